@@ -16,11 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
-from deciders import Histogram, SimulatedNoise, answer
-from deciders.aggregates import HALF
 from pqd.comparison.comparison_parameters import ComparisonParameters
 from pqd.comparison.comparison_results import outcome_of
 from pqd.comparison.leaderboard import leaderboard
+from pqd.deciders import Histogram, SimulatedNoise, answer
+from pqd.deciders.aggregates import HALF
 from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
@@ -28,9 +28,9 @@ from pqd.execution import Outputs, quote_sets
 from pqd.parameters import Parameters
 from pqd.planning.binding import bind
 from pqd.planning.estimates import ComparisonPlan, PlannedComparison, select_estimators
+from pqd.reports.models.audit import Cost
+from pqd.reports.models.compare import CandidateKind, ComparedQuery, CompareReport
 from pqd.sql.workload_files import read_queries
-from reports.models.audit import Cost
-from reports.models.compare import CandidateKind, ComparedQuery, CompareReport
 
 
 class Simulation:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from deciders.distributions import Floats
+from pqd.deciders.distributions import Floats
 
 
 def isotonic(answers: Floats) -> Floats:

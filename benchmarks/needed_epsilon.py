@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from deciders import Decider, Histogram, Interval, Lattice, answer, applicable, needed_epsilon
+from pqd.deciders import Decider, Histogram, Interval, Lattice, answer, applicable, needed_epsilon
 
 ALPHA = Fraction(1, 20)
 AGGREGATES = {

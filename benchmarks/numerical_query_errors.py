@@ -40,12 +40,12 @@ from benchmarks.numerical_query_problems import (
     transfusion,
 )
 from benchmarks.standard_errors import NO, UNDECIDED, YES, Estimate
-from deciders import SimulatedNoise
-from deciders.batch.budget import PrivacyBudget
-from deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
-from deciders.batch.linear.numerical import Numerical
-from deciders.batch.linear.queries import doubling
-from deciders.batch.linear.unit_queries import ThresholdQueries
+from pqd.deciders import SimulatedNoise
+from pqd.deciders.batch.budget import PrivacyBudget
+from pqd.deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
+from pqd.deciders.batch.linear.numerical import Numerical
+from pqd.deciders.batch.linear.queries import doubling
+from pqd.deciders.batch.linear.unit_queries import ThresholdQueries
 
 EPSILONS = ("0.25", "1", "4")
 

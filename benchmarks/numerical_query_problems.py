@@ -10,17 +10,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from deciders import SimulatedNoise
-from deciders.batch.linear.clipped_composition import ClippedComposition
-from deciders.batch.linear.conditions import Intervals, Ranges
-from deciders.batch.linear.dyadic import DyadicMechanism
-from deciders.batch.linear.mechanism import LinearMechanism
-from deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
-from deciders.batch.linear.normalization import GlobalTruncation, Normalization
-from deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
-from deciders.batch.linear.queries import NumericalQueries, doubling
-from deciders.batch.linear.signed import SignedMechanism
-from deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows
+from pqd.deciders import SimulatedNoise
+from pqd.deciders.batch.linear.clipped_composition import ClippedComposition
+from pqd.deciders.batch.linear.conditions import Intervals, Ranges
+from pqd.deciders.batch.linear.dyadic import DyadicMechanism
+from pqd.deciders.batch.linear.mechanism import LinearMechanism
+from pqd.deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
+from pqd.deciders.batch.linear.normalization import GlobalTruncation, Normalization
+from pqd.deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
+from pqd.deciders.batch.linear.queries import NumericalQueries, doubling
+from pqd.deciders.batch.linear.signed import SignedMechanism
+from pqd.deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows
 
 ZEROS = "all zeros"
 Floats = NDArray[np.float64]

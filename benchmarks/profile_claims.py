@@ -19,12 +19,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from deciders import SimulatedNoise
-from deciders.distances.cube_law import CubeLaw
-from deciders.distances.estimates import bonferroni
-from deciders.distances.noise_laws import LaplaceLaw, NoiseLaw
-from deciders.distances.statistics import whole_rows
-from deciders.distances.vector_law import VectorLaw
+from pqd.deciders import SimulatedNoise
+from pqd.deciders.distances.cube_law import CubeLaw
+from pqd.deciders.distances.estimates import bonferroni
+from pqd.deciders.distances.noise_laws import LaplaceLaw, NoiseLaw
+from pqd.deciders.distances.statistics import whole_rows
+from pqd.deciders.distances.vector_law import VectorLaw
 from pqd.distances.bound_profile import bind_profile
 from pqd.distances.profile_parameters import ProfileParameters
 from pqd.distances.profile_plan import ProfilePlan, plan_profile

@@ -27,7 +27,7 @@ from pqd.distances.profile_parameters import ProfileParameters
 from pqd.distances.profile_plan import plan_profile
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
-from reports.models.profile import Score
+from pqd.reports.models.profile import Score
 
 RUNS = 200
 WORST = 5

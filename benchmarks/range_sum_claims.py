@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.range_sum_runs import IDS, KEPT, STEPS, Key, Runs, Seed, Seeds
 from benchmarks.standard_errors import Estimate
-from deciders.distributions import Floats
+from pqd.deciders.distributions import Floats
 
 Row = tuple[str, str, str]
 Numbers = Callable[[Seed], Sequence[float]]

@@ -42,9 +42,9 @@ from benchmarks.range_sum_runs import (
     simulated,
 )
 from benchmarks.standard_errors import Estimate
-from deciders import Histogram
-from deciders.batch.range_sums.greedy_h import greedy_hierarchy
-from deciders.batch.range_sums.select import ranking
+from pqd.deciders import Histogram
+from pqd.deciders.batch.range_sums.greedy_h import greedy_hierarchy
+from pqd.deciders.batch.range_sums.select import ranking
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

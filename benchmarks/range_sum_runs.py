@@ -10,25 +10,25 @@ import numpy as np
 
 from benchmarks.isotonic import isotonic
 from benchmarks.range_workloads import equal_buckets, expected_errors, prefix_sums
-from deciders import Histogram, SimulatedNoise
-from deciders.batch.range_sums.greedy_h import hierarchy_of_shares
-from deciders.batch.range_sums.hierarchy import Crossings, Hierarchy, level_edges
-from deciders.batch.range_sums.matrix_mechanism import TreeStrategy
-from deciders.batch.range_sums.mechanisms import (
+from pqd.deciders import Histogram, SimulatedNoise
+from pqd.deciders.batch.range_sums.greedy_h import hierarchy_of_shares
+from pqd.deciders.batch.range_sums.hierarchy import Crossings, Hierarchy, level_edges
+from pqd.deciders.batch.range_sums.matrix_mechanism import TreeStrategy
+from pqd.deciders.batch.range_sums.mechanisms import (
     RangeSumMechanism,
     SingleQueries,
     TruncationAware,
     TruncationIndependent,
 )
-from deciders.batch.range_sums.select import MECHANISMS
-from deciders.batch.range_sums.truncation import (
+from pqd.deciders.batch.range_sums.select import MECHANISMS
+from pqd.deciders.batch.range_sums.truncation import (
     NoTruncation,
     RecursiveTruncation,
     SparseVectorTruncation,
 )
-from deciders.batch.range_sums.workload import running_sums
-from deciders.distributions import Floats
-from deciders.histogram import Integers
+from pqd.deciders.batch.range_sums.workload import running_sums
+from pqd.deciders.distributions import Floats
+from pqd.deciders.histogram import Integers
 
 BUCKETS = equal_buckets(800, 1000)
 STEPS = {"Q1": 1, "Q2": 10, "Q3": 100}

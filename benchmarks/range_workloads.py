@@ -4,11 +4,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from deciders.batch.range_sums.mechanisms import RangeSumMechanism
-from deciders.batch.range_sums.workload import Buckets, RangeSums
-from deciders.distributions import Floats
-from deciders.exact import Number
-from deciders.histogram import Histogram
+from pqd.deciders.batch.range_sums.mechanisms import RangeSumMechanism
+from pqd.deciders.batch.range_sums.workload import Buckets, RangeSums
+from pqd.deciders.distributions import Floats
+from pqd.deciders.exact import Number
+from pqd.deciders.histogram import Histogram
 
 
 def equal_buckets(width: int, number: int) -> Buckets:

@@ -16,11 +16,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from deciders import SimulatedNoise
-from deciders.distances.statistics import whole_rows
 from pqd.commands.rank import bind_ranking
 from pqd.comparison.candidates import Candidates
 from pqd.comparison.ranking import Ranking, RankingParameters, RankingPlan
+from pqd.deciders import SimulatedNoise
+from pqd.deciders.distances.statistics import whole_rows
 from pqd.engine.marginals import MarginalPlan
 
 SEED = 402

@@ -21,12 +21,12 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.standard_errors import Estimate
-from deciders import Decision, SimulatedNoise
-from deciders.errors import PqdError
 from pqd.batches.batch import BatchMeasurement
 from pqd.batches.mechanisms import ALONE, TOGETHER
 from pqd.batches.shared_budget import SharedBudget, select_sharing
 from pqd.batches.verdicts import BatchRule
+from pqd.deciders import Decision, SimulatedNoise
+from pqd.deciders.errors import PqdError
 from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table

@@ -8,23 +8,26 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+if __name__ != "pqd.deciders":
+    raise ImportError("the package is pqd.deciders: write `from pqd.deciders import ...`")
+
 if TYPE_CHECKING:
-    from deciders.aggregates import answer
-    from deciders.errors import DeciderError, ParameterError, PqdError, UnanswerableError
-    from deciders.evaluation.effectiveness import (
+    from pqd.deciders.aggregates import answer
+    from pqd.deciders.errors import DeciderError, ParameterError, PqdError, UnanswerableError
+    from pqd.deciders.evaluation.effectiveness import (
         ErrorRates,
         Threshold,
         error_rates,
         operating_characteristic,
     )
-    from deciders.evaluation.needed_budget import needed_epsilon
-    from deciders.histogram import Histogram
-    from deciders.interval import Interval
-    from deciders.lattice import Lattice
-    from deciders.noise import Noise, SecureNoise, SimulatedNoise
-    from deciders.single.base import Decider, Decision
-    from deciders.single.published import published_tau
-    from deciders.single.registry import DECIDERS, applicable, for_lattice
+    from pqd.deciders.evaluation.needed_budget import needed_epsilon
+    from pqd.deciders.histogram import Histogram
+    from pqd.deciders.interval import Interval
+    from pqd.deciders.lattice import Lattice
+    from pqd.deciders.noise import Noise, SecureNoise, SimulatedNoise
+    from pqd.deciders.single.base import Decider, Decision
+    from pqd.deciders.single.published import published_tau
+    from pqd.deciders.single.registry import DECIDERS, applicable, for_lattice
 
 __all__ = [
     "DECIDERS",
@@ -53,28 +56,28 @@ __all__ = [
 
 # Where each public name lives; numpy is not imported before it is used.
 _HOMES = {
-    "answer": "deciders.aggregates",
-    "applicable": "deciders.single.registry",
-    "Decider": "deciders.single.base",
-    "DeciderError": "deciders.errors",
-    "DECIDERS": "deciders.single.registry",
-    "Decision": "deciders.single.base",
-    "error_rates": "deciders.evaluation.effectiveness",
-    "ErrorRates": "deciders.evaluation.effectiveness",
-    "for_lattice": "deciders.single.registry",
-    "Histogram": "deciders.histogram",
-    "Interval": "deciders.interval",
-    "Lattice": "deciders.lattice",
-    "needed_epsilon": "deciders.evaluation.needed_budget",
-    "Noise": "deciders.noise",
-    "operating_characteristic": "deciders.evaluation.effectiveness",
-    "ParameterError": "deciders.errors",
-    "PqdError": "deciders.errors",
-    "published_tau": "deciders.single.published",
-    "SecureNoise": "deciders.noise",
-    "SimulatedNoise": "deciders.noise",
-    "Threshold": "deciders.evaluation.effectiveness",
-    "UnanswerableError": "deciders.errors",
+    "answer": "pqd.deciders.aggregates",
+    "applicable": "pqd.deciders.single.registry",
+    "Decider": "pqd.deciders.single.base",
+    "DeciderError": "pqd.deciders.errors",
+    "DECIDERS": "pqd.deciders.single.registry",
+    "Decision": "pqd.deciders.single.base",
+    "error_rates": "pqd.deciders.evaluation.effectiveness",
+    "ErrorRates": "pqd.deciders.evaluation.effectiveness",
+    "for_lattice": "pqd.deciders.single.registry",
+    "Histogram": "pqd.deciders.histogram",
+    "Interval": "pqd.deciders.interval",
+    "Lattice": "pqd.deciders.lattice",
+    "needed_epsilon": "pqd.deciders.evaluation.needed_budget",
+    "Noise": "pqd.deciders.noise",
+    "operating_characteristic": "pqd.deciders.evaluation.effectiveness",
+    "ParameterError": "pqd.deciders.errors",
+    "PqdError": "pqd.deciders.errors",
+    "published_tau": "pqd.deciders.single.published",
+    "SecureNoise": "pqd.deciders.noise",
+    "SimulatedNoise": "pqd.deciders.noise",
+    "Threshold": "pqd.deciders.evaluation.effectiveness",
+    "UnanswerableError": "pqd.deciders.errors",
 }
 
 
@@ -82,7 +85,7 @@ def __getattr__(name: str) -> object:
     """Import a public name when it is first used."""
     home = _HOMES.get(name)
     if home is None:
-        raise AttributeError(f"module 'deciders' has no attribute {name!r}")
+        raise AttributeError(f"module 'pqd.deciders' has no attribute {name!r}")
     value = getattr(import_module(home), name)
     globals()[name] = value
     return value

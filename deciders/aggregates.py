@@ -2,8 +2,8 @@
 
 from fractions import Fraction
 
-from deciders.errors import ParameterError
-from deciders.histogram import Histogram
+from pqd.deciders.errors import ParameterError
+from pqd.deciders.histogram import Histogram
 
 HALF = Fraction(1, 2)
 

@@ -7,8 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
-from deciders.histogram import Histogram, Integers, place_in
-from deciders.running_sums import Key, first_at
+from pqd.deciders.histogram import Histogram, Integers, place_in
+from pqd.deciders.running_sums import Key, first_at
 
 # Blocks whose values are counted before all are.
 _LOOKED_AT = 8

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple, Self, TypeVar
 
-from deciders.errors import ParameterError
-from deciders.exact import Number, budget_of
-from deciders.interval import Interval
-from deciders.lattice import Lattice
+from pqd.deciders.errors import ParameterError
+from pqd.deciders.exact import Number, budget_of
+from pqd.deciders.interval import Interval
+from pqd.deciders.lattice import Lattice
 
 _Exact = TypeVar("_Exact", int, Fraction)
 

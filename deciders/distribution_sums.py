@@ -12,9 +12,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from deciders.distributions import Floats, as_probability, noise_tail
-from deciders.errors import ParameterError
-from deciders.exact import as_float
+from pqd.deciders.distributions import Floats, as_probability, noise_tail
+from pqd.deciders.errors import ParameterError
+from pqd.deciders.exact import as_float
 
 _LOST = 1e-15
 _LONGEST = 2**20

@@ -6,8 +6,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from deciders.exact import as_float, ratio
-from deciders.interval import Interval
+from pqd.deciders.exact import as_float, ratio
+from pqd.deciders.interval import Interval
 
 Floats = NDArray[np.float64]
 

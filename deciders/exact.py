@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational
 
-from deciders.errors import ParameterError
+from pqd.deciders.errors import ParameterError
 
 Number = int | float | str | Decimal | Fraction
 # Numerator and denominator > 0, not reduced: exact, without the cost of a Fraction.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from deciders.errors import ParameterError
+from pqd.deciders.errors import ParameterError
 
 LIBRARIES = {
     "composition": "dp-accounting",

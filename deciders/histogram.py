@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from deciders.errors import ParameterError
-from deciders.running_sums import Key, Mirrored, RunningSums, first_at
+from pqd.deciders.errors import ParameterError
+from pqd.deciders.running_sums import Key, Mirrored, RunningSums, first_at
 
 Integers = NDArray[np.int64]
 Sums = NDArray[np.int64] | NDArray[np.object_]

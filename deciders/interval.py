@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from deciders.errors import ParameterError
-from deciders.exact import Number, exact, positive
+from pqd.deciders.errors import ParameterError
+from pqd.deciders.exact import Number, exact, positive
 
 
 @dataclass(frozen=True, slots=True, init=False)

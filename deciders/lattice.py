@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from deciders.errors import ParameterError
-from deciders.exact import Number, exact, positive
+from pqd.deciders.errors import ParameterError
+from pqd.deciders.exact import Number, exact, positive
 
 # Doubles hold integers up to here, so snapping in the engine is exact.
 _LARGEST = 2**53

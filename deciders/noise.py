@@ -25,8 +25,8 @@ from weakref import WeakSet
 
 import numpy as np
 
-from deciders.cube_noise import cube_radius
-from deciders.errors import UnanswerableError
+from pqd.deciders.cube_noise import cube_radius
+from pqd.deciders.errors import UnanswerableError
 
 _GRID_BITS = 40
 _LARGEST_SCALE = 2**56

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from deciders.exact import Ratio
+from pqd.deciders.exact import Ratio
 
 Exact = int | Fraction
 # Whole number that ascends with the place: of the place, and the rows and the sum before it.

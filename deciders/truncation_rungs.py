@@ -4,10 +4,10 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from deciders.bounds import ValueBounds
-from deciders.errors import DeciderError
-from deciders.exact import Number, budget_of
-from deciders.histogram import Histogram
+from pqd.deciders.bounds import ValueBounds
+from pqd.deciders.errors import DeciderError
+from pqd.deciders.exact import Number, budget_of
+from pqd.deciders.histogram import Histogram
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

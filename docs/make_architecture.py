@@ -46,12 +46,15 @@ Graph = Mapping[str, Iterable[str]]
 
 
 def modules(root: Path) -> dict[str, Path]:
-    """Path of each module of the three packages by its dotted name, packages by their own."""
-    return {
-        ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): path
-        for package in PACKAGES
-        for path in sorted((root / package).rglob("*.py"))
-    }
+    """Path of each module by its dotted name, packages by their own."""
+    found: dict[str, Path] = {}
+    for package in PACKAGES:
+        # pqd/reports and pqd/deciders are links; a checkout from before has none.
+        inner = ("pqd",) if (root / "pqd" / package).is_symlink() else ()
+        for path in sorted((root / package).rglob("*.py")):
+            parts = (*inner, *path.relative_to(root).with_suffix("").parts)
+            found[".".join(parts).removesuffix(".__init__")] = path
+    return found
 
 
 def imports(path: Path, names: Iterable[str]) -> Iterator[str]:
@@ -72,9 +75,9 @@ def room(name: str, paths: Mapping[str, Path]) -> str:
 
     So are the names that a package offers to others, which its own files do not import.
     """
-    if name in PACKAGES:
+    if name.removeprefix("pqd.") in PACKAGES:
         return f"{name}.__init__"
-    if paths[name].name == "__init__.py" or (name.count(".") == 1 and name.startswith("pqd.")):
+    if paths[name].name == "__init__.py" or paths[name].parent.name == "pqd":
         return name
     return name.rpartition(".")[0]
 
@@ -173,6 +176,13 @@ sys.path.insert(0, root)
 ours = tuple(f"{root}/{package}/" for package in ("pqd", "reports", "deciders"))
 local, entered, pairs, changes = threading.local(), set(), set(), [0, 0]
 inner = f"{root}/pqd/"
+links = {f"{inner}{package}/": f"{root}/{package}/" for package in ("reports", "deciders")}
+
+def file_of(code):
+    for link, folder in links.items():
+        if code.co_filename.startswith(link):
+            return folder + code.co_filename.removeprefix(link)
+    return code.co_filename
 
 def count(one, other):
     if None not in (one, other) and one != other:
@@ -185,7 +195,7 @@ def watch(frame, event, argument):
         return
     stack = local.__dict__.setdefault("stack", [])
     code = frame.f_code
-    place = None if code.co_name == "<module>" or stack[-1:] == [None] else code.co_filename
+    place = None if code.co_name == "<module>" or stack[-1:] == [None] else file_of(code)
     if event == "call":
         if place:
             entered.add(place)

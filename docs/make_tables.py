@@ -13,8 +13,8 @@ from fractions import Fraction
 from pathlib import Path
 
 import pqd
-from deciders import DECIDERS, Histogram, Interval
-from reports.models.plan import PlannedQuery
+from pqd.deciders import DECIDERS, Histogram, Interval
+from pqd.reports.models.plan import PlannedQuery
 
 ROOT = Path(__file__).resolve().parent.parent
 TAUS = ("0.2", "0.8", "3.2", "12.8", "51.2")

@@ -1,9 +1,6 @@
 """pqd tells, under differential privacy, which queries can be trusted on synthetic data."""
 
-# What Python has loaded at its start: Ctrl-C is a traceback until the command line listens to it.
-import os
-import sys
-
+# Nothing is imported here: Ctrl-C is a traceback until the command line listens to it.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pqd.api.audit import audit
@@ -13,14 +10,14 @@ if TYPE_CHECKING:
     from pqd.api.profile import profile
     from pqd.api.release import release
     from pqd.errors import PqdError
+    from pqd.reports.models.audit import AuditReport, Verdict
+    from pqd.reports.models.check import CheckReport
+    from pqd.reports.models.compare import CompareReport
+    from pqd.reports.models.plan import PlanReport
+    from pqd.reports.models.profile import ProfileReport
+    from pqd.reports.models.release import ReleaseReport
     from pqd.sql.query import Query
     from pqd.sql.workload_files import read_queries
-    from reports.models.audit import AuditReport, Verdict
-    from reports.models.check import CheckReport
-    from reports.models.compare import CompareReport
-    from reports.models.plan import PlanReport
-    from reports.models.profile import ProfileReport
-    from reports.models.release import ReleaseReport
 
 __version__ = "0.1.0"
 
@@ -47,21 +44,21 @@ __all__ = [
 # Where each public name lives; nothing heavy is imported before it is used.
 _HOMES = {
     "audit": "pqd.api.audit",
-    "AuditReport": "reports.models.audit",
+    "AuditReport": "pqd.reports.models.audit",
     "check": "pqd.api.check",
-    "CheckReport": "reports.models.check",
+    "CheckReport": "pqd.reports.models.check",
     "compare": "pqd.api.compare",
-    "CompareReport": "reports.models.compare",
+    "CompareReport": "pqd.reports.models.compare",
     "plan": "pqd.api.plan",
-    "PlanReport": "reports.models.plan",
+    "PlanReport": "pqd.reports.models.plan",
     "PqdError": "pqd.errors",
     "profile": "pqd.api.profile",
-    "ProfileReport": "reports.models.profile",
+    "ProfileReport": "pqd.reports.models.profile",
     "Query": "pqd.sql.query",
     "read_queries": "pqd.sql.workload_files",
     "release": "pqd.api.release",
-    "ReleaseReport": "reports.models.release",
-    "Verdict": "reports.models.audit",
+    "ReleaseReport": "pqd.reports.models.release",
+    "Verdict": "pqd.reports.models.audit",
 }
 
 
@@ -80,26 +77,3 @@ def __getattr__(name: str) -> object:
 def __dir__() -> list[str]:
     """List the public names."""
     return sorted(__all__)
-
-
-def _found(name: str) -> str | None:
-    """File of a package that would be imported, links resolved; None without one."""
-    module = sys.modules.get(name)
-    specs = (finder.find_spec(name, None) for finder in sys.meta_path)
-    spec = module.__spec__ if module else next(filter(None, specs), None)
-    return os.path.realpath(spec.origin) if spec and spec.origin else None
-
-
-def _check_neighbours() -> None:
-    """Refuse to start when a foreign ``reports`` or ``deciders`` package hides ours."""
-    home = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))  # noqa: PTH120
-    for name in ("deciders", "reports"):
-        found = _found(name)
-        if found is None or os.path.dirname(os.path.dirname(found)) != home:  # noqa: PTH120
-            raise ImportError(
-                f"pqd needs its own package {name!r} in {home}, but Python finds "
-                f"{found or 'none'}; rename or move that one, or run in another directory"
-            )
-
-
-_check_neighbours()

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from deciders import Lattice, ParameterError
-from deciders.exact import exact, positive
+from pqd.deciders import Lattice, ParameterError
+from pqd.deciders.exact import exact, positive
 from pqd.errors import QueryError
+from pqd.reports.text.numbers import number_text
 from pqd.sql.parser import statements
 from pqd.sql.schema import Kind, Schema, fold_case
-from reports.text.numbers import number_text
 
 if TYPE_CHECKING:
     from pqd.sql.query import Query

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deciders.errors import DeciderError, ParameterError, PqdError, UnanswerableError
+from pqd.deciders.errors import DeciderError, ParameterError, PqdError, UnanswerableError
 
 if TYPE_CHECKING:
-    from reports.models.release import ReleaseReport
+    from pqd.reports.models.release import ReleaseReport
 
 __all__ = [
     "NO_PERMISSION",

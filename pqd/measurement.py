@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from deciders.exact import positive
 from pqd.accounting.cache_keys import digest
 from pqd.accounting.disjoint_groups import Cost
+from pqd.deciders.exact import positive
 from pqd.engine.scan_plan import rows_per_person
 from pqd.sql.predicate import canonical
 from pqd.sql.regions import Region, region
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from fractions import Fraction
 
-    from deciders import Noise
+    from pqd.deciders import Noise
     from pqd.engine.duckdb import DuckDBEngine
     from pqd.engine.marginals import RowMap
     from pqd.engine.scan_plan import PrivacyUnit, Statistic

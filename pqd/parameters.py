@@ -8,9 +8,9 @@ from enum import IntEnum
 from fractions import Fraction
 from typing import Any
 
-from deciders import ParameterError
-from deciders.exact import Number, exact, probability
 from pqd.column_facts import Facts, parse_columns
+from pqd.deciders import ParameterError
+from pqd.deciders.exact import Number, exact, probability
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.sql.tolerance import Tolerance
 from pqd.stated_budgets import stated_budget

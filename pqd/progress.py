@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol
 
-from deciders.errors import ParameterError
-from reports.text.words import counted
+from pqd.deciders.errors import ParameterError
+from pqd.reports.text.words import counted
 
 _STRICT: ContextVar[bool] = ContextVar("strict", default=False)
 

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 if TYPE_CHECKING:
-    from deciders.exact import Number
+    from pqd.deciders.exact import Number
+    from pqd.reports.models.check import CheckReport, CheckResult
     from pqd.spec import Spec
-    from reports.models.check import CheckReport, CheckResult
 
 _SPEC = "audit.toml"
 
@@ -104,7 +104,7 @@ class Trust:
         """
         __tracebackhide__ = True
         # Imported late: pytest loads plugins at its start.
-        from deciders.exact import probability  # noqa: PLC0415
+        from pqd.deciders.exact import probability  # noqa: PLC0415
         from pqd.spec import Check  # noqa: PLC0415
         from pqd.stated_budgets import stated_budget  # noqa: PLC0415
 
@@ -154,8 +154,8 @@ class Trust:
 
 
 def _run(spec: Spec) -> CheckReport:
-    from deciders import SecureNoise  # noqa: PLC0415 - pytest loads plugins at its start
     from pqd.commands.check import run_check  # noqa: PLC0415 - the same
+    from pqd.deciders import SecureNoise  # noqa: PLC0415 - pytest loads plugins at its start
 
     return run_check(spec, SecureNoise())
 
@@ -175,6 +175,6 @@ def _held(entry: CheckResult) -> CheckResult:
 
 def _harmless(text: str) -> str:
     """``text`` as a terminal and a build's log may show it."""
-    from reports.text.escape import inert, visible  # noqa: PLC0415 - pytest loads plugins at its start
+    from pqd.reports.text.escape import inert, visible  # noqa: PLC0415 - pytest loads plugins at its start
 
     return inert(visible(text, keep="\n"))

@@ -7,24 +7,24 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deciders.exact import exceeds
 from pqd.accounting.clock import today
 from pqd.accounting.composition import CONCENTRATED, NOTHING, OPTIMAL, PARALLEL, SEQUENTIAL
-from reports.models.audit import Cost, LateGroup, LateVerdict, Verdict
-from reports.text.numbers import plain_ratio
-from reports.text.remarks import reasons
+from pqd.deciders.exact import exceeds
+from pqd.reports.models.audit import Cost, LateGroup, LateVerdict, Verdict
+from pqd.reports.text.numbers import plain_ratio
+from pqd.reports.text.remarks import reasons
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deciders import Noise
-    from deciders.running_sums import Exact
     from pqd.accounting.accountant import Accountant, Quote
+    from pqd.deciders import Noise
+    from pqd.deciders.running_sums import Exact
     from pqd.distances.decisions import PlannedDistance
     from pqd.engine.scan_plan import PrivacyUnit
     from pqd.execution import Outputs
     from pqd.planning.decisions import PlannedVerdict
-    from reports.models.audit import LedgerPlace
+    from pqd.reports.models.audit import LedgerPlace
 
     # A verdict on a query, or on a distance.
     Planned = PlannedVerdict | PlannedDistance

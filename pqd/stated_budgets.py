@@ -5,11 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from deciders.errors import ParameterError
-from deciders.exact import budget_of
+from pqd.deciders.errors import ParameterError
+from pqd.deciders.exact import budget_of
 
 if TYPE_CHECKING:
-    from deciders.exact import Number
+    from pqd.deciders.exact import Number
 
 # What chooses by itself: a decider, an estimator, a mechanism, or how a budget is shared.
 AUTO = "auto"

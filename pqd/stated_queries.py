@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from deciders.errors import ParameterError
+from pqd.deciders.errors import ParameterError
 
 
 def check_stated(queries: object, offer: str, explain: str | None = None) -> None:

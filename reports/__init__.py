@@ -1,6 +1,9 @@
 """Reports: a grid of kind x format, the same file name in every folder."""
 
-from reports.models.audit import AuditReport, Verdict
-from reports.models.query import CandidateFacts
+if __name__ != "pqd.reports":
+    raise ImportError("the package is pqd.reports: write `from pqd.reports import ...`")
+
+from pqd.reports.models.audit import AuditReport, Verdict
+from pqd.reports.models.query import CandidateFacts
 
 __all__ = ["AuditReport", "CandidateFacts", "Verdict"]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deciders.errors import ParameterError
-from reports.axes import INK, own_axes, title_figure, without_frame
-from reports.text.escape import visible
+from pqd.deciders.errors import ParameterError
+from pqd.reports.axes import INK, own_axes, title_figure, without_frame
+from pqd.reports.text.escape import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
 
-    from reports.models.board import BoardRow
+    from pqd.reports.models.board import BoardRow
 
 # Per cent that the axis shows at least.
 _LEAST = 10.0

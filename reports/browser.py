@@ -10,10 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deciders.errors import ParameterError
+from pqd.deciders.errors import ParameterError
 
 if TYPE_CHECKING:
-    from reports.models.report import Report
+    from pqd.reports.models.report import Report
 
 # What every page begins with.
 _BEGINNING = b"<!doctype html>"

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from reports.text.audit import SIMULATED
-from reports.text.check import (
+from pqd.reports.text.audit import SIMULATED
+from pqd.reports.text.check import (
     advice,
     badge,
     cost_lines,
@@ -14,11 +14,11 @@ from reports.text.check import (
     stamped,
     worst_first,
 )
-from reports.text.escape import inert, visible
-from reports.text.words import first_of
+from pqd.reports.text.escape import inert, visible
+from pqd.reports.text.words import first_of
 
 if TYPE_CHECKING:
-    from reports.models.check import CheckReport, CheckResult
+    from pqd.reports.models.check import CheckReport, CheckResult
 
 # The runner shows ten errors and ten warnings of a step; the rest would only fill its log.
 _MOST = 50

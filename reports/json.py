@@ -8,10 +8,10 @@ from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from reports.text.numbers import plain
+from pqd.reports.text.numbers import plain
 
 if TYPE_CHECKING:
-    from reports.models.report import Report
+    from pqd.reports.models.report import Report
 
 SCHEMA_VERSION = 2
 

@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from reports.text.audit import SIMULATED
-from reports.text.check import cost_lines, detail_lines, message_text, remark_lines, stamped
-from reports.text.escape import visible
+from pqd.reports.text.audit import SIMULATED
+from pqd.reports.text.check import cost_lines, detail_lines, message_text, remark_lines, stamped
+from pqd.reports.text.escape import visible
 
 if TYPE_CHECKING:
-    from reports.models.check import CheckReport, CheckResult
+    from pqd.reports.models.check import CheckReport, CheckResult
 
 # What XML 1.0 cannot hold, section 2.2, production 2.
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

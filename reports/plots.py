@@ -19,16 +19,16 @@ import numpy as np
 from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 
-from deciders.errors import ParameterError
-from reports.axes import INK, SVG_SETTINGS, own_axes, title_figure, without_frame
-from reports.text.escape import visible
+from pqd.deciders.errors import ParameterError
+from pqd.reports.axes import INK, SVG_SETTINGS, own_axes, title_figure, without_frame
+from pqd.reports.text.escape import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-    from reports.models.profile import ProfileReport
-    from reports.models.query import CandidateFacts, QueryFacts
+    from pqd.reports.models.profile import ProfileReport
+    from pqd.reports.models.query import CandidateFacts, QueryFacts
 
 WIDTH, HEIGHT = 360, 216
 _STEP = 1 / 8

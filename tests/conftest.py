@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pqd.cli
-from deciders import Histogram, Lattice
 from pqd.accounting.run_charges import begin_charges
+from pqd.deciders import Histogram, Lattice
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
 from pqd.engine.tables import open_table

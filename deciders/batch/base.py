@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol, Self, TypeVar
 
-from deciders.distribution_sums import NoiseSum
-from deciders.exact import Number
-from deciders.noise import Noise
+from pqd.deciders.distribution_sums import NoiseSum
+from pqd.deciders.exact import Number
+from pqd.deciders.noise import Noise
 
 Table_contra = TypeVar("Table_contra", contravariant=True)
 NoiseLaw = tuple[NoiseSum, ...]

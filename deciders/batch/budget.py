@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from deciders.errors import ParameterError
-from deciders.exact import Number, as_float, budget_of, exact
+from pqd.deciders.errors import ParameterError
+from pqd.deciders.exact import Number, as_float, budget_of, exact
 
 # What the search leaves to the safe side of the root, far above what doubles get wrong.
 _MARGIN = 1 - 2.0**-40

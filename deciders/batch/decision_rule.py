@@ -12,13 +12,13 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, Protocol
 
-from deciders.bounds import AnswerRange
-from deciders.distribution_sums import NoiseSum
-from deciders.estimators.base import two_sided, whole_span
-from deciders.evaluation.effectiveness import ErrorRates, Threshold, least
-from deciders.exact import Number, probability
-from deciders.interval import Interval
-from deciders.single.base import BOTH, NEITHER, Decision, Estimate
+from pqd.deciders.bounds import AnswerRange
+from pqd.deciders.distribution_sums import NoiseSum
+from pqd.deciders.estimators.base import two_sided, whole_span
+from pqd.deciders.evaluation.effectiveness import ErrorRates, Threshold, least
+from pqd.deciders.exact import Number, probability
+from pqd.deciders.interval import Interval
+from pqd.deciders.single.base import BOTH, NEITHER, Decision, Estimate
 
 _FARTHEST = 2**60
 # The answers of a query of which no end is known.

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from deciders.distributions import Floats
-from deciders.noise import Noise
+from pqd.deciders.distributions import Floats
+from pqd.deciders.noise import Noise
 
 
 def exponential_choice(log_weights: Floats, noise: Noise) -> int:

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 
-from deciders.distances.combinations import Term
-from deciders.distances.estimates import DistanceEstimates
-from deciders.distances.noise_laws import LaplaceLaw
-from deciders.distances.ratio_intervals import critical_values, share_estimates
-from deciders.distances.vector_law import IndependentNoise
-from deciders.distributions import Floats
-from deciders.exact import Number, budget_of, probability
-from deciders.noise import Noise
+from pqd.deciders.distances.combinations import Term
+from pqd.deciders.distances.estimates import DistanceEstimates
+from pqd.deciders.distances.noise_laws import LaplaceLaw
+from pqd.deciders.distances.ratio_intervals import critical_values, share_estimates
+from pqd.deciders.distances.vector_law import IndependentNoise
+from pqd.deciders.distributions import Floats
+from pqd.deciders.exact import Number, budget_of, probability
+from pqd.deciders.noise import Noise
 
 # Name of the mechanism in keys and reports.
 LAPLACE_CELLS = "laplace_cells"

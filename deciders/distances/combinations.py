@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from deciders.distances.noise_laws import NoiseLaw
-from deciders.distributions import Floats
+from pqd.deciders.distances.noise_laws import NoiseLaw
+from pqd.deciders.distributions import Floats
 
 # Odd harmonics that a tail is summed from, and points of its grid in one period.
 _HARMONICS = 2**14

@@ -11,16 +11,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from deciders.distances.combinations import Combination, Term
-from deciders.distances.noise_laws import LaplaceLaw
-from deciders.distances.ratio_intervals import (
+from pqd.deciders.distances.combinations import Combination, Term
+from pqd.deciders.distances.noise_laws import LaplaceLaw
+from pqd.deciders.distances.ratio_intervals import (
     CriticalValues,
     ShareEstimate,
     share_estimates,
 )
-from deciders.distributions import Floats
-from deciders.errors import ParameterError
-from deciders.exact import Number, budget_of, probability
+from pqd.deciders.distributions import Floats
+from pqd.deciders.errors import ParameterError
+from pqd.deciders.exact import Number, budget_of, probability
 
 # Ends of the segments of a share, denser where one of the weights theta and 1 - theta is small.
 _EDGES: Floats = np.sin(np.linspace(0, np.pi / 2, 33)) ** 2

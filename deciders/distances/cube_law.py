@@ -14,10 +14,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from deciders.distances.combinations import Combination, Term
-from deciders.distances.noise_laws import NoiseLaw, UniformLaw
-from deciders.distributions import Floats
-from deciders.exact import as_float
+from pqd.deciders.distances.combinations import Combination, Term
+from pqd.deciders.distances.noise_laws import NoiseLaw, UniformLaw
+from pqd.deciders.distributions import Floats
+from pqd.deciders.exact import as_float
 
 # Radii that are told apart, places of a tail's table and of a uniform sum's, values of the rows.
 _RADII, _PLACES, _FINE, _VALUES = 600, 1500, 4096, 1200

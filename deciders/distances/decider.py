@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from deciders.distributions import noise_tail
-from deciders.evaluation.effectiveness import ErrorRates, Threshold
-from deciders.exact import Number, as_float, budget_of, probability
-from deciders.noise import Noise
-from deciders.single.base import Decision
-from deciders.single.inverse_sensitivity import verdict_of
+from pqd.deciders.distributions import noise_tail
+from pqd.deciders.evaluation.effectiveness import ErrorRates, Threshold
+from pqd.deciders.exact import Number, as_float, budget_of, probability
+from pqd.deciders.noise import Noise
+from pqd.deciders.single.base import Decision
+from pqd.deciders.single.inverse_sensitivity import verdict_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,17 +15,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from deciders.distances.ratio_intervals import (
+from pqd.deciders.distances.ratio_intervals import (
     ShareEstimate,
     critical_values,
     share_estimates,
     signed_interval,
 )
-from deciders.distances.statistics import check_weights
-from deciders.distances.vector_law import VectorLaw, WeightedNoise
-from deciders.distributions import Floats
-from deciders.errors import ParameterError
-from deciders.exact import Number, probability
+from pqd.deciders.distances.statistics import check_weights
+from pqd.deciders.distances.vector_law import VectorLaw, WeightedNoise
+from pqd.deciders.distributions import Floats
+from pqd.deciders.errors import ParameterError
+from pqd.deciders.exact import Number, probability
 
 # A distance in whole rows is off by at most this.
 _ROUNDING = 0.5

@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from deciders.errors import ParameterError
+from pqd.deciders.errors import ParameterError
 
 
 def fresh_sample_distance(copy: ArrayLike, n: int) -> float:

@@ -12,8 +12,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from deciders.distributions import Floats, noise_tail, noise_variance
-from deciders.exact import as_float
+from pqd.deciders.distributions import Floats, noise_tail, noise_variance
+from pqd.deciders.exact import as_float
 
 # A discrete Gaussian of at least this deviation is transformed by Poisson's formula.
 _WIDE = 1.0

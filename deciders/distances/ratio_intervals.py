@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from deciders.distances.noise_laws import NoiseLaw
-from deciders.distances.vector_law import WeightedNoise
-from deciders.distributions import Floats
+from pqd.deciders.distances.noise_laws import NoiseLaw
+from pqd.deciders.distances.vector_law import WeightedNoise
+from pqd.deciders.distributions import Floats
 
 # Segments on which the deviation grows by this factor; at most so many.
 _GROWTH, _MOST_SEGMENTS = 1.01, 48

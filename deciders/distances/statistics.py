@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from deciders.errors import ParameterError
+from pqd.deciders.errors import ParameterError
 
 Counts = NDArray[np.int64]
 # Sums beyond this are computed with Python's integers, which have no end.

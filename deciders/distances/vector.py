@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from deciders.cube_noise import cube_radius
-from deciders.distances.cube_law import CubeLaw
-from deciders.distances.noise_laws import GaussianLaw, LaplaceLaw
-from deciders.distances.statistics import whole_rows
-from deciders.distances.vector_law import VectorLaw
-from deciders.errors import ParameterError
-from deciders.exact import Number, budget_of, positive
-from deciders.noise import Noise
+from pqd.deciders.cube_noise import cube_radius
+from pqd.deciders.distances.cube_law import CubeLaw
+from pqd.deciders.distances.noise_laws import GaussianLaw, LaplaceLaw
+from pqd.deciders.distances.statistics import whole_rows
+from pqd.deciders.distances.vector_law import VectorLaw
+from pqd.deciders.errors import ParameterError
+from pqd.deciders.exact import Number, budget_of, positive
+from pqd.deciders.noise import Noise
 
 # A square root is rounded up at this many binary digits.
 _DIGITS = 64

@@ -6,10 +6,10 @@ from typing import NamedTuple, Protocol
 
 from numpy.typing import ArrayLike
 
-from deciders.distances.combinations import Combination, Term, combination
-from deciders.distances.cube_law import CubeLaw, CubeNoise
-from deciders.distances.noise_laws import NoiseLaw
-from deciders.distributions import Floats
+from pqd.deciders.distances.combinations import Combination, Term, combination
+from pqd.deciders.distances.cube_law import CubeLaw, CubeNoise
+from pqd.deciders.distances.noise_laws import NoiseLaw
+from pqd.deciders.distributions import Floats
 
 
 class WeightedNoise(Protocol):

@@ -4,13 +4,13 @@ A decider spends its budget on one interval; an estimator spends it once and the
 interval by post-processing.
 """
 
-from deciders.estimators.base import Estimator, EstimatorOutput, inside, outside, within
-from deciders.estimators.exponential import ExponentialQuantile
-from deciders.estimators.laplace import LaplaceEstimate
-from deciders.estimators.majority import MajorityCounts
-from deciders.estimators.mean import SumAndCount
-from deciders.estimators.race_to_the_top import RaceEstimate
-from deciders.estimators.ranks import RankCounts
+from pqd.deciders.estimators.base import Estimator, EstimatorOutput, inside, outside, within
+from pqd.deciders.estimators.exponential import ExponentialQuantile
+from pqd.deciders.estimators.laplace import LaplaceEstimate
+from pqd.deciders.estimators.majority import MajorityCounts
+from pqd.deciders.estimators.mean import SumAndCount
+from pqd.deciders.estimators.race_to_the_top import RaceEstimate
+from pqd.deciders.estimators.ranks import RankCounts
 
 __all__ = [
     "Estimator",

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol
 
-from deciders.exact import Number, probability
-from deciders.histogram import Histogram
-from deciders.interval import Interval
-from deciders.noise import Noise
+from pqd.deciders.exact import Number, probability
+from pqd.deciders.histogram import Histogram
+from pqd.deciders.interval import Interval
+from pqd.deciders.noise import Noise
 
 Cut = int | Fraction
 Span = tuple[Cut, Cut]

@@ -7,15 +7,15 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from deciders.aggregates import HALF
-from deciders.bounds import LatticeBounds
-from deciders.distributions import Floats, sigmoid
-from deciders.errors import ParameterError
-from deciders.estimators.base import BonferroniClaims, Cut, EstimatorOutput, Span, whole_span
-from deciders.exact import Number, as_float, budget_of, probability
-from deciders.histogram import Histogram, Integers
-from deciders.interval import Interval
-from deciders.noise import Noise
+from pqd.deciders.aggregates import HALF
+from pqd.deciders.bounds import LatticeBounds
+from pqd.deciders.distributions import Floats, sigmoid
+from pqd.deciders.errors import ParameterError
+from pqd.deciders.estimators.base import BonferroniClaims, Cut, EstimatorOutput, Span, whole_span
+from pqd.deciders.exact import Number, as_float, budget_of, probability
+from pqd.deciders.histogram import Histogram, Integers
+from pqd.deciders.interval import Interval
+from pqd.deciders.noise import Noise
 
 
 class _Runs(NamedTuple):

@@ -6,15 +6,15 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
-from deciders.bounds import AnswerRange
-from deciders.distributions import as_probability, noise_tail
-from deciders.errors import ParameterError
-from deciders.estimators.base import Cut, EstimatorOutput, Span, two_sided, whole_span
-from deciders.exact import Number, as_float, budget_of, probability
-from deciders.histogram import Histogram
-from deciders.interval import Interval
-from deciders.lattice import Lattice
-from deciders.noise import Noise, fineness
+from pqd.deciders.bounds import AnswerRange
+from pqd.deciders.distributions import as_probability, noise_tail
+from pqd.deciders.errors import ParameterError
+from pqd.deciders.estimators.base import Cut, EstimatorOutput, Span, two_sided, whole_span
+from pqd.deciders.exact import Number, as_float, budget_of, probability
+from pqd.deciders.histogram import Histogram
+from pqd.deciders.interval import Interval
+from pqd.deciders.lattice import Lattice
+from pqd.deciders.noise import Noise, fineness
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from deciders.distributions import as_probability, doubled_tail
-from deciders.errors import ParameterError
-from deciders.estimators.base import (
+from pqd.deciders.distributions import as_probability, doubled_tail
+from pqd.deciders.errors import ParameterError
+from pqd.deciders.estimators.base import (
     BonferroniClaims,
     Cut,
     EstimatorOutput,
@@ -16,10 +16,10 @@ from deciders.estimators.base import (
     by_cuts,
     whole_span,
 )
-from deciders.exact import Number, as_float, budget_of, ratio
-from deciders.histogram import Histogram
-from deciders.interval import Interval
-from deciders.noise import Noise, fineness
+from pqd.deciders.exact import Number, as_float, budget_of, ratio
+from pqd.deciders.histogram import Histogram
+from pqd.deciders.interval import Interval
+from pqd.deciders.noise import Noise, fineness
 
 # Grid points by which the noise of a claim is farther out than real-valued noise, at most.
 _ROUNDED = 3

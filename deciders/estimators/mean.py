@@ -9,13 +9,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from deciders.distributions import Floats, as_probability, mean_of
-from deciders.errors import ParameterError
-from deciders.estimators.base import BonferroniClaims, Cut, EstimatorOutput, Span
-from deciders.exact import Number, as_float, budget_of, probability
-from deciders.histogram import Histogram
-from deciders.interval import Interval
-from deciders.noise import Noise
+from pqd.deciders.distributions import Floats, as_probability, mean_of
+from pqd.deciders.errors import ParameterError
+from pqd.deciders.estimators.base import BonferroniClaims, Cut, EstimatorOutput, Span
+from pqd.deciders.exact import Number, as_float, budget_of, probability
+from pqd.deciders.histogram import Histogram
+from pqd.deciders.interval import Interval
+from pqd.deciders.noise import Noise
 
 # What part of the budget goes to the count: its noise counts by the distance from the centre only.
 _COUNT_SHARE = Fraction(1, 8)

@@ -8,12 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from deciders.aggregates import HALF
-from deciders.bounds import LatticeBounds
-from deciders.distribution_sums import Terms, WeightedNoiseSum, circle_of, weighted_noise_sum
-from deciders.distributions import as_probability, mean_of
-from deciders.errors import ParameterError
-from deciders.estimators.base import (
+from pqd.deciders.aggregates import HALF
+from pqd.deciders.bounds import LatticeBounds
+from pqd.deciders.distribution_sums import Terms, WeightedNoiseSum, circle_of, weighted_noise_sum
+from pqd.deciders.distributions import as_probability, mean_of
+from pqd.deciders.errors import ParameterError
+from pqd.deciders.estimators.base import (
     BonferroniClaims,
     Cut,
     EstimatorOutput,
@@ -21,10 +21,10 @@ from deciders.estimators.base import (
     by_cuts,
     whole_span,
 )
-from deciders.exact import Number, budget_of, probability
-from deciders.histogram import Histogram
-from deciders.interval import Interval
-from deciders.noise import Noise
+from pqd.deciders.exact import Number, budget_of, probability
+from pqd.deciders.histogram import Histogram
+from pqd.deciders.interval import Interval
+from pqd.deciders.noise import Noise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
 
-from deciders.aggregates import HALF, answer
-from deciders.evaluation.stand_ins import Shape, stand_ins_at
-from deciders.evaluation.trials import trial_of
-from deciders.exact import Number, as_float, budget_of, probability
-from deciders.histogram import Histogram
-from deciders.interval import Interval
+from pqd.deciders.aggregates import HALF, answer
+from pqd.deciders.evaluation.stand_ins import Shape, stand_ins_at
+from pqd.deciders.evaluation.trials import trial_of
+from pqd.deciders.exact import Number, as_float, budget_of, probability
+from pqd.deciders.histogram import Histogram
+from pqd.deciders.interval import Interval
 
 # True gaps at which ways to decide are weighed against each other, in multiples of tau.
 WEIGHED = tuple(Fraction(quarters, 4) for quarters in (0, 2, 3, 5, 6, 8))

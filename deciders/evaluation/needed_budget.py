@@ -12,14 +12,14 @@ from functools import lru_cache
 from itertools import chain, count
 from typing import Any, Protocol
 
-from deciders.aggregates import answer
-from deciders.evaluation.effectiveness import Mechanism, least, shape_of
-from deciders.evaluation.shapes import shapes
-from deciders.evaluation.stand_ins import Shape
-from deciders.evaluation.trials import Law, Trial, trial_of
-from deciders.exact import Number, probability
-from deciders.histogram import Histogram
-from deciders.interval import Interval
+from pqd.deciders.aggregates import answer
+from pqd.deciders.evaluation.effectiveness import Mechanism, least, shape_of
+from pqd.deciders.evaluation.shapes import shapes
+from pqd.deciders.evaluation.stand_ins import Shape
+from pqd.deciders.evaluation.trials import Law, Trial, trial_of
+from pqd.deciders.exact import Number, probability
+from pqd.deciders.histogram import Histogram
+from pqd.deciders.interval import Interval
 
 # The search looks from one of the first to as many of them as the second says.
 _STEP, _MOST = Fraction(1, 2**39), 2**59

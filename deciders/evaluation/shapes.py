@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from deciders.distributions import Floats
-from deciders.histogram import Histogram, Integers, Sums, rank, sums_of
-from deciders.running_sums import Mirrored, RunningSums
+from pqd.deciders.distributions import Floats
+from pqd.deciders.histogram import Histogram, Integers, Sums, rank, sums_of
+from pqd.deciders.running_sums import Mirrored, RunningSums
 
 _SHAPED = ("AVG", "MEDIAN", "QUANTILE")
 _DRAWN = 2

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, cast
 
-from deciders.evaluation.effectiveness import WEIGHED, Mechanism, shape_of
-from deciders.evaluation.trials import ProvingLaw, Trial, trial_of
-from deciders.exact import Number, budget_of, probability
-from deciders.histogram import Histogram
-from deciders.interval import Interval
+from pqd.deciders.evaluation.effectiveness import WEIGHED, Mechanism, shape_of
+from pqd.deciders.evaluation.trials import ProvingLaw, Trial, trial_of
+from pqd.deciders.exact import Number, budget_of, probability
+from pqd.deciders.histogram import Histogram
+from pqd.deciders.interval import Interval
 
 # Times as often as the margin's decider that one which shows the answer may err.  Two, since noise
 # around an answer passes either end of an interval where that around a margin passes the nearer

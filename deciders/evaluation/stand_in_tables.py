@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deciders.exact import Ratio
-from deciders.histogram import Histogram, Integers
-from deciders.running_sums import Exact, RunningSums, by_additions
+from pqd.deciders.exact import Ratio
+from pqd.deciders.histogram import Histogram, Integers
+from pqd.deciders.running_sums import Exact, RunningSums, by_additions
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from deciders.aggregates import HALF
-from deciders.evaluation.stand_in_tables import Extended, Moved, Part, Raised, Reweighted, Rows
-from deciders.histogram import EMPTY, Histogram
-from deciders.running_sums import RunningSums
+from pqd.deciders.aggregates import HALF
+from pqd.deciders.evaluation.stand_in_tables import Extended, Moved, Part, Raised, Reweighted, Rows
+from pqd.deciders.histogram import EMPTY, Histogram
+from pqd.deciders.running_sums import RunningSums
 
 _LARGEST = 2**62
 

@@ -11,10 +11,10 @@ from fractions import Fraction
 from functools import cached_property, lru_cache, partial
 from typing import Any, Protocol, cast
 
-from deciders.evaluation.stand_ins import Shape, StandIn, stand_ins_at
-from deciders.exact import Number
-from deciders.histogram import Histogram
-from deciders.interval import Interval
+from pqd.deciders.evaluation.stand_ins import Shape, StandIn, stand_ins_at
+from pqd.deciders.exact import Number
+from pqd.deciders.histogram import Histogram
+from pqd.deciders.interval import Interval
 
 # ``Pr[yes]`` as a function of epsilon.
 Law = Callable[[Fraction], float]

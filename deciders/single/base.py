@@ -7,14 +7,14 @@ from fractions import Fraction
 from functools import partial
 from typing import ClassVar, NamedTuple, Protocol
 
-from deciders.distributions import sigmoid
-from deciders.evaluation.effectiveness import Threshold, searched_threshold
-from deciders.evaluation.needed_budget import searched_epsilon
-from deciders.evaluation.trials import Trial
-from deciders.exact import Number, budget_of
-from deciders.histogram import Histogram
-from deciders.interval import Interval
-from deciders.noise import Noise
+from pqd.deciders.distributions import sigmoid
+from pqd.deciders.evaluation.effectiveness import Threshold, searched_threshold
+from pqd.deciders.evaluation.needed_budget import searched_epsilon
+from pqd.deciders.evaluation.trials import Trial
+from pqd.deciders.exact import Number, budget_of
+from pqd.deciders.histogram import Histogram
+from pqd.deciders.interval import Interval
+from pqd.deciders.noise import Noise
 
 
 @dataclass(frozen=True, slots=True)

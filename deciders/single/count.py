@@ -7,17 +7,17 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
-from deciders.bounds import NoBounds
-from deciders.distributions import probability_inside
-from deciders.estimators.laplace import LaplaceEstimate
-from deciders.evaluation.effectiveness import Threshold, laplace_threshold
-from deciders.evaluation.needed_budget import inverse_epsilon
-from deciders.evaluation.trials import Trial
-from deciders.exact import Number, as_float, budget_of, probability
-from deciders.histogram import Histogram
-from deciders.interval import Interval
-from deciders.single.base import DeciderDefaults, ExponentialDecider
-from deciders.single.generic_decider import LaplaceRule
+from pqd.deciders.bounds import NoBounds
+from pqd.deciders.distributions import probability_inside
+from pqd.deciders.estimators.laplace import LaplaceEstimate
+from pqd.deciders.evaluation.effectiveness import Threshold, laplace_threshold
+from pqd.deciders.evaluation.needed_budget import inverse_epsilon
+from pqd.deciders.evaluation.trials import Trial
+from pqd.deciders.exact import Number, as_float, budget_of, probability
+from pqd.deciders.histogram import Histogram
+from pqd.deciders.interval import Interval
+from pqd.deciders.single.base import DeciderDefaults, ExponentialDecider
+from pqd.deciders.single.generic_decider import LaplaceRule
 
 
 @dataclass(frozen=True, slots=True)

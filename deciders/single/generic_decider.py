@@ -3,13 +3,13 @@
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-from deciders.estimators.base import Estimator, EstimatorOutput, claimed
-from deciders.estimators.laplace import LaplaceEstimate
-from deciders.exact import Number
-from deciders.histogram import Histogram
-from deciders.interval import Interval
-from deciders.noise import Noise
-from deciders.single.base import BOTH, Decision, Estimate
+from pqd.deciders.estimators.base import Estimator, EstimatorOutput, claimed
+from pqd.deciders.estimators.laplace import LaplaceEstimate
+from pqd.deciders.exact import Number
+from pqd.deciders.histogram import Histogram
+from pqd.deciders.interval import Interval
+from pqd.deciders.noise import Noise
+from pqd.deciders.single.base import BOTH, Decision, Estimate
 
 
 class GenericDecider(ABC):

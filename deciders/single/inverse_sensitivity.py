@@ -16,19 +16,19 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, Protocol, Self
 
-from deciders.aggregates import HALF, answer
-from deciders.bounds import LatticeBounds, NoBounds, ValueBounds
-from deciders.distributions import budget_tail
-from deciders.evaluation.effectiveness import Threshold, searched_threshold
-from deciders.evaluation.needed_budget import above
-from deciders.evaluation.trials import Trial, least_distance
-from deciders.exact import Number, budget_of, probability, ratio
-from deciders.histogram import Histogram
-from deciders.interval import Interval
-from deciders.lattice import Lattice
-from deciders.noise import Noise
-from deciders.single.base import BOTH, Decider, DeciderDefaults, Decision
-from deciders.single.margins import (
+from pqd.deciders.aggregates import HALF, answer
+from pqd.deciders.bounds import LatticeBounds, NoBounds, ValueBounds
+from pqd.deciders.distributions import budget_tail
+from pqd.deciders.evaluation.effectiveness import Threshold, searched_threshold
+from pqd.deciders.evaluation.needed_budget import above
+from pqd.deciders.evaluation.trials import Trial, least_distance
+from pqd.deciders.exact import Number, budget_of, probability, ratio
+from pqd.deciders.histogram import Histogram
+from pqd.deciders.interval import Interval
+from pqd.deciders.lattice import Lattice
+from pqd.deciders.noise import Noise
+from pqd.deciders.single.base import BOTH, Decider, DeciderDefaults, Decision
+from pqd.deciders.single.margins import (
     NEVER,
     count_margin,
     distinct_margin,
@@ -36,7 +36,7 @@ from deciders.single.margins import (
     quantile_margin,
     sum_margin,
 )
-from deciders.single.reaches import Reach, distinct_reach, mean_reach, quantile_reach, sum_reach
+from pqd.deciders.single.reaches import Reach, distinct_reach, mean_reach, quantile_reach, sum_reach
 
 _HALVINGS = 60
 

@@ -13,10 +13,10 @@ read from running counts and sums, so that a margin costs a few searches in them
 import math
 from fractions import Fraction
 
-from deciders.exact import Ratio
-from deciders.histogram import Histogram
-from deciders.interval import Interval
-from deciders.running_sums import RunningSums
+from pqd.deciders.exact import Ratio
+from pqd.deciders.histogram import Histogram
+from pqd.deciders.interval import Interval
+from pqd.deciders.running_sums import RunningSums
 
 NEVER = math.inf
 ORIGIN: Ratio = 0, 1

@@ -9,16 +9,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from deciders.bounds import LatticeBounds
-from deciders.distributions import Floats
-from deciders.errors import ParameterError
-from deciders.estimators.base import Estimator, EstimatorOutput, whole_span
-from deciders.estimators.majority import MajorityCounts, counts_beyond, majority_probability
-from deciders.exact import Number, as_float, budget_of
-from deciders.histogram import Histogram, Integers
-from deciders.interval import Interval
-from deciders.single.base import DeciderDefaults, Decision, Estimate, ExponentialDecider
-from deciders.single.generic_decider import GenericDecider
+from pqd.deciders.bounds import LatticeBounds
+from pqd.deciders.distributions import Floats
+from pqd.deciders.errors import ParameterError
+from pqd.deciders.estimators.base import Estimator, EstimatorOutput, whole_span
+from pqd.deciders.estimators.majority import MajorityCounts, counts_beyond, majority_probability
+from pqd.deciders.exact import Number, as_float, budget_of
+from pqd.deciders.histogram import Histogram, Integers
+from pqd.deciders.interval import Interval
+from pqd.deciders.single.base import DeciderDefaults, Decision, Estimate, ExponentialDecider
+from pqd.deciders.single.generic_decider import GenericDecider
 
 _LOWEST = -(2**62)
 _HIGHEST = 2**62

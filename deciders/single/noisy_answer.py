@@ -20,18 +20,18 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
-from deciders.bounds import AnswerRange, NoBounds, ValueBounds
-from deciders.distributions import as_probability, noise_tail, rate_tail
-from deciders.estimators.base import EstimatorOutput
-from deciders.estimators.laplace import LaplaceEstimate
-from deciders.evaluation.effectiveness import Threshold
-from deciders.evaluation.trials import Trial, least_beyond
-from deciders.exact import Number, as_float, budget_of, probability
-from deciders.histogram import Histogram
-from deciders.interval import Interval
-from deciders.noise import Noise
-from deciders.single.base import BOTH, DeciderDefaults, Decision, Estimate
-from deciders.single.inverse_sensitivity import epsilon_at, least_steps, steps_at
+from pqd.deciders.bounds import AnswerRange, NoBounds, ValueBounds
+from pqd.deciders.distributions import as_probability, noise_tail, rate_tail
+from pqd.deciders.estimators.base import EstimatorOutput
+from pqd.deciders.estimators.laplace import LaplaceEstimate
+from pqd.deciders.evaluation.effectiveness import Threshold
+from pqd.deciders.evaluation.trials import Trial, least_beyond
+from pqd.deciders.exact import Number, as_float, budget_of, probability
+from pqd.deciders.histogram import Histogram
+from pqd.deciders.interval import Interval
+from pqd.deciders.noise import Noise
+from pqd.deciders.single.base import BOTH, DeciderDefaults, Decision, Estimate
+from pqd.deciders.single.inverse_sensitivity import epsilon_at, least_steps, steps_at
 
 
 @dataclass(frozen=True, slots=True)

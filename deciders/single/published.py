@@ -7,11 +7,11 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
-from deciders.exact import Number, as_float, budget_of, positive, probability
-from deciders.histogram import Histogram
-from deciders.single.base import Decider
-from deciders.single.count import ExponentialCount, LaplaceCount, log_odds
-from deciders.single.sum import LaplaceSum, RaceToTheTopSum
+from pqd.deciders.exact import Number, as_float, budget_of, positive, probability
+from pqd.deciders.histogram import Histogram
+from pqd.deciders.single.base import Decider
+from pqd.deciders.single.count import ExponentialCount, LaplaceCount, log_odds
+from pqd.deciders.single.sum import LaplaceSum, RaceToTheTopSum
 
 
 def published_tau(

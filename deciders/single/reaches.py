@@ -10,10 +10,10 @@ from bisect import bisect_left, bisect_right
 from fractions import Fraction
 from typing import NamedTuple
 
-from deciders.exact import Ratio
-from deciders.histogram import Histogram
-from deciders.running_sums import Exact
-from deciders.single.margins import margin_above, margin_below
+from pqd.deciders.exact import Ratio
+from pqd.deciders.histogram import Histogram
+from pqd.deciders.running_sums import Exact
+from pqd.deciders.single.margins import margin_above, margin_below
 
 
 class Reach(NamedTuple):

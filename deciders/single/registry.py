@@ -5,11 +5,11 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from deciders.errors import DeciderError
-from deciders.lattice import Lattice
-from deciders.single.base import Decider
-from deciders.single.count import ExponentialCount, LaplaceCount, NaiveExponentialCount
-from deciders.single.inverse_sensitivity import (
+from pqd.deciders.errors import DeciderError
+from pqd.deciders.lattice import Lattice
+from pqd.deciders.single.base import Decider
+from pqd.deciders.single.count import ExponentialCount, LaplaceCount, NaiveExponentialCount
+from pqd.deciders.single.inverse_sensitivity import (
     InverseCount,
     InverseDistinct,
     InverseMean,
@@ -17,10 +17,10 @@ from deciders.single.inverse_sensitivity import (
     InverseQuantile,
     InverseSum,
 )
-from deciders.single.median import ExponentialMedian, HistogramMedian
-from deciders.single.noisy_answer import NoisyCount, NoisyDistinct, NoisySum
-from deciders.single.sparse_vector import PlainSparseVectorSum, SparseVectorSum
-from deciders.single.sum import LaplaceSum, RaceToTheTopSum
+from pqd.deciders.single.median import ExponentialMedian, HistogramMedian
+from pqd.deciders.single.noisy_answer import NoisyCount, NoisyDistinct, NoisySum
+from pqd.deciders.single.sparse_vector import PlainSparseVectorSum, SparseVectorSum
+from pqd.deciders.single.sum import LaplaceSum, RaceToTheTopSum
 
 _CLASSES: tuple[Any, ...] = (
     InverseCount,

@@ -9,13 +9,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from deciders.distributions import Floats, as_probability, laplace_cdf
-from deciders.exact import Number, as_float, budget_of, exact, probability
-from deciders.histogram import Histogram
-from deciders.interval import Interval
-from deciders.noise import Noise, fineness
-from deciders.single.base import DeciderDefaults, Decision
-from deciders.truncation_rungs import TruncationRungs
+from pqd.deciders.distributions import Floats, as_probability, laplace_cdf
+from pqd.deciders.exact import Number, as_float, budget_of, exact, probability
+from pqd.deciders.histogram import Histogram
+from pqd.deciders.interval import Interval
+from pqd.deciders.noise import Noise, fineness
+from pqd.deciders.single.base import DeciderDefaults, Decision
+from pqd.deciders.truncation_rungs import TruncationRungs
 
 # A Laplace variable lies beyond the last edge with probability below 1e-17; the pieces widen
 # where its density leaves less to be precise about.

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from deciders.estimators.base import EstimatorOutput
-from deciders.exact import Number, budget_of
-from deciders.histogram import Histogram
-from deciders.interval import Interval
-from deciders.noise import Noise
-from deciders.single.base import Decision
-from deciders.single.inverse_sensitivity import InverseSensitivity, verdict_of
+from pqd.deciders.estimators.base import EstimatorOutput
+from pqd.deciders.exact import Number, budget_of
+from pqd.deciders.histogram import Histogram
+from pqd.deciders.interval import Interval
+from pqd.deciders.noise import Noise
+from pqd.deciders.single.base import Decision
+from pqd.deciders.single.inverse_sensitivity import InverseSensitivity, verdict_of
 
 
 @dataclass(frozen=True, slots=True)

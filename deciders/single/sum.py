@@ -5,18 +5,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from deciders.bounds import ValueBounds
-from deciders.distributions import probability_inside
-from deciders.estimators.laplace import LaplaceEstimate
-from deciders.estimators.race_to_the_top import RaceEstimate
-from deciders.evaluation.effectiveness import Threshold, laplace_threshold
-from deciders.evaluation.needed_budget import inverse_epsilon
-from deciders.evaluation.trials import Trial
-from deciders.exact import Number, budget_of, probability
-from deciders.histogram import Histogram
-from deciders.interval import Interval
-from deciders.single.base import NO_ALONE, DeciderDefaults
-from deciders.single.generic_decider import GenericDecider, LaplaceRule
+from pqd.deciders.bounds import ValueBounds
+from pqd.deciders.distributions import probability_inside
+from pqd.deciders.estimators.laplace import LaplaceEstimate
+from pqd.deciders.estimators.race_to_the_top import RaceEstimate
+from pqd.deciders.evaluation.effectiveness import Threshold, laplace_threshold
+from pqd.deciders.evaluation.needed_budget import inverse_epsilon
+from pqd.deciders.evaluation.trials import Trial
+from pqd.deciders.exact import Number, budget_of, probability
+from pqd.deciders.histogram import Histogram
+from pqd.deciders.interval import Interval
+from pqd.deciders.single.base import NO_ALONE, DeciderDefaults
+from pqd.deciders.single.generic_decider import GenericDecider, LaplaceRule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ from pqd.accounting.run_charges import begin_charges, run_charges
 from pqd.errors import BudgetError, LedgerError, UnknownAnswerError
 from pqd.exception_barrier import sealed
 from pqd.progress import Progress, silent
-from reports.text.remarks import stages
+from pqd.reports.text.remarks import stages
 
 if TYPE_CHECKING:
     from pqd.accounting.stored_answers import Answer

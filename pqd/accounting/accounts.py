@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from pqd.accounting.composition import Charge
 from pqd.accounting.stored_answers import decode
 from pqd.errors import BudgetError
-from reports.models.audit import EarlierRun
-from reports.models.ledger import AccountFacts, RunFacts
-from reports.text.numbers import epsilon_text
+from pqd.reports.models.audit import EarlierRun
+from pqd.reports.models.ledger import AccountFacts, RunFacts
+from pqd.reports.text.numbers import epsilon_text
 
 if TYPE_CHECKING:
     from pqd.accounting.hash_chain import Body

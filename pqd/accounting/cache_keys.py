@@ -16,13 +16,13 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from deciders import Interval, Lattice
-from deciders.exact import exact
+from pqd.deciders import Interval, Lattice
+from pqd.deciders.exact import exact
 
 if TYPE_CHECKING:
-    from deciders.batch.linear.mechanism import LinearMechanism
-    from deciders.batch.linear.universe import Universe
-    from deciders.batch.range_sums.mechanisms import RangeSumMechanism
+    from pqd.deciders.batch.linear.mechanism import LinearMechanism
+    from pqd.deciders.batch.linear.universe import Universe
+    from pqd.deciders.batch.range_sums.mechanisms import RangeSumMechanism
 
 _JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 

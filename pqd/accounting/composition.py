@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from deciders.extras import needed
 from pqd.accounting.zcdp import epsilon_of
+from pqd.deciders.extras import needed
 
 if TYPE_CHECKING:
     from pqd.accounting.disjoint_groups import Group

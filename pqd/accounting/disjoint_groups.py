@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from deciders import ParameterError
 from pqd.accounting.zcdp import rho_of
+from pqd.deciders import ParameterError
 from pqd.sql.overlaps import Overlaps
 from pqd.sql.regions import Region, describe, separating
 from pqd.sql.value_sets import ValueSet, disjoint, union

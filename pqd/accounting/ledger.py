@@ -42,7 +42,7 @@ from pqd.accounting.run_charges import run_charges
 from pqd.accounting.stored_answers import encode
 from pqd.errors import LedgerError
 from pqd.interrupts import heed
-from reports.models.ledger import LedgerReport
+from pqd.reports.models.ledger import LedgerReport
 
 if TYPE_CHECKING:
     from pqd.accounting.stored_answers import Answer

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pqd.errors import NO_RECORD, PqdError
-from reports.text.numbers import epsilon_text
+from pqd.reports.text.numbers import epsilon_text
 
 if TYPE_CHECKING:
     from pqd.accounting.composition import Charge

@@ -19,7 +19,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 
-from deciders import ParameterError
+from pqd.deciders import ParameterError
 
 # Digits of the result, and of the computation; what is kept back is far above its rounding.
 _DIGITS, _PRECISION, _KEPT_BACK = 8, 60, Decimal("1e-40")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deciders import SecureNoise
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.ledger_location import ledger_path
 from pqd.api.cell_progress import cell_progress
 from pqd.commands.audit import run_audit
+from pqd.deciders import SecureNoise
 from pqd.parameters import Detail, Parameters, privacy_unit
 from pqd.planning.stated_tolerances import with_tolerances
 from pqd.sql.workload_files import as_queries
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from deciders.exact import Number
+    from pqd.deciders.exact import Number
+    from pqd.reports.models.audit import AuditReport
     from pqd.sql.query import Query
-    from reports.models.audit import AuditReport
 
 
 def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword

@@ -12,8 +12,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from pqd.progress import silent
-from reports.text.escape import visible
-from reports.text.notes import WARNING
+from pqd.reports.text.escape import visible
+from pqd.reports.text.notes import WARNING
 
 if TYPE_CHECKING:
     from pqd.progress import Progress

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deciders import SecureNoise
 from pqd.api.cell_progress import cell_progress
 from pqd.commands.check import run_check
+from pqd.deciders import SecureNoise
 from pqd.spec import read_spec
 
 if TYPE_CHECKING:
-    from reports.models.check import CheckReport
+    from pqd.reports.models.check import CheckReport
 
 
 def check(

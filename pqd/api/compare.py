@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from deciders import SecureNoise
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.ledger_location import ledger_path
 from pqd.api.cell_progress import cell_progress
@@ -14,6 +13,7 @@ from pqd.commands.compare import run_compare
 from pqd.commands.rank import run_ranking
 from pqd.comparison.comparison_parameters import ComparisonParameters
 from pqd.comparison.ranking import RankingParameters
+from pqd.deciders import SecureNoise
 from pqd.parameters import Parameters, privacy_unit
 from pqd.planning.stated_tolerances import with_tolerances
 from pqd.sql.workload_files import as_queries
@@ -23,10 +23,10 @@ from pqd.stated_queries import check_ranking
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from deciders.exact import Number
+    from pqd.deciders.exact import Number
+    from pqd.reports.models.compare import CompareReport
+    from pqd.reports.models.ranking import RankingReport
     from pqd.sql.query import Query
-    from reports.models.compare import CompareReport
-    from reports.models.ranking import RankingReport
 
 
 @overload

@@ -9,16 +9,16 @@ from pqd.batches.shared_budget import SharedBudget
 from pqd.commands.plan import run_plan
 from pqd.parameters import Criteria, Detail, privacy_unit
 from pqd.planning.stated_tolerances import with_tolerances
+from pqd.reports.text.remarks import stages
 from pqd.sql.workload_files import as_queries
 from pqd.stated_budgets import AUTO, RunBudget
-from reports.text.remarks import stages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from deciders.exact import Number
+    from pqd.deciders.exact import Number
+    from pqd.reports.models.plan import PlanReport
     from pqd.sql.query import Query
-    from reports.models.plan import PlanReport
 
 
 def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deciders import ParameterError, SecureNoise
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.ledger_location import ledger_path
 from pqd.api.cell_progress import cell_progress
 from pqd.commands.profile import run_profile, run_profile_plan
+from pqd.deciders import ParameterError, SecureNoise
 from pqd.distances.profile_parameters import ProfileParameters
 from pqd.parameters import privacy_unit
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from deciders.exact import Number
-    from reports.models.profile import ProfileReport
+    from pqd.deciders.exact import Number
+    from pqd.reports.models.profile import ProfileReport
 
 
 def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword

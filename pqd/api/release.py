@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deciders import SecureNoise
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.ledger_location import ledger_path
 from pqd.api.cell_progress import cell_progress
 from pqd.commands.release import check_unit, run_release
+from pqd.deciders import SecureNoise
 from pqd.engine.sources.export import check_new
 from pqd.parameters import Parameters
 from pqd.sql.workload_files import as_queries
@@ -19,9 +19,9 @@ from pqd.stated_budgets import AUTO, total_budget
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from deciders.exact import Number
+    from pqd.deciders.exact import Number
+    from pqd.reports.models.release import ReleaseReport
     from pqd.sql.query import Query
-    from reports.models.release import ReleaseReport
 
 
 def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from deciders import answer
 from pqd.batches.batch import BatchMeasurement, BatchPlanner, name_of, naming, selection
 from pqd.batches.simulation import SimulatedChoice, choose_mechanism
+from pqd.deciders import answer
 from pqd.planning.statistics import lattice_of
-from reports.models.release import ReleasedBatch, SimulatedError
+from pqd.reports.models.release import ReleasedBatch, SimulatedError
 
 if TYPE_CHECKING:
     from pqd.engine.scan_plan import Measure

@@ -9,14 +9,14 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from deciders.batch.base import BatchOutput
-from deciders.bounds import AnswerRange
 from pqd.batches.batch_plan import BatchPlan, LinearPlan
 from pqd.batches.linear_workload import LinearWorkload
 from pqd.batches.mechanisms import LINEAR, RANGES, TOGETHER, WORKLOAD
 from pqd.batches.range_sums import range_plan
 from pqd.batches.row_classes import RowClasses
 from pqd.batches.workload_laplace import WorkloadPlan
+from pqd.deciders.batch.base import BatchOutput
+from pqd.deciders.bounds import AnswerRange
 from pqd.engine.scan_plan import ScanPlan
 from pqd.errors import ParameterError, PqdError
 from pqd.measurement import QueryMeasurement
@@ -24,7 +24,7 @@ from pqd.sql.predicate import canonical
 from pqd.stated_budgets import AUTO
 
 if TYPE_CHECKING:
-    from deciders import Noise
+    from pqd.deciders import Noise
     from pqd.engine.contingency import ContingencyTable
     from pqd.engine.scan_plan import Measure, Statistic
     from pqd.planning.bound_workload import BoundQuery, BoundWorkload

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from deciders.errors import ParameterError
 from pqd.batches.batch import BatchPlanner, name_of, naming, selection
 from pqd.batches.mechanisms import RANGES, TOGETHER, WORKLOAD
 from pqd.batches.verdicts import (
@@ -25,14 +24,15 @@ from pqd.batches.verdicts import (
     batch_candidates,
     relative,
 )
+from pqd.deciders.errors import ParameterError
 from pqd.errors import PqdError
 from pqd.parameters import Detail
 from pqd.planning.budget_split import SharedQueries, SharingQuery, distinct, equal_shares
+from pqd.reports.text.notes import group_text, not_together_note, one_by_one_note, weighing_note
+from pqd.reports.text.remarks.reasons import IN_BATCH, NAMED
 from pqd.sql.predicate import atoms
 from pqd.sql.regions import exactly
 from pqd.stated_budgets import AUTO
-from reports.text.notes import group_text, not_together_note, one_by_one_note, weighing_note
-from reports.text.remarks.reasons import IN_BATCH, NAMED
 
 if TYPE_CHECKING:
     from pqd.engine.scan_plan import Measure, Statistic

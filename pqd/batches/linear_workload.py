@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deciders.batch.linear.conditions import Ranges, Subsets
-from deciders.batch.linear.queries import NumericalQueries
-from deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows, Universe
-from deciders.errors import ParameterError
+from pqd.deciders.batch.linear.conditions import Ranges, Subsets
+from pqd.deciders.batch.linear.queries import NumericalQueries
+from pqd.deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows, Universe
+from pqd.deciders.errors import ParameterError
 
 if TYPE_CHECKING:
-    from deciders import Lattice
     from pqd.batches.row_classes import RowClasses
+    from pqd.deciders import Lattice
     from pqd.engine.contingency import ContingencyTable, Integers
 
 _LARGEST_WHOLE, _LARGEST_BITS = 2**18, 2**22

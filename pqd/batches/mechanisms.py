@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from deciders.errors import ParameterError
+from pqd.deciders.errors import ParameterError
 from pqd.stated_budgets import AUTO
 
 ALONE, RANGES, WORKLOAD = "alone", "ranges", "workload"
@@ -30,7 +30,7 @@ SHARINGS = (AUTO, ALONE, *TOGETHER)
 def linear_mechanism(name: str) -> Any:  # noqa: ANN401 - a class of mechanisms
     """Class of a mechanism with row classes, by its id."""
     module, _, kind = LINEAR[name].partition(":")
-    return getattr(import_module(f"deciders.batch.linear.{module}"), kind)
+    return getattr(import_module(f"pqd.deciders.batch.linear.{module}"), kind)
 
 
 def check_sharing(sharing: str) -> str:

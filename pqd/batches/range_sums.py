@@ -15,30 +15,30 @@ import numpy as np
 import sqlglot
 from sqlglot import exp
 
-from deciders.batch.base import BatchOutput
-from deciders.batch.range_sums.select import best
-from deciders.batch.range_sums.workload import Buckets, RangeSums
-from deciders.errors import ParameterError
-from deciders.histogram import Histogram
-from deciders.noise import check_scale
 from pqd.accounting.cache_keys import parameters_of_range_sums
 from pqd.batches.mechanisms import RANGES
+from pqd.deciders.batch.base import BatchOutput
+from pqd.deciders.batch.range_sums.select import best
+from pqd.deciders.batch.range_sums.workload import Buckets, RangeSums
+from pqd.deciders.errors import ParameterError
+from pqd.deciders.histogram import Histogram
+from pqd.deciders.noise import check_scale
 from pqd.engine.contingency import selections
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.reading.buffers import arrow_of
 from pqd.engine.tables import open_table
+from pqd.reports.text.numbers import number_text
 from pqd.sql.regions import exactly
 from pqd.sql.schema import Kind, fold_case
-from reports.text.numbers import number_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from deciders import Lattice, Noise
-    from deciders.batch.range_sums.mechanisms import RangeSumMechanism
-    from deciders.distributions import Floats
-    from deciders.histogram import Integers
     from pqd.batches.row_classes import Booleans
+    from pqd.deciders import Lattice, Noise
+    from pqd.deciders.batch.range_sums.mechanisms import RangeSumMechanism
+    from pqd.deciders.distributions import Floats
+    from pqd.deciders.histogram import Integers
     from pqd.engine.contingency import ContingencyTable
     from pqd.engine.scan_plan import ScanPlan
     from pqd.sql.schema import Schema

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pqd.engine.contingency import selections
-from reports.text.notes import reweighted_note
+from pqd.reports.text.notes import reweighted_note
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from deciders.batch.base import BatchOutput
-    from deciders.distributions import Floats
     from pqd.batches.answers import PlannedBatch, ReleasePlan
     from pqd.batches.row_classes import Booleans
+    from pqd.deciders.batch.base import BatchOutput
+    from pqd.deciders.distributions import Floats
     from pqd.engine.contingency import ContingencyTable, Integers
     from pqd.execution import Outputs
 

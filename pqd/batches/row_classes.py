@@ -25,9 +25,9 @@ import sqlglot
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from deciders.batch.linear.conditions import Intervals
-from deciders.errors import ParameterError
 from pqd.batches.joint_conditions import joint_truths
+from pqd.deciders.batch.linear.conditions import Intervals
+from pqd.deciders.errors import ParameterError
 from pqd.engine.contingency import selections
 from pqd.engine.kernel.bitmaps import WORD
 from pqd.sql.regions import exactly

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from deciders.errors import ParameterError
 from pqd.batches.mechanisms import ALONE, check_sharing
+from pqd.deciders.errors import ParameterError
 from pqd.parameters import Parameters
 from pqd.planning.budget_split import SharedQueries, equal_shares
 from pqd.planning.decisions import VerdictPlan, select_deciders
 from pqd.planning.query_warnings import budget_warnings
+from pqd.reports.text.notes import WARNING, alone_note
 from pqd.stated_budgets import AUTO
-from reports.text.notes import WARNING, alone_note
 
 if TYPE_CHECKING:
     from pqd.planning.bound_workload import BoundWorkload

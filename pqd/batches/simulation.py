@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from deciders.errors import ParameterError, PqdError
-from deciders.noise import check_scale
 from pqd.batches.workload_laplace import exact_answers
-from reports.text.remarks.reasons import least_simulated_error, named_mechanism
+from pqd.deciders.errors import ParameterError, PqdError
+from pqd.deciders.noise import check_scale
+from pqd.reports.text.remarks.reasons import least_simulated_error, named_mechanism
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from deciders.distributions import Floats
     from pqd.batches.batch_plan import BatchPlan
+    from pqd.deciders.distributions import Floats
     from pqd.engine.contingency import ContingencyTable
     from pqd.engine.scan_plan import ScanPlan
 

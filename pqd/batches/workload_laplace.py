@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from deciders.batch.linear.laplace import NoisyAnswers
-from deciders.batch.linear.universe import check_upper
-from deciders.noise import check_scale
 from pqd.accounting.cache_keys import parameters_of
 from pqd.batches.batch_plan import MOST_DRAWN
 from pqd.batches.workload_sensitivity import workload_sensitivity
+from pqd.deciders.batch.linear.laplace import NoisyAnswers
+from pqd.deciders.batch.linear.universe import check_upper
+from pqd.deciders.noise import check_scale
 from pqd.engine.contingency import selections
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from deciders import Lattice, Noise
-    from deciders.batch.base import BatchOutput, NoiseLaw
+    from pqd.deciders import Lattice, Noise
+    from pqd.deciders.batch.base import BatchOutput, NoiseLaw
     from pqd.engine.contingency import ContingencyTable, Integers
     from pqd.engine.scan_plan import ScanPlan
 

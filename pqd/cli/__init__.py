@@ -18,14 +18,14 @@ from typer._click.exceptions import UsageError
 from typer.core import TyperCommand, TyperGroup
 
 import pqd
-from deciders.errors import ParameterError, PqdError, readable
 from pqd.cli.streams import LostOutputError, inert_streams, mend_width
+from pqd.deciders.errors import ParameterError, PqdError, readable
 from pqd.engine.sources.locations import like_table
 from pqd.engine.sources.postgres_address import without_address
 from pqd.exception_barrier import withheld
 from pqd.interrupts import PRESSED, charged_so_far, exit_code, heed, told
 from pqd.paths import numbered_alike
-from reports.text.escape import visible
+from pqd.reports.text.escape import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -84,9 +84,9 @@ def audit(
     # While what follows is loaded.
     secret = opened_ahead(private)
     people = unit.read()
-    from deciders import SecureNoise
     from pqd.cli.progress import progress
     from pqd.commands.audit import run_audit
+    from pqd.deciders import SecureNoise
 
     workload, criteria = criteria.of(queries.read(private, synthetic))
     shown = display.selected(workload)

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deciders.errors import ParameterError
 from pqd.cli.display import DisplayOptions
 from pqd.cli.option_groups import option_group, with_groups
 from pqd.cli.options import LedgerOptions, path, with_threads
 from pqd.cli.outputs import CheckOutputOptions, check_place, failures_of, standing
+from pqd.deciders.errors import ParameterError
 from pqd.paths import told_as_unwritten, usable
 
 if TYPE_CHECKING:
+    from pqd.reports.models.check import CheckReport
     from pqd.spec import Spec
-    from reports.models.check import CheckReport
 
 
 @option_group
@@ -145,9 +145,9 @@ def _run(
     detailed: bool,
     explained: str | None,
 ) -> CheckReport:
-    from deciders import SecureNoise
     from pqd.cli.progress import progress
     from pqd.commands.check import run_check
+    from pqd.deciders import SecureNoise
 
     # OpenDP loads in the background from here on, while the tables are read.
     noise = SecureNoise()

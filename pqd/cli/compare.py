@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deciders.errors import ParameterError
 from pqd.cli import options
 from pqd.cli.display import DisplayOptions
 from pqd.cli.option_groups import option_group, with_groups
@@ -20,6 +19,7 @@ from pqd.cli.options import (
     with_threads,
 )
 from pqd.cli.outputs import OutputOptions
+from pqd.deciders.errors import ParameterError
 
 if TYPE_CHECKING:
     from pqd.comparison.comparison_parameters import ComparisonParameters
@@ -223,7 +223,7 @@ def compare(
     # While what follows is loaded.
     secret = opened_ahead(private)
     people = unit.read()
-    from deciders import SecureNoise
+    from pqd.deciders import SecureNoise
 
     # OpenDP loads in the background from here on, while the tables are read.
     noise = SecureNoise()

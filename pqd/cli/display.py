@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deciders.errors import ParameterError
 from pqd.cli.option_groups import option_group
+from pqd.deciders.errors import ParameterError
 
 if TYPE_CHECKING:
+    from pqd.reports.models.report import Report
     from pqd.sql.query import Query
-    from reports.models.report import Report
 
 
 @option_group
@@ -106,8 +106,8 @@ class DisplayOptions:
         """Print a report."""
         from rich.console import Console
 
-        from reports.terminal import TerminalReport
-        from reports.terminal.layout import Extent
+        from pqd.reports.terminal import TerminalReport
+        from pqd.reports.terminal.layout import Extent
 
         extent = Extent.BRIEF
         for chosen, is_chosen in (

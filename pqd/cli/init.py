@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from deciders.errors import ParameterError
 from pqd.cli import outputs
+from pqd.deciders.errors import ParameterError
 from pqd.paths import usable
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deciders.errors import ParameterError
 from pqd.cli import outputs
 from pqd.cli.display import DisplayOptions
 from pqd.cli.options import path
+from pqd.deciders.errors import ParameterError
 from pqd.engine.sources.locations import location_of
 from pqd.paths import usable
 
@@ -92,9 +92,9 @@ def limit(
 
     Example: pqd ledger limit private.csv 10
     """
-    from deciders.exact import budget_of, exact
     from pqd.accounting.accounts import Budget
     from pqd.accounting.ledger import Ledger
+    from pqd.deciders.exact import budget_of, exact
 
     most = exact(delta, "delta")
     if not 0 <= most < 1:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
-from deciders.errors import ParameterError
 from pqd.cli.option_groups import option_group
+from pqd.deciders.errors import ParameterError
 from pqd.engine.sources.locations import is_address, like_table, location_of, short_name
 from pqd.paths import usable
 from pqd.progress import strict as warnings_are_errors

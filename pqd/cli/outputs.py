@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 from typer._click.globals import get_current_context
 
-from deciders.errors import ParameterError, PqdError
 from pqd.cli.option_groups import option_group
 from pqd.cli.streams import LostOutputError, command_to_runner
+from pqd.deciders.errors import ParameterError, PqdError
 from pqd.engine.sources.locations import OF_TABLE, is_address, like_table
 from pqd.engine.sources.postgres_address import without_address
 from pqd.errors import RunError
@@ -26,9 +26,9 @@ from pqd.paths import told_as_unwritten, usable, writable, write_text
 
 if TYPE_CHECKING:
     from pqd.cli.display import DisplayOptions
+    from pqd.reports.models.check import CheckReport
+    from pqd.reports.models.report import Report
     from pqd.spec import Problem
-    from reports.models.check import CheckReport
-    from reports.models.report import Report
 
 FILES, GITHUB, JUNIT = ("json", "markdown", "html"), "github", "junit"
 _SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
@@ -73,7 +73,7 @@ class Targets:
 
     def has_curves(self, queries: int) -> bool:
         """Whether a rendering of as many queries draws curves."""
-        from reports.html import MOST_ROWS
+        from pqd.reports.html import MOST_ROWS
 
         pages = any(target.kind == "html" for target in self.renderings)
         return pages and queries <= MOST_ROWS
@@ -156,7 +156,7 @@ class Targets:
 
     def _annotate(self, report: Report, spec: Path, when: _Condition) -> None:
         """Annotate the lines of a spec."""
-        from reports.github import github_text
+        from pqd.reports.github import github_text
 
         # Beside a rendering on standard output; the runner reads both streams.
         text = github_text(_checked(report), path_in_repository(spec))
@@ -311,7 +311,7 @@ def rendering(kind: str, report: Report) -> str:
     if kind == "markdown":
         return report.to_markdown()
     if kind == JUNIT:
-        from reports.junit import junit_text
+        from pqd.reports.junit import junit_text
 
         return junit_text(_checked(report))
     return report.to_html(_shown_command())
@@ -420,7 +420,7 @@ def path_in_repository(spec: Path) -> str:
 
 
 def _checked(report: Report) -> CheckReport:
-    from reports.models.check import CheckReport
+    from pqd.reports.models.check import CheckReport
 
     if not isinstance(report, CheckReport):
         raise TypeError(report)
@@ -430,8 +430,8 @@ def _checked(report: Report) -> CheckReport:
 def _stopped(error: PqdError, spec: Path, unit: str | None) -> CheckReport:
     from pqd.accounting.composition import SEQUENTIAL
     from pqd.accounting.run_charges import run_charges
-    from reports.models.audit import Cost
-    from reports.models.check import CheckReport, stopped
+    from pqd.reports.models.audit import Cost
+    from pqd.reports.models.check import CheckReport, stopped
 
     problems: Sequence[Problem] = getattr(error, "problems", ())
     lines = [(problem.place.line, problem.message) for problem in problems] or [(None, str(error))]

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deciders.errors import ParameterError
 from pqd.cli import options
 from pqd.cli.display import DisplayOptions
 from pqd.cli.option_groups import with_groups
 from pqd.cli.options import ColumnOptions, QueryOptions, UnitOptions, VerdictOptions, with_threads
 from pqd.cli.outputs import OutputOptions
 from pqd.cli.profile import MarginalOptions, ProfileOptions
-from reports.text.remarks import stages
+from pqd.deciders.errors import ParameterError
+from pqd.reports.text.remarks import stages
 
 if TYPE_CHECKING:
-    from reports.models.profile import ProfileReport
+    from pqd.reports.models.profile import ProfileReport
 
 
 @with_threads

@@ -167,8 +167,8 @@ def profile(
                 secret, synthetic, parameters, show, accountant=accountant, unit=people
             )
     else:
-        from deciders import SecureNoise
         from pqd.commands.profile import run_profile
+        from pqd.deciders import SecureNoise
 
         # OpenDP loads in the background from here on, while the tables are read.
         noise = SecureNoise()

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from rich.console import Console
 
 from pqd import progress as stages
-from reports.text.escape import visible
-from reports.text.notes import WARNING
+from pqd.reports.text.escape import visible
+from pqd.reports.text.notes import WARNING
 
 
 @contextmanager

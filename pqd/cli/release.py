@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deciders.errors import ParameterError
 from pqd.batches.mechanisms import TOGETHER
 from pqd.cli import options
 from pqd.cli.display import DisplayOptions
@@ -21,6 +20,7 @@ from pqd.cli.options import (
     with_threads,
 )
 from pqd.cli.outputs import OutputOptions, Targets, new_table
+from pqd.deciders.errors import ParameterError
 from pqd.errors import UnwrittenTableError
 from pqd.stated_budgets import AUTO
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from pqd.accounting.accountant import Accountant
     from pqd.engine.tables import Table
     from pqd.parameters import Parameters
+    from pqd.reports.models.release import ReleaseReport
     from pqd.spec import Spec
     from pqd.sql.query import Query
-    from reports.models.release import ReleaseReport
 
 
 @option_group
@@ -167,9 +167,9 @@ def _of_tables(
     accountant: Accountant,
     table: Path | None,
 ) -> ReleaseReport:
-    from deciders import SecureNoise
     from pqd.cli.progress import progress
     from pqd.commands.release import run_release
+    from pqd.deciders import SecureNoise
 
     # OpenDP loads in the background from here on, while the tables are read.
     noise = SecureNoise()
@@ -198,9 +198,9 @@ def _beside_spec(targets: Targets, spec: Spec, ledger: LedgerOptions) -> Targets
 def _of_spec(
     spec: Spec, ledger: LedgerOptions, table: Path | None, *, replaying: bool
 ) -> ReleaseReport:
-    from deciders import SecureNoise
     from pqd.cli.progress import progress
     from pqd.commands.release import run_release_spec
+    from pqd.deciders import SecureNoise
 
     # OpenDP loads in the background from here on, while the tables are read.
     noise = SecureNoise()

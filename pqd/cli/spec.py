@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from deciders.errors import ParameterError
 from pqd.cli.options import path
+from pqd.deciders.errors import ParameterError
 
 
 def spec(

@@ -15,16 +15,16 @@ from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.stated_tolerances import stated_for
 from pqd.planning.table_separation import mentioned, separate_tables
 from pqd.progress import Progress, silent
+from pqd.reports.models.audit import AuditReport
+from pqd.reports.text.remarks import stages
+from pqd.reports.text.words import MOST_IN_FULL
 from pqd.results import cost_of, verdicts_of
-from reports.models.audit import AuditReport
-from reports.text.remarks import stages
-from reports.text.words import MOST_IN_FULL
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from deciders import Noise
     from pqd.accounting.accountant import Accountant
+    from pqd.deciders import Noise
     from pqd.engine.scan_plan import PrivacyUnit
     from pqd.parameters import Parameters
     from pqd.planning.decisions import PlannedVerdict

@@ -18,16 +18,16 @@ from pqd.commands.spec_checks import BoundChecks, SelectedCheck
 from pqd.execution import measure, quote_sets
 from pqd.parameters import Detail
 from pqd.progress import Progress, silent
+from pqd.reports.models.audit import Cost
+from pqd.reports.models.check import CheckReport, CheckResult
 from pqd.results import cost_of, verdicts_of
 from pqd.spec.sources import label_of, ledger_of, paths_as_written
-from reports.models.audit import Cost
-from reports.models.check import CheckReport, CheckResult
 
 if TYPE_CHECKING:
-    from deciders import Noise
     from pqd.commands.check_plan import CheckPlan
+    from pqd.deciders import Noise
+    from pqd.reports.models.audit import Verdict
     from pqd.spec import Spec
-    from reports.models.audit import Verdict
 
 
 @telling_charges()

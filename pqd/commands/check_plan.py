@@ -11,7 +11,7 @@ from pqd.batches.shared_budget import SharedBudget, share_with
 from pqd.engine.scan_plan import rows_per_person
 from pqd.errors import PqdError
 from pqd.parameters import Parameters
-from reports.text.notes import kinds_note
+from pqd.reports.text.notes import kinds_note
 
 if TYPE_CHECKING:
     from pqd.commands.spec_checks import BoundChecks

@@ -16,19 +16,19 @@ from pqd.execution import measure
 from pqd.planning.stated_tolerances import stated_for
 from pqd.planning.table_separation import mentioned
 from pqd.progress import Progress, silent
+from pqd.reports.models.compare import CompareReport
 from pqd.results import added_costs, cost_of
-from reports.models.compare import CompareReport
 
 if TYPE_CHECKING:
-    from deciders import Noise
     from pqd.accounting.accountant import Accountant
     from pqd.comparison.comparison_parameters import ComparisonParameters
     from pqd.comparison.leaderboard import Evidence
+    from pqd.deciders import Noise
     from pqd.engine.scan_plan import PrivacyUnit
     from pqd.execution import Outputs
     from pqd.planning.estimates import ComparisonPlan, PlannedComparison
+    from pqd.reports.models.compare import ComparedQuery
     from pqd.sql.query import Query
-    from reports.models.compare import ComparedQuery
 
 
 @telling_charges()

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from pqd.accounting.composition import price
 from pqd.accounting.disjoint_groups import composition_groups
-from reports.models.check import CheckResult, Gate, Status
-from reports.text.query import proof_sentence
-from reports.text.remarks.gates import (
+from pqd.reports.models.check import CheckResult, Gate, Status
+from pqd.reports.text.query import proof_sentence
+from pqd.reports.text.remarks.gates import (
     FREE_ASKED,
     FREE_KNOWN,
     FREE_SETTLED,
@@ -22,9 +22,9 @@ from reports.text.remarks.gates import (
 if TYPE_CHECKING:
     from pqd.accounting.accountant import Quote
     from pqd.errors import PqdError
+    from pqd.reports.models.audit import Verdict
     from pqd.results import Planned
     from pqd.spec import Check
-    from reports.models.audit import Verdict
 
 _EXPECTED = {"close": "trusted", "far": "not trusted"}
 

@@ -17,7 +17,7 @@ from pqd.planning.rules import VerdictMeasurement
 from pqd.planning.stated_tolerances import stated_for
 from pqd.planning.table_separation import mentioned, public_tables
 from pqd.progress import Progress, silent, warn
-from reports.models.plan import PlannedQuery, PlanReport
+from pqd.reports.models.plan import PlannedQuery, PlanReport
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from deciders.estimators import EstimatorOutput
 from pqd.accounting.accountant import quote_of
 from pqd.accounting.run_charges import run_charges, telling_charges
+from pqd.deciders.estimators import EstimatorOutput
 from pqd.distances.bound_profile import bind_profile
 from pqd.distances.figures import ProfileFigures, budget_parts
 from pqd.distances.profile_plan import plan_profile
@@ -16,21 +16,21 @@ from pqd.errors import BudgetError, overtaken
 from pqd.execution import measure, quote_sets
 from pqd.planning.table_separation import public_tables, separate_tables
 from pqd.progress import Progress, silent, warn
+from pqd.reports.models.profile import ProfileReport
+from pqd.reports.text.numbers import epsilon_option
+from pqd.reports.text.remarks import stages
 from pqd.results import added_costs, cost_of
-from reports.models.profile import ProfileReport
-from reports.text.numbers import epsilon_option
-from reports.text.remarks import stages
 
 if TYPE_CHECKING:
-    from deciders import Noise
     from pqd.accounting.accountant import Accountant, Quote
+    from pqd.deciders import Noise
     from pqd.distances.measurements import CellsMeasurement
     from pqd.distances.profile_parameters import ProfileParameters
     from pqd.distances.profile_plan import ProfilePlan
     from pqd.engine.scan_plan import PrivacyUnit
     from pqd.engine.synthetic_tables import SyntheticTables
     from pqd.execution import Outputs
-    from reports.models.profile import ZoomedMarginal
+    from pqd.reports.models.profile import ZoomedMarginal
 
 
 @telling_charges()

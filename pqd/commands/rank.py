@@ -12,14 +12,14 @@ from pqd.distances.bound_profile import bind_profile
 from pqd.distances.figures import vector_parts
 from pqd.execution import measure
 from pqd.progress import Progress, silent, warn
+from pqd.reports.models.ranking import RankingReport
+from pqd.reports.text.remarks import stages
 from pqd.results import cost_of
-from reports.models.ranking import RankingReport
-from reports.text.remarks import stages
 
 if TYPE_CHECKING:
-    from deciders import Noise
     from pqd.accounting.accountant import Accountant
     from pqd.comparison.ranking import RankingParameters, RankingPlan
+    from pqd.deciders import Noise
     from pqd.engine.scan_plan import PrivacyUnit
 
 

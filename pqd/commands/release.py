@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deciders.batch.decision_rule import reach
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import Budget
 from pqd.accounting.free_places import check_free
@@ -16,6 +15,7 @@ from pqd.batches.answers import ReleasePlan, scale_of, select_batches, synthetic
 from pqd.batches.batch import possible_answers
 from pqd.batches.mechanisms import TOGETHER
 from pqd.batches.reweighting import reweighted
+from pqd.deciders.batch.decision_rule import reach
 from pqd.engine.sources.export import write_frame
 from pqd.errors import (
     LostLedgerError,
@@ -32,23 +32,23 @@ from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.table_separation import mentioned, separate_tables
 from pqd.progress import Progress, silent
+from pqd.reports.models.release import ReleasedQuery, ReleaseReport
+from pqd.reports.text import notes
+from pqd.reports.text.numbers import plain
+from pqd.reports.text.remarks import stages
+from pqd.reports.text.words import listed
 from pqd.results import cost_of
 from pqd.spec.sources import ledger_of, open_source, paths_as_written
 from pqd.sql.predicate import atoms
 from pqd.sql.workload_files import as_queries, read_queries
 from pqd.stated_budgets import AUTO
-from reports.models.release import ReleasedQuery, ReleaseReport
-from reports.text import notes
-from reports.text.numbers import plain
-from reports.text.remarks import stages
-from reports.text.words import listed
 
 if TYPE_CHECKING:
-    from deciders import Noise
-    from deciders.batch.base import BatchOutput
-    from deciders.bounds import AnswerRange
-    from deciders.exact import Number
     from pqd.batches.answers import PlannedBatch
+    from pqd.deciders import Noise
+    from pqd.deciders.batch.base import BatchOutput
+    from pqd.deciders.bounds import AnswerRange
+    from pqd.deciders.exact import Number
     from pqd.planning.bound_workload import BoundQuery
     from pqd.spec import Spec
     from pqd.sql.query import Query

@@ -14,18 +14,18 @@ from pqd.parameters import Criteria, Detail, privacy_unit
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import BoundWorkload, QueryRequest
 from pqd.planning.table_separation import check_separation, mentioned
+from pqd.reports.text.remarks import stages
 from pqd.spec.sources import open_source, paths_as_written
 from pqd.sql.grouping import Bins
 from pqd.sql.query import Key, Query
-from reports.text.remarks import stages
 
 if TYPE_CHECKING:
     from pqd.accounting.accountant import Accountant
     from pqd.distances.decisions import BoundDistance, DistanceRequest
     from pqd.planning.decisions import VerdictPlan
     from pqd.progress import Progress
+    from pqd.reports.models.check import CheckResult
     from pqd.spec import Check, Spec
-    from reports.models.check import CheckResult
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from pqd.planning.binding import bind
 from pqd.planning.estimates import ComparisonPlan, select_estimators, with_fit_noted
 from pqd.planning.table_separation import check_separation
 from pqd.progress import Progress, silent
-from reports.text.remarks import stages
+from pqd.reports.text.remarks import stages
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pqd.comparison.comparison_parameters import ComparisonParameters
     from pqd.engine.scan_plan import PrivacyUnit
     from pqd.planning.bound_workload import BoundWorkload, QueryRequest
+    from pqd.reports.models.compare import CandidateKind
     from pqd.sql.query import Query
-    from reports.models.compare import CandidateKind
 
 
 class Candidates:

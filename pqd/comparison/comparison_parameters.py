@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from deciders.exact import positive
+from pqd.deciders.exact import positive
 from pqd.errors import DeciderError, ParameterError
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.choose_estimator import ESTIMATORS
 from pqd.stated_budgets import AUTO, stated_budget
 
 if TYPE_CHECKING:
-    from deciders.exact import Number
+    from pqd.deciders.exact import Number
     from pqd.parameters import Parameters
     from pqd.sql.query import Query
 

@@ -7,17 +7,17 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from deciders.estimators import EstimatorOutput, inside, outside, within
-from deciders.estimators.base import Span, claimed, clear_of
-from deciders.single.base import Decision
-from deciders.single.split_margins import SplitMargins
 from pqd.comparison.leaderboard import Evidence
-from reports.models.compare import Cell, ComparedQuery
-from reports.text.numbers import plain
+from pqd.deciders.estimators import EstimatorOutput, inside, outside, within
+from pqd.deciders.estimators.base import Span, claimed, clear_of
+from pqd.deciders.single.base import Decision
+from pqd.deciders.single.split_margins import SplitMargins
+from pqd.reports.models.compare import Cell, ComparedQuery
+from pqd.reports.text.numbers import plain
 
 if TYPE_CHECKING:
-    from deciders import Interval, Noise
-    from deciders.estimators import Estimator
+    from pqd.deciders import Interval, Noise
+    from pqd.deciders.estimators import Estimator
     from pqd.execution import Outputs
     from pqd.planning.estimates import PlannedComparison
 

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations
 
-from deciders.evaluation.closed_testing import Discoveries
-from reports.models.compare import CandidateKind, ComparedQuery, LeaderboardRow
+from pqd.deciders.evaluation.closed_testing import Discoveries
+from pqd.reports.models.compare import CandidateKind, ComparedQuery, LeaderboardRow
 
 # Number of queries that are named where a candidate is farthest off.
 _NAMED = 3

@@ -9,22 +9,22 @@ from functools import cached_property
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
-from deciders.distances.estimates import DistanceEstimates, holm, mean_half_width
-from deciders.distances.fresh_sample import fresh_sample_distance
-from deciders.distances.statistics import Distance, TotalVariation
-from deciders.distances.vector import CubeVector
+from pqd.deciders.distances.estimates import DistanceEstimates, holm, mean_half_width
+from pqd.deciders.distances.fresh_sample import fresh_sample_distance
+from pqd.deciders.distances.statistics import Distance, TotalVariation
+from pqd.deciders.distances.vector import CubeVector
 from pqd.distances.bound_profile import mean_weights
 from pqd.distances.decisions import mean_distance
 from pqd.distances.measurements import DistancesMeasurement
 from pqd.distances.profile_parameters import ProfileParameters
 from pqd.engine.scan_plan import rows_per_person
-from reports.models.figure import Figure
-from reports.models.profile import Score
-from reports.models.ranking import RankedCopy, RankedMarginal
+from pqd.reports.models.figure import Figure
+from pqd.reports.models.profile import Score
+from pqd.reports.models.ranking import RankedCopy, RankedMarginal
 
 if TYPE_CHECKING:
-    from deciders.distances.ratio_intervals import ShareEstimate
-    from deciders.exact import Number
+    from pqd.deciders.distances.ratio_intervals import ShareEstimate
+    from pqd.deciders.exact import Number
     from pqd.distances.bound_profile import BoundMarginal, BoundProfile
     from pqd.distances.profile_request import ProfileRequest
     from pqd.engine.marginals import RowMap

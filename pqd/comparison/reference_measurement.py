@@ -19,21 +19,21 @@ from pqd.errors import ParameterError
 from pqd.execution import measure, quote_sets
 from pqd.planning.bound_workload import QueryRequest
 from pqd.progress import Progress, silent, warn
+from pqd.reports.text.notes import references_note
 from pqd.results import cost_of
-from reports.text.notes import references_note
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from deciders import Noise
     from pqd.accounting.accountant import Accountant
     from pqd.comparison.candidates import Candidates
     from pqd.comparison.comparison_parameters import ComparisonParameters
     from pqd.comparison.reference_tables import Column, GroupCountPlan
+    from pqd.deciders import Noise
     from pqd.engine.scan_plan import PrivacyUnit
     from pqd.planning.estimates import ComparisonPlan
+    from pqd.reports.models.audit import Cost
     from pqd.sql.query import Query
-    from reports.models.audit import Cost
 
 
 @dataclass(frozen=True, slots=True)

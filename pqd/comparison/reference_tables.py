@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deciders.estimators import LaplaceEstimate
+from pqd.deciders.estimators import LaplaceEstimate
 from pqd.errors import ParameterError
 from pqd.planning.estimates import EstimatorMeasurement
 from pqd.planning.statistics import lattice_of
+from pqd.reports.text.numbers import number_text
 from pqd.sql.grouping import grouped
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind, fold_case, quote_identifier
-from reports.text.numbers import number_text
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,10 +19,10 @@ from pqd.errors import NothingSelectedError, ParameterError
 from pqd.measurement import MeasurementSet
 from pqd.planning.binding import unit_notes
 from pqd.planning.column_names import header_warnings, key_warnings
+from pqd.reports.models.profile import LeftOut
+from pqd.reports.text.notes import WARNING
+from pqd.reports.text.remarks.cells import NOT_PRIVATE_REASON
 from pqd.sql.schema import Kind, fold_case, header_hint
-from reports.models.profile import LeftOut
-from reports.text.notes import WARNING
-from reports.text.remarks.cells import NOT_PRIVATE_REASON
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from pqd.engine.synthetic_tables import SyntheticTables
     from pqd.engine.tables import Table
     from pqd.measurement import Kinds, Measurement
+    from pqd.reports.models.profile import DistanceId, ProfiledColumn
     from pqd.sql.schema import Schema
-    from reports.models.profile import DistanceId, ProfiledColumn
 
 # Kinds whose values are ordered.
 ORDERED = (Kind.NUMBER, Kind.TIME)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from deciders.exact import exact
+from pqd.deciders.exact import exact
 from pqd.engine.scan_plan import rows_per_person
 from pqd.errors import ParameterError
 
 if TYPE_CHECKING:
-    from deciders.exact import Number
+    from pqd.deciders.exact import Number
     from pqd.engine.scan_plan import PrivacyUnit
 
 # Shares of the total: of the cells of the worst marginals, and of the target.

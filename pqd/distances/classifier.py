@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deciders.extras import needed
+from pqd.deciders.extras import needed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

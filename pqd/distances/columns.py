@@ -9,15 +9,15 @@ import numpy as np
 
 from pqd.column_facts import unknown_column
 from pqd.errors import TableError
-from pqd.sql.schema import Kind, fold_case
-from reports.models.profile import LeftOut
-from reports.text.remarks.cells import (
+from pqd.reports.models.profile import LeftOut
+from pqd.reports.text.remarks.cells import (
     NOT_PRIVATE_REASON,
     UNIT_REASON,
     absent_reason,
     identifier_reason,
     near_unique_reason,
 )
+from pqd.sql.schema import Kind, fold_case
 
 if TYPE_CHECKING:
     from pqd.engine.marginals import ValueCounts

@@ -8,35 +8,35 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from deciders import Interval, ParameterError
-from deciders.distances.decider import DistanceDecider
-from deciders.distances.statistics import (
+from pqd.deciders import Interval, ParameterError
+from pqd.deciders.distances.decider import DistanceDecider
+from pqd.deciders.distances.statistics import (
     Distance,
     EarthMovers,
     KolmogorovSmirnov,
     MeanDistance,
     TotalVariation,
 )
-from deciders.noise import check_scale
-from deciders.single.base import Estimate
-from deciders.single.inverse_sensitivity import margin_ends
+from pqd.deciders.noise import check_scale
+from pqd.deciders.single.base import Estimate
+from pqd.deciders.single.inverse_sensitivity import margin_ends
 from pqd.distances.bound_profile import mean_weights
 from pqd.distances.measurements import DistanceMeasurement
+from pqd.reports.models.query import DISTANCE_AGGREGATES, MEAN_DISTANCE, CandidateFacts
+from pqd.reports.text.numbers import plain
+from pqd.reports.text.remarks import reasons
 from pqd.sql.schema import fold_case
-from reports.models.query import DISTANCE_AGGREGATES, MEAN_DISTANCE, CandidateFacts
-from reports.text.numbers import plain
-from reports.text.remarks import reasons
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from deciders import Decision
+    from pqd.deciders import Decision
     from pqd.distances.bound_profile import BoundMarginal, BoundProfile
     from pqd.engine.marginals import RowMap
     from pqd.execution import Outputs
     from pqd.parameters import Criteria
-    from reports.models.profile import DistanceId
+    from pqd.reports.models.profile import DistanceId
 
 _DECIDER = DistanceDecider()
 _STATISTICS: dict[DistanceId, Callable[[NDArray[np.int64]], Distance]] = {
@@ -195,7 +195,7 @@ class PlannedDistance:
         return False
 
     def facts(self) -> dict[str, Any]:
-        """Fields of ``reports.models.audit.QueryFacts`` but for the candidates."""
+        """Fields of ``pqd.reports.models.audit.QueryFacts`` but for the candidates."""
         bound = self.bound
         return {
             "id": bound.request.id,

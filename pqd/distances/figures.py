@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deciders.distances.cells import cell_shares
-from deciders.distances.estimates import bonferroni, half_width, mean_half_width, vector_tau_min
-from deciders.distances.fresh_sample import fresh_sample_distance
-from deciders.distances.noise_laws import LaplaceLaw
-from deciders.distances.vector import rows_share
+from pqd.deciders.distances.cells import cell_shares
+from pqd.deciders.distances.estimates import bonferroni, half_width, mean_half_width, vector_tau_min
+from pqd.deciders.distances.fresh_sample import fresh_sample_distance
+from pqd.deciders.distances.noise_laws import LaplaceLaw
+from pqd.deciders.distances.vector import rows_share
 from pqd.distances.bound_profile import mean_weights
-from reports.models.figure import Figure
-from reports.models.profile import BudgetPart, CellFacts, DistanceFacts, Score, ZoomedMarginal
+from pqd.reports.models.figure import Figure
+from pqd.reports.models.profile import BudgetPart, CellFacts, DistanceFacts, Score, ZoomedMarginal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from deciders.distances.estimates import DistanceEstimates
+    from pqd.deciders.distances.estimates import DistanceEstimates
     from pqd.distances.bound_profile import BoundMarginal
     from pqd.distances.measurements import DistancesMeasurement
     from pqd.distances.profile_plan import ProfilePlan

@@ -8,15 +8,15 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from deciders.distances.cells import LAPLACE_CELLS, release_cells
-from deciders.distances.decider import DistanceDecider
-from deciders.estimators import EstimatorOutput
-from deciders.exact import budget_of
-from deciders.noise import check_scale
-from deciders.single.base import Decision
 from pqd.accounting.cache_keys import digest, parameters_of
 from pqd.accounting.disjoint_groups import Cost
 from pqd.accounting.zcdp import rho_of
+from pqd.deciders.distances.cells import LAPLACE_CELLS, release_cells
+from pqd.deciders.distances.decider import DistanceDecider
+from pqd.deciders.estimators import EstimatorOutput
+from pqd.deciders.exact import budget_of
+from pqd.deciders.noise import check_scale
+from pqd.deciders.single.base import Decision
 from pqd.engine.scan_plan import rows_per_person
 from pqd.measurement import Measurement, Output
 from pqd.sql.schema import fold_case
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from deciders import Noise
-    from deciders.distances.statistics import Distance
-    from deciders.distances.vector import CubeVector, GaussianVector
-    from deciders.distances.vector_law import VectorLaw
+    from pqd.deciders import Noise
+    from pqd.deciders.distances.statistics import Distance
+    from pqd.deciders.distances.vector import CubeVector, GaussianVector
+    from pqd.deciders.distances.vector_law import VectorLaw
     from pqd.engine.marginals import MarginalCounts, RowMap
 
 

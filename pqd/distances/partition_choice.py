@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from deciders.exact import as_float
+from pqd.deciders.exact import as_float
 from pqd.distances.stated_cells import edges_of
 from pqd.engine.partitions import Bins, Categories, Ordered, Partition, Points, Steps, beyond
 from pqd.errors import ParameterError
+from pqd.reports.models.profile import ProfiledColumn
 from pqd.sql.schema import Kind
-from reports.models.profile import ProfiledColumn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from deciders.exact import probability
 from pqd.column_facts import parse_columns, read_cells
+from pqd.deciders.exact import probability
 from pqd.distances.budget import check_zoom
 from pqd.distances.marginal_selection import check_ways
 from pqd.distances.profile_request import DISTANCES, USUAL, ProfileRequest
 from pqd.errors import ParameterError
 from pqd.planning.query_warnings import budget_warnings
+from pqd.reports.text.notes import WARNING, large_delta, wide_alpha
 from pqd.sql.schema import fold_case
 from pqd.sql.tolerance import Tolerance
 from pqd.stated_budgets import total_budget
-from reports.text.notes import WARNING, large_delta, wide_alpha
 
 if TYPE_CHECKING:
-    from deciders.exact import Number
     from pqd.column_facts import Facts, StatedCells
-    from reports.models.profile import DistanceId
+    from pqd.deciders.exact import Number
+    from pqd.reports.models.profile import DistanceId
 
 # Budget of a profile where none is stated; every report says what it was.
 USUAL_EPSILON = Fraction(1)

@@ -9,9 +9,9 @@ from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from deciders.distances.estimates import DistanceEstimates
-from deciders.distances.statistics import EarthMovers, KolmogorovSmirnov, TotalVariation
-from deciders.distances.vector import CubeVector, GaussianVector
+from pqd.deciders.distances.estimates import DistanceEstimates
+from pqd.deciders.distances.statistics import EarthMovers, KolmogorovSmirnov, TotalVariation
+from pqd.deciders.distances.vector import CubeVector, GaussianVector
 from pqd.distances.budget import ProfileBudget, split_budget
 from pqd.distances.measurements import (
     CellsMeasurement,
@@ -21,20 +21,20 @@ from pqd.distances.measurements import (
 )
 from pqd.distances.target import plan_target
 from pqd.engine.scan_plan import rows_per_person
-from reports.text.words import counted
+from pqd.reports.text.words import counted
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from deciders.distances.statistics import Distance
-    from deciders.distances.vector_law import VectorLaw
+    from pqd.deciders.distances.statistics import Distance
+    from pqd.deciders.distances.vector_law import VectorLaw
     from pqd.distances.bound_profile import BoundMarginal, BoundProfile
     from pqd.distances.profile_parameters import ProfileParameters
     from pqd.distances.target import TargetPlan
     from pqd.engine.marginals import RowMap
     from pqd.measurement import MeasurementSet
-    from reports.models.profile import DistanceId
+    from pqd.reports.models.profile import DistanceId
 
 
 class Term(NamedTuple):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pqd.column_facts import Facts, StatedCells
     from pqd.engine.scan_plan import PrivacyUnit
-    from reports.models.profile import DistanceId
+    from pqd.reports.models.profile import DistanceId
 
 # Distances that can be measured, and those that are where nothing else is stated.
 DISTANCES: tuple[DistanceId, ...] = ("tv", "ks", "emd")

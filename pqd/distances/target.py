@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deciders.distances.confusion import confusion_figures
+from pqd.deciders.distances.confusion import confusion_figures
 from pqd.distances.classifier import Classifier, require_library, train
 from pqd.engine.marginals import RowMap
 from pqd.errors import TableError
+from pqd.reports.models.figure import Figure
+from pqd.reports.models.target import ClassFacts, TargetFacts
 from pqd.sql.schema import fold_case
-from reports.models.figure import Figure
-from reports.models.target import ClassFacts, TargetFacts
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pqd.engine.duckdb import DuckDBEngine
     from pqd.engine.marginals import Codes
     from pqd.engine.partitions import Partition
-    from reports.models.profile import LeftOut
+    from pqd.reports.models.profile import LeftOut
 
 MOST_CLASSES = 20
 # Rows whose classes are predicted at a time: a prediction holds 16 bytes for each of their cells.

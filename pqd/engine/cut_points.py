@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deciders import Interval, Lattice, UnanswerableError
-from deciders.estimators.base import whole_span
-from deciders.exact import as_float
+from pqd.deciders import Interval, Lattice, UnanswerableError
+from pqd.deciders.estimators.base import whole_span
+from pqd.deciders.exact import as_float
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

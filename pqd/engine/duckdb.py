@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from deciders import Histogram, Lattice
+from pqd.deciders import Histogram, Lattice
 from pqd.engine.contingency import ContingencyTable, row_cells
 from pqd.engine.earlier_recognition import earlier_content
 from pqd.engine.kernel.arrow_sql import ArrowSQL, arrow_table

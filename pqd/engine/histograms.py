@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from deciders import Histogram
-from deciders.histogram import EMPTY
+from pqd.deciders import Histogram
+from pqd.deciders.histogram import EMPTY
 from pqd.engine.kernel.atom_classes import atom_classes
 from pqd.engine.kernel.block_tallies import BlockedGroup
 from pqd.engine.kernel.cells import Cells, MatchedCells

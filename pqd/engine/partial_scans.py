@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from deciders import Histogram
+from pqd.deciders import Histogram
 from pqd.engine.contingency import ContingencyTable, ascending_cells, contingency_of, words_of
 from pqd.engine.histograms import histograms_of, is_distinct, row_histograms
 from pqd.engine.kernel.arrow_sql import joined

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pqd.sql.schema import Kind, fold_case, quote_identifier
-from reports.text.remarks.cells import (
+from pqd.reports.text.remarks.cells import (
     NULL,
     OTHERS,
     UNSEEN,
@@ -27,6 +26,7 @@ from reports.text.remarks.cells import (
     text_labels,
     time_labels,
 )
+from pqd.sql.schema import Kind, fold_case, quote_identifier
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

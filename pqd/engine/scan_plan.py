@@ -10,7 +10,7 @@ from pqd.engine.kernel.typed_sql import finite_sql
 from pqd.sql.predicate import Atom, Predicate, atoms
 
 if TYPE_CHECKING:
-    from deciders import Lattice
+    from pqd.deciders import Lattice
 
 
 @dataclass(frozen=True, slots=True)

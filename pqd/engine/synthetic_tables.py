@@ -9,16 +9,23 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from deciders import Lattice
+from pqd.deciders import Lattice
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.kernel.misfits import way_in
 from pqd.errors import TableError
+from pqd.reports.text.notes import (
+    WARNING,
+    example_text,
+    kind_note,
+    kinds_note,
+    text_note,
+    unfit_cells,
+)
 from pqd.sql.schema import Kind, fold_case
 from pqd.threads import thread_count
-from reports.text.notes import WARNING, example_text, kind_note, kinds_note, text_note, unfit_cells
 
 if TYPE_CHECKING:
-    from deciders import Histogram
+    from pqd.deciders import Histogram
     from pqd.engine.marginals import ValueCounts
     from pqd.engine.scan_plan import PrivacyUnit, ScanPlan
     from pqd.engine.tables import Table

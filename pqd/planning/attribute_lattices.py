@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from deciders import Lattice, ParameterError, UnanswerableError, answer
-from deciders.aggregates import HALF
 from pqd.column_facts import bounded_lattice, facts_of_attribute, row_lattice, span
+from pqd.deciders import Lattice, ParameterError, UnanswerableError, answer
+from pqd.deciders.aggregates import HALF
 from pqd.engine.cut_points import ORDERED
 from pqd.engine.scan_plan import Measure
 from pqd.planning.statistics import tolerances, with_wider_lattice
-from reports.text.notes import copy_bounds_note, stated_bounds_note, widened_bounds_note
+from pqd.reports.text.notes import copy_bounds_note, stated_bounds_note, widened_bounds_note
 
 if TYPE_CHECKING:
-    from deciders import Histogram
     from pqd.column_facts import Facts
+    from pqd.deciders import Histogram
     from pqd.engine.scan_plan import PrivacyUnit, Statistic
     from pqd.engine.synthetic_tables import SyntheticTables
     from pqd.planning.bound_workload import QueryRequest

@@ -14,12 +14,12 @@ from pqd.planning.column_names import header_warnings, key_warnings
 from pqd.planning.query_warnings import Constants, warnings_of
 from pqd.planning.refusals import Refusals
 from pqd.planning.table_separation import mentioned
+from pqd.reports.text.notes import WARNING, beyond_bounds_note, unit_note
 from pqd.sql.grouping import MOST_GROUPS, grouped
 from pqd.sql.schema import fold_case
-from reports.text.notes import WARNING, beyond_bounds_note, unit_note
 
 if TYPE_CHECKING:
-    from deciders import Histogram
+    from pqd.deciders import Histogram
     from pqd.engine.synthetic_tables import SyntheticTables
     from pqd.sql.query import BoundExpression, Query
     from pqd.sql.schema import Schema

@@ -6,23 +6,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from deciders import UnanswerableError
+from pqd.deciders import UnanswerableError
 from pqd.measurement import MeasurementSet
 from pqd.parameters import Parameters
 from pqd.planning.refusals import Refusals, refusal_facts
-from reports.text.notes import WARNING
+from pqd.reports.text.notes import WARNING
 
 if TYPE_CHECKING:
-    from deciders import Histogram
+    from pqd.deciders import Histogram
     from pqd.engine.scan_plan import PrivacyUnit, Statistic
     from pqd.engine.synthetic_tables import SyntheticTables
     from pqd.engine.tables import Table
     from pqd.measurement import Kinds, Measurement
     from pqd.parameters import Criteria
     from pqd.planning.refusals import Refusal
+    from pqd.reports.models.refusals import QueryRefusal
     from pqd.sql.query import Query
     from pqd.sql.schema import Schema
-    from reports.models.refusals import QueryRefusal
 
 Selected = TypeVar("Selected")
 

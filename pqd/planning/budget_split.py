@@ -7,9 +7,9 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from deciders.evaluation.effectiveness import WEIGHED, expected_wrong, operating_characteristic
 from pqd.accounting.composition import price
 from pqd.accounting.disjoint_groups import Cost, composition_groups
+from pqd.deciders.evaluation.effectiveness import WEIGHED, expected_wrong, operating_characteristic
 from pqd.parameters import Detail, Parameters
 from pqd.planning.decisions import PlannedVerdict, VerdictPlan, planned_verdict
 from pqd.planning.refusals import Refusals

@@ -17,7 +17,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, Protocol, cast
 
-from deciders import (
+from pqd.deciders import (
     DECIDERS,
     Decider,
     DeciderError,
@@ -31,17 +31,17 @@ from deciders import (
     operating_characteristic,
     published_tau,
 )
-from deciders.evaluation.effectiveness import shape_of
-from deciders.evaluation.sharpness import nearly_as_sharp
-from deciders.evaluation.trials import trial_of
-from deciders.exact import exceeds
-from deciders.single.base import BOTH
-from deciders.single.inverse_sensitivity import InverseSensitivity
-from deciders.single.noisy_answer import NoisyAnswer
+from pqd.deciders.evaluation.effectiveness import shape_of
+from pqd.deciders.evaluation.sharpness import nearly_as_sharp
+from pqd.deciders.evaluation.trials import trial_of
+from pqd.deciders.exact import exceeds
+from pqd.deciders.single.base import BOTH
+from pqd.deciders.single.inverse_sensitivity import InverseSensitivity
+from pqd.deciders.single.noisy_answer import NoisyAnswer
 from pqd.parameters import Criteria, Detail, Parameters
+from pqd.reports.models.late import Late
+from pqd.reports.text.remarks import reasons
 from pqd.stated_budgets import AUTO
-from reports.models.late import Late
-from reports.text.remarks import reasons
 
 PAPER = "paper"
 # Deciders of Table 4 that do not depend on the table.

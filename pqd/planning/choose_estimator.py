@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from deciders import Histogram, Interval, PqdError, error_rates, for_lattice
-from deciders.aggregates import HALF
-from deciders.estimators import (
+from pqd.deciders import Histogram, Interval, PqdError, error_rates, for_lattice
+from pqd.deciders.aggregates import HALF
+from pqd.deciders.estimators import (
     Estimator,
     ExponentialQuantile,
     LaplaceEstimate,
@@ -17,16 +17,16 @@ from deciders.estimators import (
     RankCounts,
     SumAndCount,
 )
-from deciders.estimators.base import whole_span
-from deciders.evaluation.effectiveness import searched_threshold
-from deciders.noise import check_scale
-from deciders.single.inverse_sensitivity import InverseQuantile
-from deciders.single.split_margins import SplitMargins
-from reports.text.remarks import reasons
+from pqd.deciders.estimators.base import whole_span
+from pqd.deciders.evaluation.effectiveness import searched_threshold
+from pqd.deciders.noise import check_scale
+from pqd.deciders.single.inverse_sensitivity import InverseQuantile
+from pqd.deciders.single.split_margins import SplitMargins
+from pqd.reports.text.remarks import reasons
 
 if TYPE_CHECKING:
-    from deciders import Lattice
-    from deciders.single.inverse_sensitivity import InverseSensitivity
+    from pqd.deciders import Lattice
+    from pqd.deciders.single.inverse_sensitivity import InverseSensitivity
     from pqd.parameters import Parameters
     from pqd.sql.query import Query
 

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 
 from pqd.engine.reading.dictionaries import distinct_values
 from pqd.engine.table_reader import in_one_pass
+from pqd.reports.text.notes import WARNING, header_missing, person_key
 from pqd.sql.schema import like_values
-from reports.text.notes import WARNING, header_missing, person_key
 
 if TYPE_CHECKING:
     from pqd.engine.scan_plan import PrivacyUnit

@@ -8,9 +8,9 @@ from fractions import Fraction
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from deciders import Interval, applicable
-from deciders.noise import check_scale
-from deciders.single.noisy_answer import NoisyAnswer
+from pqd.deciders import Interval, applicable
+from pqd.deciders.noise import check_scale
+from pqd.deciders.single.noisy_answer import NoisyAnswer
 from pqd.measurement import counted_noun
 from pqd.parameters import Criteria, Parameters
 from pqd.planning.choose_decider import Candidate, Choice, LateCandidate, choose_decider
@@ -23,14 +23,14 @@ from pqd.planning.rules import (
     VerdictRule,
 )
 from pqd.planning.statistics import lattice_of, on_cut_points, synthetic_answer, with_wider_lattice
-from reports.models.query import CandidateFacts, LateFacts
-from reports.text.numbers import plain
+from pqd.reports.models.query import CandidateFacts, LateFacts
+from pqd.reports.text.numbers import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from deciders import Decision
-    from deciders.single.base import Estimate
+    from pqd.deciders import Decision
+    from pqd.deciders.single.base import Estimate
     from pqd.engine.scan_plan import PrivacyUnit, Statistic
     from pqd.execution import Outputs
     from pqd.measurement import Measurement, MeasurementSet
@@ -90,7 +90,7 @@ class DeciderPlan:
         return isinstance(self.choice.taken, LateCandidate)
 
     def facts(self) -> dict[str, Any]:
-        """Fields of ``reports.models.audit.QueryFacts`` but for the candidates."""
+        """Fields of ``pqd.reports.models.audit.QueryFacts`` but for the candidates."""
         query, choice = self.query, self.choice
         return {
             "id": query.id or "",

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from deciders import Histogram, Interval, answer
-from deciders.aggregates import HALF
-from deciders.estimators import Estimator, EstimatorOutput, ExponentialQuantile
-from deciders.single.split_margins import SplitMargins
 from pqd.accounting.cache_keys import parameters_of
+from pqd.deciders import Histogram, Interval, answer
+from pqd.deciders.aggregates import HALF
+from pqd.deciders.estimators import Estimator, EstimatorOutput, ExponentialQuantile
+from pqd.deciders.single.split_margins import SplitMargins
 from pqd.engine.cut_points import ORDERED, fineness
 from pqd.errors import DeciderError
 from pqd.measurement import QueryMeasurement
@@ -23,12 +23,12 @@ from pqd.planning.statistics import (
     tolerances,
     with_wider_lattice,
 )
+from pqd.reports.models.compare import EstimatorFacts
+from pqd.reports.text.notes import WARNING, unfit_estimator
 from pqd.stated_budgets import AUTO
-from reports.models.compare import EstimatorFacts
-from reports.text.notes import WARNING, unfit_estimator
 
 if TYPE_CHECKING:
-    from deciders import Noise
+    from pqd.deciders import Noise
     from pqd.measurement import MeasurementSet
     from pqd.parameters import Parameters
     from pqd.planning.bound_workload import BoundQuery, BoundWorkload

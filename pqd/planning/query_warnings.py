@@ -16,12 +16,12 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from pqd.parameters import Parameters
+from pqd.reports.text import notes as words
+from pqd.reports.text.numbers import number_text
 from pqd.sql.literals import condition_tree
 from pqd.sql.predicate import atoms
 from pqd.sql.schema import Kind, quote_literal
 from pqd.stated_budgets import MUCH_EPSILON
-from reports.text import notes as words
-from reports.text.numbers import number_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

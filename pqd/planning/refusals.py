@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TypeAlias
 
 from pqd.errors import PqdError
-from reports.models.refusals import QueryRefusal
+from pqd.reports.models.refusals import QueryRefusal
 
 if TYPE_CHECKING:
     from pqd.sql.query import Query

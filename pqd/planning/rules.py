@@ -7,18 +7,18 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from deciders import Decider, Decision, Interval
-from deciders.estimators import EstimatorOutput, LaplaceEstimate
-from deciders.single.inverse_sensitivity import margin_ends
 from pqd.accounting.cache_keys import parameters_of
+from pqd.deciders import Decider, Decision, Interval
+from pqd.deciders.estimators import EstimatorOutput, LaplaceEstimate
+from pqd.deciders.single.inverse_sensitivity import margin_ends
 from pqd.measurement import Output, QueryMeasurement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from deciders import Histogram, Noise
-    from deciders.single.base import Estimate
-    from deciders.single.noisy_answer import NoisyAnswer
+    from pqd.deciders import Histogram, Noise
+    from pqd.deciders.single.base import Estimate
+    from pqd.deciders.single.noisy_answer import NoisyAnswer
 
 
 # Without slots, so that the cache key is computed once.

@@ -6,12 +6,12 @@ import difflib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from deciders.errors import ParameterError
+from pqd.deciders.errors import ParameterError
+from pqd.reports.text.words import EACH_ITS_OWN
 from pqd.sql.tolerance import Tolerance
-from reports.text.words import EACH_ITS_OWN
 
 if TYPE_CHECKING:
-    from deciders.exact import Number
+    from pqd.deciders.exact import Number
     from pqd.sql.query import Query
 
 _MOST_NAMED = 3

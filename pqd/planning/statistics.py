@@ -7,12 +7,12 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from deciders import Interval, Lattice, ParameterError, UnanswerableError, answer
-from deciders.aggregates import HALF
+from pqd.deciders import Interval, Lattice, ParameterError, UnanswerableError, answer
+from pqd.deciders.aggregates import HALF
 from pqd.engine.cut_points import ORDERED, CutPoints, reaching
 
 if TYPE_CHECKING:
-    from deciders import Histogram
+    from pqd.deciders import Histogram
     from pqd.engine.scan_plan import Statistic
     from pqd.sql.query import Query
     from pqd.sql.tolerance import Tolerance

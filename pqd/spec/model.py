@@ -9,12 +9,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from pqd.reports.models.query import DISTANCE_AGGREGATES, MEAN_DISTANCE
 from pqd.sql.tolerance import Tolerance
-from reports.models.query import DISTANCE_AGGREGATES, MEAN_DISTANCE
 
 if TYPE_CHECKING:
-    from deciders.exact import Number
-    from reports.models.profile import DistanceId
+    from pqd.deciders.exact import Number
+    from pqd.reports.models.profile import DistanceId
 
 Scalar = str | int | bool | Decimal
 

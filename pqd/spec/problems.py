@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from deciders import ParameterError
+from pqd.deciders import ParameterError
 from pqd.errors import PqdError
 
 _MOST_PROBLEMS = 20

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from deciders import DECIDERS
 from pqd.batches.mechanisms import SHARINGS, TOGETHER
+from pqd.deciders import DECIDERS
 from pqd.planning.choose_decider import PAPER
 from pqd.spec.value_types import (
     ALPHA,

@@ -15,22 +15,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from deciders.distances.decider import DistanceDecider
-from deciders.distances.fresh_sample import fresh_sample_distance
-from deciders.errors import PqdError
+from pqd.deciders.distances.decider import DistanceDecider
+from pqd.deciders.distances.fresh_sample import fresh_sample_distance
+from pqd.deciders.errors import PqdError
 from pqd.distances.bound_profile import mean_weights
 from pqd.parameters import Criteria
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.decisions import planned_verdict
 from pqd.planning.statistics import lattice_of
+from pqd.reports.text.numbers import number_text
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind, quote_identifier
-from reports.text.numbers import number_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from deciders import Histogram
+    from pqd.deciders import Histogram
     from pqd.distances.bound_profile import BoundMarginal, BoundProfile
     from pqd.planning.bound_workload import BoundQuery, BoundWorkload
 

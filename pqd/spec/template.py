@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pqd.engine.sources.locations import is_address, short_name, written_address
 from pqd.errors import NothingSelectedError, TableError
-from reports.text.numbers import epsilon_option
+from pqd.reports.text.numbers import epsilon_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deciders import Lattice
+    from pqd.deciders import Lattice
     from pqd.engine.tables import Table
     from pqd.spec.suggested_checks import SuggestedCheck, Suggestions
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from deciders import ParameterError
+from pqd.deciders import ParameterError
 from pqd.spec.problems import Code, Place, Problem, SpecValueError
 from pqd.spec.schema import NAME_PATTERN, SECTION, SECTIONS, Section
 from pqd.spec.toml import SINGLE_CHECK

@@ -9,9 +9,9 @@ from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any
 
-from deciders import ParameterError
-from deciders.exact import budget_of, exact, positive, probability
 from pqd.column_facts import MOST_STATED, read_cells
+from pqd.deciders import ParameterError
+from pqd.deciders.exact import budget_of, exact, positive, probability
 from pqd.spec.problems import Code, SpecValueError, printable
 from pqd.sql.tolerance import Tolerance
 from pqd.stated_budgets import MOST_EPSILON, stated_budget

@@ -11,12 +11,12 @@ from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 
-from deciders.errors import ParameterError
-from deciders.exact import exact, positive
+from pqd.deciders.errors import ParameterError
+from pqd.deciders.exact import exact, positive
 from pqd.errors import QueryError, UnanswerableError
+from pqd.reports.text.numbers import number_text
 from pqd.sql.query import Cell, Key, Query
 from pqd.sql.schema import quote_identifier, quote_literal
-from reports.text.numbers import number_text
 
 MOST_GROUPS = 1000
 BINS_OR_GROUPS = "bins and GROUP BY do not go together; use one of them"

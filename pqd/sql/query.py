@@ -23,7 +23,7 @@ from pqd.sql.select import aggregate_of, aggregates, grouping, is_whole, parsed,
 from pqd.sql.tolerance import Tolerance
 
 if TYPE_CHECKING:
-    from deciders.exact import Number
+    from pqd.deciders.exact import Number
     from pqd.sql.schema import Schema
 
 # The values of the grouping columns that make one group; None is NULL.

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from deciders.errors import ParameterError
-from deciders.exact import probability
+from pqd.deciders.errors import ParameterError
+from pqd.deciders.exact import probability
 from pqd.errors import QueryError
 from pqd.sql.expressions import SQL_LIMIT, place
 from pqd.sql.parser import statements

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from deciders.errors import ParameterError, UnanswerableError
-from deciders.exact import Number, positive
+from pqd.deciders.errors import ParameterError, UnanswerableError
+from pqd.deciders.exact import Number, positive
 
 _EXAMPLE = "10, or 5% of the answer"
 

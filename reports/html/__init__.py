@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from reports.models.report import renderer
+from pqd.reports.models.report import renderer
 
 if TYPE_CHECKING:
-    from reports.models.report import Report
+    from pqd.reports.models.report import Report
 
 # A page of more verdicts shows them in pages, without pictures.
 MOST_ROWS = 300

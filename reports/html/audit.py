@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from reports.html import MOST_ROWS
-from reports.html.budget import spending
-from reports.html.curves import Curves
-from reports.html.many import ManyRow, many
-from reports.html.page import page
-from reports.html.query import (
+from pqd.reports.html import MOST_ROWS
+from pqd.reports.html.budget import spending
+from pqd.reports.html.curves import Curves
+from pqd.reports.html.many import ManyRow, many
+from pqd.reports.html.page import page
+from pqd.reports.html.query import (
     CANDIDATES,
     block,
     candidate_rows,
@@ -20,13 +20,13 @@ from reports.html.query import (
     verdict_cells,
     worst_runs,
 )
-from reports.text.audit import SIMULATED, audit_costs, headline, remarks, worst_verdicts
-from reports.text.cost import spent_cell
-from reports.text.notes import refused_lines
-from reports.text.words import STANDINGS, tally
+from pqd.reports.text.audit import SIMULATED, audit_costs, headline, remarks, worst_verdicts
+from pqd.reports.text.cost import spent_cell
+from pqd.reports.text.notes import refused_lines
+from pqd.reports.text.words import STANDINGS, tally
 
 if TYPE_CHECKING:
-    from reports.models.audit import AuditReport, Verdict
+    from pqd.reports.models.audit import AuditReport, Verdict
 
 _NUMBERS = ("p", "answer", "tau", "off")
 _COLUMNS = (

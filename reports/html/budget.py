@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from reports.text.cost import meaning_sentence
-from reports.text.numbers import epsilon_text
+from pqd.reports.text.cost import meaning_sentence
+from pqd.reports.text.numbers import epsilon_text
 
 if TYPE_CHECKING:
-    from reports.models.audit import Cost
+    from pqd.reports.models.audit import Cost
 
 
 def spending(cost: Cost, *, dry: bool = False) -> dict[str, Any]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from reports.html import MOST_ROWS
-from reports.html.budget import spending
-from reports.html.curves import Curves
-from reports.html.many import ManyRow, many
-from reports.html.page import page
-from reports.html.pictures import shares
-from reports.html.query import (
+from pqd.reports.html import MOST_ROWS
+from pqd.reports.html.budget import spending
+from pqd.reports.html.curves import Curves
+from pqd.reports.html.many import ManyRow, many
+from pqd.reports.html.page import page
+from pqd.reports.html.pictures import shares
+from pqd.reports.html.query import (
     CANDIDATES,
     block,
     candidate_rows,
@@ -20,8 +20,8 @@ from reports.html.query import (
     told,
     verdict_cells,
 )
-from reports.text.audit import SIMULATED
-from reports.text.check import (
+from pqd.reports.text.audit import SIMULATED
+from pqd.reports.text.check import (
     HOW_TO_READ,
     advice,
     badge,
@@ -34,11 +34,11 @@ from reports.text.check import (
     row,
     worst_first,
 )
-from reports.text.cost import spent_cell
+from pqd.reports.text.cost import spent_cell
 
 if TYPE_CHECKING:
-    from reports.models.audit import Verdict
-    from reports.models.check import CheckReport, CheckResult
+    from pqd.reports.models.audit import Verdict
+    from pqd.reports.models.check import CheckReport, CheckResult
 
 # What the widest screen has room for beside a line that is marked.
 _WIDTH = 72

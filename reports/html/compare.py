@@ -6,19 +6,19 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from reports.html import MOST_ROWS
-from reports.html.budget import spending
-from reports.html.many import CellView, ManyRow, many
-from reports.html.page import page
-from reports.html.pictures import EstimatePicture, band, estimate_picture
-from reports.html.pictures import Scale as Share
-from reports.html.query import WORDS, worst_runs
-from reports.text.audit import SIMULATED
-from reports.text.compare import KINDS, headline, reliable_text, worst_compared
-from reports.text.cost import cost_sentences, spent_cell
-from reports.text.escape import visible
-from reports.text.notes import refused_lines
-from reports.text.numbers import (
+from pqd.reports.html import MOST_ROWS
+from pqd.reports.html.budget import spending
+from pqd.reports.html.many import CellView, ManyRow, many
+from pqd.reports.html.page import page
+from pqd.reports.html.pictures import EstimatePicture, band, estimate_picture
+from pqd.reports.html.pictures import Scale as Share
+from pqd.reports.html.query import WORDS, worst_runs
+from pqd.reports.text.audit import SIMULATED
+from pqd.reports.text.compare import KINDS, headline, reliable_text, worst_compared
+from pqd.reports.text.cost import cost_sentences, spent_cell
+from pqd.reports.text.escape import visible
+from pqd.reports.text.notes import refused_lines
+from pqd.reports.text.numbers import (
     epsilon_text,
     number_text,
     p_cell,
@@ -27,8 +27,8 @@ from reports.text.numbers import (
     share_text,
     threshold_text,
 )
-from reports.text.query import grouped_text, query_text
-from reports.text.words import (
+from pqd.reports.text.query import grouped_text, query_text
+from pqd.reports.text.words import (
     ANSWERS,
     STANDINGS,
     between_text,
@@ -39,7 +39,7 @@ from reports.text.words import (
 )
 
 if TYPE_CHECKING:
-    from reports.models.compare import Cell, ComparedQuery, CompareReport, LeaderboardRow
+    from pqd.reports.models.compare import Cell, ComparedQuery, CompareReport, LeaderboardRow
 
 _SYMBOLS = {"trusted": "✓", "not trusted": "✗", "undecided": "?"}
 _ESTIMATES = ("Candidate", "Verdict", "Answer", "Gap", "p")

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from deciders.extras import missing_library
-from reports.text.numbers import share_text
+from pqd.deciders.extras import missing_library
+from pqd.reports.text.numbers import share_text
 
 if TYPE_CHECKING:
-    from reports.models.query import CandidateFacts, QueryFacts
+    from pqd.reports.models.query import CandidateFacts, QueryFacts
 
 _NAMES = ("first", "second", "third")
 _PLACES = ((0, "at no gap"), (8, "at tau"), (16, "at 2 tau"))
@@ -38,7 +38,7 @@ class Curves:
         if not _has_curve(facts) or not _can_draw():
             return None
         # Matplotlib is imported only by a page that shows a curve.
-        from reports.plots import drawn  # noqa: PLC0415
+        from pqd.reports.plots import drawn  # noqa: PLC0415
 
         shown = drawn(facts.candidates, facts.decider)
         key = tuple(_rounded(candidate.curve or ()) for candidate in shown)
@@ -50,7 +50,7 @@ class Curves:
         """Every drawing of the page as SVG under its id, the scale first."""
         if not self._drawings:
             return {}
-        from reports.plots import curves_svg, frame_svg  # noqa: PLC0415 - the same
+        from pqd.reports.plots import curves_svg, frame_svg  # noqa: PLC0415 - the same
 
         ids = (f"curve-{number}" for number in self._drawings.values())
         drawings = zip(ids, curves_svg(self._drawings), strict=True)

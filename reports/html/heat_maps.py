@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from reports.text.distances import digits_of, figure_text, names_text
-from reports.text.numbers import p_value_text, percent_text
-from reports.text.profile import SIGNS, copy_share, least_text, points, zoom_digits
-from reports.text.remarks.worst_cells import differs
+from pqd.reports.text.distances import digits_of, figure_text, names_text
+from pqd.reports.text.numbers import p_value_text, percent_text
+from pqd.reports.text.profile import SIGNS, copy_share, least_text, points, zoom_digits
+from pqd.reports.text.remarks.worst_cells import differs
 
 if TYPE_CHECKING:
-    from reports.models.profile import CellFacts, DistanceFacts, ProfileReport, ZoomedMarginal
+    from pqd.reports.models.profile import CellFacts, DistanceFacts, ProfileReport, ZoomedMarginal
 
 # Where shades begin, in tolerances: the third ends at the tolerance, so the last two are beyond.
 STEPS = (0.25, 0.5, 1.0, 2.0)

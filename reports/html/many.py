@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reports.text.escape import visible
+from pqd.reports.text.escape import visible
 
 # As many rows are seen at once, and without the script.
 _PAGE = 100

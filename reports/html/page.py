@@ -9,7 +9,7 @@ from functools import cache
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from reports.text.escape import visible
+from pqd.reports.text.escape import visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -64,7 +64,7 @@ def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - heavy
 
     environment = Environment(
-        loader=PackageLoader("reports"),
+        loader=PackageLoader("pqd.reports"),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_harmless,

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from reports.text.numbers import number_text, threshold_text
+from pqd.reports.text.numbers import number_text, threshold_text
 
 if TYPE_CHECKING:
-    from reports.models.compare import Cell, ComparedQuery
+    from pqd.reports.models.compare import Cell, ComparedQuery
 
 # How much of an interval's half is left free beside it.
 _MARGIN = 5 / 3

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from reports.html import MOST_ROWS
-from reports.html.curves import Curves
-from reports.html.many import ManyRow, many
-from reports.html.page import page
-from reports.html.query import (
+from pqd.reports.html import MOST_ROWS
+from pqd.reports.html.curves import Curves
+from pqd.reports.html.many import ManyRow, many
+from pqd.reports.html.page import page
+from pqd.reports.html.query import (
     CANDIDATES,
     blocked,
     candidate_rows,
@@ -19,18 +19,18 @@ from reports.html.query import (
     told,
     worst_runs,
 )
-from reports.text.notes import refused_lines
-from reports.text.numbers import (
+from pqd.reports.text.notes import refused_lines
+from pqd.reports.text.numbers import (
     budget_text,
     epsilon_text,
     number_text,
     share_text,
     threshold_text,
 )
-from reports.text.plan import headline, worst_planned
+from pqd.reports.text.plan import headline, worst_planned
 
 if TYPE_CHECKING:
-    from reports.models.plan import PlannedQuery, PlanReport
+    from pqd.reports.models.plan import PlannedQuery, PlanReport
 
 _BADGES = {
     True: ("OK", "yes", "decidable"),

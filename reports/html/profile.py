@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from reports.html.budget import spending
-from reports.html.heat_maps import difference_map, matrix
-from reports.html.page import page
-from reports.html.pictures import Scale, band, shares
-from reports.html.target import target_view
-from reports.text.cost import spent_cell
-from reports.text.distances import (
+from pqd.reports.html.budget import spending
+from pqd.reports.html.heat_maps import difference_map, matrix
+from pqd.reports.html.page import page
+from pqd.reports.html.pictures import Scale, band, shares
+from pqd.reports.html.target import target_view
+from pqd.reports.text.cost import spent_cell
+from pqd.reports.text.distances import (
     SHORT,
     SIMULATED,
     cells_text,
@@ -23,8 +23,8 @@ from reports.text.distances import (
     reference_text,
     ways_text,
 )
-from reports.text.numbers import epsilon_text, interval_text, p_cell, percent_text
-from reports.text.profile import (
+from pqd.reports.text.numbers import epsilon_text, interval_text, p_cell, percent_text
+from pqd.reports.text.profile import (
     BADGES,
     KINDS,
     STANDINGS,
@@ -42,17 +42,17 @@ from reports.text.profile import (
     table_sentences,
     zoom_digits,
 )
-from reports.text.remarks.definitions import RELATIONS, profile_definitions
-from reports.text.remarks.worst_cells import (
+from pqd.reports.text.remarks.definitions import RELATIONS, profile_definitions
+from pqd.reports.text.remarks.worst_cells import (
     different_cells,
     differs,
     noise_bound,
     noise_sentence,
 )
-from reports.text.words import listed
+from pqd.reports.text.words import listed
 
 if TYPE_CHECKING:
-    from reports.models.profile import (
+    from pqd.reports.models.profile import (
         CellFacts,
         DistanceFacts,
         ProfileReport,

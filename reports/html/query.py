@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from reports.html.curves import curve_notes
-from reports.html.pictures import interval_picture, shares
-from reports.models.audit import Verdict
-from reports.text.audit import off_by_text
-from reports.text.numbers import budget_text, number_text, p_cell, share_text
-from reports.text.query import (
+from pqd.reports.html.curves import curve_notes
+from pqd.reports.html.pictures import interval_picture, shares
+from pqd.reports.models.audit import Verdict
+from pqd.reports.text.audit import off_by_text
+from pqd.reports.text.numbers import budget_text, number_text, p_cell, share_text
+from pqd.reports.text.query import (
     amount_text,
     grouped_text,
     instead_sentence,
@@ -22,13 +22,13 @@ from reports.text.query import (
     verdict_words,
     worth_sentence,
 )
-from reports.text.words import tally, worst_first
+from pqd.reports.text.words import tally, worst_first
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reports.html.curves import Curves
-    from reports.models.query import CandidateFacts, QueryFacts
+    from pqd.reports.html.curves import Curves
+    from pqd.reports.models.query import CandidateFacts, QueryFacts
 
 
 class _Grouped(Protocol):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from reports.html.budget import spending
-from reports.html.page import page
-from reports.html.pictures import Scale, band, shares
-from reports.text.cost import spent_cell
-from reports.text.distances import (
+from pqd.reports.html.budget import spending
+from pqd.reports.html.page import page
+from pqd.reports.html.pictures import Scale, band, shares
+from pqd.reports.text.cost import spent_cell
+from pqd.reports.text.distances import (
     SIMULATED,
     columns_sentence,
     digits_of,
@@ -18,8 +18,8 @@ from reports.text.distances import (
     names_text,
     ways_text,
 )
-from reports.text.numbers import interval_text, percent_text
-from reports.text.ranking import (
+from pqd.reports.text.numbers import interval_text, percent_text
+from pqd.reports.text.ranking import (
     better_sentences,
     cost_lines,
     fresh_text,
@@ -27,11 +27,11 @@ from reports.text.ranking import (
     noise_sentence,
     paid_lines,
 )
-from reports.text.remarks.definitions import RELATIONS, ranking_definitions
-from reports.text.words import rank_text
+from pqd.reports.text.remarks.definitions import RELATIONS, ranking_definitions
+from pqd.reports.text.words import rank_text
 
 if TYPE_CHECKING:
-    from reports.models.ranking import RankedCopy, RankedMarginal, RankingReport
+    from pqd.reports.models.ranking import RankedCopy, RankedMarginal, RankingReport
 
 # Where shades begin, as shares of the largest distance of the table.
 _STEPS = (0.1, 0.25, 0.5, 0.75)

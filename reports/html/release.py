@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from reports.html import MOST_ROWS
-from reports.html.budget import spending
-from reports.html.many import ManyRow, many
-from reports.html.page import page
-from reports.html.pictures import Scale, band
-from reports.text.cost import cost_sentences, spent_cell
-from reports.text.notes import refused_lines
-from reports.text.numbers import epsilon_text, number_text
-from reports.text.query import query_text
-from reports.text.release import (
+from pqd.reports.html import MOST_ROWS
+from pqd.reports.html.budget import spending
+from pqd.reports.html.many import ManyRow, many
+from pqd.reports.html.page import page
+from pqd.reports.html.pictures import Scale, band
+from pqd.reports.text.cost import cost_sentences, spent_cell
+from pqd.reports.text.notes import refused_lines
+from pqd.reports.text.numbers import epsilon_text, number_text
+from pqd.reports.text.query import query_text
+from pqd.reports.text.release import (
     SIMULATED,
     classes_text,
     difference,
@@ -30,10 +30,10 @@ from reports.text.release import (
     tables_text,
     truncation_text,
 )
-from reports.text.words import counted, gap_text
+from pqd.reports.text.words import counted, gap_text
 
 if TYPE_CHECKING:
-    from reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport
+    from pqd.reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport
 
 # Few enough groups to be seen at once.
 _FEW = 12

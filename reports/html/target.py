@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from reports.html.pictures import Scale, band
-from reports.text.distances import digits_of, figure_text, reference_text
-from reports.text.escape import visible
-from reports.text.numbers import percent_text
-from reports.text.profile import target_sentences
+from pqd.reports.html.pictures import Scale, band
+from pqd.reports.text.distances import digits_of, figure_text, reference_text
+from pqd.reports.text.escape import visible
+from pqd.reports.text.numbers import percent_text
+from pqd.reports.text.profile import target_sentences
 
 if TYPE_CHECKING:
-    from reports.models.target import ClassFacts, TargetFacts
+    from pqd.reports.models.target import ClassFacts, TargetFacts
 
 _WHOLE = Scale(0.0, 1.0)
 # Where shades of a row of the confusion matrix begin, as shares of the row.

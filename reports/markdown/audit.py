@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from reports.markdown.markup import (
+from pqd.reports.markdown.markup import (
     code,
     fitting,
     fitting_items,
@@ -19,8 +19,8 @@ from reports.markdown.markup import (
     sentence,
     table,
 )
-from reports.markdown.queries import query_lines
-from reports.text.audit import (
+from pqd.reports.markdown.queries import query_lines
+from pqd.reports.text.audit import (
     SIMULATED,
     audit_costs,
     headline,
@@ -28,12 +28,12 @@ from reports.text.audit import (
     remarks,
     worst_verdicts,
 )
-from reports.text.numbers import number_text, p_cell, threshold_text
-from reports.text.query import marks, verdict_words
-from reports.text.words import first_of, tally
+from pqd.reports.text.numbers import number_text, p_cell, threshold_text
+from pqd.reports.text.query import marks, verdict_words
+from pqd.reports.text.words import first_of, tally
 
 if TYPE_CHECKING:
-    from reports.models.audit import AuditReport, Verdict
+    from pqd.reports.models.audit import AuditReport, Verdict
 
 _COLUMNS = (
     ("query", "---"),

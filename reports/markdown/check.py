@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from reports.markdown.markup import (
+from pqd.reports.markdown.markup import (
     ROOM,
     code,
     fitting,
@@ -16,8 +16,8 @@ from reports.markdown.markup import (
     table,
     verbatim,
 )
-from reports.text.audit import SIMULATED
-from reports.text.check import (
+from pqd.reports.text.audit import SIMULATED
+from pqd.reports.text.check import (
     HOW_TO_READ,
     badge,
     cost_lines,
@@ -29,11 +29,11 @@ from reports.text.check import (
     row,
     worst_first,
 )
-from reports.text.escape import visible
-from reports.text.words import first_of
+from pqd.reports.text.escape import visible
+from pqd.reports.text.words import first_of
 
 if TYPE_CHECKING:
-    from reports.models.check import CheckReport, CheckResult
+    from pqd.reports.models.check import CheckReport, CheckResult
 
 # What passed takes less room than what did not.
 _PASSED = 12_000

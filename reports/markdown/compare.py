@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from reports.markdown.markup import (
+from pqd.reports.markdown.markup import (
     code,
     fitting,
     fitting_items,
@@ -19,8 +19,8 @@ from reports.markdown.markup import (
     sentence,
     table,
 )
-from reports.text.audit import SIMULATED
-from reports.text.compare import (
+from pqd.reports.text.audit import SIMULATED
+from pqd.reports.text.compare import (
     KINDS,
     SYMBOLS,
     cell_sign,
@@ -31,14 +31,14 @@ from reports.text.compare import (
     tie_sentences,
     worst_compared,
 )
-from reports.text.cost import cost_sentences
-from reports.text.escape import visible
-from reports.text.numbers import percent, percent_range
-from reports.text.query import grouped_text
-from reports.text.words import first_of, rank_text
+from pqd.reports.text.cost import cost_sentences
+from pqd.reports.text.escape import visible
+from pqd.reports.text.numbers import percent, percent_range
+from pqd.reports.text.query import grouped_text
+from pqd.reports.text.words import first_of, rank_text
 
 if TYPE_CHECKING:
-    from reports.models.compare import ComparedQuery, CompareReport, LeaderboardRow
+    from pqd.reports.models.compare import ComparedQuery, CompareReport, LeaderboardRow
 
 _BOARD = (
     ("rank", "---:"),

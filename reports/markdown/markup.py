@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from reports.text.escape import visible
-from reports.text.notes import refused_lines, refused_sentence
-from reports.text.words import first_of
+from pqd.reports.text.escape import visible
+from pqd.reports.text.notes import refused_lines, refused_sentence
+from pqd.reports.text.words import first_of
 
 if TYPE_CHECKING:
-    from reports.models.refusals import QueryRefusal
+    from pqd.reports.models.refusals import QueryRefusal
 
 # ASCII signs that mean something to Markdown or HTML somewhere within a line; and at its start.
 _SIGNS = re.compile(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from reports.markdown.markup import (
+from pqd.reports.markdown.markup import (
     code,
     fitting,
     fitting_items,
@@ -19,14 +19,14 @@ from reports.markdown.markup import (
     sentence,
     table,
 )
-from reports.markdown.queries import query_lines
-from reports.text.escape import visible
-from reports.text.numbers import budget_text, number_text, share_text, threshold_text
-from reports.text.plan import headline, worst_planned
-from reports.text.words import first_of
+from pqd.reports.markdown.queries import query_lines
+from pqd.reports.text.escape import visible
+from pqd.reports.text.numbers import budget_text, number_text, share_text, threshold_text
+from pqd.reports.text.plan import headline, worst_planned
+from pqd.reports.text.words import first_of
 
 if TYPE_CHECKING:
-    from reports.models.plan import PlannedQuery, PlanReport
+    from pqd.reports.models.plan import PlannedQuery, PlanReport
 
 _COLUMNS = (
     ("query", "---"),

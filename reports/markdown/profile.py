@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from reports.markdown.markup import code, folded, items, markdown, sentence, table
-from reports.text.distances import (
+from pqd.reports.markdown.markup import code, folded, items, markdown, sentence, table
+from pqd.reports.text.distances import (
     SHORT,
     SIMULATED,
     cells_text,
@@ -17,8 +17,8 @@ from reports.text.distances import (
     reference_text,
     ways_text,
 )
-from reports.text.numbers import interval_text, p_cell, percent_text
-from reports.text.profile import (
+from pqd.reports.text.numbers import interval_text, p_cell, percent_text
+from pqd.reports.text.profile import (
     BADGES,
     at_once_sentences,
     class_words,
@@ -36,11 +36,11 @@ from reports.text.profile import (
     target_sentences,
     zoom_digits,
 )
-from reports.text.remarks.definitions import profile_definitions
-from reports.text.remarks.worst_cells import different_cells, noise_sentence
+from pqd.reports.text.remarks.definitions import profile_definitions
+from pqd.reports.text.remarks.worst_cells import different_cells, noise_sentence
 
 if TYPE_CHECKING:
-    from reports.models.profile import DistanceFacts, DistanceId, ProfileReport, ZoomedMarginal
+    from pqd.reports.models.profile import DistanceFacts, DistanceId, ProfileReport, ZoomedMarginal
 
 # A comment has room for so many columns, marginals of several columns, cells, and definitions.
 _COLUMNS, _WORST, _CELLS, _LISTED = 20, 10, 8, 60

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from reports.text.query import grouped_text, query_text
+from pqd.reports.text.query import grouped_text, query_text
 
 if TYPE_CHECKING:
-    from reports.models.query import QueryFacts
+    from pqd.reports.models.query import QueryFacts
 
 
 def query_lines(queries: Sequence[QueryFacts]) -> Iterator[str]:

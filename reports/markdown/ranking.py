@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from reports.markdown.markup import code, folded, items, markdown, sentence, table
-from reports.text.distances import (
+from pqd.reports.markdown.markup import code, folded, items, markdown, sentence, table
+from pqd.reports.text.distances import (
     SIMULATED,
     columns_sentence,
     digits_of,
@@ -14,8 +14,8 @@ from reports.text.distances import (
     level_text,
     ways_text,
 )
-from reports.text.numbers import interval_text, percent_text
-from reports.text.ranking import (
+from pqd.reports.text.numbers import interval_text, percent_text
+from pqd.reports.text.ranking import (
     better_sentences,
     cost_lines,
     fresh_text,
@@ -24,11 +24,11 @@ from reports.text.ranking import (
     paid_lines,
     scores_text,
 )
-from reports.text.remarks.definitions import ranking_definitions
-from reports.text.words import counted, rank_text
+from pqd.reports.text.remarks.definitions import ranking_definitions
+from pqd.reports.text.words import counted, rank_text
 
 if TYPE_CHECKING:
-    from reports.models.ranking import RankedCopy, RankedMarginal, RankingReport
+    from pqd.reports.models.ranking import RankedCopy, RankedMarginal, RankingReport
 
 # A comment has room for so many marginals of as many columns.
 _MOST = 30

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from reports.markdown.markup import (
+from pqd.reports.markdown.markup import (
     code,
     fitting,
     fitting_items,
@@ -18,9 +18,9 @@ from reports.markdown.markup import (
     sentence,
     table,
 )
-from reports.text.cost import cost_sentences
-from reports.text.numbers import epsilon_text, number_text
-from reports.text.release import (
+from pqd.reports.text.cost import cost_sentences
+from pqd.reports.text.numbers import epsilon_text, number_text
+from pqd.reports.text.release import (
     SIMULATED,
     batch_sentence,
     difference,
@@ -34,10 +34,10 @@ from reports.text.release import (
     tables_text,
     truncation_text,
 )
-from reports.text.words import counted, first_of, gap_text
+from pqd.reports.text.words import counted, first_of, gap_text
 
 if TYPE_CHECKING:
-    from reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport
+    from pqd.reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport
 
 # As many answers are seen at once.
 _SHOWN = 20

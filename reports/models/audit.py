@@ -6,14 +6,14 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from reports.models.late import Late
-from reports.models.query import QueryFacts
-from reports.models.report import CurvedReport, Report, data_frame
+from pqd.reports.models.late import Late
+from pqd.reports.models.query import QueryFacts
+from pqd.reports.models.report import CurvedReport, Report, data_frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from reports.models.refusals import QueryRefusal
+    from pqd.reports.models.refusals import QueryRefusal
 
 LedgerPlace = Literal["beside the table", "working folder"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
-from reports.models.report import Report, rendering
+from pqd.reports.models.report import Report, rendering
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from reports.models.audit import Verdict
-from reports.models.report import Report, data_frame
+from pqd.reports.models.audit import Verdict
+from pqd.reports.models.report import Report, data_frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from reports.models.audit import Cost
+    from pqd.reports.models.audit import Cost
 
 Status = Literal["as expected", "not as expected", "undecided", "broken", "planned"]
 Gate = Literal["pass", "warn", "known", "fail", "error"]

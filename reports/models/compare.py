@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from reports.models.board import BoardReport, BoardRow
-from reports.models.report import data_frame
+from pqd.reports.models.board import BoardReport, BoardRow
+from pqd.reports.models.report import data_frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from reports.models.audit import Cost
-    from reports.models.refusals import QueryRefusal
+    from pqd.reports.models.audit import Cost
+    from pqd.reports.models.refusals import QueryRefusal
 
 CandidateKind = Literal["candidate", "marginals", "bootstrap"]
 

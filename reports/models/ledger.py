@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from reports.models.report import Report
+from pqd.reports.models.report import Report
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,13 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from reports.models.query import CandidateFacts, QueryFacts
-from reports.models.report import CurvedReport, Report, data_frame
+from pqd.reports.models.query import CandidateFacts, QueryFacts
+from pqd.reports.models.report import CurvedReport, Report, data_frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from reports.models.refusals import QueryRefusal
+    from pqd.reports.models.refusals import QueryRefusal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

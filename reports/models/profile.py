@@ -6,15 +6,15 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
-from reports.models.figure import Estimated, Figure
-from reports.models.report import Report, data_frame, rendering
+from pqd.reports.models.figure import Estimated, Figure
+from pqd.reports.models.report import Report, data_frame, rendering
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from reports.models.audit import Cost
-    from reports.models.target import TargetFacts
+    from pqd.reports.models.audit import Cost
+    from pqd.reports.models.target import TargetFacts
 
 DistanceId = Literal["tv", "ks", "emd"]
 

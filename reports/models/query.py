@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from deciders.exact import exceeds
-from reports.models.late import Late
+from pqd.deciders.exact import exceeds
+from pqd.reports.models.late import Late
 
 # What a verdict on a distance has in place of an aggregate; its tau is a share of the rows.
 DISTANCE_AGGREGATES = {

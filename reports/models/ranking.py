@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from reports.models.board import BoardReport, BoardRow
-from reports.models.report import data_frame
+from pqd.reports.models.board import BoardReport, BoardRow
+from pqd.reports.models.report import data_frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from reports.models.audit import Cost
-    from reports.models.figure import Figure
-    from reports.models.profile import BudgetPart, LeftOut, ProfiledColumn, Score
+    from pqd.reports.models.audit import Cost
+    from pqd.reports.models.figure import Figure
+    from pqd.reports.models.profile import BudgetPart, LeftOut, ProfiledColumn, Score
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,13 +6,13 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from reports.models.report import Report, data_frame
+from pqd.reports.models.report import Report, data_frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from reports.models.audit import Cost
-    from reports.models.refusals import QueryRefusal
+    from pqd.reports.models.audit import Cost
+    from pqd.reports.models.refusals import QueryRefusal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

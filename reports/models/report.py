@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from deciders.extras import needed
+from pqd.deciders.extras import needed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from reports.models.query import QueryFacts
+    from pqd.reports.models.query import QueryFacts
 
 # Where each format's function lives; models import none of them before it is used.
 _HOMES = {
-    "brief_text": "reports.notebook",
-    "html_text": "reports.html",
-    "json_text": "reports.json",
-    "markdown_text": "reports.markdown",
-    "notebook_html": "reports.notebook",
-    "open_page": "reports.browser",
-    "plot": "reports.plots",
-    "plot_board": "reports.boards",
-    "plot_distances": "reports.plots",
-    "report_values": "reports.json",
-    "terminal_text": "reports.terminal",
+    "brief_text": "pqd.reports.notebook",
+    "html_text": "pqd.reports.html",
+    "json_text": "pqd.reports.json",
+    "markdown_text": "pqd.reports.markdown",
+    "notebook_html": "pqd.reports.notebook",
+    "open_page": "pqd.reports.browser",
+    "plot": "pqd.reports.plots",
+    "plot_board": "pqd.reports.boards",
+    "plot_distances": "pqd.reports.plots",
+    "report_values": "pqd.reports.json",
+    "terminal_text": "pqd.reports.terminal",
 }
 
 
@@ -46,7 +46,7 @@ def rendering(function: str) -> Callable[..., Any]:
     ParameterError
         It draws, and matplotlib is not installed.
     """
-    if _HOMES[function] in {"reports.boards", "reports.plots"}:
+    if _HOMES[function] in {"pqd.reports.boards", "pqd.reports.plots"}:
         with needed("plots", "a plot"):
             import matplotlib as _  # noqa: F401, ICN001, PLC0415 - a heavy import, and an extra
     return cast("Callable[..., Any]", getattr(import_module(_HOMES[function]), function))

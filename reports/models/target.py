@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from reports.models.figure import Figure
+    from pqd.reports.models.figure import Figure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reports.html.page import fragment
-from reports.models.report import renderer
-from reports.text.escape import inert
+from pqd.reports.html.page import fragment
+from pqd.reports.models.report import renderer
+from pqd.reports.text.escape import inert
 
 if TYPE_CHECKING:
-    from reports.models.report import Report
-    from reports.notebook.summary import Summary
+    from pqd.reports.models.report import Report
+    from pqd.reports.notebook.summary import Summary
 
 
 def notebook_html(report: Report) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reports.html.check import KINDS
-from reports.notebook.summary import Summary, Table, numbers, table_of
-from reports.text.audit import SIMULATED
-from reports.text.check import (
+from pqd.reports.html.check import KINDS
+from pqd.reports.notebook.summary import Summary, Table, numbers, table_of
+from pqd.reports.text.audit import SIMULATED
+from pqd.reports.text.check import (
     badge,
     baseline_sentence,
     counts_sentence,
@@ -16,13 +16,13 @@ from reports.text.check import (
     row,
     worst_first,
 )
-from reports.text.cost import account_sentences
-from reports.text.escape import visible
-from reports.text.words import first_of
+from pqd.reports.text.cost import account_sentences
+from pqd.reports.text.escape import visible
+from pqd.reports.text.words import first_of
 
 if TYPE_CHECKING:
-    from reports.models.check import CheckReport, CheckResult
-    from reports.notebook.summary import CellText
+    from pqd.reports.models.check import CheckReport, CheckResult
+    from pqd.reports.notebook.summary import CellText
 
 
 def render(report: CheckReport) -> Summary:

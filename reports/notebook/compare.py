@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reports.html.query import WORDS
-from reports.notebook.summary import Summary, Table, numbers, table_of
-from reports.text.audit import SIMULATED
-from reports.text.compare import (
+from pqd.reports.html.query import WORDS
+from pqd.reports.notebook.summary import Summary, Table, numbers, table_of
+from pqd.reports.text.audit import SIMULATED
+from pqd.reports.text.compare import (
     SYMBOLS,
     cell_sign,
     headline,
     tie_sentences,
     worst_compared,
 )
-from reports.text.cost import account_sentences
-from reports.text.escape import visible
-from reports.text.notes import refused_lines
-from reports.text.numbers import percent, percent_range
-from reports.text.words import first_of, rank_text
+from pqd.reports.text.cost import account_sentences
+from pqd.reports.text.escape import visible
+from pqd.reports.text.notes import refused_lines
+from pqd.reports.text.numbers import percent, percent_range
+from pqd.reports.text.words import first_of, rank_text
 
 if TYPE_CHECKING:
-    from reports.models.compare import ComparedQuery, CompareReport
-    from reports.notebook.summary import CellText
+    from pqd.reports.models.compare import ComparedQuery, CompareReport
+    from pqd.reports.notebook.summary import CellText
 
 
 def render(report: CompareReport) -> Summary:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reports.notebook.summary import Summary, Table, numbers, table_of
-from reports.text.cost import account_sentences
-from reports.text.distances import (
+from pqd.reports.notebook.summary import Summary, Table, numbers, table_of
+from pqd.reports.text.cost import account_sentences
+from pqd.reports.text.distances import (
     SHORT,
     SIMULATED,
     digits_of,
@@ -14,9 +14,9 @@ from reports.text.distances import (
     level_text,
     reference_text,
 )
-from reports.text.escape import visible
-from reports.text.numbers import interval_text, p_cell, percent_text
-from reports.text.profile import (
+from pqd.reports.text.escape import visible
+from pqd.reports.text.numbers import interval_text, p_cell, percent_text
+from pqd.reports.text.profile import (
     BADGES,
     KINDS,
     SIGNS,
@@ -28,13 +28,13 @@ from reports.text.profile import (
     scores_sentence,
     table_sentences,
 )
-from reports.text.words import first_of
+from pqd.reports.text.words import first_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reports.models.profile import DistanceFacts, DistanceId, ProfileReport
-    from reports.notebook.summary import CellText
+    from pqd.reports.models.profile import DistanceFacts, DistanceId, ProfileReport
+    from pqd.reports.notebook.summary import CellText
 
 # A matrix with more columns has no room in a cell of a notebook; the page has them all.
 _WIDEST = 20

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reports.notebook.summary import Summary, Table, numbers, table_of
-from reports.text.cost import account_sentences
-from reports.text.distances import (
+from pqd.reports.notebook.summary import Summary, Table, numbers, table_of
+from pqd.reports.text.cost import account_sentences
+from pqd.reports.text.distances import (
     SIMULATED,
     digits_of,
     left_out_lines,
     level_text,
     ways_text,
 )
-from reports.text.escape import visible
-from reports.text.numbers import interval_text, percent_text
-from reports.text.ranking import better_sentences, fresh_text, headline, noise_sentence
-from reports.text.words import first_of, rank_text
+from pqd.reports.text.escape import visible
+from pqd.reports.text.numbers import interval_text, percent_text
+from pqd.reports.text.ranking import better_sentences, fresh_text, headline, noise_sentence
+from pqd.reports.text.words import first_of, rank_text
 
 if TYPE_CHECKING:
-    from reports.models.ranking import RankedMarginal, RankingReport
-    from reports.notebook.summary import CellText
+    from pqd.reports.models.ranking import RankedMarginal, RankingReport
+    from pqd.reports.notebook.summary import CellText
 
 
 def render(report: RankingReport) -> Summary:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reports.notebook.summary import Summary, Table, numbers, table_of
-from reports.text.cost import account_sentences
-from reports.text.escape import visible
-from reports.text.notes import refused_lines
-from reports.text.numbers import epsilon_text, number_text
-from reports.text.release import (
+from pqd.reports.notebook.summary import Summary, Table, numbers, table_of
+from pqd.reports.text.cost import account_sentences
+from pqd.reports.text.escape import visible
+from pqd.reports.text.notes import refused_lines
+from pqd.reports.text.numbers import epsilon_text, number_text
+from pqd.reports.text.release import (
     SIMULATED,
     difference,
     error_text,
@@ -18,11 +18,11 @@ from reports.text.release import (
     level_text,
     noise_text,
 )
-from reports.text.words import first_of, gap_text
+from pqd.reports.text.words import first_of, gap_text
 
 if TYPE_CHECKING:
-    from reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport
-    from reports.notebook.summary import CellText
+    from pqd.reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport
+    from pqd.reports.notebook.summary import CellText
 
 
 def render(report: ReleaseReport) -> Summary:

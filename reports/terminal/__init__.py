@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, RenderResult
 
-from reports.models.report import renderer
-from reports.terminal.layout import Extent, Screen
-from reports.text.escape import inert
+from pqd.reports.models.report import renderer
+from pqd.reports.terminal.layout import Extent, Screen
+from pqd.reports.text.escape import inert
 
 if TYPE_CHECKING:
-    from reports.models.report import Report
+    from pqd.reports.models.report import Report
 
 
 class TerminalReport:

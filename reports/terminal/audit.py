@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from reports.terminal.blocks import BADGES, Blocks, chart, grouped, left_out, of_name, questions_of
-from reports.terminal.frame import (
+from pqd.reports.terminal.blocks import (
+    BADGES,
+    Blocks,
+    chart,
+    grouped,
+    left_out,
+    of_name,
+    questions_of,
+)
+from pqd.reports.terminal.frame import (
     LEAD,
     Standing,
     closing,
@@ -18,19 +26,19 @@ from reports.terminal.frame import (
     stamp,
     table,
 )
-from reports.terminal.grid import Cells, Column
-from reports.terminal.layout import STYLES, Extent
-from reports.terminal.rows import NUMBERS, badge_of, mixed_replays, numbers_of
-from reports.text.audit import SIMULATED, audit_costs, chance_sentence, remarks, worst_verdicts
-from reports.text.cost import budget_sentence, spent_text
-from reports.text.escape import quoted, visible
-from reports.text.numbers import p_value_text
-from reports.text.query import marks, sentences, verdict_words
-from reports.text.words import counted
+from pqd.reports.terminal.grid import Cells, Column
+from pqd.reports.terminal.layout import STYLES, Extent
+from pqd.reports.terminal.rows import NUMBERS, badge_of, mixed_replays, numbers_of
+from pqd.reports.text.audit import SIMULATED, audit_costs, chance_sentence, remarks, worst_verdicts
+from pqd.reports.text.cost import budget_sentence, spent_text
+from pqd.reports.text.escape import quoted, visible
+from pqd.reports.text.numbers import p_value_text
+from pqd.reports.text.query import marks, sentences, verdict_words
+from pqd.reports.text.words import counted
 
 if TYPE_CHECKING:
-    from reports.models.audit import AuditReport, Verdict
-    from reports.terminal.layout import Screen
+    from pqd.reports.models.audit import AuditReport, Verdict
+    from pqd.reports.terminal.layout import Screen
 
 _QUESTION = "Is the private table's answer within the tolerance of the copy's?"
 _COLUMNS = (Column("verdict"), Column("query", least=20), *NUMBERS)

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from rich.text import Text
 
-from deciders.errors import ParameterError
-from reports.terminal.chart import chart_lines
-from reports.terminal.frame import Questions, first_names
-from reports.terminal.layout import Extent
-from reports.text.escape import visible
-from reports.text.notes import refused_lines, refused_sentence
-from reports.text.numbers import threshold_text
-from reports.text.query import group_parts, query_text, verdict_words
-from reports.text.words import first_of
+from pqd.deciders.errors import ParameterError
+from pqd.reports.terminal.chart import chart_lines
+from pqd.reports.terminal.frame import Questions, first_names
+from pqd.reports.terminal.layout import Extent
+from pqd.reports.text.escape import visible
+from pqd.reports.text.notes import refused_lines, refused_sentence
+from pqd.reports.text.numbers import threshold_text
+from pqd.reports.text.query import group_parts, query_text, verdict_words
+from pqd.reports.text.words import first_of
 
 if TYPE_CHECKING:
-    from reports.models.audit import Verdict
-    from reports.models.query import QueryFacts
-    from reports.models.refusals import QueryRefusal
-    from reports.terminal.layout import Screen
+    from pqd.reports.models.audit import Verdict
+    from pqd.reports.models.query import QueryFacts
+    from pqd.reports.models.refusals import QueryRefusal
+    from pqd.reports.terminal.layout import Screen
 
 _NUMBERED = re.compile(r"q\d+")
 _Entry = TypeVar("_Entry", bound="InBlock")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from reports.models.query import CandidateFacts
+from pqd.reports.models.query import CandidateFacts
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _PLAIN = " .:-=+*#@"

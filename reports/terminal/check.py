@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from deciders.errors import ParameterError
-from reports.terminal.blocks import chart, group_lines
-from reports.terminal.frame import (
+from pqd.deciders.errors import ParameterError
+from pqd.reports.terminal.blocks import chart, group_lines
+from pqd.reports.terminal.frame import (
     PASSES,
     Standing,
     closing,
@@ -19,11 +19,11 @@ from reports.terminal.frame import (
     stamp,
     table,
 )
-from reports.terminal.grid import Cells, Column
-from reports.terminal.layout import STYLES, Extent
-from reports.terminal.rows import NUMBERS, badge_of, mixed_replays, numbers_of
-from reports.text.audit import SIMULATED, chance_sentence
-from reports.text.check import (
+from pqd.reports.terminal.grid import Cells, Column
+from pqd.reports.terminal.layout import STYLES, Extent
+from pqd.reports.terminal.rows import NUMBERS, badge_of, mixed_replays, numbers_of
+from pqd.reports.text.audit import SIMULATED, chance_sentence
+from pqd.reports.text.check import (
     BADGES,
     PLANNED,
     advice,
@@ -40,16 +40,16 @@ from reports.text.check import (
     result,
     worst_first,
 )
-from reports.text.cost import budget_sentence, spent_text
-from reports.text.escape import quoted, visible
-from reports.text.numbers import epsilon_text, p_value_text
-from reports.text.query import marks, sentences
-from reports.text.words import LISTED, MOST_IN_FULL, counted
+from pqd.reports.text.cost import budget_sentence, spent_text
+from pqd.reports.text.escape import quoted, visible
+from pqd.reports.text.numbers import epsilon_text, p_value_text
+from pqd.reports.text.query import marks, sentences
+from pqd.reports.text.words import LISTED, MOST_IN_FULL, counted
 
 if TYPE_CHECKING:
-    from reports.models.audit import Verdict
-    from reports.models.check import CheckReport, CheckResult
-    from reports.terminal.layout import Screen
+    from pqd.reports.models.audit import Verdict
+    from pqd.reports.models.check import CheckReport, CheckResult
+    from pqd.reports.terminal.layout import Screen
 
 _INDENT = " " * 6
 _BROKEN = 5

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from reports.terminal.blocks import left_out, of_name
-from reports.terminal.frame import (
+from pqd.reports.terminal.blocks import left_out, of_name
+from pqd.reports.terminal.frame import (
     PASSES,
     Standing,
     closing,
@@ -20,10 +20,10 @@ from reports.terminal.frame import (
     stamp,
     table,
 )
-from reports.terminal.grid import Cells, Column
-from reports.terminal.layout import NARROW, Extent
-from reports.text.audit import SIMULATED
-from reports.text.compare import (
+from pqd.reports.terminal.grid import Cells, Column
+from pqd.reports.terminal.layout import NARROW, Extent
+from pqd.reports.text.audit import SIMULATED
+from pqd.reports.text.compare import (
     SYMBOLS,
     cell_sentence,
     cell_sign,
@@ -37,18 +37,18 @@ from reports.text.compare import (
     tie_sentences,
     worst_compared,
 )
-from reports.text.cost import budget_sentence, spent_text
-from reports.text.escape import quoted, visible
-from reports.text.numbers import percent, percent_range
-from reports.text.query import query_text
-from reports.text.words import MOST_IN_FULL, counted, rank_text, worst_first
+from pqd.reports.text.cost import budget_sentence, spent_text
+from pqd.reports.text.escape import quoted, visible
+from pqd.reports.text.numbers import percent, percent_range
+from pqd.reports.text.query import query_text
+from pqd.reports.text.words import MOST_IN_FULL, counted, rank_text, worst_first
 
 if TYPE_CHECKING:
     from rich.console import RenderResult
 
-    from reports.models.compare import ComparedQuery, CompareReport
-    from reports.terminal.layout import Screen
-    from reports.text.compare import Columns
+    from pqd.reports.models.compare import ComparedQuery, CompareReport
+    from pqd.reports.terminal.layout import Screen
+    from pqd.reports.text.compare import Columns
 
 _STYLES = {"trusted": "bold green", "not trusted": "bold red", "undecided": "bold yellow"}
 _BAR = 16

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from rich.text import Text
 
-from reports.terminal.layout import words
+from pqd.reports.terminal.layout import words
 
 if TYPE_CHECKING:
-    from reports.terminal.layout import Screen
+    from pqd.reports.terminal.layout import Screen
 
 GAP = 2
 Cells = tuple[Text | str, ...]

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from reports.text.escape import visible
-from reports.text.ledger import account_lines, closing_lines
+from pqd.reports.text.escape import visible
+from pqd.reports.text.ledger import account_lines, closing_lines
 
 if TYPE_CHECKING:
-    from reports.models.ledger import LedgerReport
-    from reports.terminal.layout import Extent, Screen
+    from pqd.reports.models.ledger import LedgerReport
+    from pqd.reports.terminal.layout import Extent, Screen
 
 
 def render(report: LedgerReport, screen: Screen, extent: Extent) -> Iterator[Text]:  # noqa: ARG001 - all is told

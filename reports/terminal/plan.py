@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from reports.terminal.blocks import Blocks, chart, left_out, of_name, questions_of
-from reports.terminal.frame import Standing, closing, first_names, heading, notes_lines, table
-from reports.terminal.grid import GAP, Cells, Column
-from reports.terminal.layout import NARROW, Extent
-from reports.terminal.rows import answer_cells
-from reports.text.escape import visible
-from reports.text.numbers import (
+from pqd.reports.terminal.blocks import Blocks, chart, left_out, of_name, questions_of
+from pqd.reports.terminal.frame import Standing, closing, first_names, heading, notes_lines, table
+from pqd.reports.terminal.grid import GAP, Cells, Column
+from pqd.reports.terminal.layout import NARROW, Extent
+from pqd.reports.terminal.rows import answer_cells
+from pqd.reports.text.escape import visible
+from pqd.reports.text.numbers import (
     budget_text,
     number_text,
     share_text,
     threshold_text,
 )
-from reports.text.plan import (
+from pqd.reports.text.plan import (
     answer,
     decided,
     epsilon_needed,
@@ -31,15 +31,15 @@ from reports.text.plan import (
     reading,
     worst_planned,
 )
-from reports.text.query import proof_sentence, query_text, tolerance
-from reports.text.words import counted
+from pqd.reports.text.query import proof_sentence, query_text, tolerance
+from pqd.reports.text.words import counted
 
 if TYPE_CHECKING:
     from rich.console import RenderResult
 
-    from reports.models.plan import PlannedQuery, PlanReport
-    from reports.models.query import CandidateFacts
-    from reports.terminal.layout import Screen
+    from pqd.reports.models.plan import PlannedQuery, PlanReport
+    from pqd.reports.models.query import CandidateFacts
+    from pqd.reports.terminal.layout import Screen
 
 _SHOWN = attrgetter("shown")
 _OK, _LOW = Text("OK", style="bold green"), Text("LOW", style="bold yellow")

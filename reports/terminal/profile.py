@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from deciders.errors import ParameterError
-from reports.terminal.frame import (
+from pqd.deciders.errors import ParameterError
+from pqd.reports.terminal.frame import (
     Standing,
     closing,
     first_names,
@@ -18,11 +18,11 @@ from reports.terminal.frame import (
     stamp,
     table,
 )
-from reports.terminal.grid import Cells, Column
-from reports.terminal.layout import Extent
-from reports.terminal.zoom import target_lines, zoom_lines
-from reports.text.cost import budget_sentence, spent_text
-from reports.text.distances import (
+from pqd.reports.terminal.grid import Cells, Column
+from pqd.reports.terminal.layout import Extent
+from pqd.reports.terminal.zoom import target_lines, zoom_lines
+from pqd.reports.text.cost import budget_sentence, spent_text
+from pqd.reports.text.distances import (
     SHORT,
     SIMULATED,
     cells_text,
@@ -34,9 +34,9 @@ from reports.text.distances import (
     reference_text,
     ways_text,
 )
-from reports.text.escape import visible
-from reports.text.numbers import epsilon_text, interval_text, p_value_text, percent_text
-from reports.text.profile import (
+from pqd.reports.text.escape import visible
+from pqd.reports.text.numbers import epsilon_text, interval_text, p_value_text, percent_text
+from pqd.reports.text.profile import (
     BADGES,
     STANDINGS,
     at_once_sentences,
@@ -54,17 +54,17 @@ from reports.text.profile import (
     scores_sentence,
     table_sentences,
 )
-from reports.text.words import counted, listed
+from pqd.reports.text.words import counted, listed
 
 if TYPE_CHECKING:
     from rich.console import RenderResult
 
-    from reports.models.profile import (
+    from pqd.reports.models.profile import (
         DistanceFacts,
         DistanceId,
         ProfileReport,
     )
-    from reports.terminal.layout import Screen
+    from pqd.reports.terminal.layout import Screen
 
 _STYLES = {"within": "bold green", "beyond": "bold red", "undecided": "bold yellow"}
 _FATES = {"beyond": (True, False), "undecided": (False, False), "within": (False, True)}

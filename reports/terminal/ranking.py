@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from deciders.errors import ParameterError
-from reports.terminal.frame import closing, heading, notes_lines, stamp
-from reports.terminal.layout import NARROW, Extent
-from reports.text.cost import budget_sentence, spent_text
-from reports.text.distances import (
+from pqd.deciders.errors import ParameterError
+from pqd.reports.terminal.frame import closing, heading, notes_lines, stamp
+from pqd.reports.terminal.layout import NARROW, Extent
+from pqd.reports.text.cost import budget_sentence, spent_text
+from pqd.reports.text.distances import (
     SIMULATED,
     columns_sentence,
     digits_of,
@@ -22,9 +22,9 @@ from reports.text.distances import (
     names_text,
     ways_text,
 )
-from reports.text.escape import visible
-from reports.text.numbers import interval_text, percent_text
-from reports.text.ranking import (
+from pqd.reports.text.escape import visible
+from pqd.reports.text.numbers import interval_text, percent_text
+from pqd.reports.text.ranking import (
     better_sentences,
     cost_lines,
     fresh_text,
@@ -34,13 +34,13 @@ from reports.text.ranking import (
     paid_lines,
     scores_text,
 )
-from reports.text.words import counted, rank_text
+from pqd.reports.text.words import counted, rank_text
 
 if TYPE_CHECKING:
     from rich.console import RenderResult
 
-    from reports.models.ranking import RankedMarginal, RankingReport
-    from reports.terminal.layout import Screen
+    from pqd.reports.models.ranking import RankedMarginal, RankingReport
+    from pqd.reports.terminal.layout import Screen
 
 _QUESTION = "fresh: what a fresh sample of that copy's own distribution would score"
 # So many marginals of as many columns, unless all are asked for.

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from reports.terminal.blocks import Blocks, left_out, of_name, questions_of
-from reports.terminal.frame import (
+from pqd.reports.terminal.blocks import Blocks, left_out, of_name, questions_of
+from pqd.reports.terminal.frame import (
     WIDEST,
     closing,
     fold_text,
@@ -17,13 +17,13 @@ from reports.terminal.frame import (
     stamp,
     with_questions,
 )
-from reports.terminal.grid import Cells, Column, grid_lines
-from reports.terminal.layout import Extent
-from reports.text.cost import budget_sentence, cost_sentences, spent_text
-from reports.text.escape import quoted, visible
-from reports.text.numbers import epsilon_text, number_text, to_digits_of
-from reports.text.query import query_text
-from reports.text.release import (
+from pqd.reports.terminal.grid import Cells, Column, grid_lines
+from pqd.reports.terminal.layout import Extent
+from pqd.reports.text.cost import budget_sentence, cost_sentences, spent_text
+from pqd.reports.text.escape import quoted, visible
+from pqd.reports.text.numbers import epsilon_text, number_text, to_digits_of
+from pqd.reports.text.query import query_text
+from pqd.reports.text.release import (
     SIMULATED,
     batch_sentence,
     interval_text,
@@ -33,11 +33,11 @@ from reports.text.release import (
     tables_text,
     truncation_text,
 )
-from reports.text.words import LISTED, MOST_IN_FULL, counted
+from pqd.reports.text.words import LISTED, MOST_IN_FULL, counted
 
 if TYPE_CHECKING:
-    from reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport
-    from reports.terminal.layout import Screen
+    from pqd.reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport
+    from pqd.reports.terminal.layout import Screen
 
 _COLUMNS = (
     Column("query", least=20),

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from reports.terminal.grid import Column
-from reports.text.audit import off_by_text
-from reports.text.numbers import (
+from pqd.reports.terminal.grid import Column
+from pqd.reports.text.audit import off_by_text
+from pqd.reports.text.numbers import (
     budget_text,
     in_millions,
     number_text,
     p_value_text,
     to_digits_of,
 )
-from reports.text.query import amount_text, proof_sentence
+from pqd.reports.text.query import amount_text, proof_sentence
 
 if TYPE_CHECKING:
-    from reports.models.audit import Verdict
-    from reports.models.query import QueryFacts
+    from pqd.reports.models.audit import Verdict
+    from pqd.reports.models.query import QueryFacts
 
 STYLES = {"yes": "bold green", "NO": "bold red", "?": "bold yellow"}
 # Of a larger tolerance three digits are left in millions.

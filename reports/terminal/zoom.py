@@ -9,11 +9,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from reports.terminal.layout import INDENT, NARROW
-from reports.text.distances import names_text
-from reports.text.escape import visible
-from reports.text.numbers import interval_text, percent_text
-from reports.text.profile import (
+from pqd.reports.terminal.layout import INDENT, NARROW
+from pqd.reports.text.distances import names_text
+from pqd.reports.text.escape import visible
+from pqd.reports.text.numbers import interval_text, percent_text
+from pqd.reports.text.profile import (
     cell_words,
     class_words,
     copy_share,
@@ -21,13 +21,13 @@ from reports.text.profile import (
     target_sentences,
     zoom_digits,
 )
-from reports.text.remarks.worst_cells import different_cells, noise_sentence
+from pqd.reports.text.remarks.worst_cells import different_cells, noise_sentence
 
 if TYPE_CHECKING:
     from rich.console import RenderResult
 
-    from reports.models.profile import CellFacts, ProfileReport, ZoomedMarginal
-    from reports.terminal.layout import Screen
+    from pqd.reports.models.profile import CellFacts, ProfileReport, ZoomedMarginal
+    from pqd.reports.terminal.layout import Screen
 
 # So many cells of one marginal, unless all are asked for.
 _CELLS = 8

@@ -6,15 +6,15 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from reports.text.cost import cost_sentences
-from reports.text.escape import visible
-from reports.text.notes import refused_lead
-from reports.text.numbers import bound_text, number_text, rounded_text
-from reports.text.query import amount_text, signed_gap
-from reports.text.words import EACH_ITS_OWN, counted, tally
+from pqd.reports.text.cost import cost_sentences
+from pqd.reports.text.escape import visible
+from pqd.reports.text.notes import refused_lead
+from pqd.reports.text.numbers import bound_text, number_text, rounded_text
+from pqd.reports.text.query import amount_text, signed_gap
+from pqd.reports.text.words import EACH_ITS_OWN, counted, tally
 
 if TYPE_CHECKING:
-    from reports.models.audit import AuditReport, Verdict
+    from pqd.reports.models.audit import AuditReport, Verdict
 
 SIMULATED = "SIMULATED: these verdicts come from seeded noise and protect nobody."
 

@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from reports.models.query import MEAN_DISTANCE
-from reports.text.audit import remarks
-from reports.text.cost import cost_sentences
-from reports.text.escape import visible
-from reports.text.numbers import epsilon_text, number_text, p_cell
-from reports.text.query import (
+from pqd.reports.models.query import MEAN_DISTANCE
+from pqd.reports.text.audit import remarks
+from pqd.reports.text.cost import cost_sentences
+from pqd.reports.text.escape import visible
+from pqd.reports.text.numbers import epsilon_text, number_text, p_cell
+from pqd.reports.text.query import (
     amount_text,
     group_parts,
     sentences,
     tolerance,
     verdict_words,
 )
-from reports.text.words import counted, first_of
+from pqd.reports.text.words import counted, first_of
 
 if TYPE_CHECKING:
-    from reports.models.audit import Verdict
-    from reports.models.check import CheckReport, CheckResult
+    from pqd.reports.models.audit import Verdict
+    from pqd.reports.models.check import CheckReport, CheckResult
 
 # Worst first, which is how a reader wants them.
 BADGES = {"error": "ERROR", "fail": "FAIL", "warn": "WARN", "known": "KNOWN", "pass": "PASS"}

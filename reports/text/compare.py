@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from reports.text.cost import cost_sentences
-from reports.text.escape import visible
-from reports.text.notes import refused_lead
-from reports.text.numbers import (
+from pqd.reports.text.cost import cost_sentences
+from pqd.reports.text.escape import visible
+from pqd.reports.text.notes import refused_lead
+from pqd.reports.text.numbers import (
     end_text,
     number_text,
     p_value_text,
@@ -19,11 +19,11 @@ from reports.text.numbers import (
     share_text,
     threshold_text,
 )
-from reports.text.query import distance_text, query_text
-from reports.text.words import ANSWERS, counted, listed, undecided_title
+from pqd.reports.text.query import distance_text, query_text
+from pqd.reports.text.words import ANSWERS, counted, listed, undecided_title
 
 if TYPE_CHECKING:
-    from reports.models.compare import Cell, ComparedQuery, CompareReport, LeaderboardRow
+    from pqd.reports.models.compare import Cell, ComparedQuery, CompareReport, LeaderboardRow
 
 KINDS = {"marginals": "reference: independent marginals", "bootstrap": "reference: resampled rows"}
 # By whether the terminal shows Unicode: the signs of within and outside.

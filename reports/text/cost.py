@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from reports.text.escape import visible
-from reports.text.numbers import bound_text, epsilon_option, epsilon_text
+from pqd.reports.text.escape import visible
+from pqd.reports.text.numbers import bound_text, epsilon_option, epsilon_text
 
 if TYPE_CHECKING:
-    from reports.models.audit import Cost, LedgerPlace
+    from pqd.reports.models.audit import Cost, LedgerPlace
 
 _PLACES: dict[LedgerPlace, str] = {
     "beside the table": ", beside the private table",

@@ -7,19 +7,19 @@ from fractions import Fraction
 from statistics import median
 from typing import TYPE_CHECKING
 
-from reports.text.escape import visible
-from reports.text.numbers import (
+from pqd.reports.text.escape import visible
+from pqd.reports.text.numbers import (
     epsilon_text,
     interval_text,
     number_text,
     percent_text,
     share_digits,
 )
-from reports.text.words import counted
+from pqd.reports.text.words import counted
 
 if TYPE_CHECKING:
-    from reports.models.figure import Figure
-    from reports.models.profile import BudgetPart, LeftOut, ProfiledColumn
+    from pqd.reports.models.figure import Figure
+    from pqd.reports.models.profile import BudgetPart, LeftOut, ProfiledColumn
 
 SIMULATED = "SIMULATED: these distances come from seeded noise and protect nobody."
 WAYS = {1: "column", 2: "pair", 3: "triple"}

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from reports.text.escape import visible
-from reports.text.numbers import epsilon_text
-from reports.text.words import counted
+from pqd.reports.text.escape import visible
+from pqd.reports.text.numbers import epsilon_text
+from pqd.reports.text.words import counted
 
 if TYPE_CHECKING:
-    from reports.models.ledger import AccountFacts, LedgerReport, RunFacts
+    from pqd.reports.models.ledger import AccountFacts, LedgerReport, RunFacts
 
 _MOST_NAMED = 8
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from deciders.errors import readable
-from reports.text.numbers import epsilon_text, number_text, share_text
-from reports.text.words import counted, listed
+from pqd.deciders.errors import readable
+from pqd.reports.text.numbers import epsilon_text, number_text, share_text
+from pqd.reports.text.words import counted, listed
 
 if TYPE_CHECKING:
-    from reports.models.refusals import QueryRefusal
+    from pqd.reports.models.refusals import QueryRefusal
 
 
 def kind_note(column: str, kind: str, table: str, as_kind: str, first: str) -> str:

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from reports.text.escape import visible
-from reports.text.notes import refused_lead
-from reports.text.numbers import budget_text, epsilon_text, number_text
-from reports.text.query import proof_sentence
-from reports.text.words import EACH_ITS_OWN, counted
+from pqd.reports.text.escape import visible
+from pqd.reports.text.notes import refused_lead
+from pqd.reports.text.numbers import budget_text, epsilon_text, number_text
+from pqd.reports.text.query import proof_sentence
+from pqd.reports.text.words import EACH_ITS_OWN, counted
 
 if TYPE_CHECKING:
-    from reports.models.plan import PlannedQuery, PlanReport
+    from pqd.reports.models.plan import PlannedQuery, PlanReport
 
 
 def headline(plan: PlanReport) -> tuple[str, str]:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from reports.text.cost import cost_sentences
-from reports.text.distances import (
+from pqd.reports.text.cost import cost_sentences
+from pqd.reports.text.distances import (
     DISTANCES,
     budget_lines,
     digits_of,
@@ -19,8 +19,8 @@ from reports.text.distances import (
     tolerance_text,
     ways_text,
 )
-from reports.text.escape import visible
-from reports.text.numbers import (
+from pqd.reports.text.escape import visible
+from pqd.reports.text.numbers import (
     epsilon_option,
     epsilon_text,
     interval_text,
@@ -30,17 +30,17 @@ from reports.text.numbers import (
     points_text,
     share_digits,
 )
-from reports.text.words import counted
+from pqd.reports.text.words import counted
 
 if TYPE_CHECKING:
-    from reports.models.profile import (
+    from pqd.reports.models.profile import (
         CellFacts,
         DistanceFacts,
         ProfileReport,
         Score,
         ZoomedMarginal,
     )
-    from reports.models.target import ClassFacts, TargetFacts
+    from pqd.reports.models.target import ClassFacts, TargetFacts
 
 STANDINGS = ("beyond", "undecided", "within")
 # By standing: its mark, the sign of it in a small cell, and the class of its colour.

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from reports.models.query import MEAN_DISTANCE
-from reports.text.escape import visible
-from reports.text.numbers import (
+from pqd.reports.models.query import MEAN_DISTANCE
+from pqd.reports.text.escape import visible
+from pqd.reports.text.numbers import (
     bound_text,
     budget_text,
     end_text,
@@ -18,11 +18,11 @@ from reports.text.numbers import (
     share_words,
     threshold_text,
 )
-from reports.text.words import ANSWERS, counted
+from pqd.reports.text.words import ANSWERS, counted
 
 if TYPE_CHECKING:
-    from reports.models.audit import Verdict
-    from reports.models.query import CandidateFacts, QueryFacts
+    from pqd.reports.models.audit import Verdict
+    from pqd.reports.models.query import CandidateFacts, QueryFacts
 
 
 def verdict_words(verdict: Verdict) -> tuple[str, str]:

@@ -7,8 +7,8 @@ from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING
 
-from reports.text.cost import cost_sentences
-from reports.text.distances import (
+from pqd.reports.text.cost import cost_sentences
+from pqd.reports.text.distances import (
     budget_lines,
     digits_of,
     figure_text,
@@ -16,12 +16,12 @@ from reports.text.distances import (
     reference_text,
     ways_text,
 )
-from reports.text.escape import visible
-from reports.text.numbers import number_text, percent_text
-from reports.text.words import counted, listed, undecided_title
+from pqd.reports.text.escape import visible
+from pqd.reports.text.numbers import number_text, percent_text
+from pqd.reports.text.words import counted, listed, undecided_title
 
 if TYPE_CHECKING:
-    from reports.models.ranking import RankedCopy, RankingReport
+    from pqd.reports.models.ranking import RankedCopy, RankingReport
 
 
 def headline(report: RankingReport) -> tuple[str, str]:

@@ -7,14 +7,14 @@ from fractions import Fraction
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from reports.text.escape import visible
-from reports.text.notes import refused_lead
-from reports.text.numbers import end_text, epsilon_option, epsilon_text, number_text, plain
-from reports.text.query import grouped_text, query_text
-from reports.text.words import counted, gap_text
+from pqd.reports.text.escape import visible
+from pqd.reports.text.notes import refused_lead
+from pqd.reports.text.numbers import end_text, epsilon_option, epsilon_text, number_text, plain
+from pqd.reports.text.query import grouped_text, query_text
+from pqd.reports.text.words import counted, gap_text
 
 if TYPE_CHECKING:
-    from reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport
+    from pqd.reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport
 
 SIMULATED = "SIMULATED: these answers come from seeded noise and protect nobody."
 _ANSWER = (

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from reports.text.escape import visible
-from reports.text.numbers import end_text, number_text
+from pqd.reports.text.escape import visible
+from pqd.reports.text.numbers import end_text, number_text
 
 if TYPE_CHECKING:
-    from reports.models.compare import LeaderboardRow
-    from reports.models.ranking import RankedCopy
+    from pqd.reports.models.compare import LeaderboardRow
+    from pqd.reports.models.ranking import RankedCopy
 
 # Tolerance of a report whose queries have different ones.
 EACH_ITS_OWN = "stated for each query"

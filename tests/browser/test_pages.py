@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from reports.html import html_text
+from pqd.reports.html import html_text
 from tests.support import profile_reports, ranking_reports, release_reports
 from tests.support.audit_reports import (
     AUDIT,
@@ -39,7 +39,7 @@ from tests.support.skipped import NO_BROWSER
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reports.models.report import Report
+    from pqd.reports.models.report import Report
 
 ROOT = Path(__file__).resolve().parents[2]
 # Read before the surroundings are taken away.

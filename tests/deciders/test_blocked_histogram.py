@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
-from deciders import DECIDERS, Decider, Histogram, Interval, answer, error_rates, needed_epsilon
-from deciders.blocked_histogram import Block, BlockedHistogram
-from deciders.errors import ParameterError
-from deciders.histogram import Integers
+from pqd.deciders import DECIDERS, Decider, Histogram, Interval, answer, error_rates, needed_epsilon
+from pqd.deciders.blocked_histogram import Block, BlockedHistogram
+from pqd.deciders.errors import ParameterError
+from pqd.deciders.histogram import Integers
 
 HALF = Fraction(1, 2)
 LARGE = 2**40

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from deciders import ParameterError, SecureNoise, SimulatedNoise
-from deciders.cube_noise import CubeRadius
-from deciders.distances.cube_law import CubeLaw, CubeNoise
-from deciders.distances.noise_laws import GaussianLaw, LaplaceLaw
+from pqd.deciders import ParameterError, SecureNoise, SimulatedNoise
+from pqd.deciders.cube_noise import CubeRadius
+from pqd.deciders.distances.cube_law import CubeLaw, CubeNoise
+from pqd.deciders.distances.noise_laws import GaussianLaw, LaplaceLaw
 from tests.support.odds import RARE, WRONG, odds_of_hits, odds_of_total
 
 LAWS = [

@@ -6,12 +6,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deciders import (
+from pqd.deciders import (
     ParameterError,
 )
-from deciders.distribution_sums import Terms, weighted_noise_sum
-from deciders.distributions import noise_tail
-from deciders.estimators import (
+from pqd.deciders.distribution_sums import Terms, weighted_noise_sum
+from pqd.deciders.distributions import noise_tail
+from pqd.deciders.estimators import (
     RankCounts,
 )
 from tests.support.estimators import (

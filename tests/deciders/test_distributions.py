@@ -7,7 +7,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from deciders.distributions import budget_tail, mean_of, noise_tail
+from pqd.deciders.distributions import budget_tail, mean_of, noise_tail
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(7, 2), Fraction(6)])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from deciders.errors import PqdError, readable
+from pqd.deciders.errors import PqdError, readable
 
 LONG = [
     ("9" * 10_000, f"{'9' * 60}...{'9' * 20}"),

@@ -14,7 +14,7 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from deciders import (
+from pqd.deciders import (
     DECIDERS,
     Histogram,
     Interval,
@@ -25,7 +25,7 @@ from deciders import (
     SimulatedNoise,
     for_lattice,
 )
-from deciders.noise import NoiseAhead, fineness, noisy_value, rounded_up
+from pqd.deciders.noise import NoiseAhead, fineness, noisy_value, rounded_up
 from tests.support.odds import RARE, odds_of_hits
 
 pytestmark = pytest.mark.secure_noise
@@ -160,7 +160,7 @@ def test_a_draw_in_the_midst_of_another_shares_nothing_with_it() -> None:
 FORKED = """
 import os
 from itertools import count
-from deciders import noise
+from pqd.deciders import noise
 
 numbers = count()
 ahead = noise.NoiseAhead(lambda zeros: [1000 * os.getpid() + next(numbers) for _ in zeros])

@@ -6,14 +6,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deciders import Decision, Interval
-from deciders.batch.decision_rule import (
+from pqd.deciders import Decision, Interval
+from pqd.deciders.batch.decision_rule import (
     decided,
     rates,
     reach,
 )
-from deciders.distribution_sums import NoiseSum
-from deciders.evaluation.effectiveness import ErrorRates
+from pqd.deciders.distribution_sums import NoiseSum
+from pqd.deciders.evaluation.effectiveness import ErrorRates
 from tests.support.noise_sums import NOISE, chances, named, tail
 
 # What a tail is overstated by at most: its own allowance, and the rounding of the reference.

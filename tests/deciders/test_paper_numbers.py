@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import pytest
 
-from deciders import DECIDERS, Histogram, Interval
-from deciders.single.published import laplace_threshold, race_threshold
+from pqd.deciders import DECIDERS, Histogram, Interval
+from pqd.deciders.single.published import laplace_threshold, race_threshold
 
 
 def rounded_tau(percent: str, answer: int) -> int:

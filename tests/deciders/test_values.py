@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deciders import Histogram, Interval, Lattice, ParameterError
-from deciders.exact import as_float, exact, positive, probability, ratio
-from deciders.histogram import EMPTY
+from pqd.deciders import Histogram, Interval, Lattice, ParameterError
+from pqd.deciders.exact import as_float, exact, positive, probability, ratio
+from pqd.deciders.histogram import EMPTY
 
 VALUES = st.lists(st.integers(-50, 50), max_size=40)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from deciders import DECIDERS, Histogram, Interval, Lattice, for_lattice
-from deciders.single.published import laplace_threshold, race_threshold
+from pqd.deciders import DECIDERS, Histogram, Interval, Lattice, for_lattice
+from pqd.deciders.single.published import laplace_threshold, race_threshold
 from tests.support.neighbours import worst_loss
 
 TEXT = (Path(__file__).parents[2] / "docs" / "errata.md").read_text(encoding="utf-8")

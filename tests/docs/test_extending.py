@@ -33,9 +33,9 @@ def changed(text: str, diff: str) -> str:
 
 @pytest.mark.parametrize("example", SAID)
 def test_an_example_runs(example: str, process: Callable[..., Ran], tmp_path: Path) -> None:
+    left_out = shutil.ignore_patterns("__pycache__")
     for package in ("pqd", "reports", "deciders"):
-        left_out = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / package, tmp_path / package, ignore=left_out)
+        shutil.copytree(ROOT / package, tmp_path / package, symlinks=True, ignore=left_out)
     (tmp_path / "samples").symlink_to(ROOT / "samples")
     for language, name, code in EXAMPLES[example]:
         path = tmp_path / name

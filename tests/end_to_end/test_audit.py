@@ -15,9 +15,9 @@ import pyarrow.parquet
 import pytest
 
 import pqd
-from deciders import DECIDERS
-from reports.terminal import terminal_text
-from reports.terminal.layout import Extent
+from pqd.deciders import DECIDERS
+from pqd.reports.terminal import terminal_text
+from pqd.reports.terminal.layout import Extent
 from tests.support.skipped import NO_TABLES
 
 Ran = tuple[int, str, str]

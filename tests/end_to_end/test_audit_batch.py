@@ -12,19 +12,19 @@ import pandas as pd
 import pytest
 
 import pqd
-from deciders import SimulatedNoise
 from pqd.accounting.accounts import Budget
 from pqd.accounting.ledger import Ledger
 from pqd.batches.mechanisms import SHARINGS
 from pqd.commands.audit import run_audit
 from pqd.commands.check import run_check
+from pqd.deciders import SimulatedNoise
 from pqd.errors import BudgetError, ParameterError
 from pqd.parameters import Detail, Parameters
+from pqd.reports import AuditReport
+from pqd.reports.terminal import terminal_text
+from pqd.reports.terminal.layout import Extent
 from pqd.spec import SpecError, read_spec
 from pqd.sql.workload_files import as_queries
-from reports import AuditReport
-from reports.terminal import terminal_text
-from reports.terminal.layout import Extent
 from tests.end_to_end.test_release import spent
 from tests.support.swap_rows import BATCH_SPEC
 

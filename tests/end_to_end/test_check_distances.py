@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 
 import pqd
-from deciders.distances.decider import DistanceDecider
-from deciders.noise import SimulatedNoise
 from pqd.accounting.ledger import Ledger
 from pqd.commands.baseline import write_baseline
 from pqd.commands.check import run_check
+from pqd.deciders.distances.decider import DistanceDecider
+from pqd.deciders.noise import SimulatedNoise
+from pqd.reports.models.check import CheckReport
 from pqd.spec import read_spec
-from reports.models.check import CheckReport
 from tests.support.noises import Absent
 
 Ran = tuple[int, str, str]

@@ -13,16 +13,16 @@ import pandas as pd
 import pytest
 
 import pqd
-from deciders import SimulatedNoise
 from pqd.accounting.ledger import Ledger
 from pqd.commands.compare import run_compare
 from pqd.comparison.comparison_parameters import ComparisonParameters
 from pqd.comparison.reference_tables import MARGINALS
+from pqd.deciders import SimulatedNoise
 from pqd.parameters import Parameters
+from pqd.reports.html import html_text
+from pqd.reports.markdown import markdown_text
+from pqd.reports.models.compare import CompareReport
 from pqd.sql.workload_files import as_queries
-from reports.html import html_text
-from reports.markdown import markdown_text
-from reports.models.compare import CompareReport
 
 pytestmark = pytest.mark.usefixtures("noiseless")
 

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deciders.noise import SimulatedNoise
 from pqd.commands.check import run_check
+from pqd.deciders.noise import SimulatedNoise
 from pqd.engine import table_reader
 from pqd.engine.tables import Table
+from pqd.reports.models.check import CheckReport
 from pqd.spec import read_spec
 from pqd.spec.template import spec_template
-from reports.models.check import CheckReport
 
 Ran = tuple[int, str, str]
 Command = Callable[..., Ran]

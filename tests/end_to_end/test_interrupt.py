@@ -15,8 +15,8 @@ import pqd.cli.display
 import pqd.cli.options
 import pqd.cli.outputs
 import pqd.planning.table_separation
-from deciders import SecureNoise
 from pqd.accounting.ledger import Ledger
+from pqd.deciders import SecureNoise
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.interrupts import noted
 
@@ -247,7 +247,7 @@ def test_a_signal_that_ends_a_run_is_told_as_ctrl_c_is(
 TWICE = """
 import os, signal, sys
 import pqd.__main__, pqd.cli
-from deciders import SecureNoise
+from pqd.deciders import SecureNoise
 sent, sys.argv = signal.Signals[sys.argv[1]], ["pqd", *sys.argv[2:]]
 def send(*_):
     os.kill(os.getpid(), sent)

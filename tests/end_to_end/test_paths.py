@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 import pqd
-from deciders import SecureNoise
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.ledger import Ledger
 from pqd.commands.audit import run_audit
+from pqd.deciders import SecureNoise
 from pqd.errors import LostLedgerError
 from pqd.parameters import Parameters
 from pqd.sql.workload_files import as_queries

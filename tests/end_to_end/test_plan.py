@@ -11,13 +11,13 @@ import pytest
 from typer.testing import CliRunner
 
 import pqd
-from deciders import SimulatedNoise
 from pqd.cli import command_line
 from pqd.commands.audit import run_audit
+from pqd.deciders import SimulatedNoise
 from pqd.parameters import Parameters
+from pqd.reports.terminal import terminal_text
+from pqd.reports.terminal.layout import Extent
 from pqd.sql.workload_files import as_queries
-from reports.terminal import terminal_text
-from reports.terminal.layout import Extent
 from tests.support.likeness import like
 from tests.support.skipped import NO_TABLES
 

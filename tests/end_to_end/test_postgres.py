@@ -12,7 +12,7 @@ import pytest
 
 import pqd
 from pqd.errors import RunError
-from reports.models.audit import AuditReport
+from pqd.reports.models.audit import AuditReport
 from tests.support import seeded_noise
 from tests.support.postgres_server import PASSWORD, STOP, PostgresServer, break_scan
 

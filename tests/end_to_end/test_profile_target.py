@@ -17,7 +17,7 @@ from pqd.accounting.ledger import Ledger
 from pqd.commands.profile import run_profile
 from pqd.distances.profile_parameters import ProfileParameters
 from pqd.engine.scan_plan import PrivacyUnit
-from reports.models.target import TargetFacts
+from pqd.reports.models.target import TargetFacts
 from tests.support.noises import Absent
 
 Ran = tuple[int, str, str]

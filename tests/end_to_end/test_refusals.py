@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 import pqd
-from deciders.errors import UnanswerableError
+from pqd.deciders.errors import UnanswerableError
 from pqd.errors import PqdError, QueryError
-from reports.html import html_text
-from reports.notebook import notebook_html
+from pqd.reports.html import html_text
+from pqd.reports.notebook import notebook_html
 
 Ran = tuple[int, str, str]
 Command = Callable[..., Ran]

@@ -12,17 +12,17 @@ import pandas as pd
 import pytest
 
 import pqd
-from deciders import SimulatedNoise
 from pqd.accounting.accounts import Budget
 from pqd.accounting.ledger import Ledger
 from pqd.commands.release import run_release
+from pqd.deciders import SimulatedNoise
 from pqd.errors import BudgetError, ParameterError, PqdError, QueryError
 from pqd.parameters import Parameters
+from pqd.reports.models.release import ReleaseReport
+from pqd.reports.terminal import terminal_text
+from pqd.reports.terminal.layout import Extent
+from pqd.reports.text.release import SIMULATED
 from pqd.sql.workload_files import as_queries
-from reports.models.release import ReleaseReport
-from reports.terminal import terminal_text
-from reports.terminal.layout import Extent
-from reports.text.release import SIMULATED
 from tests.support.private_tables import WORKERS, workers
 from tests.support.swap_rows import DEBT, RANGE_SUMS, RELEASED
 

@@ -10,20 +10,20 @@ import pandas as pd
 import pytest
 
 import pqd
-from deciders import SimulatedNoise
 from pqd.batches.answers import ReleasePlan, select_batches
 from pqd.batches.batch import possible_answers
 from pqd.batches.workload_laplace import exact_answers as answered
 from pqd.commands import release as releaser
 from pqd.commands.release import run_release
+from pqd.deciders import SimulatedNoise
 from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.parameters import Parameters
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
+from pqd.reports.models.release import ReleasedQuery, ReleaseReport
 from pqd.sql.workload_files import as_queries
-from reports.models.release import ReleasedQuery, ReleaseReport
 from tests.support.noises import LaplaceAlone, Scaled
 from tests.support.private_tables import workers
 

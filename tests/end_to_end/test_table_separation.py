@@ -21,7 +21,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import pqd
-from deciders import SecureNoise
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import NO_LIMIT, Budget
 from pqd.accounting.ledger import Ledger
@@ -30,6 +29,7 @@ from pqd.commands.audit import run_audit
 from pqd.commands.compare import run_compare
 from pqd.commands.release import run_release
 from pqd.comparison.comparison_parameters import ComparisonParameters
+from pqd.deciders import SecureNoise
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.tables import open_table
 from pqd.errors import LedgerError, NotPublicError, ParameterError, TableError

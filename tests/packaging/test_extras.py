@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import pqd
-from deciders.extras import LIBRARIES, needed
 from pqd.accounting.composition import optimal
+from pqd.deciders.extras import LIBRARIES, needed
 from pqd.engine.sources.export import check_new
 from tests.support.audit_reports import AUDIT, PLAN
 from tests.support.profile_reports import ADULT_PROFILE

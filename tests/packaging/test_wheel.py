@@ -18,8 +18,7 @@ AUDIT = """
 import json, sys
 import pqd
 report = pqd.audit("p.csv", "s.csv", "SELECT COUNT(*) FROM D WHERE age > 35", tau=2, epsilon=1)
-ours = [m.__file__ for n, m in sys.modules.items() if n.partition(".")[0] in
-        {"pqd", "deciders", "reports"}]
+ours = [m.__file__ for n, m in sys.modules.items() if n.partition(".")[0] == "pqd"]
 print(json.dumps([report.verdicts[0].q_synthetic, ours]))
 """
 
@@ -52,32 +51,53 @@ def site(wheel: Path) -> Path:
     return folder
 
 
-def test_the_wheel_holds_the_three_packages_and_nothing_else(wheel: Path) -> None:
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sdist")
+    python("hatchling", "build", "-t", "sdist", "-d", str(folder), cwd=ROOT)
+    (built,) = folder.glob("*.tar.gz")
+    return built
+
+
+def names_in(wheel: Path) -> list[str]:
     with zipfile.ZipFile(wheel) as archive:
-        names = set(archive.namelist())
+        return archive.namelist()
+
+
+def test_the_wheel_holds_one_package_with_all_that_it_links_to(wheel: Path) -> None:
+    names = names_in(wheel)
+    assert len(names) == len(set(names))
     tops = {name.partition("/")[0] for name in names}
-    assert {top for top in tops if not top.endswith(".dist-info")} == {
-        "pqd",
-        "deciders",
-        "reports",
-    }
-    for package in ("pqd", "deciders", "reports"):
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"pqd"}
+    for package, inside in {"pqd": "", "deciders": "pqd/", "reports": "pqd/"}.items():
         # Templates, scripts and styles too.
         files = (path for path in (ROOT / package).rglob("*") if path.is_file())
-        assert {str(path.relative_to(ROOT)) for path in files if path.suffix != ".pyc"} <= names
-        assert f"{package}/py.typed" in names
-    assert "reports/templates/page.css" in names
-    assert not [name for name in names if "__pycache__" in name or name.startswith("tests")]
+        held = {inside + str(path.relative_to(ROOT)) for path in files if path.suffix != ".pyc"}
+        assert len(held) > 50
+        assert held <= set(names)
+        assert f"{inside}{package}/py.typed" in names
+    assert "pqd/reports/templates/page.css" in names
+    assert not [name for name in names if "__pycache__" in name]
 
 
-def test_an_index_would_accept_both_archives(wheel: Path) -> None:
+def test_the_sdist_holds_each_file_once_and_makes_the_same_wheel(
+    wheel: Path, sdist: Path, tmp_path: Path
+) -> None:
+    with tarfile.open(sdist) as archive:
+        names = [name.partition("/")[2] for name in archive.getnames()]
+        archive.extractall(tmp_path, filter="data")
+    assert len(names) == len(set(names))
+    assert {"pyproject.toml", "README.md", "LICENSE", "pqd/deciders/noise.py"} <= set(names)
+    assert not {name.partition("/")[0] for name in names} & {"deciders", "reports", ".venv"}
+    (folder,) = tmp_path.iterdir()
+    python("hatchling", "build", "-t", "wheel", "-d", str(tmp_path), cwd=folder)
+    (again,) = tmp_path.glob("*.whl")
+    assert sorted(names_in(again)) == sorted(names_in(wheel))
+
+
+def test_an_index_would_accept_both_archives(wheel: Path, sdist: Path) -> None:
     pytest.importorskip("twine")
-    python("hatchling", "build", "-t", "sdist", "-d", str(wheel.parent), cwd=ROOT)
-    (source,) = wheel.parent.glob("*.tar.gz")
-    python("twine", "check", "--strict", str(wheel), str(source), cwd=wheel.parent)
-    with tarfile.open(source) as archive:
-        names = {name.partition("/")[2] for name in archive.getnames()}
-    assert {"pyproject.toml", "README.md", "LICENSE", "reports/templates/page.css"} <= names
+    python("twine", "check", "--strict", str(wheel), str(sdist), cwd=wheel.parent)
 
 
 def test_the_wheel_names_its_command_and_its_needs(site: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 import pqd
 from pqd.api.cell_progress import cell_progress
 from pqd.progress import silent
-from reports.text.notes import WARNING
+from pqd.reports.text.notes import WARNING
 
 Messages = list[dict[str, str]]
 

@@ -6,9 +6,9 @@ from types import FrameType
 import pandas as pd
 import pytest
 
-from deciders import SimulatedNoise
 from pqd.accounting import disjoint_groups
 from pqd.commands.audit import run_audit
+from pqd.deciders import SimulatedNoise
 from pqd.parameters import Parameters
 from pqd.sql.regions import Region, separating
 from pqd.sql.workload_files import as_queries

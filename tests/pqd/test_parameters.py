@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pqd
-from deciders import Lattice, SecureNoise
 from pqd.column_facts import (
     ColumnFacts,
     bounded_lattice,
@@ -20,6 +19,7 @@ from pqd.column_facts import (
     parse_type,
     stated_kinds,
 )
+from pqd.deciders import Lattice, SecureNoise
 from pqd.errors import DeciderError, ParameterError, PqdError, UnanswerableError
 from pqd.parameters import Parameters
 from pqd.sql.schema import Kind

@@ -7,10 +7,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from deciders.batch.linear.conditions import Subsets
-from deciders.batch.linear.laplace import NoisyClasses
-from deciders.batch.linear.queries import NumericalQueries
-from deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows, Universe
+from pqd.deciders.batch.linear.conditions import Subsets
+from pqd.deciders.batch.linear.laplace import NoisyClasses
+from pqd.deciders.batch.linear.queries import NumericalQueries
+from pqd.deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows, Universe
 from tests.support.noises import LaplaceAlone
 
 EPSILON = Fraction(1, 3)

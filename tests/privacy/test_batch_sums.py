@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.range_workloads import prefix_sums
-from deciders import Histogram
-from deciders.batch.range_sums.matrix_mechanism import AnswersStrategy, Strategy, TreeStrategy
-from deciders.batch.range_sums.mechanisms import (
+from pqd.deciders import Histogram
+from pqd.deciders.batch.range_sums.matrix_mechanism import AnswersStrategy, Strategy, TreeStrategy
+from pqd.deciders.batch.range_sums.mechanisms import (
     IdentityMechanism,
     RangeSumMechanism,
     SingleQueries,
@@ -25,17 +25,17 @@ from deciders.batch.range_sums.mechanisms import (
     TruncationIndependent,
     WorkloadMechanism,
 )
-from deciders.batch.range_sums.select import MECHANISMS, proposals
-from deciders.batch.range_sums.truncation import (
+from pqd.deciders.batch.range_sums.select import MECHANISMS, proposals
+from pqd.deciders.batch.range_sums.truncation import (
     NoTruncation,
     RecursiveTruncation,
     SparseVectorTruncation,
     Truncation,
 )
-from deciders.batch.range_sums.workload import Buckets, RangeSums
-from deciders.exact import Number, budget_of
-from deciders.histogram import Integers
-from deciders.noise import Noise
+from pqd.deciders.batch.range_sums.workload import Buckets, RangeSums
+from pqd.deciders.exact import Number, budget_of
+from pqd.deciders.histogram import Integers
+from pqd.deciders.noise import Noise
 from tests.support.neighbours import neighbours
 from tests.support.noises import LaplaceAlone
 

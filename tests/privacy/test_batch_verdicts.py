@@ -14,9 +14,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deciders import SimulatedNoise
-from deciders.batch.base import BatchOutput
-from deciders.batch.linear.laplace import NoisyAnswers, NoisyClasses
 from pqd.accounting.accountant import Accountant, Quote
 from pqd.accounting.composition import Charge
 from pqd.accounting.ledger import Ledger
@@ -26,6 +23,9 @@ from pqd.batches.shared_budget import SharedBudget, select_sharing
 from pqd.batches.verdicts import BatchRule
 from pqd.batches.workload_laplace import WorkloadPlan
 from pqd.commands.audit import run_audit
+from pqd.deciders import SimulatedNoise
+from pqd.deciders.batch.base import BatchOutput
+from pqd.deciders.batch.linear.laplace import NoisyAnswers, NoisyClasses
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.execution import Outputs, measure

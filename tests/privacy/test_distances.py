@@ -18,10 +18,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deciders.distances import vector
-from deciders.distances.cells import release_cells
-from deciders.distances.decider import DistanceDecider
-from deciders.distances.statistics import (
+from pqd.deciders.distances import vector
+from pqd.deciders.distances.cells import release_cells
+from pqd.deciders.distances.decider import DistanceDecider
+from pqd.deciders.distances.statistics import (
     Distance,
     EarthMovers,
     KolmogorovSmirnov,
@@ -29,8 +29,8 @@ from deciders.distances.statistics import (
     TotalVariation,
     whole_rows,
 )
-from deciders.distances.vector import CubeVector, GaussianVector
-from deciders.noise import Noise
+from pqd.deciders.distances.vector import CubeVector, GaussianVector
+from pqd.deciders.noise import Noise
 from tests.support.drawing import examples
 from tests.support.neighbours import loss
 

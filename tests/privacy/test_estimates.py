@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deciders import DECIDERS, Histogram, Interval, Lattice, for_lattice
-from deciders.estimators import (
+from pqd.deciders import DECIDERS, Histogram, Interval, Lattice, for_lattice
+from pqd.deciders.estimators import (
     Estimator,
     EstimatorOutput,
     ExponentialQuantile,
@@ -26,8 +26,8 @@ from deciders.estimators import (
     RankCounts,
     SumAndCount,
 )
-from deciders.exact import Number, budget_of
-from deciders.noise import Noise
+from pqd.deciders.exact import Number, budget_of
+from pqd.deciders.noise import Noise
 from tests.support.neighbours import neighbours
 from tests.support.noises import LaplaceAlone
 

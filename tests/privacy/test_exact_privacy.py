@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deciders import DECIDERS, Histogram, Interval, Lattice, for_lattice
+from pqd.deciders import DECIDERS, Histogram, Interval, Lattice, for_lattice
 from tests.support.neighbours import accept_of, worst_loss
 
 TOLERANCE = 1e-6

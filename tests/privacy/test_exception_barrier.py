@@ -18,12 +18,12 @@ from rich.traceback import Traceback
 import pqd.accounting.accountant as accountant_home
 import pqd.execution as execution_home
 import pqd.planning.table_separation as separation_home
-from deciders import Histogram
-from deciders.batch.linear.universe import Rows
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.ledger import Ledger
 from pqd.commands.audit import run_audit
 from pqd.commands.release import run_release
+from pqd.deciders import Histogram
+from pqd.deciders.batch.linear.universe import Rows
 from pqd.engine import contingency as contingency_home
 from pqd.engine import duckdb as engine
 from pqd.engine import histograms as histograms_home

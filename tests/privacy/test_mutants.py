@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deciders import DECIDERS, Histogram, Interval, Lattice, for_lattice
-from deciders.distributions import laplace_cdf
+from pqd.deciders import DECIDERS, Histogram, Interval, Lattice, for_lattice
+from pqd.deciders.distributions import laplace_cdf
 from tests.support.neighbours import Accept, accept_of, worst_loss
 
 EPSILON = 0.5

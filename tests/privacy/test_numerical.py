@@ -16,26 +16,36 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deciders.batch.base import BatchOutput
-from deciders.batch.budget import PrivacyBudget
-from deciders.batch.linear import normalization, numerical
-from deciders.batch.linear.clipped_composition import ClippedComposition
-from deciders.batch.linear.conditions import Intervals, Ranges, Subsets
-from deciders.batch.linear.dyadic import DyadicMechanism
-from deciders.batch.linear.grouped_weights import GroupedWeights
-from deciders.batch.linear.mechanism import DistributionFit, DistributionMechanism, LinearMechanism
-from deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
-from deciders.batch.linear.normalization import GlobalTruncation, Normalization
-from deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
-from deciders.batch.linear.private_bound import private_radius
-from deciders.batch.linear.queries import NumericalQueries, Tails
-from deciders.batch.linear.signed import SignedMechanism
-from deciders.batch.linear.unit_queries import LinearQueries
-from deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows, Universe, level_sets
-from deciders.distributions import Floats
-from deciders.exact import Number
-from deciders.histogram import Integers
-from deciders.noise import Noise
+from pqd.deciders.batch.base import BatchOutput
+from pqd.deciders.batch.budget import PrivacyBudget
+from pqd.deciders.batch.linear import normalization, numerical
+from pqd.deciders.batch.linear.clipped_composition import ClippedComposition
+from pqd.deciders.batch.linear.conditions import Intervals, Ranges, Subsets
+from pqd.deciders.batch.linear.dyadic import DyadicMechanism
+from pqd.deciders.batch.linear.grouped_weights import GroupedWeights
+from pqd.deciders.batch.linear.mechanism import (
+    DistributionFit,
+    DistributionMechanism,
+    LinearMechanism,
+)
+from pqd.deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
+from pqd.deciders.batch.linear.normalization import GlobalTruncation, Normalization
+from pqd.deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
+from pqd.deciders.batch.linear.private_bound import private_radius
+from pqd.deciders.batch.linear.queries import NumericalQueries, Tails
+from pqd.deciders.batch.linear.signed import SignedMechanism
+from pqd.deciders.batch.linear.unit_queries import LinearQueries
+from pqd.deciders.batch.linear.universe import (
+    DigitUniverse,
+    LevelUniverse,
+    Rows,
+    Universe,
+    level_sets,
+)
+from pqd.deciders.distributions import Floats
+from pqd.deciders.exact import Number
+from pqd.deciders.histogram import Integers
+from pqd.deciders.noise import Noise
 from tests.support.noises import LaplaceAlone
 
 # What doubles may add to a log-probability of a selection; all else is exact.

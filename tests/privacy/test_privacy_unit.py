@@ -21,9 +21,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from deciders import Histogram, Lattice, SecureNoise
 from pqd.accounting.composition import PARALLEL, SEQUENTIAL
 from pqd.commands.audit import run_audit
+from pqd.deciders import Histogram, Lattice, SecureNoise
 from pqd.engine import histograms as histograms_home
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.histograms import QueryGroup

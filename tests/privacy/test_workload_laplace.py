@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deciders import Lattice
 from pqd.batches import workload_laplace as direct
 from pqd.batches.workload_laplace import WorkloadPlan, exact_answers
+from pqd.deciders import Lattice
 from pqd.engine.contingency import ContingencyTable
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.scan_plan import Measure, ScanPlan, Statistic

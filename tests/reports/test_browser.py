@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from deciders.errors import ParameterError
+from pqd.deciders.errors import ParameterError
 from tests.support.audit_reports import AUDIT
 
 

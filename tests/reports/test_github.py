@@ -5,10 +5,10 @@ import re
 import pytest
 from hypothesis import given
 
-import reports.github
-from reports.github import github_text
-from reports.models.check import CheckReport, CheckResult
-from reports.text.escape import inert, visible
+import pqd.reports.github
+from pqd.reports.github import github_text
+from pqd.reports.models.check import CheckReport, CheckResult
+from pqd.reports.text.escape import inert, visible
 from tests.support.check_reports import (
     BROKEN,
     DRY,
@@ -89,7 +89,7 @@ def test_github_twins_that_escape_nothing_are_caught(
     table: str, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names_one_command_each(text)
-    monkeypatch.setattr(reports.github, table, {})
+    monkeypatch.setattr(pqd.reports.github, table, {})
     with pytest.raises(AssertionError):
         names_one_command_each(text)
 

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.console import Console
 
-from reports.github import github_text
-from reports.junit import junit_text
-from reports.models.check import CheckReport
-from reports.models.refusals import QueryRefusal
-from reports.terminal import TerminalReport, terminal_text
-from reports.terminal.layout import Extent
+from pqd.reports.github import github_text
+from pqd.reports.junit import junit_text
+from pqd.reports.models.check import CheckReport
+from pqd.reports.models.refusals import QueryRefusal
+from pqd.reports.terminal import TerminalReport, terminal_text
+from pqd.reports.terminal.layout import Extent
 from tests.support import (
     audit_reports,
     check_reports,
@@ -35,7 +35,7 @@ from tests.support.ledger_reports import EMPTY, LEDGER
 from tests.support.pages import Page
 
 if TYPE_CHECKING:
-    from reports.models.report import Report
+    from pqd.reports.models.report import Report
 
 pytestmark = pytest.mark.golden
 GOLDEN = Path(__file__).parent / "golden"

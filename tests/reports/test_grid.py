@@ -12,10 +12,10 @@ from typing import ClassVar
 
 import pytest
 
-import reports
-from reports.models.report import Report, renderer
+import pqd.reports
+from pqd.reports.models.report import Report, renderer
 
-ROOT = Path(reports.__file__).parent
+ROOT = Path(pqd.reports.__file__).parent
 KINDS = ("audit", "check", "compare", "plan", "profile", "ranking", "release")
 FORMATS = ("html", "markdown", "notebook", "terminal")
 # The renderings of a kind that pqd does not have, as its author would add them.
@@ -34,7 +34,7 @@ def render(report, command):
     return f"<p>{report.word} {command}</p>"
 """,
     "notebook": """
-from reports.notebook.summary import Summary
+from pqd.reports.notebook.summary import Summary
 
 def render(report):
     return Summary("toy", report.word, [])
@@ -110,11 +110,11 @@ def test_a_rendering_that_cannot_be_imported_says_why(
     monkeypatch.setitem(TOY, "markdown", "import no_such_module\n")
     added("markdown")
     with pytest.raises(ModuleNotFoundError, match="no_such_module"):
-        renderer("reports.markdown", ToyReport("yes"))
+        renderer("pqd.reports.markdown", ToyReport("yes"))
 
 
 def test_models_import_no_rendering() -> None:
     for path in (ROOT / "models").glob("*.py"):
         for line in path.read_text().splitlines():
-            if line.strip().startswith(("from reports", "import reports")):
-                assert line.split()[1].startswith("reports.models."), f"{path}: {line}"
+            if line.strip().startswith(("from pqd.reports", "import pqd.reports")):
+                assert line.split()[1].startswith("pqd.reports.models."), f"{path}: {line}"

@@ -7,11 +7,11 @@ import pytest
 import xmlschema
 from hypothesis import given
 
-import reports.junit
-from reports.junit import junit_text, xml_text
-from reports.models.check import CheckResult
-from reports.text.check import message_text
-from reports.text.escape import visible
+import pqd.reports.junit
+from pqd.reports.junit import junit_text, xml_text
+from pqd.reports.models.check import CheckResult
+from pqd.reports.text.check import message_text
+from pqd.reports.text.escape import visible
 from tests.support.check_reports import (
     ALL,
     BASED,
@@ -156,6 +156,6 @@ def test_any_text_reads_back(text: str) -> None:
 
 def test_a_twin_that_strips_nothing_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     reads_back("\ufffe")
-    monkeypatch.setattr(reports.junit, "xml_text", str)
+    monkeypatch.setattr(pqd.reports.junit, "xml_text", str)
     with pytest.raises((ET.ParseError, xmlschema.XMLSchemaException)):
         reads_back("\ufffe")

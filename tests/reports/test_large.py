@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from reports.github import github_text
-from reports.models.refusals import QueryRefusal
-from reports.terminal import terminal_text
-from reports.terminal.frame import PASSES
-from reports.terminal.layout import Extent
-from reports.text.words import LISTED, MOST_IN_FULL, first_of
+from pqd.reports.github import github_text
+from pqd.reports.models.refusals import QueryRefusal
+from pqd.reports.terminal import terminal_text
+from pqd.reports.terminal.frame import PASSES
+from pqd.reports.terminal.layout import Extent
+from pqd.reports.text.words import LISTED, MOST_IN_FULL, first_of
 from tests.support import compare_reports, release_reports
 from tests.support.audit_reports import audit_of, many_groups, many_queries, plan_of
 from tests.support.check_reports import FAIL, PASS, many_checks, report_of
@@ -21,7 +21,7 @@ from tests.support.check_reports import FAIL, PASS, many_checks, report_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reports.models.report import Report
+    from pqd.reports.models.report import Report
 
 QUIET = Extent.QUIET
 LARGE: dict[str, Callable[[int], Report]] = {

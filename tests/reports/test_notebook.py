@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from reports.notebook.summary import Summary, in_python
-from reports.terminal import terminal_text
+from pqd.reports.notebook.summary import Summary, in_python
+from pqd.reports.terminal import terminal_text
 from tests.support import (
     audit_reports,
     check_reports,
@@ -26,7 +26,7 @@ from tests.support.check_reports import BASED
 from tests.support.pages import Page, contrast
 
 if TYPE_CHECKING:
-    from reports.models.audit import LedgerPlace
+    from pqd.reports.models.audit import LedgerPlace
 
 ALL: tuple[Any, ...] = (
     *AUDITS, *PLANS, *check_reports.REPORTS, *compare_reports.REPORTS, *release_reports.REPORTS,

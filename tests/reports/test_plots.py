@@ -14,17 +14,17 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from deciders.errors import ParameterError
-from reports.html.pictures import Scale, band, interval_picture, shares
-from reports.models.compare import CompareReport
-from reports.plots import curves_svg, drawn, frame_svg
+from pqd.deciders.errors import ParameterError
+from pqd.reports.html.pictures import Scale, band, interval_picture, shares
+from pqd.reports.models.compare import CompareReport
+from pqd.reports.plots import curves_svg, drawn, frame_svg
 from tests.support import compare_reports, profile_reports, ranking_reports
 from tests.support.audit_reports import AUDIT, BARE, CURVED, PLAN, curve
 from tests.support.profile_reports import ADULT_PROFILE, DRY, quoting
 
 if TYPE_CHECKING:
-    from reports.models.audit import AuditReport
-    from reports.models.plan import PlanReport
+    from pqd.reports.models.audit import AuditReport
+    from pqd.reports.models.plan import PlanReport
 
 CURVES = [candidate.curve or () for candidate in CURVED[:3]]
 

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from benchmarks.range_workloads import expected_errors
-from deciders import Histogram, SimulatedNoise
-from deciders.batch.range_sums.mechanisms import RangeSumMechanism
-from deciders.batch.range_sums.select import MECHANISMS
-from deciders.batch.range_sums.truncation import (
+from pqd.deciders import Histogram, SimulatedNoise
+from pqd.deciders.batch.range_sums.mechanisms import RangeSumMechanism
+from pqd.deciders.batch.range_sums.select import MECHANISMS
+from pqd.deciders.batch.range_sums.truncation import (
     NoTruncation,
     RecursiveTruncation,
     SparseVectorTruncation,
     Truncation,
 )
-from deciders.batch.range_sums.workload import Buckets, RangeSums
+from pqd.deciders.batch.range_sums.workload import Buckets, RangeSums
 from tests.support.noises import Scaled
 
 RUNS = 800

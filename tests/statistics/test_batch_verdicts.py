@@ -12,15 +12,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deciders import Interval, SimulatedNoise
-from deciders.batch.base import BatchOutput
-from deciders.distribution_sums import NoiseSum
 from pqd.accounting.accountant import Quote
 from pqd.accounting.composition import Charge
 from pqd.batches.batch import BatchMeasurement, selection
 from pqd.batches.shared_budget import SharedBudget, select_sharing
 from pqd.batches.verdicts import BatchRule
 from pqd.batches.workload_laplace import exact_answers as answered
+from pqd.deciders import Interval, SimulatedNoise
+from pqd.deciders.batch.base import BatchOutput
+from pqd.deciders.distribution_sums import NoiseSum
 from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table

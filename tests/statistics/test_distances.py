@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from deciders import SimulatedNoise
-from deciders.distances.cells import cell_shares
-from deciders.distances.confusion import confusion_figures
-from deciders.distances.cube_law import CubeLaw
-from deciders.distances.decider import DistanceDecider
-from deciders.distances.estimates import DistanceEstimates, bonferroni, holm, vector_tau_min
-from deciders.distances.noise_laws import LaplaceLaw, NoiseLaw
-from deciders.distances.statistics import whole_rows
-from deciders.distances.vector import CubeVector, GaussianVector
-from deciders.distances.vector_law import VectorLaw
-from deciders.distributions import noise_tail
-from deciders.single.inverse_sensitivity import verdict_of
+from pqd.deciders import SimulatedNoise
+from pqd.deciders.distances.cells import cell_shares
+from pqd.deciders.distances.confusion import confusion_figures
+from pqd.deciders.distances.cube_law import CubeLaw
+from pqd.deciders.distances.decider import DistanceDecider
+from pqd.deciders.distances.estimates import DistanceEstimates, bonferroni, holm, vector_tau_min
+from pqd.deciders.distances.noise_laws import LaplaceLaw, NoiseLaw
+from pqd.deciders.distances.statistics import whole_rows
+from pqd.deciders.distances.vector import CubeVector, GaussianVector
+from pqd.deciders.distances.vector_law import VectorLaw
+from pqd.deciders.distributions import noise_tail
+from pqd.deciders.single.inverse_sensitivity import verdict_of
 
 ALPHA = 0.1
 # Standard errors by which a rate may exceed what is promised, and must if a twin is broken.

@@ -13,8 +13,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from deciders import Histogram, Interval, SimulatedNoise
-from deciders.estimators import (
+from pqd.deciders import Histogram, Interval, SimulatedNoise
+from pqd.deciders.estimators import (
     Estimator,
     EstimatorOutput,
     ExponentialQuantile,
@@ -26,8 +26,8 @@ from deciders.estimators import (
     outside,
     within,
 )
-from deciders.estimators.base import clear_of, whole_span
-from deciders.histogram import EMPTY
+from pqd.deciders.estimators.base import clear_of, whole_span
+from pqd.deciders.histogram import EMPTY
 from tests.support.noises import Scaled
 
 RUNS = 1_200

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deciders import (
+from pqd.deciders import (
     DECIDERS,
     Decision,
     Histogram,
@@ -22,10 +22,10 @@ from deciders import (
     SimulatedNoise,
     for_lattice,
 )
-from deciders.distributions import Floats, laplace_cdf, noise_tail
-from deciders.estimators import EstimatorOutput, LaplaceEstimate
-from deciders.single.inverse_sensitivity import verdict_of
-from deciders.single.sparse_vector import integral
+from pqd.deciders.distributions import Floats, laplace_cdf, noise_tail
+from pqd.deciders.estimators import EstimatorOutput, LaplaceEstimate
+from pqd.deciders.single.inverse_sensitivity import verdict_of
+from pqd.deciders.single.sparse_vector import integral
 
 ALPHAS = (0.2, 0.05, 0.01, 1e-4)
 EPSILONS = ("0.1", "2", "20")

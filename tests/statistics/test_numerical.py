@@ -10,24 +10,24 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deciders import SimulatedNoise
-from deciders.batch.linear.clipped_composition import ClippedComposition, bar
-from deciders.batch.linear.conditions import Intervals, Ranges, Subsets
-from deciders.batch.linear.dyadic import DyadicMechanism
-from deciders.batch.linear.grouped_weights import GroupedWeights
-from deciders.batch.linear.multiplicative_weights import (
+from pqd.deciders import SimulatedNoise
+from pqd.deciders.batch.linear.clipped_composition import ClippedComposition, bar
+from pqd.deciders.batch.linear.conditions import Intervals, Ranges, Subsets
+from pqd.deciders.batch.linear.dyadic import DyadicMechanism
+from pqd.deciders.batch.linear.grouped_weights import GroupedWeights
+from pqd.deciders.batch.linear.multiplicative_weights import (
     MultiplicativeWeights,
     noisy_error,
     noisy_size,
 )
-from deciders.batch.linear.normalization import GlobalTruncation, Normalization
-from deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
-from deciders.batch.linear.private_bound import private_radius
-from deciders.batch.linear.queries import NumericalQueries, doubling
-from deciders.batch.linear.unit_queries import CappedQueries, ThresholdQueries
-from deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows
-from deciders.distributions import Floats
-from deciders.histogram import Integers
+from pqd.deciders.batch.linear.normalization import GlobalTruncation, Normalization
+from pqd.deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
+from pqd.deciders.batch.linear.private_bound import private_radius
+from pqd.deciders.batch.linear.queries import NumericalQueries, doubling
+from pqd.deciders.batch.linear.unit_queries import CappedQueries, ThresholdQueries
+from pqd.deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows
+from pqd.deciders.distributions import Floats
+from pqd.deciders.histogram import Integers
 
 RNG = np.random.default_rng(17)
 LINE = Ranges((Intervals.up_to(8, 8),))

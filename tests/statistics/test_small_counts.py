@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from deciders import DECIDERS, Decision, Histogram, Interval, Lattice, for_lattice
-from deciders.batch.decision_rule import decided, estimate
-from deciders.bounds import AnswerRange
-from deciders.distribution_sums import NoiseSum
-from deciders.estimators import EstimatorOutput, LaplaceEstimate, SumAndCount
-from deciders.estimators.base import claimed, inside
-from deciders.single.inverse_sensitivity import verdict_of
+from pqd.deciders import DECIDERS, Decision, Histogram, Interval, Lattice, for_lattice
+from pqd.deciders.batch.decision_rule import decided, estimate
+from pqd.deciders.bounds import AnswerRange
+from pqd.deciders.distribution_sums import NoiseSum
+from pqd.deciders.estimators import EstimatorOutput, LaplaceEstimate, SumAndCount
+from pqd.deciders.estimators.base import claimed, inside
+from pqd.deciders.single.inverse_sensitivity import verdict_of
 
 ALPHA = Fraction(1, 20)
 EPSILONS = (Fraction(1, 10), Fraction(1, 2), Fraction(2), Fraction(5))

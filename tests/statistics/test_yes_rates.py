@@ -10,8 +10,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deciders import DECIDERS, Decider, Histogram, Interval, Lattice
-from deciders.exact import budget_of
+from pqd.deciders import DECIDERS, Decider, Histogram, Interval, Lattice
+from pqd.deciders.exact import budget_of
 from tests.support.vectorised_deciders import (
     RULES,
     RecordedDraws,

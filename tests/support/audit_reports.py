@@ -6,9 +6,9 @@ from dataclasses import fields, replace
 from fractions import Fraction
 from math import inf
 
-from reports.models.audit import AuditReport, CompositionGroup, Cost, Verdict
-from reports.models.plan import PlannedQuery, PlanReport
-from reports.models.query import CandidateFacts, QueryFacts
+from pqd.reports.models.audit import AuditReport, CompositionGroup, Cost, Verdict
+from pqd.reports.models.plan import PlannedQuery, PlanReport
+from pqd.reports.models.query import CandidateFacts, QueryFacts
 from tests.support.check_reports import GROUPS, NO, OPEN, YES
 
 

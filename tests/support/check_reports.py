@@ -5,9 +5,9 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
-from reports.models.audit import CompositionGroup, Cost, Verdict
-from reports.models.check import CheckReport, CheckResult
-from reports.models.query import CandidateFacts
+from pqd.reports.models.audit import CompositionGroup, Cost, Verdict
+from pqd.reports.models.check import CheckReport, CheckResult
+from pqd.reports.models.query import CandidateFacts
 
 CHOSEN = CandidateFacts("inv_count", 10.0, True, 9.2, 0.02, 0.03, 0.9, (0.9, 0.1, None))
 POOR = replace(CHOSEN, false_no=0.4)

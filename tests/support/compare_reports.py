@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from reports.models.audit import CompositionGroup, Cost
-from reports.models.compare import (
+from pqd.reports.models.audit import CompositionGroup, Cost
+from pqd.reports.models.compare import (
     Cell,
     ComparedQuery,
     CompareReport,

@@ -7,20 +7,20 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
-from deciders import (
+from pqd.deciders import (
     Histogram,
     Interval,
     answer,
 )
-from deciders.estimators import (
+from pqd.deciders.estimators import (
     Estimator,
     EstimatorOutput,
     LaplaceEstimate,
     RaceEstimate,
     inside,
 )
-from deciders.exact import Number
-from deciders.histogram import EMPTY
+from pqd.deciders.exact import Number
+from pqd.deciders.histogram import EMPTY
 from tests.support.noises import Silent
 
 HALF = Fraction(1, 2)

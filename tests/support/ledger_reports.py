@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from reports.models.ledger import AccountFacts, LedgerReport, RunFacts
+from pqd.reports.models.ledger import AccountFacts, LedgerReport, RunFacts
 
 RUNS = (
     RunFacts("2026-01-05T09:30:00Z", Fraction(1, 2), Fraction(0), "sequential", ("young", "pay")),

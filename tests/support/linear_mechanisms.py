@@ -5,16 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from deciders.batch.linear.clipped_composition import ClippedComposition
-from deciders.batch.linear.conditions import Intervals, Ranges
-from deciders.batch.linear.dyadic import DyadicMechanism
-from deciders.batch.linear.mechanism import LinearMechanism
-from deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
-from deciders.batch.linear.normalization import GlobalTruncation, Normalization
-from deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
-from deciders.batch.linear.queries import NumericalQueries, doubling
-from deciders.batch.linear.unit_queries import LinearQueries
-from deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows
+from pqd.deciders.batch.linear.clipped_composition import ClippedComposition
+from pqd.deciders.batch.linear.conditions import Intervals, Ranges
+from pqd.deciders.batch.linear.dyadic import DyadicMechanism
+from pqd.deciders.batch.linear.mechanism import LinearMechanism
+from pqd.deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
+from pqd.deciders.batch.linear.normalization import GlobalTruncation, Normalization
+from pqd.deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
+from pqd.deciders.batch.linear.queries import NumericalQueries, doubling
+from pqd.deciders.batch.linear.unit_queries import LinearQueries
+from pqd.deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows
 from tests.support.noises import LaplaceAlone
 
 RNG = np.random.default_rng(11)

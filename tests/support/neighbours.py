@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from deciders import Decider, Histogram, Interval
+from pqd.deciders import Decider, Histogram, Interval
 
 Accept = Callable[[Histogram, Interval, float], float]
 

@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from deciders.distribution_sums import NoiseSum
-from deciders.distributions import Floats
+from pqd.deciders.distribution_sums import NoiseSum
+from pqd.deciders.distributions import Floats
 
 NOISE = [
     NoiseSum(1, Fraction(3)),

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import count
 
-from deciders import SimulatedNoise
+from pqd.deciders import SimulatedNoise
 
 
 class LaplaceAlone:

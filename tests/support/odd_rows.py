@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from deciders import Interval, Lattice
+from pqd.deciders import Interval, Lattice
 from pqd.engine.cut_points import CutPoints
 from pqd.engine.scan_plan import Measure, Statistic
 from pqd.sql.query import Query

@@ -8,9 +8,9 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
 
-from reports.models.audit import CompositionGroup, Cost
-from reports.models.figure import Figure
-from reports.models.profile import (
+from pqd.reports.models.audit import CompositionGroup, Cost
+from pqd.reports.models.figure import Figure
+from pqd.reports.models.profile import (
     BudgetPart,
     CellFacts,
     DistanceFacts,
@@ -21,7 +21,7 @@ from reports.models.profile import (
     Score,
     ZoomedMarginal,
 )
-from reports.models.target import ClassFacts, TargetFacts
+from pqd.reports.models.target import ClassFacts, TargetFacts
 
 ALPHA = Fraction(1, 20)
 TAU = 0.05

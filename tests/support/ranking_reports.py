@@ -7,10 +7,10 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
-from reports.models.audit import CompositionGroup, Cost
-from reports.models.figure import Figure
-from reports.models.profile import BudgetPart, LeftOut, Score
-from reports.models.ranking import RankedCopy, RankedMarginal, RankingReport
+from pqd.reports.models.audit import CompositionGroup, Cost
+from pqd.reports.models.figure import Figure
+from pqd.reports.models.profile import BudgetPart, LeftOut, Score
+from pqd.reports.models.ranking import RankedCopy, RankedMarginal, RankingReport
 from tests.support.profile_reports import ADULT, figure, profiled
 
 ALPHA = Fraction(1, 20)

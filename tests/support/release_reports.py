@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from reports.models.audit import CompositionGroup, Cost
-from reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport, SimulatedError
+from pqd.reports.models.audit import CompositionGroup, Cost
+from pqd.reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport, SimulatedError
 
 ALPHA = Fraction(1, 20)
 CONDITIONS = (

@@ -14,14 +14,14 @@ from typing import Any, ParamSpec, TypeVar
 
 import pytest
 
-from deciders import Histogram
-from deciders.evaluation.effectiveness import (
+from pqd.batches.simulation import ErrorSimulation
+from pqd.deciders import Histogram
+from pqd.deciders.evaluation.effectiveness import (
     error_rates,
     operating_characteristic,
     searched_threshold,
 )
-from deciders.evaluation.needed_budget import needed_epsilon
-from pqd.batches.simulation import ErrorSimulation
+from pqd.deciders.evaluation.needed_budget import needed_epsilon
 from pqd.planning import budget_split, choose_decider, estimates
 
 # They take the functions by name, and are loaded before any is replaced.
@@ -87,7 +87,7 @@ def public_preparation() -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         for name, module in list(sys.modules.items()):
-            if name.partition(".")[0] in {"deciders", "pqd"}:
+            if name.partition(".")[0] == "pqd":
                 for attribute, function in EVALUATED.items():
                     if vars(module).get(attribute) is function.__wrapped__:
                         patch.setattr(module, attribute, function)

@@ -9,8 +9,8 @@ from fractions import Fraction
 
 import pytest
 
-from deciders import SecureNoise, SimulatedNoise
-from deciders.noise import check_scale
+from pqd.deciders import SecureNoise, SimulatedNoise
+from pqd.deciders.noise import check_scale
 
 SEED = 1
 METHODS = ("laplace", "gaussian", "cube", "choose")

@@ -9,12 +9,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from deciders.aggregates import answer
-from deciders.evaluation.effectiveness import ErrorRates, Mechanism, Threshold, shape_of
-from deciders.evaluation.stand_ins import Shape
-from deciders.exact import Number, as_float, budget_of, probability
-from deciders.histogram import Histogram
-from deciders.interval import Interval
+from pqd.deciders.aggregates import answer
+from pqd.deciders.evaluation.effectiveness import ErrorRates, Mechanism, Threshold, shape_of
+from pqd.deciders.evaluation.stand_ins import Shape
+from pqd.deciders.exact import Number, as_float, budget_of, probability
+from pqd.deciders.histogram import Histogram
+from pqd.deciders.interval import Interval
 
 _LARGEST = 2**62
 _MOST = 2**60

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from deciders import DECIDERS
+from pqd.deciders import DECIDERS
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.sql.grouping import Bins
 from pqd.sql.query import Query

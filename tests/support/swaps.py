@@ -26,12 +26,12 @@ from pqd.comparison.ranking import RankingParameters
 from pqd.distances.profile_parameters import ProfileParameters
 from pqd.parameters import Detail, Parameters
 from pqd.planning.stated_tolerances import with_tolerances
+from pqd.reports.github import github_text
+from pqd.reports.junit import junit_text
+from pqd.reports.terminal import terminal_text
+from pqd.reports.terminal.layout import Extent
 from pqd.spec import read_spec
 from pqd.sql.workload_files import as_queries
-from reports.github import github_text
-from reports.junit import junit_text
-from reports.terminal import terminal_text
-from reports.terminal.layout import Extent
 from tests.support.noises import Recorded
 from tests.support.private_tables import CANARY, WORKERS
 

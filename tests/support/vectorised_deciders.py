@@ -12,9 +12,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from deciders import Decider, Histogram, Interval
-from deciders.exact import exact
-from deciders.noise import fineness
+from pqd.deciders import Decider, Histogram, Interval
+from pqd.deciders.exact import exact
+from pqd.deciders.noise import fineness
 from tests.support.noises import LaplaceAlone
 
 Integers = npt.NDArray[np.int64]

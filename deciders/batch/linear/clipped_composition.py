@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from deciders.batch.base import BatchOutput
-from deciders.batch.budget import PrivacyBudget
-from deciders.batch.linear.queries import NumericalQueries, doubling
-from deciders.batch.linear.universe import Rows
-from deciders.exact import Number, as_float, budget_of
-from deciders.histogram import Integers
-from deciders.noise import Noise, check_scale, noisy_value
+from pqd.deciders.batch.base import BatchOutput
+from pqd.deciders.batch.budget import PrivacyBudget
+from pqd.deciders.batch.linear.queries import NumericalQueries, doubling
+from pqd.deciders.batch.linear.universe import Rows
+from pqd.deciders.exact import Number, as_float, budget_of
+from pqd.deciders.histogram import Integers
+from pqd.deciders.noise import Noise, check_scale, noisy_value
 
 # The probability that a clipping point exceeds twice the largest value.
 _FAILURE = 0.05

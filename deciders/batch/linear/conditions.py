@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from deciders.errors import ParameterError
-from deciders.histogram import Integers
+from pqd.deciders.errors import ParameterError
+from pqd.deciders.histogram import Integers
 
 Booleans = NDArray[np.bool_]
 # Whole numbers or doubles: what is said of one holds for the other, and whole numbers stay exact.

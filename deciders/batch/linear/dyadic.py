@@ -7,17 +7,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from deciders.batch.base import BatchOutput
-from deciders.batch.budget import PrivacyBudget
-from deciders.batch.linear.conditions import Intervals, Ranges
-from deciders.batch.linear.numerical import first_few
-from deciders.batch.linear.queries import NumericalQueries, doubling
-from deciders.batch.linear.universe import Rows, level_sets
-from deciders.distributions import Floats
-from deciders.errors import ParameterError
-from deciders.exact import Number, as_float, budget_of
-from deciders.histogram import Integers
-from deciders.noise import Noise, noisy_value
+from pqd.deciders.batch.base import BatchOutput
+from pqd.deciders.batch.budget import PrivacyBudget
+from pqd.deciders.batch.linear.conditions import Intervals, Ranges
+from pqd.deciders.batch.linear.numerical import first_few
+from pqd.deciders.batch.linear.queries import NumericalQueries, doubling
+from pqd.deciders.batch.linear.universe import Rows, level_sets
+from pqd.deciders.distributions import Floats
+from pqd.deciders.errors import ParameterError
+from pqd.deciders.exact import Number, as_float, budget_of
+from pqd.deciders.histogram import Integers
+from pqd.deciders.noise import Noise, noisy_value
 
 Layers = list[Floats]
 # The probability that any noisy count is off by more than its alpha.

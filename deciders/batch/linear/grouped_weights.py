@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from deciders.batch.linear.conditions import Booleans, Numbers
-from deciders.batch.linear.queries import Tails, class_tails
-from deciders.batch.linear.unit_queries import LinearQueries, UnitQuery
-from deciders.distributions import Floats
-from deciders.histogram import Integers
+from pqd.deciders.batch.linear.conditions import Booleans, Numbers
+from pqd.deciders.batch.linear.queries import Tails, class_tails
+from pqd.deciders.batch.linear.unit_queries import LinearQueries, UnitQuery
+from pqd.deciders.distributions import Floats
+from pqd.deciders.histogram import Integers
 
 
 class GroupedWeights:

@@ -8,14 +8,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from deciders.batch.base import BatchOutput, NoiseLaw
-from deciders.batch.linear.queries import NumericalQueries
-from deciders.batch.linear.universe import Rows, level_sets
-from deciders.distribution_sums import NoiseSum
-from deciders.distributions import noise_variance
-from deciders.exact import Number, budget_of
-from deciders.histogram import Integers
-from deciders.noise import Noise
+from pqd.deciders.batch.base import BatchOutput, NoiseLaw
+from pqd.deciders.batch.linear.queries import NumericalQueries
+from pqd.deciders.batch.linear.universe import Rows, level_sets
+from pqd.deciders.distribution_sums import NoiseSum
+from pqd.deciders.distributions import noise_variance
+from pqd.deciders.exact import Number, budget_of
+from pqd.deciders.histogram import Integers
+from pqd.deciders.noise import Noise
 
 
 def _totals(queries: NumericalQueries, rows: Rows) -> Integers:

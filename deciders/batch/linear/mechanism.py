@@ -4,13 +4,13 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Protocol
 
-from deciders.batch.base import BatchMechanism, BatchOutput
-from deciders.batch.linear.grouped_weights import GroupedWeights
-from deciders.batch.linear.universe import Rows
-from deciders.distributions import Floats
-from deciders.exact import Number
-from deciders.histogram import Integers
-from deciders.noise import Noise
+from pqd.deciders.batch.base import BatchMechanism, BatchOutput
+from pqd.deciders.batch.linear.grouped_weights import GroupedWeights
+from pqd.deciders.batch.linear.universe import Rows
+from pqd.deciders.distributions import Floats
+from pqd.deciders.exact import Number
+from pqd.deciders.histogram import Integers
+from pqd.deciders.noise import Noise
 
 
 class LinearMechanism(BatchMechanism[Rows], Protocol):

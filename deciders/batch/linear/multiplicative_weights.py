@@ -7,15 +7,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from deciders.batch.budget import PrivacyBudget
-from deciders.batch.exponential_mechanism import exponential_choice
-from deciders.batch.linear.grouped_weights import GroupedWeights
-from deciders.batch.linear.queries import Tails
-from deciders.batch.linear.unit_queries import LinearQueries
-from deciders.distributions import Floats
-from deciders.exact import as_float
-from deciders.histogram import Integers
-from deciders.noise import Noise, noisy_value
+from pqd.deciders.batch.budget import PrivacyBudget
+from pqd.deciders.batch.exponential_mechanism import exponential_choice
+from pqd.deciders.batch.linear.grouped_weights import GroupedWeights
+from pqd.deciders.batch.linear.queries import Tails
+from pqd.deciders.batch.linear.unit_queries import LinearQueries
+from pqd.deciders.distributions import Floats
+from pqd.deciders.exact import as_float
+from pqd.deciders.histogram import Integers
+from pqd.deciders.noise import Noise, noisy_value
 
 # True answers are sums of whole numbers, rounded once or twice (2^-53 of at most 2^31 rows each
 # time); estimates are the same doubles on neighbouring tables.  Sensitivities are widened by this.

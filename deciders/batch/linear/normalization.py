@@ -6,16 +6,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from deciders.batch.budget import PrivacyBudget
-from deciders.batch.linear.mechanism import DistributionFit, DistributionMechanism
-from deciders.batch.linear.multiplicative_weights import MultiplicativeWeights, noisy_size
-from deciders.batch.linear.private_bound import private_radius, radius_scale
-from deciders.batch.linear.queries import NumericalQueries
-from deciders.batch.linear.unit_queries import CappedQueries
-from deciders.batch.linear.universe import Rows
-from deciders.exact import Number, budget_of
-from deciders.histogram import Integers
-from deciders.noise import Noise
+from pqd.deciders.batch.budget import PrivacyBudget
+from pqd.deciders.batch.linear.mechanism import DistributionFit, DistributionMechanism
+from pqd.deciders.batch.linear.multiplicative_weights import MultiplicativeWeights, noisy_size
+from pqd.deciders.batch.linear.private_bound import private_radius, radius_scale
+from pqd.deciders.batch.linear.queries import NumericalQueries
+from pqd.deciders.batch.linear.unit_queries import CappedQueries
+from pqd.deciders.batch.linear.universe import Rows
+from pqd.deciders.exact import Number, budget_of
+from pqd.deciders.histogram import Integers
+from pqd.deciders.noise import Noise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,21 +6,21 @@ from typing import ClassVar
 
 import numpy as np
 
-from deciders.batch.budget import PrivacyBudget
-from deciders.batch.linear.conditions import Numbers
-from deciders.batch.linear.mechanism import DistributionFit, DistributionMechanism
-from deciders.batch.linear.multiplicative_weights import (
+from pqd.deciders.batch.budget import PrivacyBudget
+from pqd.deciders.batch.linear.conditions import Numbers
+from pqd.deciders.batch.linear.mechanism import DistributionFit, DistributionMechanism
+from pqd.deciders.batch.linear.multiplicative_weights import (
     MultiplicativeWeights,
     error_scale,
     noisy_error,
     noisy_size,
 )
-from deciders.batch.linear.queries import NumericalQueries, doubling
-from deciders.batch.linear.unit_queries import CappedQueries, ThresholdQueries
-from deciders.batch.linear.universe import Rows
-from deciders.exact import Number, budget_of
-from deciders.histogram import Integers
-from deciders.noise import Noise
+from pqd.deciders.batch.linear.queries import NumericalQueries, doubling
+from pqd.deciders.batch.linear.unit_queries import CappedQueries, ThresholdQueries
+from pqd.deciders.batch.linear.universe import Rows
+from pqd.deciders.exact import Number, budget_of
+from pqd.deciders.histogram import Integers
+from pqd.deciders.noise import Noise
 
 
 def first_few(above: Numbers, alpha: Numbers | float) -> Integers:

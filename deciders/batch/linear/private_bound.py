@@ -3,10 +3,10 @@
 import math
 from fractions import Fraction
 
-from deciders.batch.linear.queries import doubling
-from deciders.exact import as_float
-from deciders.histogram import Histogram, Integers
-from deciders.noise import Noise
+from pqd.deciders.batch.linear.queries import doubling
+from pqd.deciders.exact import as_float
+from pqd.deciders.histogram import Histogram, Integers
+from pqd.deciders.noise import Noise
 
 # The probability that the radius exceeds twice the largest value.
 _FAILURE = 0.05

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deciders.batch.linear.conditions import Conditions, Numbers
-from deciders.batch.linear.universe import Rows, Universe, level_sets
-from deciders.errors import ParameterError
-from deciders.histogram import Integers
+from pqd.deciders.batch.linear.conditions import Conditions, Numbers
+from pqd.deciders.batch.linear.universe import Rows, Universe, level_sets
+from pqd.deciders.errors import ParameterError
+from pqd.deciders.histogram import Integers
 
 
 def doubling(base: int, peak: int) -> Integers:

@@ -5,12 +5,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from deciders.batch.base import BatchOutput, NoiseLaw
-from deciders.batch.linear.mechanism import LinearMechanism
-from deciders.batch.linear.universe import Rows
-from deciders.distribution_sums import NoiseSum
-from deciders.exact import Number
-from deciders.noise import Noise
+from pqd.deciders.batch.base import BatchOutput, NoiseLaw
+from pqd.deciders.batch.linear.mechanism import LinearMechanism
+from pqd.deciders.batch.linear.universe import Rows
+from pqd.deciders.distribution_sums import NoiseSum
+from pqd.deciders.exact import Number
+from pqd.deciders.noise import Noise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deciders.batch.linear.conditions import Numbers
-from deciders.batch.linear.queries import NumericalQueries, Tails
-from deciders.distributions import Floats
-from deciders.histogram import Integers
+from pqd.deciders.batch.linear.conditions import Numbers
+from pqd.deciders.batch.linear.queries import NumericalQueries, Tails
+from pqd.deciders.distributions import Floats
+from pqd.deciders.histogram import Integers
 
 
 class UnitQuery(NamedTuple):

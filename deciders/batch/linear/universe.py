@@ -10,8 +10,8 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from deciders.errors import ParameterError
-from deciders.histogram import Integers
+from pqd.deciders.errors import ParameterError
+from pqd.deciders.histogram import Integers
 
 LARGEST_UNIVERSE = 2**27
 # Sums of that many units over 2^31 rows fit into 64 bits.

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deciders.batch.range_sums.hierarchy import Crossings, Hierarchy, level_edges
-from deciders.batch.range_sums.workload import running_sums
-from deciders.distributions import Floats
-from deciders.histogram import Integers
+from pqd.deciders.batch.range_sums.hierarchy import Crossings, Hierarchy, level_edges
+from pqd.deciders.batch.range_sums.workload import running_sums
+from pqd.deciders.distributions import Floats
+from pqd.deciders.histogram import Integers
 
 # Weights are whole multiples of 1/4096 of a column's norm; shares are tried in 200 steps.
 NORM = 2**12

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from deciders.batch.range_sums.workload import running_sums
-from deciders.distributions import Floats
-from deciders.histogram import Integers
+from pqd.deciders.batch.range_sums.workload import running_sums
+from pqd.deciders.distributions import Floats
+from pqd.deciders.histogram import Integers
 
 
 def level_edges(leaves: int) -> list[Integers]:

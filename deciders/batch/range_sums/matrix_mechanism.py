@@ -11,11 +11,11 @@ from typing import Protocol
 
 import numpy as np
 
-from deciders.batch.range_sums.greedy_h import greedy_hierarchy
-from deciders.batch.range_sums.hierarchy import Hierarchy
-from deciders.batch.range_sums.workload import RangeSums, running_sums
-from deciders.distributions import Floats
-from deciders.histogram import Integers
+from pqd.deciders.batch.range_sums.greedy_h import greedy_hierarchy
+from pqd.deciders.batch.range_sums.hierarchy import Hierarchy
+from pqd.deciders.batch.range_sums.workload import RangeSums, running_sums
+from pqd.deciders.distributions import Floats
+from pqd.deciders.histogram import Integers
 
 # From ranges of cells (starts, stops) and the cells' coefficients to a tree.
 Chooser = Callable[[Integers, Integers, Floats], Hierarchy]

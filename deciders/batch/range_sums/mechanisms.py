@@ -8,19 +8,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from deciders.batch.base import BatchOutput
-from deciders.batch.range_sums.matrix_mechanism import (
+from pqd.deciders.batch.base import BatchOutput
+from pqd.deciders.batch.range_sums.matrix_mechanism import (
     AnswersStrategy,
     CountsStrategy,
     Strategy,
     TreeStrategy,
 )
-from deciders.batch.range_sums.truncation import NoTruncation, Truncation
-from deciders.batch.range_sums.workload import RangeSums
-from deciders.distributions import Floats, noise_variance
-from deciders.exact import Number, budget_of, exact
-from deciders.histogram import Histogram, Integers
-from deciders.noise import Noise
+from pqd.deciders.batch.range_sums.truncation import NoTruncation, Truncation
+from pqd.deciders.batch.range_sums.workload import RangeSums
+from pqd.deciders.distributions import Floats, noise_variance
+from pqd.deciders.exact import Number, budget_of, exact
+from pqd.deciders.histogram import Histogram, Integers
+from pqd.deciders.noise import Noise
 
 _NO_TRUNCATION = NoTruncation()
 

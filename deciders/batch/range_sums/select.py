@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deciders.batch.range_sums.mechanisms import (
+from pqd.deciders.batch.range_sums.mechanisms import (
     IdentityMechanism,
     RangeSumMechanism,
     SingleQueries,
@@ -15,16 +15,16 @@ from deciders.batch.range_sums.mechanisms import (
     TruncationIndependent,
     WorkloadMechanism,
 )
-from deciders.batch.range_sums.truncation import (
+from pqd.deciders.batch.range_sums.truncation import (
     NoTruncation,
     RecursiveTruncation,
     SparseVectorTruncation,
     Truncation,
 )
-from deciders.batch.range_sums.workload import Buckets, RangeSums
-from deciders.distributions import Floats
-from deciders.exact import Number, as_float
-from deciders.histogram import Histogram
+from pqd.deciders.batch.range_sums.workload import Buckets, RangeSums
+from pqd.deciders.distributions import Floats
+from pqd.deciders.exact import Number, as_float
+from pqd.deciders.histogram import Histogram
 
 # The paper's ratio, in hundredths, is the least between two rungs; more only where rungs were many.
 _RATIO, _RUNGS = 120, 32

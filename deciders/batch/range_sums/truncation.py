@@ -7,13 +7,13 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from deciders.batch.range_sums.workload import Buckets
-from deciders.distributions import Floats, laplace_cdf
-from deciders.errors import ParameterError
-from deciders.exact import Number, as_float, exact, positive, probability
-from deciders.histogram import Integers
-from deciders.noise import Noise
-from deciders.single.sparse_vector import integral
+from pqd.deciders.batch.range_sums.workload import Buckets
+from pqd.deciders.distributions import Floats, laplace_cdf
+from pqd.deciders.errors import ParameterError
+from pqd.deciders.exact import Number, as_float, exact, positive, probability
+from pqd.deciders.histogram import Integers
+from pqd.deciders.noise import Noise
+from pqd.deciders.single.sparse_vector import integral
 
 Law = tuple[tuple[int, float], ...]
 

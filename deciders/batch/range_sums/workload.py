@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciders.errors import ParameterError
-from deciders.histogram import Histogram, Integers
+from pqd.deciders.errors import ParameterError
+from pqd.deciders.histogram import Histogram, Integers
 
 # Whole numbers of any size; sums that feed the noise must not wrap around.
 Exact = NDArray[np.object_]

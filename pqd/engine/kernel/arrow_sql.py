@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from deciders.extras import needed
+from pqd.deciders.extras import needed
 from pqd.engine.kernel.typed_sql import mark_of
 from pqd.engine.reading.buffers import arrow_of, numpy_of
 from pqd.engine.sources.duckdb_tables import without_meddling

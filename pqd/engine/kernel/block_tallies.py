@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from deciders.blocked_histogram import BlockedHistogram, running
+from pqd.deciders.blocked_histogram import BlockedHistogram, running
 from pqd.engine.kernel.combinations import at_codes
 from pqd.engine.kernel.ordered_rows import MatchingRows
 from pqd.engine.kernel.tallies import edges_of
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deciders import Histogram
+    from pqd.deciders import Histogram
     from pqd.engine.kernel.bitmaps import Rows
     from pqd.engine.kernel.cells import Cells
     from pqd.engine.kernel.ordered_rows import OrderedRows

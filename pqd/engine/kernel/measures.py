@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from deciders import Lattice
+from pqd.deciders import Lattice
 from pqd.engine.kernel.arrow_sql import joined
 from pqd.engine.kernel.combinations import as_codes, at_codes
 from pqd.engine.reading.buffers import numpy_of

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from pqd.engine.kernel.column_types import typed_values
 from pqd.engine.reading.buffers import arrow_of, numpy_of
-from reports.text.notes import COMMA, DAY_FIRST
+from pqd.reports.text.notes import COMMA, DAY_FIRST
 
 if TYPE_CHECKING:
     from pqd.engine.kernel.arrow_sql import ArrowSQL

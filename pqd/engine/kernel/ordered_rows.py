@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from deciders.blocked_histogram import Block, rows_before, running
-from deciders.histogram import Histogram
+from pqd.deciders.blocked_histogram import Block, rows_before, running
+from pqd.deciders.histogram import Histogram
 from pqd.engine.kernel.combinations import at_codes
 from pqd.engine.kernel.tallies import occurring
 from pqd.engine.reading.columns import occurrences

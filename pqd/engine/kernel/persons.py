@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from deciders import Histogram
+from pqd.deciders import Histogram
 from pqd.engine.kernel.combinations import as_codes, at_codes
 from pqd.engine.kernel.measures import Measured, numbered
 from pqd.engine.kernel.tallies import RowsByCell
@@ -18,7 +18,7 @@ from pqd.engine.reading.values import doubles_of, is_number, plain_values
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from deciders import Lattice
+    from pqd.deciders import Lattice
     from pqd.engine.kernel.bitmaps import Rows
     from pqd.engine.kernel.cells import Cells
     from pqd.engine.kernel.evaluator import Evaluator

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deciders.extras import needed
+from pqd.deciders.extras import needed
 from pqd.errors import ParameterError
 from pqd.paths import draft_of, told_as_unwritten, writable
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
-from deciders.extras import needed
+from pqd.deciders.extras import needed
 from pqd.engine.sources.postgres_failures import advice_on, silent
 from pqd.engine.sources.source import UnreadableError
 

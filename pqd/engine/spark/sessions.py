@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 
-from deciders.extras import needed
+from pqd.deciders.extras import needed
 from pqd.errors import TableError
 
 if TYPE_CHECKING:

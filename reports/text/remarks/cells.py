@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
-from reports.text.numbers import number_text
+from pqd.reports.text.numbers import number_text
 
 NULL = "NULL"
 UNSEEN = "not in the copy"

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from reports.text.distances import level_text, ways_text
-from reports.text.numbers import epsilon_option, number_text
-from reports.text.profile import report_tolerance
-from reports.text.words import listed
+from pqd.reports.text.distances import level_text, ways_text
+from pqd.reports.text.numbers import epsilon_option, number_text
+from pqd.reports.text.profile import report_tolerance
+from pqd.reports.text.words import listed
 
 if TYPE_CHECKING:
-    from reports.models.profile import ProfileReport
-    from reports.models.ranking import RankingReport
+    from pqd.reports.models.profile import ProfileReport
+    from pqd.reports.models.ranking import RankingReport
 
 Definition = tuple[str, str]
 

@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from reports.text.numbers import (
+from pqd.reports.text.numbers import (
     budget_text,
     epsilon_text,
     number_text,
     p_value_text,
     threshold_text,
 )
-from reports.text.query import proof_sentence
-from reports.text.words import ANSWERS
+from pqd.reports.text.query import proof_sentence
+from pqd.reports.text.words import ANSWERS
 
 if TYPE_CHECKING:
-    from reports.models.audit import Verdict
+    from pqd.reports.models.audit import Verdict
 
 _WORDS = {"trusted": "within tolerance", "not trusted": "outside tolerance"}
 _MOST_NAMED = 5

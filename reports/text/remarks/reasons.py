@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from reports.text.numbers import number_text
+from pqd.reports.text.numbers import number_text
 
 NAMED = "named by the caller"
 SETTLED = "no table within the bounds can answer otherwise"

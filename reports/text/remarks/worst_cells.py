@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from reports.text.numbers import number_text
-from reports.text.words import counted
+from pqd.reports.text.numbers import number_text
+from pqd.reports.text.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reports.models.profile import CellFacts, ProfileReport, ZoomedMarginal
+    from pqd.reports.models.profile import CellFacts, ProfileReport, ZoomedMarginal
 
 
 def noise_bound(report: ProfileReport, marginal: ZoomedMarginal) -> float:

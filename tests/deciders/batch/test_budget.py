@@ -6,9 +6,9 @@ from typing import Any
 import mpmath
 import pytest
 
-from deciders import ParameterError
-from deciders.batch.budget import PrivacyBudget
-from deciders.batch.linear.normalization import Normalization
+from pqd.deciders import ParameterError
+from pqd.deciders.batch.budget import PrivacyBudget
+from pqd.deciders.batch.linear.normalization import Normalization
 from tests.support.linear_mechanisms import REDUCED, TABLE, Silent
 
 

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from deciders import Decision, Interval
-from deciders.batch.decision_rule import (
+from pqd.deciders import Decision, Interval
+from pqd.deciders.batch.decision_rule import (
     Errors,
     SimulatedErrors,
     accept,
@@ -17,8 +17,8 @@ from deciders.batch.decision_rule import (
     reach,
     threshold,
 )
-from deciders.distribution_sums import NoiseSum
-from deciders.evaluation.effectiveness import ErrorRates
+from pqd.deciders.distribution_sums import NoiseSum
+from pqd.deciders.evaluation.effectiveness import ErrorRates
 from tests.support.noise_sums import NOISE, chances, named, tail
 
 INTERVALS = [

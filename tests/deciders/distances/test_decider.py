@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deciders import ParameterError, SimulatedNoise
-from deciders.distances.decider import DistanceDecider
-from deciders.distances.statistics import KolmogorovSmirnov, TotalVariation
-from deciders.single.base import Decision
+from pqd.deciders import ParameterError, SimulatedNoise
+from pqd.deciders.distances.decider import DistanceDecider
+from pqd.deciders.distances.statistics import KolmogorovSmirnov, TotalVariation
+from pqd.deciders.single.base import Decision
 from tests.support.noises import Recorded
 
 DECIDER = DistanceDecider()

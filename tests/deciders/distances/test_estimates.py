@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from deciders import ParameterError, SimulatedNoise
-from deciders.distances.cells import cell_shares, release_cells
-from deciders.distances.cube_law import CubeLaw
-from deciders.distances.estimates import (
+from pqd.deciders import ParameterError, SimulatedNoise
+from pqd.deciders.distances.cells import cell_shares, release_cells
+from pqd.deciders.distances.cube_law import CubeLaw
+from pqd.deciders.distances.estimates import (
     DistanceEstimates,
     bonferroni,
     half_width,
@@ -18,10 +18,10 @@ from deciders.distances.estimates import (
     mean_half_width,
     vector_tau_min,
 )
-from deciders.distances.noise_laws import LaplaceLaw
-from deciders.distances.ratio_intervals import critical_values
-from deciders.distances.vector import CubeVector, GaussianVector
-from deciders.distances.vector_law import IndependentNoise, VectorLaw
+from pqd.deciders.distances.noise_laws import LaplaceLaw
+from pqd.deciders.distances.ratio_intervals import critical_values
+from pqd.deciders.distances.vector import CubeVector, GaussianVector
+from pqd.deciders.distances.vector_law import IndependentNoise, VectorLaw
 from tests.support.noises import Silent
 
 QUIET = CubeVector(3).law(10**6)

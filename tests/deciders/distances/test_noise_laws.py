@@ -8,11 +8,11 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from deciders import SecureNoise, SimulatedNoise
-from deciders.distances.combinations import Combination, Term
-from deciders.distances.noise_laws import GaussianLaw, LaplaceLaw, NoiseLaw
-from deciders.distances.vector_law import IndependentNoise, VectorLaw
-from deciders.distributions import Floats
+from pqd.deciders import SecureNoise, SimulatedNoise
+from pqd.deciders.distances.combinations import Combination, Term
+from pqd.deciders.distances.noise_laws import GaussianLaw, LaplaceLaw, NoiseLaw
+from pqd.deciders.distances.vector_law import IndependentNoise, VectorLaw
+from pqd.deciders.distributions import Floats
 from tests.support.odds import RARE, WRONG, odds_of_hits
 
 LAWS: list[NoiseLaw] = [

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ks_2samp, wasserstein_distance
 
-from deciders import ParameterError
-from deciders.distances.statistics import (
+from pqd.deciders import ParameterError
+from pqd.deciders.distances.statistics import (
     Distance,
     EarthMovers,
     KolmogorovSmirnov,

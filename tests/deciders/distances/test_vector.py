@@ -5,11 +5,11 @@ from fractions import Fraction
 
 import pytest
 
-from deciders import ParameterError, SecureNoise
-from deciders.distances.cube_law import CubeLaw
-from deciders.distances.noise_laws import GaussianLaw, LaplaceLaw
-from deciders.distances.vector import CubeVector, GaussianVector, rows_share
-from deciders.distances.vector_law import VectorLaw
+from pqd.deciders import ParameterError, SecureNoise
+from pqd.deciders.distances.cube_law import CubeLaw
+from pqd.deciders.distances.noise_laws import GaussianLaw, LaplaceLaw
+from pqd.deciders.distances.vector import CubeVector, GaussianVector, rows_share
+from pqd.deciders.distances.vector_law import VectorLaw
 from tests.support.noises import Silent
 
 ROWS = (Fraction(7, 2), Fraction(10, 3), Fraction(0))

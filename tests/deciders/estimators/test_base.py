@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deciders import (
+from pqd.deciders import (
     DeciderError,
     Histogram,
     Interval,
@@ -16,7 +16,7 @@ from deciders import (
     ParameterError,
     SimulatedNoise,
 )
-from deciders.estimators import (
+from pqd.deciders.estimators import (
     Estimator,
     EstimatorOutput,
     ExponentialQuantile,
@@ -28,8 +28,8 @@ from deciders.estimators import (
     outside,
     within,
 )
-from deciders.estimators.base import clear_of, whole_span
-from deciders.histogram import EMPTY
+from pqd.deciders.estimators.base import clear_of, whole_span
+from pqd.deciders.histogram import EMPTY
 from tests.support.estimators import (
     COUNTS,
     QUANTILES,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deciders import (
+from pqd.deciders import (
     Histogram,
     Interval,
     Lattice,
@@ -17,13 +17,13 @@ from deciders import (
     answer,
     for_lattice,
 )
-from deciders.estimators import (
+from pqd.deciders.estimators import (
     ExponentialQuantile,
     inside,
     outside,
     within,
 )
-from deciders.histogram import EMPTY
+from pqd.deciders.histogram import EMPTY
 from tests.support.estimators import (
     QUANTILES,
     holds,

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deciders import (
+from pqd.deciders import (
     Histogram,
     Interval,
     answer,
 )
-from deciders.distributions import noise_tail
-from deciders.estimators import (
+from pqd.deciders.distributions import noise_tail
+from pqd.deciders.estimators import (
     LaplaceEstimate,
     inside,
     outside,

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deciders import (
+from pqd.deciders import (
     Histogram,
     Interval,
     ParameterError,
     answer,
 )
-from deciders.estimators import (
+from pqd.deciders.estimators import (
     SumAndCount,
     inside,
 )

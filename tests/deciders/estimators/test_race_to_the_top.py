@@ -5,10 +5,10 @@ from fractions import Fraction
 
 import pytest
 
-from deciders import (
+from pqd.deciders import (
     Interval,
 )
-from deciders.estimators import (
+from pqd.deciders.estimators import (
     EstimatorOutput,
     RaceEstimate,
     within,

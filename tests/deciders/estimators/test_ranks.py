@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deciders import (
+from pqd.deciders import (
     Histogram,
     Interval,
     ParameterError,
 )
-from deciders.estimators import (
+from pqd.deciders.estimators import (
     EstimatorOutput,
     RankCounts,
     inside,
 )
-from deciders.estimators.base import whole_span
-from deciders.histogram import EMPTY
+from pqd.deciders.estimators.base import whole_span
+from pqd.deciders.histogram import EMPTY
 from tests.support.estimators import (
     HALF,
     QUANTILES,

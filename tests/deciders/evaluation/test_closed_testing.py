@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from deciders.evaluation.closed_testing import Discoveries
+from pqd.deciders.evaluation.closed_testing import Discoveries
 
 Values = Sequence[float]
 Bound = Callable[[Values, float], int]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deciders import (
+from pqd.deciders import (
     DECIDERS,
     Histogram,
     Interval,
@@ -21,11 +21,11 @@ from deciders import (
     needed_epsilon,
     operating_characteristic,
 )
-from deciders.evaluation import needed_budget
-from deciders.evaluation.effectiveness import WEIGHED, expected_wrong, least, shape_of
-from deciders.evaluation.shapes import Reranked, shapes
-from deciders.evaluation.stand_ins import Shape, stand_ins_at
-from deciders.single.sum import LaplaceSum
+from pqd.deciders.evaluation import needed_budget
+from pqd.deciders.evaluation.effectiveness import WEIGHED, expected_wrong, least, shape_of
+from pqd.deciders.evaluation.shapes import Reranked, shapes
+from pqd.deciders.evaluation.stand_ins import Shape, stand_ins_at
+from pqd.deciders.single.sum import LaplaceSum
 
 RNG = np.random.default_rng(5)
 AGES = Histogram.from_values(RNG.integers(0, 86, 3000).tolist())

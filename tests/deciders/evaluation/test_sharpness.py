@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deciders import DECIDERS, Histogram, Interval, answer
-from deciders.evaluation import sharpness
-from deciders.evaluation.effectiveness import WEIGHED, shape_of
-from deciders.evaluation.sharpness import MOST_LOST, MOST_TIMES, nearly_as_sharp
-from deciders.evaluation.stand_ins import stand_ins_at
-from deciders.single.inverse_sensitivity import least_margin
+from pqd.deciders import DECIDERS, Histogram, Interval, answer
+from pqd.deciders.evaluation import sharpness
+from pqd.deciders.evaluation.effectiveness import WEIGHED, shape_of
+from pqd.deciders.evaluation.sharpness import MOST_LOST, MOST_TIMES, nearly_as_sharp
+from pqd.deciders.evaluation.stand_ins import stand_ins_at
+from pqd.deciders.single.inverse_sensitivity import least_margin
 
 RNG = np.random.default_rng(8)
 TABLES: dict[str, Any] = {

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deciders import (
+from pqd.deciders import (
     DECIDERS,
     Decider,
     Histogram,
@@ -23,9 +23,9 @@ from deciders import (
     error_rates,
     needed_epsilon,
 )
-from deciders.evaluation import trials
-from deciders.evaluation.stand_ins import Shape, StandIn, stand_ins_at
-from deciders.single import inverse_sensitivity
+from pqd.deciders.evaluation import trials
+from pqd.deciders.evaluation.stand_ins import Shape, StandIn, stand_ins_at
+from pqd.deciders.single import inverse_sensitivity
 from tests.support import slow_evaluation as slow
 
 RNG = np.random.default_rng(5)

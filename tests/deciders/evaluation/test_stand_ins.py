@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deciders import Histogram, answer
-from deciders.evaluation.stand_in_tables import Extended, Moved, Part, Raised, Reweighted
-from deciders.evaluation.stand_ins import Shape, stand_ins_at
+from pqd.deciders import Histogram, answer
+from pqd.deciders.evaluation.stand_in_tables import Extended, Moved, Part, Raised, Reweighted
+from pqd.deciders.evaluation.stand_ins import Shape, stand_ins_at
 
 HELD = st.lists(st.integers(-20, 20), min_size=1, max_size=15)
 GAP = st.fractions(min_value="1/10", max_value=200, max_denominator=10)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from deciders import DECIDERS, Histogram, Interval, Lattice, answer, for_lattice
+from pqd.deciders import DECIDERS, Histogram, Interval, Lattice, answer, for_lattice
 
 RNG = np.random.default_rng(3)
 AGES = Histogram.from_values(RNG.integers(0, 20, 41).tolist())

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deciders import DECIDERS, Histogram, Interval, Lattice, SimulatedNoise, answer, for_lattice
-from deciders.single.margins import (
+from pqd.deciders import DECIDERS, Histogram, Interval, Lattice, SimulatedNoise, answer, for_lattice
+from pqd.deciders.single.margins import (
     changes_to_lower,
     changes_to_raise,
     count_margin,

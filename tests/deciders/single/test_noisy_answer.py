@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deciders import (
+from pqd.deciders import (
     DECIDERS,
     Decision,
     Histogram,
@@ -24,12 +24,12 @@ from deciders import (
     answer,
     for_lattice,
 )
-from deciders.estimators import EstimatorOutput
-from deciders.evaluation.effectiveness import shape_of
-from deciders.evaluation.trials import Trial, trial_of
-from deciders.single.base import Estimate
-from deciders.single.inverse_sensitivity import margin_ends
-from deciders.single.margins import count_margin
+from pqd.deciders.estimators import EstimatorOutput
+from pqd.deciders.evaluation.effectiveness import shape_of
+from pqd.deciders.evaluation.trials import Trial, trial_of
+from pqd.deciders.single.base import Estimate
+from pqd.deciders.single.inverse_sensitivity import margin_ends
+from pqd.deciders.single.margins import count_margin
 
 EPSILONS = (Fraction(1, 10), Fraction(1, 2), Fraction(2))
 ALPHAS = (0.3, 0.05, 0.001)

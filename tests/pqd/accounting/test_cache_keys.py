@@ -19,19 +19,6 @@ import pandas as pd
 import pytest
 
 import pqd
-from deciders import DECIDERS, Interval, Lattice
-from deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
-from deciders.batch.range_sums import select as ranking
-from deciders.batch.range_sums.workload import Buckets, RangeSums
-from deciders.distances.decider import DistanceDecider
-from deciders.distances.vector import CubeVector, GaussianVector
-from deciders.estimators import Estimator
-from deciders.estimators.exponential import ExponentialQuantile
-from deciders.estimators.laplace import LaplaceEstimate
-from deciders.estimators.mean import SumAndCount
-from deciders.estimators.race_to_the_top import RaceEstimate
-from deciders.estimators.ranks import RankCounts
-from deciders.single.split_margins import SplitMargins
 from pqd.accounting.accounts import Budget
 from pqd.accounting.cache_keys import canonical_value, digest, parameters_of_range_sums
 from pqd.accounting.ledger import Ledger
@@ -41,6 +28,19 @@ from pqd.batches.mechanisms import LINEAR, TOGETHER, linear_mechanism
 from pqd.batches.range_sums import RangePlan
 from pqd.batches.workload_laplace import WorkloadPlan
 from pqd.comparison.reference_tables import select_group_counts
+from pqd.deciders import DECIDERS, Interval, Lattice
+from pqd.deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
+from pqd.deciders.batch.range_sums import select as ranking
+from pqd.deciders.batch.range_sums.workload import Buckets, RangeSums
+from pqd.deciders.distances.decider import DistanceDecider
+from pqd.deciders.distances.vector import CubeVector, GaussianVector
+from pqd.deciders.estimators import Estimator
+from pqd.deciders.estimators.exponential import ExponentialQuantile
+from pqd.deciders.estimators.laplace import LaplaceEstimate
+from pqd.deciders.estimators.mean import SumAndCount
+from pqd.deciders.estimators.race_to_the_top import RaceEstimate
+from pqd.deciders.estimators.ranks import RankCounts
+from pqd.deciders.single.split_margins import SplitMargins
 from pqd.distances.bound_profile import bind_profile
 from pqd.distances.measurements import DistanceMeasurement, MarginalMeasurement
 from pqd.distances.profile_parameters import ProfileParameters
@@ -225,7 +225,7 @@ def kinds_of_mechanisms() -> Iterator[Any]:
 
 
 def truncations() -> list[Any]:
-    from deciders.batch.range_sums import truncation as home  # noqa: PLC0415 - for what is in it
+    from pqd.deciders.batch.range_sums import truncation as home  # noqa: PLC0415 - for what is in it
 
     found = [x for x in vars(home).values() if is_dataclass(x) and hasattr(x, "id")]
     assert {kind.id for kind in found} == {"none", "svt", "recursive"}

@@ -26,7 +26,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deciders import SecureNoise
 from pqd.accounting import disjoint_groups
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import Budget
@@ -41,7 +40,10 @@ from pqd.accounting.composition import (
 )
 from pqd.accounting.disjoint_groups import Cost, Group, composition_groups
 from pqd.commands.audit import run_audit
+from pqd.deciders import SecureNoise
 from pqd.parameters import Parameters
+from pqd.reports.terminal import terminal_text
+from pqd.reports.terminal.layout import Extent
 from pqd.sql.overlaps import Overlaps
 from pqd.sql.predicate import Atom
 from pqd.sql.query import Query
@@ -49,8 +51,6 @@ from pqd.sql.regions import Region, region, separating
 from pqd.sql.schema import Kind
 from pqd.sql.value_sets import disjoint
 from pqd.sql.workload_files import as_queries
-from reports.terminal import terminal_text
-from reports.terminal.layout import Extent
 from tests.support.drawing import predicates_of
 from tests.support.likeness import like
 

@@ -21,19 +21,19 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
 import pqd.accounting.accountant
 import pqd.accounting.ledger
-from deciders.single.base import Decision
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import NO_LIMIT, Account, Budget, Reservation
 from pqd.accounting.composition import Charge
 from pqd.accounting.hash_chain import Entry, HashChain, entry_hash
 from pqd.accounting.ledger import Ledger
 from pqd.commands.audit import run_audit
+from pqd.deciders.single.base import Decision
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.tables import open_table
 from pqd.errors import BudgetError, LedgerError, PqdError
 from pqd.parameters import Parameters
+from pqd.reports.models.audit import AuditReport
 from pqd.sql.workload_files import as_queries
-from reports.models.audit import AuditReport
 from tests.support.drawing import examples
 from tests.support.likeness import like
 from tests.support.noises import Watched
@@ -880,7 +880,7 @@ def fill():
     resource.setrlimit(resource.RLIMIT_FSIZE, (ledger.stat().st_size,) * 2)
 
 if {late}:
-    from deciders import SecureNoise
+    from pqd.deciders import SecureNoise
     draw = SecureNoise._draw
 
     def drawn(*arguments):

@@ -8,7 +8,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from deciders import SimulatedNoise
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import Budget
 from pqd.accounting.ledger import Ledger
@@ -16,15 +15,16 @@ from pqd.commands.audit import run_audit
 from pqd.commands.compare import run_compare
 from pqd.commands.profile import run_profile
 from pqd.comparison.comparison_parameters import ComparisonParameters
+from pqd.deciders import SimulatedNoise
 from pqd.distances.profile_parameters import ProfileParameters
 from pqd.errors import BudgetError, RunError
 from pqd.parameters import Parameters
 from pqd.progress import Progress, silent
+from pqd.reports.models.audit import AuditReport
+from pqd.reports.models.compare import CompareReport
+from pqd.reports.models.profile import ProfileReport
+from pqd.reports.text.remarks import stages
 from pqd.sql.workload_files import as_queries
-from reports.models.audit import AuditReport
-from reports.models.compare import CompareReport
-from reports.models.profile import ProfileReport
-from reports.text.remarks import stages
 
 COPY = pd.DataFrame({"v": [n % 6 for n in range(490)]})
 SECRET = pd.DataFrame({"v": [n % 5 for n in range(500)]})

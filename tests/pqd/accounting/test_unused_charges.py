@@ -17,9 +17,9 @@ from pqd.accounting.run_charges import run_charges
 from pqd.commands.audit import run_audit
 from pqd.errors import LedgerError, LostLedgerError, RunError
 from pqd.parameters import Parameters
+from pqd.reports.models.audit import AuditReport
+from pqd.reports.text.remarks import stages
 from pqd.sql.workload_files import as_queries
-from reports.models.audit import AuditReport
-from reports.text.remarks import stages
 from tests.support.noises import Watched
 
 SPENT = "Epsilon 1/3 .0.333. was charged and stays charged .pqd ledger show.; a repeated run"

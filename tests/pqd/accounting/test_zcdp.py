@@ -14,17 +14,17 @@ import mpmath as mp
 import pytest
 from dp_accounting.rdp import RdpAccountant
 
-from deciders import ParameterError
 from pqd.accounting.accounts import NO_LIMIT, Budget, charge_within
 from pqd.accounting.composition import CONCENTRATED, SEQUENTIAL, Charge, price
 from pqd.accounting.disjoint_groups import Cost, Group, composition_groups
 from pqd.accounting.ledger import Ledger
 from pqd.accounting.zcdp import epsilon_of, rho_of
+from pqd.deciders import ParameterError
 from pqd.errors import BudgetError
+from pqd.reports.text.ledger import account_lines
 from pqd.sql.query import Query
 from pqd.sql.regions import region
 from pqd.sql.schema import Kind
-from reports.text.ledger import account_lines
 
 EPSILONS = [Fraction(text) for text in ("1/1000", "0.25", "1", "3", "20")]
 DELTAS = [Fraction(text) for text in ("1e-12", "1e-6", "0.01", "0.5")]

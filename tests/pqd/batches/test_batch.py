@@ -7,10 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deciders import Decision, Lattice, SimulatedNoise
-from deciders.batch.base import BatchOutput
-from deciders.batch.linear.universe import DigitUniverse, LevelUniverse
-from deciders.estimators import EstimatorOutput
 from pqd.accounting.stored_answers import decode, encode
 from pqd.batches import row_classes as classes_module
 from pqd.batches.batch_plan import BatchPlan, LinearPlan
@@ -19,6 +15,10 @@ from pqd.batches.mechanisms import LINEAR, NOISE_KNOWN, linear_mechanism
 from pqd.batches.row_classes import RowClasses, pack, unpack
 from pqd.batches.simulation import QuasiRandomNoise, choose_mechanism
 from pqd.batches.workload_laplace import WorkloadPlan
+from pqd.deciders import Decision, Lattice, SimulatedNoise
+from pqd.deciders.batch.base import BatchOutput
+from pqd.deciders.batch.linear.universe import DigitUniverse, LevelUniverse
+from pqd.deciders.estimators import EstimatorOutput
 from pqd.engine.contingency import ContingencyTable
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.scan_plan import Measure, ScanPlan, Statistic

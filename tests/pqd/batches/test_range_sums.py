@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deciders import Histogram, Lattice, SimulatedNoise
 from pqd.batches.linear_workload import LinearWorkload
 from pqd.batches.range_sums import RangePlan, lattice_ranges, range_plan
 from pqd.batches.row_classes import RowClasses
 from pqd.batches.simulation import QuasiRandomNoise
 from pqd.batches.workload_laplace import exact_answers as exact
+from pqd.deciders import Histogram, Lattice, SimulatedNoise
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
 from pqd.engine.tables import Table, open_table

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deciders import SimulatedNoise
 from pqd.batches.reweighting import AnswerSystem, drawn_rows, fitted
 from pqd.commands.release import run_release
+from pqd.deciders import SimulatedNoise
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.sources.export import check_new, write_frame
 from pqd.engine.tables import open_table

@@ -12,9 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deciders import Decision, operating_characteristic
-from deciders.batch.decision_rule import accept
-from deciders.distribution_sums import NoiseSum
 from pqd.accounting.accountant import _quote, quote_of
 from pqd.accounting.composition import price
 from pqd.batches import row_classes as classes_module
@@ -22,6 +19,9 @@ from pqd.batches.batch import BatchMeasurement
 from pqd.batches.mechanisms import ALONE, LINEAR, RANGES, SHARINGS, TOGETHER, check_sharing
 from pqd.batches.shared_budget import SharedBudget, select_sharing
 from pqd.batches.verdicts import BatchRule
+from pqd.deciders import Decision, operating_characteristic
+from pqd.deciders.batch.decision_rule import accept
+from pqd.deciders.distribution_sums import NoiseSum
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table

@@ -12,11 +12,11 @@ import pandas as pd
 import pytest
 
 from pqd.cli.display import DisplayOptions
-from reports.models.audit import AuditReport
+from pqd.reports.models.audit import AuditReport
 
 if TYPE_CHECKING:
-    from reports.models.audit import Verdict
-    from reports.models.check import CheckReport
+    from pqd.reports.models.audit import Verdict
+    from pqd.reports.models.check import CheckReport
 
 Ran = tuple[int, str, str]
 Command = Callable[..., Ran]

@@ -12,12 +12,12 @@ import pandas as pd
 import pytest
 
 import pqd
-from deciders import SecureNoise
 from pqd.accounting.hash_chain import is_ledger
 from pqd.accounting.ledger import Ledger
 from pqd.cli.outputs import Target, Targets
+from pqd.deciders import SecureNoise
 from pqd.errors import UnwrittenTableError
-from reports.html import MOST_ROWS
+from pqd.reports.html import MOST_ROWS
 
 Ran = tuple[int, str, str]
 Command = Callable[..., Ran]
@@ -529,7 +529,7 @@ def test_a_page_names_files_without_their_folders(
         shown.append(str(command))
         return "page"
 
-    monkeypatch.setattr("reports.models.report.Report.to_html", page)
+    monkeypatch.setattr("pqd.reports.models.report.Report.to_html", page)
     arguments = {
         "audit": ["audit", f"{secret}/private.csv", "../copy.csv", "-q", f"{SQL} /* c/d */"],
         "compare": ["compare", str(secret / "private.csv"), f"a/b={folder}/copy.csv"],

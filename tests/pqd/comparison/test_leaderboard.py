@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from deciders import SimulatedNoise, answer
-from deciders.aggregates import HALF
 from pqd.comparison.comparison_parameters import ComparisonParameters
 from pqd.comparison.comparison_results import outcome_of
 from pqd.comparison.leaderboard import Evidence, band, better, leaderboard
+from pqd.deciders import SimulatedNoise, answer
+from pqd.deciders.aggregates import HALF
 from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
@@ -21,9 +21,15 @@ from pqd.execution import Outputs, quote_sets
 from pqd.parameters import Parameters
 from pqd.planning.binding import bind
 from pqd.planning.estimates import select_estimators
+from pqd.reports.models.audit import Cost
+from pqd.reports.models.compare import (
+    CandidateKind,
+    Cell,
+    ComparedQuery,
+    CompareReport,
+    LeaderboardRow,
+)
 from pqd.sql.workload_files import as_queries
-from reports.models.audit import Cost
-from reports.models.compare import CandidateKind, Cell, ComparedQuery, CompareReport, LeaderboardRow
 
 ALPHA = Fraction(1, 20)
 LEVEL = 0.05

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deciders.noise import SimulatedNoise
 from pqd.commands.rank import run_ranking
 from pqd.comparison import ranking as module
 from pqd.comparison.ranking import Ranking, RankingParameters, RankingPlan
+from pqd.deciders.noise import SimulatedNoise
 from pqd.engine.scan_plan import PrivacyUnit
-from reports.models.ranking import RankingReport
+from pqd.reports.models.ranking import RankingReport
 from tests.support.noises import Absent
 
 ROWS = 3_000

@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 import pqd
-from deciders import ParameterError
 from pqd.accounting.accounts import Budget
 from pqd.accounting.ledger import Ledger
 from pqd.comparison.reference_tables import (
@@ -22,6 +21,7 @@ from pqd.comparison.reference_tables import (
     resampled,
     select_group_counts,
 )
+from pqd.deciders import ParameterError
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import Table, open_table
 from pqd.errors import BudgetError, PqdError
@@ -29,7 +29,7 @@ from pqd.execution import measure
 from pqd.parameters import Parameters
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
-from reports.models.compare import CompareReport
+from pqd.reports.models.compare import CompareReport
 from tests.support.likeness import like
 from tests.support.noises import Silent
 

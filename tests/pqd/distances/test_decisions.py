@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from deciders.distances.decider import DistanceDecider
 from pqd.column_facts import parse_columns
+from pqd.deciders.distances.decider import DistanceDecider
 from pqd.distances.binding import bind_distances
 from pqd.distances.bound_profile import mean_weights
 from pqd.distances.decisions import BoundDistance, DistanceRequest

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deciders import ParameterError
 from pqd.accounting.accountant import quote_of
 from pqd.accounting.cache_keys import digest
 from pqd.accounting.composition import price
 from pqd.accounting.disjoint_groups import composition_groups
 from pqd.accounting.stored_answers import decode, encode
+from pqd.deciders import ParameterError
 from pqd.distances.bound_profile import BoundProfile, bind_profile
 from pqd.distances.measurements import (
     CellsMeasurement,

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import pqd
-from deciders import Histogram, Interval, Lattice, UnanswerableError
-from deciders.aggregates import answer
-from deciders.single.margins import quantile_margin
+from pqd.deciders import Histogram, Interval, Lattice, UnanswerableError
+from pqd.deciders.aggregates import answer
+from pqd.deciders.single.margins import quantile_margin
 from pqd.engine.cut_points import CutPoints, fineness, reaching
 
 pytestmark = pytest.mark.usefixtures("noiseless")

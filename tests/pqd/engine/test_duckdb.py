@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deciders import Lattice
+from pqd.deciders import Lattice
 from tests.support.drawing import examples
 
 Row = tuple[Any, ...]

@@ -8,12 +8,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import pqd
-from deciders import SimulatedNoise
 from pqd.commands.audit import run_audit
+from pqd.deciders import SimulatedNoise
 from pqd.errors import PqdError, QueryError, TableError
 from pqd.parameters import Parameters
+from pqd.reports.text.notes import WARNING
 from pqd.sql.workload_files import as_queries
-from reports.text.notes import WARNING
 
 COUNT = "SELECT COUNT(*) FROM D"
 ROWS = 40

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deciders import Lattice
+from pqd.deciders import Lattice
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.tables import open_table
 

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import pqd
-from deciders import DECIDERS
 from pqd.column_facts import parse_columns, span
+from pqd.deciders import DECIDERS
 from pqd.engine.scan_plan import Measure
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table

@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 
 import pqd
-from deciders import (
+from pqd.commands.audit import run_audit
+from pqd.deciders import (
     DECIDERS,
     Histogram,
     Interval,
@@ -23,17 +24,16 @@ from deciders import (
     error_rates,
     needed_epsilon,
 )
-from deciders.single.inverse_sensitivity import least_margin
-from pqd.commands.audit import run_audit
+from pqd.deciders.single.inverse_sensitivity import least_margin
 from pqd.errors import DeciderError, UnanswerableError
 from pqd.parameters import Criteria, Detail, Parameters
 from pqd.planning.choose_decider import choose_decider
+from pqd.reports.models.audit import LateGroup, LateVerdict
+from pqd.reports.models.query import CandidateFacts, LateFacts
+from pqd.reports.terminal import terminal_text
+from pqd.reports.terminal.layout import Extent
+from pqd.reports.text.remarks import reasons
 from pqd.sql.workload_files import as_queries
-from reports.models.audit import LateGroup, LateVerdict
-from reports.models.query import CandidateFacts, LateFacts
-from reports.terminal import terminal_text
-from reports.terminal.layout import Extent
-from reports.text.remarks import reasons
 from tests.support.likeness import like
 
 SAMPLES = Path(__file__).parents[3] / "samples"
@@ -208,7 +208,7 @@ def test_truncating_deciders_refuse_negative_values() -> None:
 
 def test_the_paper_takes_r2t_where_the_largest_value_is_far_below_the_bound() -> None:
     terms = Parameters.parse(tau=5, epsilon=1, alpha=0.05, mechanism="paper")
-    from deciders import Histogram  # noqa: PLC0415 - used here only
+    from pqd.deciders import Histogram  # noqa: PLC0415 - used here only
 
     small = Histogram.from_values([1, 2, 2] * 30)
     for upper, expected in ((2, "lm_sum"), (10**7, "r2t_sum")):

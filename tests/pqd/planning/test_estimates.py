@@ -10,16 +10,16 @@ import pandas as pd
 import pytest
 
 import pqd
-from deciders import PqdError
-from deciders.estimators import (
+from pqd.commands.compare import run_compare
+from pqd.comparison.comparison_parameters import ComparisonParameters
+from pqd.deciders import PqdError
+from pqd.deciders.estimators import (
     ExponentialQuantile,
     LaplaceEstimate,
     RankCounts,
     SumAndCount,
 )
-from deciders.single.split_margins import SplitMargins
-from pqd.commands.compare import run_compare
-from pqd.comparison.comparison_parameters import ComparisonParameters
+from pqd.deciders.single.split_margins import SplitMargins
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import DeciderError, UnanswerableError
@@ -27,8 +27,8 @@ from pqd.parameters import Parameters
 from pqd.planning.binding import bind
 from pqd.planning.choose_estimator import ESTIMATORS
 from pqd.planning.estimates import PlannedComparison, select_estimators
+from pqd.reports.models.compare import CompareReport
 from pqd.sql.workload_files import as_queries
-from reports.models.compare import CompareReport
 from tests.support.likeness import like
 from tests.support.noises import Silent
 

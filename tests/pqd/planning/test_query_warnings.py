@@ -10,15 +10,15 @@ import pytest
 from typer.testing import CliRunner
 
 import pqd
-from deciders import SecureNoise
 from pqd.accounting.accountant import Accountant
 from pqd.cli import command_line
 from pqd.commands.audit import run_audit
+from pqd.deciders import SecureNoise
 from pqd.errors import ParameterError
 from pqd.parameters import Parameters
 from pqd.progress import strict, warn
+from pqd.reports.text.notes import WARNING
 from pqd.sql.workload_files import as_queries
-from reports.text.notes import WARNING
 
 Ran = tuple[int, str, str]
 COPY = pd.DataFrame(

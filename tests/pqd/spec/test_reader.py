@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deciders import DECIDERS
 from pqd.column_facts import parse_columns
+from pqd.deciders import DECIDERS
 from pqd.errors import NothingSelectedError, ParameterError, PqdError
 from pqd.parameters import Criteria, Parameters
 from pqd.spec import Check, Code, Place, Problem, Source, Spec, SpecError, read_spec

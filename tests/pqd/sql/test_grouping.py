@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 import pqd
-from deciders import SecureNoise, SimulatedNoise, answer
-from deciders.errors import ParameterError
 from pqd.accounting.composition import PARALLEL, SEQUENTIAL
 from pqd.commands.audit import run_audit
+from pqd.deciders import SecureNoise, SimulatedNoise, answer
+from pqd.deciders.errors import ParameterError
 from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
@@ -22,11 +22,11 @@ from pqd.parameters import Parameters
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.decisions import select_deciders
+from pqd.reports.terminal import terminal_text
+from pqd.reports.terminal.layout import Extent
 from pqd.sql.grouping import MOST_GROUPS, Bins, grouped
 from pqd.sql.query import Key, Query
 from pqd.sql.workload_files import as_queries
-from reports.terminal import terminal_text
-from reports.terminal.layout import Extent
 from tests.support.likeness import like
 
 Cells = Mapping[str, Any]

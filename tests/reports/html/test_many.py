@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 
-from reports.html import MOST_ROWS, html_text
-from reports.text.escape import visible
+from pqd.reports.html import MOST_ROWS, html_text
+from pqd.reports.text.escape import visible
 from tests.support import compare_reports, release_reports
 from tests.support.audit_reports import CURVED, audit_of, many_groups, many_queries, plan_of
 from tests.support.check_reports import BROKEN, GROUPED, hostile, many_checks, report_of
@@ -20,7 +20,7 @@ from tests.support.drawing import examples
 from tests.support.pages import Page
 
 if TYPE_CHECKING:
-    from reports.models.report import Report
+    from pqd.reports.models.report import Report
 
 LARGE: dict[str, Callable[[int], Report]] = {
     "audit": lambda number: audit_of(*many_queries(number)),

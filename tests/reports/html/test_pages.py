@@ -14,18 +14,18 @@ import jinja2
 import pytest
 from hypothesis import given
 
-from reports import plots
-from reports.html import html_text
-from reports.html import page as frame
-from reports.models.audit import AuditReport
-from reports.models.check import CheckReport
-from reports.models.compare import CompareReport
-from reports.models.plan import PlanReport
-from reports.models.profile import ProfileReport
-from reports.models.ranking import RankingReport
-from reports.models.release import ReleaseReport
-from reports.text.compare import worst_compared
-from reports.text.escape import visible
+from pqd.reports import plots
+from pqd.reports.html import html_text
+from pqd.reports.html import page as frame
+from pqd.reports.models.audit import AuditReport
+from pqd.reports.models.check import CheckReport
+from pqd.reports.models.compare import CompareReport
+from pqd.reports.models.plan import PlanReport
+from pqd.reports.models.profile import ProfileReport
+from pqd.reports.models.ranking import RankingReport
+from pqd.reports.models.release import ReleaseReport
+from pqd.reports.text.compare import worst_compared
+from pqd.reports.text.escape import visible
 from tests.support import (
     audit_reports,
     check_reports,
@@ -342,7 +342,7 @@ def test_every_colour_can_be_read() -> None:
     + ["profile.html.j2", "ranking.html.j2"],
 )
 def test_templates_travel_with_the_package(name: str) -> None:
-    assert importlib.resources.files("reports").joinpath("templates", name).is_file()
+    assert importlib.resources.files("pqd.reports").joinpath("templates", name).is_file()
 
 
 def test_rows_are_worst_first_and_groups_stand_where_the_worst_of_them_does() -> None:

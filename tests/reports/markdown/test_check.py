@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from markdown_it import MarkdownIt
 
-import reports.github
-import reports.markdown.markup
-from reports.github import github_text
-from reports.html import html_text
-from reports.markdown import markdown_text
-from reports.models.check import CheckReport
-from reports.text.escape import visible
+import pqd.reports.github
+import pqd.reports.markdown.markup
+from pqd.reports.github import github_text
+from pqd.reports.html import html_text
+from pqd.reports.markdown import markdown_text
+from pqd.reports.models.check import CheckReport
+from pqd.reports.text.escape import visible
 from tests.support.check_reports import (
     ALL,
     BASED,
@@ -66,7 +66,7 @@ def test_a_markdown_twin_that_escapes_nothing_is_caught(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stays_text_in_markdown(text)
-    monkeypatch.setattr(reports.markdown.markup, "_SIGNS", re.compile("(?!)"))
+    monkeypatch.setattr(pqd.reports.markdown.markup, "_SIGNS", re.compile("(?!)"))
     with pytest.raises(AssertionError):
         stays_text_in_markdown(text)
 

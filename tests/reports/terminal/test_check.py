@@ -12,12 +12,12 @@ from hypothesis import given
 from rich.cells import cell_len
 from rich.console import Console
 
-from deciders.errors import ParameterError
-from reports.models.audit import Cost
-from reports.models.check import CheckReport, CheckResult
-from reports.terminal import TerminalReport, terminal_text
-from reports.terminal.layout import Extent
-from reports.text.check import aligned, badge, message_text, result
+from pqd.deciders.errors import ParameterError
+from pqd.reports.models.audit import Cost
+from pqd.reports.models.check import CheckReport, CheckResult
+from pqd.reports.terminal import TerminalReport, terminal_text
+from pqd.reports.terminal.layout import Extent
+from pqd.reports.text.check import aligned, badge, message_text, result
 from tests.support.check_reports import (
     ALL,
     BASED,

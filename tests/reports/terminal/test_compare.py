@@ -11,24 +11,24 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from reports.models.audit import CompositionGroup, Cost
-from reports.models.compare import (
+from pqd.reports.models.audit import CompositionGroup, Cost
+from pqd.reports.models.compare import (
     Cell,
     ComparedQuery,
     CompareReport,
     EstimatorFacts,
     LeaderboardRow,
 )
-from reports.terminal import TerminalReport, terminal_text
-from reports.terminal.layout import Extent
-from reports.text.compare import (
+from pqd.reports.terminal import TerminalReport, terminal_text
+from pqd.reports.terminal.layout import Extent
+from pqd.reports.text.compare import (
     cell_sentence,
     column_names,
     share_words,
     tie_sentences,
 )
-from reports.text.numbers import percent
-from reports.text.words import listed, rank_text
+from pqd.reports.text.numbers import percent
+from pqd.reports.text.words import listed, rank_text
 
 ALPHA = Fraction(1, 20)
 NAMES = ("tree", "copula", "gan")

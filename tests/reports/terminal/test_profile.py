@@ -13,11 +13,11 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from deciders.errors import ParameterError
-from reports.models.figure import Figure
-from reports.terminal import TerminalReport, terminal_text
-from reports.terminal.layout import Extent
-from reports.text.profile import (
+from pqd.deciders.errors import ParameterError
+from pqd.reports.models.figure import Figure
+from pqd.reports.terminal import TerminalReport, terminal_text
+from pqd.reports.terminal.layout import Extent
+from pqd.reports.text.profile import (
     at_once_sentences,
     headline,
     marginal_rows,
@@ -41,8 +41,8 @@ from tests.support.ranking_reports import DETAILED, RANKING
 from tests.support.ranking_reports import REPORTS as RANKINGS
 
 if TYPE_CHECKING:
-    from reports.models.profile import ProfileReport
-    from reports.models.ranking import RankingReport
+    from pqd.reports.models.profile import ProfileReport
+    from pqd.reports.models.ranking import RankingReport
 
 
 def explained(report: ProfileReport | RankingReport, name: str) -> str:

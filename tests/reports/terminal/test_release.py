@@ -10,11 +10,11 @@ from fractions import Fraction
 
 import pytest
 
-from reports.html import html_text
-from reports.terminal import terminal_text
-from reports.terminal.layout import Extent
-from reports.text.numbers import to_digits_of
-from reports.text.release import (
+from pqd.reports.html import html_text
+from pqd.reports.terminal import terminal_text
+from pqd.reports.terminal.layout import Extent
+from pqd.reports.text.numbers import to_digits_of
+from pqd.reports.text.release import (
     difference,
     how_to_read,
     interval_text,

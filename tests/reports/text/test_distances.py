@@ -8,11 +8,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reports.models.figure import Figure
-from reports.models.profile import BudgetPart
-from reports.text.distances import budget_lines, digits_of, figure_text, left_out_lines, ways_text
-from reports.text.numbers import interval_text, percent_text, points_text, share_digits
-from reports.text.remarks.definitions import promise
+from pqd.reports.models.figure import Figure
+from pqd.reports.models.profile import BudgetPart
+from pqd.reports.text.distances import (
+    budget_lines,
+    digits_of,
+    figure_text,
+    left_out_lines,
+    ways_text,
+)
+from pqd.reports.text.numbers import interval_text, percent_text, points_text, share_digits
+from pqd.reports.text.remarks.definitions import promise
 from tests.support.profile_reports import ODD
 
 shares = st.floats(0, 1, allow_nan=False)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reports.text.numbers import (
+from pqd.reports.text.numbers import (
     end_text,
     epsilon_option,
     epsilon_text,

@@ -7,10 +7,10 @@ from itertools import combinations
 
 import pytest
 
-from reports.models.plan import PlannedQuery, PlanReport
-from reports.models.query import CandidateFacts
-from reports.text.plan import _able, _needed, answer, headline
-from reports.text.words import EACH_ITS_OWN
+from pqd.reports.models.plan import PlannedQuery, PlanReport
+from pqd.reports.models.query import CandidateFacts
+from pqd.reports.text.plan import _able, _needed, answer, headline
+from pqd.reports.text.words import EACH_ITS_OWN
 
 ALPHA = Fraction(1, 20)
 

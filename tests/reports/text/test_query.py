@@ -7,15 +7,15 @@ from fractions import Fraction
 
 import pytest
 
-from deciders import DECIDERS
+from pqd.deciders import DECIDERS
 from pqd.planning.choose_estimator import ESTIMATORS
-from reports.models.audit import AuditReport, CompositionGroup, Cost, Verdict
-from reports.models.query import MEAN_DISTANCE, CandidateFacts
-from reports.terminal import terminal_text
-from reports.terminal.chart import chart_lines
-from reports.terminal.layout import Extent
-from reports.text.numbers import epsilon_text, number_text, p_value_text, plain, share_text
-from reports.text.query import (
+from pqd.reports.models.audit import AuditReport, CompositionGroup, Cost, Verdict
+from pqd.reports.models.query import MEAN_DISTANCE, CandidateFacts
+from pqd.reports.terminal import terminal_text
+from pqd.reports.terminal.chart import chart_lines
+from pqd.reports.terminal.layout import Extent
+from pqd.reports.text.numbers import epsilon_text, number_text, p_value_text, plain, share_text
+from pqd.reports.text.query import (
     estimate_text,
     estimating_sentence,
     gap_sentence,

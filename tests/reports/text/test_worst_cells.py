@@ -9,9 +9,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from reports.models.figure import Figure
-from reports.models.profile import BudgetPart, CellFacts, ZoomedMarginal
-from reports.text.remarks.worst_cells import (
+from pqd.reports.models.figure import Figure
+from pqd.reports.models.profile import BudgetPart, CellFacts, ZoomedMarginal
+from pqd.reports.text.remarks.worst_cells import (
     different_cells,
     differs,
     noise_bound,

@@ -6,10 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deciders.batch.linear.clipped_composition import ClippedComposition, bar
-from deciders.batch.linear.conditions import Subsets
-from deciders.batch.linear.queries import NumericalQueries
-from deciders.batch.linear.universe import DigitUniverse, Rows
+from pqd.deciders.batch.linear.clipped_composition import ClippedComposition, bar
+from pqd.deciders.batch.linear.conditions import Subsets
+from pqd.deciders.batch.linear.queries import NumericalQueries
+from pqd.deciders.batch.linear.universe import DigitUniverse, Rows
 from tests.support.linear_mechanisms import Silent
 
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from deciders import ParameterError
-from deciders.batch.base import BatchOutput
-from deciders.batch.linear.conditions import Intervals, Ranges, Subsets
-from deciders.batch.linear.dyadic import DyadicMechanism, noise_bound
-from deciders.batch.linear.queries import NumericalQueries
-from deciders.batch.linear.universe import DigitUniverse, Rows
+from pqd.deciders import ParameterError
+from pqd.deciders.batch.base import BatchOutput
+from pqd.deciders.batch.linear.conditions import Intervals, Ranges, Subsets
+from pqd.deciders.batch.linear.dyadic import DyadicMechanism, noise_bound
+from pqd.deciders.batch.linear.queries import NumericalQueries
+from pqd.deciders.batch.linear.universe import DigitUniverse, Rows
 from tests.support.linear_mechanisms import Silent, truth
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deciders import Noise, SimulatedNoise
-from deciders.batch.base import BatchOutput
-from deciders.batch.linear.mechanism import DistributionMechanism
-from deciders.batch.linear.universe import Rows
+from pqd.deciders import Noise, SimulatedNoise
+from pqd.deciders.batch.base import BatchOutput
+from pqd.deciders.batch.linear.mechanism import DistributionMechanism
+from pqd.deciders.batch.linear.universe import Rows
 from tests.support.linear_mechanisms import TABLE, mechanisms, truth
 from tests.support.noises import LaplaceAlone
 
@@ -60,7 +60,7 @@ def test_the_largest_scale_bounds_all_noise_but_not_by_far(
 ) -> None:
     """Values of 20 in every row reach the uppermost threshold; noise is drawn at its true scale."""
     for name in ("clipped_composition", "dyadic", "multiplicative_weights"):
-        module = importlib.import_module(f"deciders.batch.linear.{name}")
+        module = importlib.import_module(f"pqd.deciders.batch.linear.{name}")
         monkeypatch.setattr(module, "noisy_value", coarse)
     table = Rows(np.repeat(np.arange(6), 900), np.full(5400, 20))
     for epsilon in (Fraction(1, 10**6), Fraction(1), Fraction(900)):

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deciders import SimulatedNoise
-from deciders.batch.budget import PrivacyBudget
-from deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
-from deciders.batch.linear.queries import NumericalQueries, doubling
-from deciders.batch.linear.unit_queries import CappedQueries, ThresholdQueries
-from deciders.batch.linear.universe import DigitUniverse, LevelUniverse
+from pqd.deciders import SimulatedNoise
+from pqd.deciders.batch.budget import PrivacyBudget
+from pqd.deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
+from pqd.deciders.batch.linear.queries import NumericalQueries, doubling
+from pqd.deciders.batch.linear.unit_queries import CappedQueries, ThresholdQueries
+from pqd.deciders.batch.linear.universe import DigitUniverse, LevelUniverse
 from tests.support.linear_mechanisms import LINE, TABLE, Silent, dense_unit_queries
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from deciders import SecureNoise
-from deciders.batch.linear.numerical import Numerical, first_few
-from deciders.batch.linear.queries import doubling
+from pqd.deciders import SecureNoise
+from pqd.deciders.batch.linear.numerical import Numerical, first_few
+from pqd.deciders.batch.linear.queries import doubling
 from tests.support.linear_mechanisms import REDUCED, TABLE, Silent
 
 

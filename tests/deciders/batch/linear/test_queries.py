@@ -8,15 +8,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deciders import ParameterError
-from deciders.batch.linear.conditions import Conditions, Intervals, Ranges, Subsets
-from deciders.batch.linear.dyadic import dyadic_cover, dyadic_sums
-from deciders.batch.linear.queries import (
+from pqd.deciders import ParameterError
+from pqd.deciders.batch.linear.conditions import Conditions, Intervals, Ranges, Subsets
+from pqd.deciders.batch.linear.dyadic import dyadic_cover, dyadic_sums
+from pqd.deciders.batch.linear.queries import (
     NumericalQueries,
     doubling,
 )
-from deciders.batch.linear.unit_queries import CappedQueries, ThresholdQueries
-from deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows, Universe, level_sets
+from pqd.deciders.batch.linear.unit_queries import CappedQueries, ThresholdQueries
+from pqd.deciders.batch.linear.universe import (
+    DigitUniverse,
+    LevelUniverse,
+    Rows,
+    Universe,
+    level_sets,
+)
 from tests.support.linear_mechanisms import dense_queries, dense_unit_queries
 
 RNG = np.random.default_rng(7)
@@ -192,7 +198,7 @@ def test_sums_over_runs_are_those_of_the_matrix(
     summands: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of conditions that select nothing too, and however many numbers are added up at a time."""
-    monkeypatch.setattr("deciders.batch.linear.conditions._MOST_SUMMANDS", summands)
+    monkeypatch.setattr("pqd.deciders.batch.linear.conditions._MOST_SUMMANDS", summands)
     matrix, columns = RNG.random((8, 30)) < 0.5, RNG.integers(-9, 2**40, (30, 5))
     matrix[[0, 4, 7]], matrix[2] = False, True
     assert (Subsets(matrix).sums(columns) == matrix.astype(np.int64) @ columns).all()

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from deciders.batch.linear.clipped_composition import ClippedComposition
-from deciders.batch.linear.signed import SignedMechanism
-from deciders.batch.linear.universe import Rows
+from pqd.deciders.batch.linear.clipped_composition import ClippedComposition
+from pqd.deciders.batch.linear.signed import SignedMechanism
+from pqd.deciders.batch.linear.universe import Rows
 from tests.support.linear_mechanisms import LINE, REDUCED, TABLE, Silent
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciders.batch.range_sums.hierarchy import Hierarchy, level_edges
-from deciders.batch.range_sums.workload import RangeSums
+from pqd.deciders.batch.range_sums.hierarchy import Hierarchy, level_edges
+from pqd.deciders.batch.range_sums.workload import RangeSums
 
 Matrix = NDArray[np.float64]
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deciders.batch.range_sums.greedy_h import NORM, greedy_hierarchy, hierarchy_of_shares
-from deciders.batch.range_sums.hierarchy import Hierarchy, level_edges
-from deciders.distributions import Floats
-from deciders.histogram import Integers
+from pqd.deciders.batch.range_sums.greedy_h import NORM, greedy_hierarchy, hierarchy_of_shares
+from pqd.deciders.batch.range_sums.hierarchy import Hierarchy, level_edges
+from pqd.deciders.distributions import Floats
+from pqd.deciders.histogram import Integers
 from tests.deciders.batch.range_sums.dense import column_norm, tree_matrix
 
 

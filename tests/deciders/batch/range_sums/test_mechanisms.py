@@ -10,18 +10,18 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.range_workloads import equal_buckets, expected_errors, prefix_sums
-from deciders import Histogram
-from deciders.batch.range_sums.matrix_mechanism import TreeStrategy
-from deciders.batch.range_sums.mechanisms import MatrixMechanism, RangeSumMechanism
-from deciders.batch.range_sums.select import MECHANISMS, best, proposals, ranking
-from deciders.batch.range_sums.truncation import (
+from pqd.deciders import Histogram
+from pqd.deciders.batch.range_sums.matrix_mechanism import TreeStrategy
+from pqd.deciders.batch.range_sums.mechanisms import MatrixMechanism, RangeSumMechanism
+from pqd.deciders.batch.range_sums.select import MECHANISMS, best, proposals, ranking
+from pqd.deciders.batch.range_sums.truncation import (
     NoTruncation,
     RecursiveTruncation,
     SparseVectorTruncation,
     Truncation,
 )
-from deciders.batch.range_sums.workload import Buckets, RangeSums
-from deciders.distributions import noise_variance
+from pqd.deciders.batch.range_sums.workload import Buckets, RangeSums
+from pqd.deciders.distributions import noise_variance
 from tests.deciders.batch.range_sums.dense import (
     Matrix,
     cells_matrix,

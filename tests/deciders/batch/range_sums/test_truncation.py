@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.range_workloads import equal_buckets
-from deciders import Histogram, ParameterError, SimulatedNoise
-from deciders.batch.range_sums.truncation import (
+from pqd.deciders import Histogram, ParameterError, SimulatedNoise
+from pqd.deciders.batch.range_sums.truncation import (
     NoTruncation,
     RecursiveTruncation,
     SparseVectorTruncation,
     Truncation,
 )
-from deciders.batch.range_sums.workload import Buckets
-from deciders.exact import Number
-from deciders.histogram import Integers
+from pqd.deciders.batch.range_sums.workload import Buckets
+from pqd.deciders.exact import Number
+from pqd.deciders.histogram import Integers
 from tests.support.noises import Silent
 
 EACH = Buckets(tuple(range(1, 41)))

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from benchmarks.isotonic import isotonic
 from benchmarks.range_workloads import equal_buckets, prefix_sums
-from deciders import Histogram, ParameterError
-from deciders.batch.range_sums.workload import Buckets, RangeSums
+from pqd.deciders import Histogram, ParameterError
+from pqd.deciders.batch.range_sums.workload import Buckets, RangeSums
 from tests.deciders.batch.range_sums.dense import workload_matrix
 
 

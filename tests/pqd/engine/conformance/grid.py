@@ -28,7 +28,7 @@ from pqd.sql.query import Query
 from pqd.sql.schema import Kind
 
 if TYPE_CHECKING:
-    from deciders import Histogram
+    from pqd.deciders import Histogram
     from pqd.sql.schema import Schema
 
     Asked = tuple[list[str], ScanPlan]

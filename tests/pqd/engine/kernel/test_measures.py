@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deciders import Lattice
+from pqd.deciders import Lattice
 from pqd.engine.cut_points import CutPoints
 from pqd.engine.kernel import column_types, measures
 from pqd.engine.kernel.arrow_sql import ArrowSQL

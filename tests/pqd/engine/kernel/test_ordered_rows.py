@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from deciders import Histogram, Interval, Lattice
-from deciders.blocked_histogram import BlockedHistogram
+from pqd.deciders import Histogram, Interval, Lattice
+from pqd.deciders.blocked_histogram import BlockedHistogram
 from pqd.engine.cut_points import CutPoints
 from pqd.engine.histograms import histograms_of
 from pqd.engine.kernel import ordered_rows

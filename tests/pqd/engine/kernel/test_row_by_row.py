@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from deciders import Histogram, Interval, Lattice
+from pqd.deciders import Histogram, Interval, Lattice
 from pqd.engine.contingency import ContingencyTable, contingency_of, row_cells
 from pqd.engine.cut_points import CutPoints
 from pqd.engine.histograms import histograms_of

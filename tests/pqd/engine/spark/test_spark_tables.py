@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import pqd
-from deciders.errors import ParameterError
 from pqd.accounting.ledger import Ledger
+from pqd.deciders.errors import ParameterError
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.partitioned_table import partitioned
 from pqd.engine.scan_plan import PrivacyUnit, ScanPlan
