@@ -58,13 +58,13 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
             folder = tmp_path / form
             folder.mkdir()
             (folder / "toy.py").write_text(TOY[form])
-            package = import_module(f"reports.{form}")
+            package = import_module(f"pqd.reports.{form}")
             monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
 
     yield add
     for form in FORMATS:
-        sys.modules.pop(f"reports.{form}.toy", None)
-        vars(import_module(f"reports.{form}")).pop("toy", None)
+        sys.modules.pop(f"pqd.reports.{form}.toy", None)
+        vars(import_module(f"pqd.reports.{form}")).pop("toy", None)
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -72,7 +72,7 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
 def test_each_kind_has_a_file_of_its_name_in_each_format(kind: str, form: str) -> None:
     for folder in ("models", "text", form):
         assert (ROOT / folder / f"{kind}.py").is_file()
-    assert callable(import_module(f"reports.{form}.{kind}").render)
+    assert callable(import_module(f"pqd.reports.{form}.{kind}").render)
 
 
 def test_a_new_kind_of_report_needs_its_files_alone(added: Callable[..., None]) -> None:
@@ -95,7 +95,7 @@ def test_a_format_that_a_kind_lacks_is_refused_by_name(
         "html": toy.to_html, "markdown": toy.to_markdown, "notebook": toy._repr_html_,
         "terminal": toy.__str__,
     }  # fmt: skip
-    refusal = f"a report of kind 'toy' has no {form} rendering: there is no reports.{form}.toy"
+    refusal = f"a report of kind 'toy' has no {form} rendering: there is no pqd.reports.{form}.toy"
     for name in FORMATS:
         if name != form:
             assert "yes" in renderings[name]()
