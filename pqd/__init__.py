@@ -3,12 +3,12 @@
 # Nothing is imported here: Ctrl-C is a traceback until the command line listens to it.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from pqd.api.audit import audit
-    from pqd.api.check import check
-    from pqd.api.compare import compare
-    from pqd.api.plan import plan
-    from pqd.api.profile import profile
-    from pqd.api.release import release
+    from pqd.commands.audit import audit
+    from pqd.commands.check import check
+    from pqd.commands.compare import compare
+    from pqd.commands.plan import plan
+    from pqd.commands.profile import profile
+    from pqd.commands.release import release
     from pqd.errors import PqdError
     from pqd.reports.models.audit import AuditReport, Verdict
     from pqd.reports.models.check import CheckReport
@@ -43,20 +43,20 @@ __all__ = [
 
 # Where each public name lives; nothing heavy is imported before it is used.
 _HOMES = {
-    "audit": "pqd.api.audit",
+    "audit": "pqd.commands.audit",
     "AuditReport": "pqd.reports.models.audit",
-    "check": "pqd.api.check",
+    "check": "pqd.commands.check",
     "CheckReport": "pqd.reports.models.check",
-    "compare": "pqd.api.compare",
+    "compare": "pqd.commands.compare",
     "CompareReport": "pqd.reports.models.compare",
-    "plan": "pqd.api.plan",
+    "plan": "pqd.commands.plan",
     "PlanReport": "pqd.reports.models.plan",
     "PqdError": "pqd.errors",
-    "profile": "pqd.api.profile",
+    "profile": "pqd.commands.profile",
     "ProfileReport": "pqd.reports.models.profile",
     "Query": "pqd.sql.query",
     "read_queries": "pqd.sql.workload_files",
-    "release": "pqd.api.release",
+    "release": "pqd.commands.release",
     "ReleaseReport": "pqd.reports.models.release",
     "Verdict": "pqd.reports.models.audit",
 }

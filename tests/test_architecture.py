@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # Highest first: a folder, or a module beside the folders, imports from floors below alone.
 # The public names of a package are a floor of their own.
 FLOORS = (
-    *("pqd.__main__", "pqd.cli", "pqd.pytest_plugin", "pqd.__init__", "pqd.api"),
+    *("pqd.__main__", "pqd.cli", "pqd.pytest_plugin", "pqd.__init__"),
     *(
         "pqd.commands",
         "pqd.comparison",

@@ -4,31 +4,144 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from pqd.accounting.accountant import Accountant
+from pqd.accounting.ledger_location import ledger_path
 from pqd.accounting.run_charges import telling_charges
 from pqd.batches.shared_budget import SharedBudget, select_sharing
+from pqd.commands.cell_progress import cell_progress
+from pqd.deciders import SecureNoise
 from pqd.execution import measure
-from pqd.parameters import Detail
+from pqd.parameters import Detail, Parameters, privacy_unit
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
-from pqd.planning.stated_tolerances import stated_for
+from pqd.planning.stated_tolerances import stated_for, with_tolerances
 from pqd.planning.table_separation import mentioned, separate_tables
 from pqd.progress import Progress, silent
 from pqd.reports.models.audit import AuditReport
 from pqd.reports.text.remarks import stages
 from pqd.reports.text.words import MOST_IN_FULL
 from pqd.results import cost_of, verdicts_of
+from pqd.sql.workload_files import as_queries
+from pqd.stated_budgets import AUTO, RunBudget
+from pqd.stated_queries import check_stated
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from pathlib import Path
 
-    from pqd.accounting.accountant import Accountant
     from pqd.deciders import Noise
+    from pqd.deciders.exact import Number
     from pqd.engine.scan_plan import PrivacyUnit
-    from pqd.parameters import Parameters
     from pqd.planning.decisions import PlannedVerdict
     from pqd.sql.query import Query
+
+
+def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
+    private: object,
+    synthetic: object,
+    queries: str | Query | Iterable[str | Query] | None = None,
+    *,
+    tau: Number | None = None,
+    tolerances: Mapping[str, Number] | None = None,
+    epsilon: Number | None = None,
+    total_epsilon: Number | None = None,
+    sharing: str | None = None,
+    alpha: Number = 0.05,
+    decider: str = AUTO,
+    columns: Mapping[str, Mapping[str, Any]] | None = None,
+    ledger: str | Path | None = None,
+    fresh: bool = False,
+    unit: str | None = None,
+    max_rows: int = 1,
+    detailed: bool = False,
+) -> AuditReport:
+    """Decide, per query, whether ``|q(private) - q(synthetic)| < tau``.
+
+    Parameters
+    ----------
+    private, synthetic
+        A path (``.csv``, ``.tsv``, ``.parquet``), a folder or pattern of such parts, a table of a
+        DuckDB file (``store.duckdb::people``), a URL of PostgreSQL
+        (``postgresql://user@host/database?table=schema.name``), a frame of pandas, polars (lazy
+        ones too) or pyarrow, a relation of DuckDB, a dataset of pyarrow, or any frame with
+        ``__arrow_c_stream__``.  The synthetic table, and all other arguments, are taken as public.
+    queries
+        One SQL text, several, or ``pqd.Query`` objects.  ``pqd.profile`` needs none.
+    tau
+        The tolerance: an amount in the query's unit, or text such as ``"3.2%"`` of the synthetic
+        answer.  May be left out where every query has its own.
+    epsilon, total_epsilon
+        Privacy budget of each query, or of all queries together: one of the two.
+    sharing
+        How queries share ``total_epsilon``: ``"alone"`` (each by itself at its share), the id of a
+        mechanism that answers COUNT or SUM queries together (``workload``, ``identity``,
+        ``numerical``, ``numerical_two``, ``dyadic``, ``normalization``, ``global_truncation``,
+        ``clipped_composition``, ``ranges``), or ``"auto"``, the default (whichever is most often
+        right on test tables made from the copy).
+    tolerances
+        By query id: a tolerance of its own, before the one that a ``pqd.Query`` has as its ``tau``,
+        and that before ``tau``.
+    alpha
+        The error probability that the caller accepts: the level of the p-value and of the
+        effectiveness thresholds.
+    decider
+        ``"auto"`` (most often right on test tables made from the copy), ``"paper"`` (Patwa 2023,
+        Table 4), or an id.
+    columns
+        Public facts of columns, such as ``{"age": {"bounds": (0, 120), "step": 1}}``; what is not
+        stated comes from the synthetic table.
+    ledger
+        The file that keeps account of the private table's budget and replays earlier answers;
+        by default the one that the variable ``PQD_LEDGER`` names, else ``pqd-ledger.sqlite`` beside
+        the table, for a frame in the working folder.
+    fresh
+        Measure again, and pay again, what the ledger could replay.
+    unit, max_rows
+        A column of the private table: all rows with one value are one person, of whom at most
+        ``max_rows`` count (COUNT and SUM count a person once).  By default one row is one person.
+    detailed
+        Also give every decider's operating characteristic and needed epsilon; it costs time only.
+
+    Returns
+    -------
+    AuditReport
+        The verdicts of this run are ``report.spent``-differentially private together, persons added
+        or removed one at a time: each is one run of an epsilon-DP decider, composed as
+        ``report.cost`` says, and all else in the report is a function of public data and of what
+        the ledger holds.
+
+    Raises
+    ------
+    PqdError
+        QueryError, TableError, ParameterError, DeciderError before the private table is read;
+        LedgerError or BudgetError before anything is spent; RunError if reading breaks.
+    """
+    check_stated(queries, "pqd.profile(private, synthetic)")
+    budget = RunBudget.parse(epsilon, total_epsilon, sharing)
+    workload = as_queries(() if queries is None else queries)
+    workload, tau = with_tolerances(workload, tau, tolerances)
+    parameters = Parameters.parse(
+        tau=tau,
+        epsilon=budget.epsilon,
+        alpha=alpha,
+        mechanism=decider,
+        columns=columns,
+        detail=Detail.CURVES if detailed else Detail.THRESHOLDS,
+    )
+    with cell_progress() as told:
+        return run_audit(
+            private,
+            synthetic,
+            workload,
+            parameters,
+            SecureNoise(),
+            accountant=Accountant(ledger_path(private, ledger), fresh=fresh),
+            unit=privacy_unit(unit, max_rows),
+            sharing=budget.sharing,
+            progress=told,
+        )
 
 
 @telling_charges()

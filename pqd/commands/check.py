@@ -12,22 +12,82 @@ from pqd.accounting.accounts import Budget
 from pqd.accounting.run_charges import telling_charges
 from pqd.batches.shared_budget import SharedBudget
 from pqd.commands.baseline import against, read_baseline
+from pqd.commands.cell_progress import cell_progress
 from pqd.commands.check_plan import plan_checks
 from pqd.commands.gates import broken, judged, planned
 from pqd.commands.spec_checks import BoundChecks, SelectedCheck
+from pqd.deciders import SecureNoise
 from pqd.execution import measure, quote_sets
 from pqd.parameters import Detail
 from pqd.progress import Progress, silent
 from pqd.reports.models.audit import Cost
-from pqd.reports.models.check import CheckReport, CheckResult
+from pqd.reports.models.check import CheckReport
 from pqd.results import cost_of, verdicts_of
+from pqd.spec import read_spec
 from pqd.spec.sources import label_of, ledger_of, paths_as_written
 
 if TYPE_CHECKING:
     from pqd.commands.check_plan import CheckPlan
     from pqd.deciders import Noise
     from pqd.reports.models.audit import Verdict
+    from pqd.reports.models.check import CheckResult
     from pqd.spec import Spec
+
+
+def check(
+    spec: str | Path,
+    *,
+    only: str | Sequence[str] = (),
+    ledger: str | Path | None = None,
+    fresh: bool = False,
+    dry_run: bool = False,
+    baseline: str | Path | None = None,
+    detailed: bool = False,
+) -> CheckReport:
+    """Run the checks of a spec file (docs/ci.md), with what they mean for a build.
+
+    Parameters
+    ----------
+    spec
+        The path of an ``audit.toml``.
+    only
+        The id of the check to run, or several ids; all checks by default.
+    ledger
+        Where the budget is kept, rather than where the spec says.
+    fresh
+        Measure and pay again what the ledger could replay.
+    dry_run
+        Plan and quote alone: nothing is decided and nothing spent.
+    baseline
+        A file of earlier results: what failed there already is ``known`` and fails no more.
+    detailed
+        Also give every decider's operating characteristic; it costs time only.
+
+    Returns
+    -------
+    CheckReport
+        ``report.exit_code`` is 0 if all is as expected.  The verdicts of this run are
+        ``report.cost.epsilon``-differentially private together (with ``report.cost.delta``).
+
+    Raises
+    ------
+    PqdError
+        SpecError, TableError, NothingSelectedError, LedgerError and BudgetError before anything
+        is spent; RunError if reading breaks.  A check that is wrong by itself is an entry of the
+        report, not an error.
+    """
+    with cell_progress() as told:
+        return run_check(
+            read_spec(spec),
+            SecureNoise(),
+            only=only,
+            ledger=ledger,
+            fresh=fresh,
+            dry_run=dry_run,
+            baseline=baseline,
+            detailed=detailed,
+            progress=told,
+        )
 
 
 @telling_charges()

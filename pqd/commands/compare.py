@@ -4,31 +4,220 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
 
+from pqd.accounting.accountant import Accountant
+from pqd.accounting.ledger_location import ledger_path
 from pqd.accounting.run_charges import run_charges, telling_charges
+from pqd.commands.cell_progress import cell_progress
+from pqd.commands.rank import run_ranking
 from pqd.comparison.candidates import Candidates
+from pqd.comparison.comparison_parameters import ComparisonParameters
 from pqd.comparison.comparison_results import outcome_of
 from pqd.comparison.leaderboard import leaderboard
+from pqd.comparison.ranking import RankingParameters
 from pqd.comparison.reference_measurement import add_references
+from pqd.deciders import SecureNoise
 from pqd.errors import BudgetError, overtaken
 from pqd.execution import measure
-from pqd.planning.stated_tolerances import stated_for
+from pqd.parameters import Parameters, privacy_unit
+from pqd.planning.stated_tolerances import stated_for, with_tolerances
 from pqd.planning.table_separation import mentioned
 from pqd.progress import Progress, silent
 from pqd.reports.models.compare import CompareReport
 from pqd.results import added_costs, cost_of
+from pqd.sql.workload_files import as_queries
+from pqd.stated_budgets import AUTO
+from pqd.stated_queries import check_ranking
 
 if TYPE_CHECKING:
-    from pqd.accounting.accountant import Accountant
-    from pqd.comparison.comparison_parameters import ComparisonParameters
+    from collections.abc import Iterable
+
     from pqd.comparison.leaderboard import Evidence
     from pqd.deciders import Noise
+    from pqd.deciders.exact import Number
     from pqd.engine.scan_plan import PrivacyUnit
     from pqd.execution import Outputs
     from pqd.planning.estimates import ComparisonPlan, PlannedComparison
     from pqd.reports.models.compare import ComparedQuery
+    from pqd.reports.models.ranking import RankingReport
     from pqd.sql.query import Query
+
+
+@overload
+def compare(
+    private: object,
+    synthetics: Mapping[str, object],
+    queries: str | Query | Iterable[str | Query],
+    *,
+    tau: Number | None = ...,
+    epsilon: Number,
+    alpha: Number = ...,
+    estimator: str = ...,
+    columns: Mapping[str, Mapping[str, Any]] | None = ...,
+    weights: Mapping[str, Number] | None = ...,
+    tolerances: Mapping[str, Number] | None = ...,
+    references: Number | None = ...,
+    ledger: str | Path | None = ...,
+    fresh: bool = ...,
+    unit: str | None = ...,
+    max_rows: int = ...,
+) -> CompareReport: ...
+
+
+@overload
+def compare(
+    private: object,
+    synthetics: Mapping[str, object],
+    queries: None = None,
+    *,
+    total_epsilon: Number,
+    alpha: Number = ...,
+    ways: int | None = ...,
+    columns: Sequence[str] | None = ...,
+    cells: Mapping[str, Any] | None = ...,
+    marginals: bool = ...,
+    facts: Mapping[str, Mapping[str, Any]] | None = ...,
+    ledger: str | Path | None = ...,
+    fresh: bool = ...,
+    unit: str | None = ...,
+    max_rows: int = ...,
+) -> RankingReport: ...
+
+
+def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyword
+    private: object,
+    synthetics: Mapping[str, object],
+    queries: str | Query | Iterable[str | Query] | None = None,
+    *,
+    tau: Number | None = None,
+    epsilon: Number | None = None,
+    total_epsilon: Number | None = None,
+    alpha: Number = 0.05,
+    estimator: str = AUTO,
+    columns: Mapping[str, Mapping[str, Any]] | Sequence[str] | None = None,
+    weights: Mapping[str, Number] | None = None,
+    tolerances: Mapping[str, Number] | None = None,
+    references: Number | None = None,
+    ways: int | None = None,
+    cells: Mapping[str, Any] | None = None,
+    marginals: bool = False,
+    facts: Mapping[str, Mapping[str, Any]] | None = None,
+    ledger: str | Path | None = None,
+    fresh: bool = False,
+    unit: str | None = None,
+    max_rows: int = 1,
+) -> CompareReport | RankingReport:
+    """Compare synthetic tables, on ``queries`` or by overall quality, at the cost of one.
+
+    Parameters
+    ----------
+    private
+        The private table, as for ``pqd.audit``.
+    synthetics
+        The candidates by name: paths or frames.  They, and all other arguments, are public.
+    queries
+        One SQL text, several, or ``pqd.Query`` objects.  Without any, the candidates are ranked by
+        their overall quality: 100 % minus the mean distance of all columns and pairs.
+    tau
+        The tolerance: an amount, or a share of each candidate's own answer such as ``"5%"``.  May
+        be left out where every query has its own.
+    epsilon
+        Privacy budget per query, whatever the number of candidates.
+    total_epsilon
+        Without queries: the privacy budget of the whole ranking.
+    alpha
+        The error probability that the caller accepts: the level of p-values and intervals, and of
+        the leaderboard's bands and pairs, each for all candidates at once.
+    estimator
+        ``"auto"`` (chosen per query on public data), or the id of one, which is taken for the
+        queries that it fits: ``laplace race_to_the_top sum_and_count rank_counts exponential
+        split``.
+    columns
+        Public facts of columns; what is not stated comes from all candidates together.  Without
+        queries the names of the columns to compare, all by default; their facts are ``facts``.
+    weights, tolerances
+        By query id: the weight of a query in the leaderboard (1), and a tolerance of its own, as
+        for ``pqd.audit``.
+    references
+        Also compare two reference tables: independent marginals, measured at this budget, and
+        the first candidate resampled.
+    ways, cells
+        Without queries, as for ``pqd.profile``.
+    marginals
+        Without queries: also measure the distance of every column and pair for each candidate.
+        They share the budget, so that the ranking is less sure.
+    ledger, fresh, unit, max_rows
+        As for ``pqd.audit``.
+
+    Returns
+    -------
+    CompareReport or RankingReport
+        All of it is ``report.cost.epsilon``-differentially private together: one estimate per
+        query, at that query's budget; all else is post-processing or a function of public data.
+
+    Raises
+    ------
+    PqdError
+        As ``pqd.audit``.
+    """
+    accountant = Accountant(ledger_path(private, ledger), fresh=fresh)
+    people = privacy_unit(unit, max_rows)
+    named = columns if columns is not None and not isinstance(columns, Mapping) else None
+    stated = columns if isinstance(columns, Mapping) else None
+    of_queries = {
+        "tau": tau,
+        "epsilon": epsilon,
+        "estimator": estimator != AUTO,
+        "columns as facts (facts are stated by facts=)": stated,
+        "weights": weights,
+        "tolerances": tolerances,
+        "references": references,
+    }
+    of_ranking = {
+        "ways": ways,
+        "cells": cells,
+        "marginals": marginals,
+        "facts": facts,
+        "columns by name": named,
+    }
+    if check_ranking(queries, total_epsilon, of_queries, of_ranking):
+        ranking = RankingParameters.parse(
+            total_epsilon=0 if total_epsilon is None else total_epsilon,
+            alpha=alpha,
+            ways=2 if ways is None else ways,
+            columns=named,
+            cells=cells,
+            marginals=marginals,
+            facts=facts,
+        )
+        with cell_progress() as told:
+            return run_ranking(
+                private,
+                synthetics,
+                ranking,
+                SecureNoise(),
+                accountant=accountant,
+                unit=people,
+                progress=told,
+            )
+    workload = as_queries(() if queries is None else queries)
+    workload, tau = with_tolerances(workload, tau, tolerances)
+    shared = Parameters.parse(
+        tau=tau, epsilon=epsilon, alpha=alpha, mechanism=estimator, columns=stated
+    )
+    with cell_progress() as told:
+        return run_compare(
+            private,
+            synthetics,
+            workload,
+            ComparisonParameters.parse(shared, weights, references),
+            SecureNoise(),
+            accountant=accountant,
+            unit=people,
+            progress=told,
+        )
 
 
 @telling_charges()

@@ -4,28 +4,80 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pqd.accounting.accountant import quote_of
 from pqd.accounting.clock import today
-from pqd.batches.shared_budget import select_sharing
-from pqd.parameters import Criteria, Parameters
+from pqd.batches.shared_budget import SharedBudget, select_sharing
+from pqd.commands.cell_progress import cell_progress
+from pqd.parameters import Criteria, Detail, Parameters, privacy_unit
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.decisions import decider_plan, planned_verdict
 from pqd.planning.rules import VerdictMeasurement
-from pqd.planning.stated_tolerances import stated_for
+from pqd.planning.stated_tolerances import stated_for, with_tolerances
 from pqd.planning.table_separation import mentioned, public_tables
 from pqd.progress import Progress, silent, warn
 from pqd.reports.models.plan import PlannedQuery, PlanReport
+from pqd.reports.text.remarks import stages
+from pqd.sql.workload_files import as_queries
+from pqd.stated_budgets import AUTO, RunBudget
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from pqd.batches.shared_budget import SharedBudget
+    from pqd.deciders.exact import Number
     from pqd.engine.scan_plan import PrivacyUnit
     from pqd.planning.decisions import DeciderPlan, PlannedVerdict
     from pqd.sql.query import Query
+
+
+def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
+    synthetic: object,
+    queries: str | Query | Iterable[str | Query],
+    *,
+    tau: Number | None = None,
+    tolerances: Mapping[str, Number] | None = None,
+    epsilon: Number | None = None,
+    total_epsilon: Number | None = None,
+    sharing: str | None = None,
+    alpha: Number = 0.05,
+    decider: str = AUTO,
+    columns: Mapping[str, Mapping[str, Any]] | None = None,
+    unit: str | None = None,
+    max_rows: int = 1,
+    detailed: bool = False,
+) -> PlanReport:
+    """Plan a verdict on each query, from public data only and at no cost: decider, reliability.
+
+    The arguments are those of ``pqd.audit``; ``detailed`` adds operating characteristics, and the
+    deciders that ``auto`` never takes.  Without ``epsilon`` and ``total_epsilon`` the plan
+    gives, per decider, the budget at which ``tau`` becomes decidable.
+
+    Raises
+    ------
+    PqdError
+        QueryError, TableError, ParameterError or DeciderError; the message names the query.
+    """
+    workload, tau = with_tolerances(as_queries(queries), tau, tolerances)
+    criteria = Criteria.of(
+        tau=tau,
+        alpha=alpha,
+        mechanism=decider,
+        columns=columns,
+        detail=Detail.CURVES if detailed else Detail.BUDGETS,
+    )
+    people = privacy_unit(unit, max_rows)
+    budget = None
+    if (epsilon, total_epsilon, sharing) != (None, None, None):
+        stated = RunBudget.parse(epsilon, total_epsilon, sharing)
+        if stated.sharing is None:
+            criteria = criteria.at(stated.epsilon)
+        else:
+            budget = SharedBudget(stated.epsilon, stated.sharing)
+    with cell_progress() as told:
+        told(stages.PLANNING)
+        return run_plan(synthetic, workload, criteria, people, told, budget=budget)
 
 
 def run_plan(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import pqd
-from pqd.api.cell_progress import cell_progress
+from pqd.commands.cell_progress import cell_progress
 from pqd.progress import silent
 from pqd.reports.text.notes import WARNING
 
