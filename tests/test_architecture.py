@@ -43,7 +43,7 @@ FLOORS = (
     ),
     *("pqd.reports.notebook", "pqd.reports.html", "pqd.reports.markdown", "pqd.reports.terminal"),
     *("pqd.reports.boards", "pqd.reports.plots", "pqd.reports.axes"),
-    *("pqd.reports.text.remarks", "pqd.reports.text", "pqd.reports.models"),
+    *("pqd.reports.text.remarks", "pqd.reports.text", "pqd.reports.models", "pqd.reports.blocks"),
     *("pqd.deciders.__init__",),
     *("pqd.deciders.batch.linear", "pqd.deciders.batch.range_sums", "pqd.deciders.batch"),
     "pqd.deciders.distances",
