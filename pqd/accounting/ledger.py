@@ -47,7 +47,7 @@ from pqd.reports.models.ledger import LedgerReport
 if TYPE_CHECKING:
     from pqd.accounting.stored_answers import Answer
 
-# How content is hashed (pqd/engine/reading/row_hashes.py); earlier fingerprints begin otherwise.
+# How content is hashed: pqd/engine/reading/row_hashes.py.
 _SCHEME = "rows:"
 
 
@@ -108,16 +108,7 @@ class Ledger:
 
     def fingerprint(self, content: str) -> str:
         """Keyed fingerprint of a table, given its engine's digest of its content."""
-        return _SCHEME + self.earlier_fingerprint(content)
-
-    def earlier_fingerprint(self, content: str) -> str:
-        """Fingerprint as earlier versions made it, given the digest that they made."""
-        return hmac.new(self.key("table"), content.encode(), "sha256").hexdigest()
-
-    @property
-    def holds_earlier_accounts(self) -> bool:
-        """Whether an account was opened by an earlier version."""
-        return any(not account.fingerprint.startswith(_SCHEME) for account in self.accounts)
+        return _SCHEME + hmac.new(self.key("table"), content.encode(), "sha256").hexdigest()
 
     def keyed_digest(self, digest: bytes | None) -> str | None:
         """Keyed hash of the digest of a file, as the ledger keeps it; None without a file."""

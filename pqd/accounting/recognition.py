@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pqd.engine.earlier_recognition import earlier_digest
-
 if TYPE_CHECKING:
     from pqd.accounting.ledger import Ledger
     from pqd.engine.duckdb import DuckDBEngine
@@ -18,8 +16,7 @@ ROWS = "rows"
 def fingerprint_of(ledger: Ledger, engine: DuckDBEngine, table: Table) -> str:
     """Fingerprint under which ``ledger`` keeps ``table``, or would.
 
-    A file that is known is not read by rows.  A table that an earlier version has opened an account
-    of is found by what that version knew it by.
+    A file that is known is not read by rows.
 
     Raises
     ------
@@ -29,18 +26,9 @@ def fingerprint_of(ledger: Ledger, engine: DuckDBEngine, table: Table) -> str:
     by_file = fingerprint_by_file(ledger, table)
     if by_file is not None:
         return by_file
-    key = ledger.key(ROWS)
-    fingerprint = ledger.fingerprint(engine.content(table, key))
-    if ledger.holds_earlier_accounts and not ledger.account(fingerprint):
-        earlier = ledger.earlier_fingerprint(engine.earlier_content(table, key))
-        if ledger.account(earlier):
-            return earlier
-    return fingerprint
+    return ledger.fingerprint(engine.content(table, ledger.key(ROWS)))
 
 
 def fingerprint_by_file(ledger: Ledger, table: Table) -> str | None:
     """Fingerprint of the table that a file is known to hold, None if unknown, or of a frame."""
-    known = ledger.fingerprint_of_file(ledger.keyed_digest(table.digest()))
-    if known is None and ledger.holds_earlier_accounts:
-        known = ledger.fingerprint_of_file(ledger.keyed_digest(earlier_digest(table)))
-    return known
+    return ledger.fingerprint_of_file(ledger.keyed_digest(table.digest()))

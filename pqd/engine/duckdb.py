@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from pqd.deciders import Histogram, Lattice
 from pqd.engine.contingency import ContingencyTable, row_cells
-from pqd.engine.earlier_recognition import earlier_content
 from pqd.engine.kernel.arrow_sql import ArrowSQL, arrow_table
 from pqd.engine.kernel.column_types import kind_of, text_kinds
 from pqd.engine.kernel.evaluator import Casts, Evaluator
@@ -34,7 +33,7 @@ from pqd.engine.reading.columns import Columns
 from pqd.engine.reading.frames import numbered
 from pqd.engine.scan_plan import PrivacyUnit, ScanPlan, TablePlan, predicate_sql
 from pqd.engine.table_likeness import TableLikeness
-from pqd.engine.table_reader import TableReader, in_one_pass, unreadable
+from pqd.engine.table_reader import TableReader, unreadable
 from pqd.engine.tables import Table, missing
 from pqd.errors import QueryError, RunError, TableError
 from pqd.exception_barrier import of_memory, withheld
@@ -201,21 +200,6 @@ class DuckDBEngine:
         """
         spread = partitioned(table)
         return spread.content(key) if spread else self._reader(table).content(key)
-
-    def earlier_content(self, table: Table, key: bytes) -> str:
-        """Keyed hash of all that ``table`` holds, as earlier versions made it.
-
-        Raises
-        ------
-        TableError, RunError
-            As ``read``.
-        """
-        if spread := partitioned(table):
-            return spread.earlier_content(key)
-        names = table.columns
-        return in_one_pass(
-            table, names, lambda blocks: earlier_content(self._sql, names, key, blocks)
-        )
 
     def same_rows(self, one: Table, other: Table, names: Collection[str]) -> bool:
         """Whether two tables hold the same rows, by ``names`` first; see ``TableLikeness``."""

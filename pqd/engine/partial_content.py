@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pqd.engine.earlier_recognition import earlier_content
 from pqd.engine.kernel.arrow_sql import ArrowSQL
 from pqd.engine.reading.buffers import arrow_of
 from pqd.engine.reading.dictionaries import ColumnBuilder
@@ -36,10 +35,7 @@ if TYPE_CHECKING:
 
 
 # Number of rows, and sums of their hashes.
-Content = tuple[int | None, ...]
-# Bits of a number in which the sums of earlier versions, of any size, are handed on.
-_LIMB = 32
-_LIMBS = 4
+Content = tuple[int, ...]
 _PERSON = 8
 
 
@@ -74,39 +70,10 @@ class ContentCounting:
 
 
 @dataclass(frozen=True)
-class EarlierContentCounting:
-    """Content as earlier versions took it: rows, and the sums of two halves of their hashes."""
-
-    columns: tuple[str, ...]
-    key: bytes
-
-    def sums(self, blocks: Iterable[Block]) -> list[int]:
-        """Sums over the rows of ``blocks``, in parts of 32 bits."""
-        _, rows, *halves = json.loads(earlier_content(worker_sql(), self.columns, self.key, blocks))
-        numbers = [0 if half == "None" else int(half) for half in halves]
-        mask = (1 << _LIMB) - 1
-        limbs = [number >> (_LIMB * place) & mask for number in numbers for place in range(_LIMBS)]
-        return [int(rows), *limbs]
-
-    def content(self, sums: Sequence[int]) -> Content:
-        """Content of a table from the sums of its partitions."""
-        rows, *limbs = sums or [0]
-        if not rows:
-            # Sums of nothing were NULL.
-            return 0, None, None
-        halves = [limbs[:_LIMBS], limbs[_LIMBS:]]
-        return (rows, *(sum(n << (_LIMB * i) for i, n in enumerate(half)) for half in halves))
-
-    def __repr__(self) -> str:
-        """Name of the type alone: it holds a key."""
-        return "EarlierContentCounting(...)"
-
-
-@dataclass(frozen=True)
 class Contents:
     """Several contents of one table, taken in one scan."""
 
-    each: tuple[ContentCounting | EarlierContentCounting, ...]
+    each: tuple[ContentCounting, ...]
     persons: None = None
     distinct: bool = False
 

@@ -15,7 +15,6 @@ from pqd.engine.partial_content import (
     Content,
     ContentCounting,
     Contents,
-    EarlierContentCounting,
     PersonCells,
     content_text,
 )
@@ -74,11 +73,6 @@ class PartitionedTable:
     def content(self, key: bytes) -> str:
         """Keyed hash of all that the table holds, as ``TableReader.content`` gives it."""
         (content,) = self._contents([ContentCounting(self._table.columns, key)])
-        return content_text(self._table.columns, content)
-
-    def earlier_content(self, key: bytes) -> str:
-        """Keyed hash of all that the table holds, as earlier versions made it."""
-        (content,) = self._contents([EarlierContentCounting(self._table.columns, key)])
         return content_text(self._table.columns, content)
 
     def same_rows(self, public: Table, names: Collection[str], sql: ArrowSQL) -> bool:
@@ -142,7 +136,7 @@ class PartitionedTable:
         columns = tuple(dict.fromkeys(names)) or self._table.columns[:1]
         return ContentCounting(columns, self._source.key, loose=True)
 
-    def _contents(self, each: Sequence[ContentCounting | EarlierContentCounting]) -> list[Content]:
+    def _contents(self, each: Sequence[ContentCounting]) -> list[Content]:
         """Contents, of which those that are not known are counted in one job."""
         with self._source.lock:
             known = self._source.known

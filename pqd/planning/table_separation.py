@@ -128,11 +128,10 @@ def _holds_others(ledger: Ledger, private: Table | None) -> bool:
     """Whether a ledger has accounts of other tables than the private one, as its file is known.
 
     Where it has none, a public table that it knows holds the private table's rows: those are
-    compared in any case.  Earlier versions read odd rows otherwise, so their accounts are others.
+    compared in any case.
     """
     own = private and fingerprint_by_file(ledger, private)
-    others = any(account.fingerprint != own for account in ledger.accounts)
-    return others or ledger.holds_earlier_accounts
+    return any(account.fingerprint != own for account in ledger.accounts)
 
 
 def _content_keys(

@@ -6,9 +6,7 @@ If that is meant, write them with ``python tests/pqd/accounting/test_cache_keys.
 
 import json
 import re
-import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -18,10 +16,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import pqd
 from pqd.accounting.accounts import Budget
 from pqd.accounting.cache_keys import canonical_value, digest, parameters_of_range_sums
-from pqd.accounting.ledger import Ledger
 from pqd.batches.answers import select_batches
 from pqd.batches.batch import BatchMeasurement
 from pqd.batches.mechanisms import LINEAR, TOGETHER, linear_mechanism
@@ -57,7 +53,6 @@ from pqd.planning.estimates import PlannedComparison, select_estimators
 from pqd.sql.workload_files import as_queries
 
 GOLDEN = Path(__file__).with_name("golden_keys.json")
-BEFORE = Path(__file__).with_name("before")
 COPY = pd.DataFrame(
     {
         "age": [float(n % 17) for n in range(120)],
@@ -491,42 +486,6 @@ def test_nothing_is_written_by_its_printed_form(value: object) -> None:
 
 def test_the_order_of_names_does_not_count() -> None:
     assert digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1}) != digest({"a": 2, "b": 1})
-
-
-# A ledger written before -------------------------------------------------------------------------
-
-
-@pytest.fixture
-def before(tmp_path: Path) -> Path:
-    """A ledger as an earlier state of pqd wrote it, beside its table; its keys were other ones."""
-    for name in ("before.csv", "copy.csv"):
-        shutil.copy(BEFORE / name, tmp_path)
-    return Path(shutil.copy(BEFORE / "ledger.sqlite3", tmp_path / "ledger.sqlite"))
-
-
-def test_a_ledger_written_before_keeps_totals_and_limits(before: Path) -> None:
-    with closing(Ledger(before)) as ledger:
-        ledger.verify("2d44939e6765df85e6e8d5642eebf619e4af3a43c48b017a11442d78e8c2358d")
-        (account,) = ledger.accounts
-        assert (account.epsilon, account.delta) == (Fraction(7, 4), Fraction(0))
-        assert account.limit == Budget(Fraction(3), Fraction(1, 10**6))
-        assert ledger.limit == Budget(Fraction(10))
-        spent = [run.charge.epsilon for run in account.runs]
-        assert spent == [Fraction(1, part) for part in (1, 2, 8, 8)]
-        assert len(account.answers) == 6
-
-
-def test_a_table_of_before_is_the_same_and_pays_on(before: Path) -> None:
-    tables = before.with_name("before.csv"), before.with_name("copy.csv")
-    query = "SELECT COUNT(*) FROM D WHERE age > 3"
-    report = pqd.audit(*tables, query, tau=5, epsilon="1/2", ledger=before)
-    total = Fraction(7, 4) + report.spent
-    assert (report.cost.total, report.cost.limit) == (total, Fraction(3))
-    with pytest.raises(pqd.PqdError, match="this run needs epsilon 2") as refused:
-        pqd.audit(*tables, query, tau=5, epsilon=2, ledger=before)
-    assert refused.value.exit_code == 4
-    with closing(Ledger(before)) as ledger:
-        assert [account.epsilon for account in ledger.accounts] == [total]
 
 
 if __name__ == "__main__":

@@ -14,11 +14,10 @@ from pqd.accounting.accountant import Accountant
 from pqd.accounting.composition import Charge
 from pqd.accounting.ledger import Ledger
 from pqd.engine.duckdb import DuckDBEngine
-from pqd.engine.earlier_recognition import earlier_digest
 from pqd.engine.reading import csv_blocks, parquet_files, row_hashes
 from pqd.engine.sources.files import DelimitedFile
 from pqd.engine.tables import Table, open_table
-from pqd.errors import LedgerError, NotPublicError
+from pqd.errors import LedgerError
 from pqd.planning.table_separation import separate_tables
 
 KEY = b"k" * 32
@@ -115,55 +114,6 @@ def test_the_content_of_a_table_is_what_it_was() -> None:
     assert DuckDBEngine().content(open_table(table, "private"), KEY) == (
         '[["a", "b", "c", "f", "t"], "3", "1183696893", "1206990082", "595637234", "1199253527"]'
     )
-
-
-# Accounts of earlier versions --------------------------------------------------------------------
-
-
-def opened_earlier(accountant: Accountant, table: Table, *, by_file: bool) -> str:
-    """Fingerprint of the account that an earlier version has opened of ``table``."""
-    ledger = accountant.ledger
-    found = DuckDBEngine().earlier_content(table, ledger.key("rows"))
-    fingerprint = ledger.earlier_fingerprint(found)
-    ledger.reserve(
-        fingerprint,
-        table.label,
-        {"key": {"id": "q1"}},
-        lambda _: Charge(Fraction(1)),
-        file=ledger.keyed_digest(earlier_digest(table)) if by_file else None,
-    )
-    return fingerprint
-
-
-@pytest.mark.parametrize("by_file", [True, False])
-def test_an_account_of_an_earlier_version_is_found(
-    by_file: bool, tmp_path: Path, scans: list[str]
-) -> None:
-    path = tmp_path / "private.csv"
-    # A row that is too long was kept in part then, and is left out now: the file is known by bytes.
-    path.write_text("a,b\n1,x\n2,\n" + ("3,y,z\n" if by_file else ""), "utf-8")
-    accountant = Accountant(tmp_path / "ledger.sqlite")
-    table = open_table(path, "private")
-    fingerprint = opened_earlier(accountant, table, by_file=by_file)
-    assert recogniser(accountant, path)() == fingerprint
-    assert len(scans) == (0 if by_file else 1)
-    if not by_file:
-        frame = pd.DataFrame({"B": ["x", None], "A": ["1", "2"]})
-        assert recogniser(accountant, frame.iloc[::-1])() == fingerprint
-    other = recogniser(accountant, pd.DataFrame({"a": [1, 2], "b": ["x", "z"]}))()
-    assert other.startswith("rows:")
-    accountant.ledger.close()
-
-
-def test_an_account_of_an_earlier_version_is_private_too(tmp_path: Path) -> None:
-    path = tmp_path / "private.csv"
-    path.write_text("a,b\n1,x\n2,\n", "utf-8")
-    accountant = Accountant(tmp_path / "ledger.sqlite")
-    opened_earlier(accountant, open_table(path, "private"), by_file=False)
-    copy = pd.DataFrame({"a": [1], "b": ["q"]})
-    with pytest.raises(NotPublicError, match="is known to the ledger"):
-        separate_tables(copy, path, accountant=accountant)
-    accountant.ledger.close()
 
 
 def test_a_new_ledger_takes_the_key_that_was_drawn_for_it(tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from pqd.engine.marginals import Marginal, MarginalPlan
 from pqd.engine.partial_content import (
     ContentCounting,
     Contents,
-    EarlierContentCounting,
     PersonCells,
     content_text,
     worker_sql,
@@ -161,19 +160,17 @@ def test_marginals(unit: str | None) -> None:
 def test_content_is_that_of_the_whole() -> None:
     cut = Cut(odd_rows(), CUT, CHUNK)
     names = tuple(SCHEMA)
-    work = Contents((ContentCounting(names, KEY), EarlierContentCounting(names, KEY)))
-    content, earlier = work.contents(cut.counted(work))
+    work = Contents((ContentCounting(names, KEY),))
+    (content,) = work.contents(cut.counted(work))
     assert content_text(names, content) == cut.engine.content(cut.table, KEY)
-    assert content_text(names, earlier) == cut.engine.earlier_content(cut.table, KEY)
 
 
 def test_content_of_no_rows() -> None:
     cut = Cut(odd_rows(0), [], 9)
     names = tuple(SCHEMA)
-    work = Contents((ContentCounting(names, KEY), EarlierContentCounting(names, KEY)))
-    content, earlier = work.contents(cut.counted(work))
+    work = Contents((ContentCounting(names, KEY),))
+    (content,) = work.contents(cut.counted(work))
     assert content_text(names, content) == cut.engine.content(cut.table, KEY)
-    assert content_text(names, earlier) == cut.engine.earlier_content(cut.table, KEY)
     parts, whole = cut.scanned(HISTOGRAMS, ScanPlan(statistics(QUERIES)))
     assert [one.mass for one in parts] == [one.mass for one in whole] == [0] * len(QUERIES)
 

@@ -99,9 +99,8 @@ def test_histograms(odd: Path, unit: str | None) -> None:
 def test_content(odd: Path) -> None:
     """The same rows are the same table to a ledger, in Spark and in a file; types are kept."""
     engine = DuckDBEngine()
-    for content in (engine.content, engine.earlier_content):
-        spread, whole = (content(each, KEY) for each in two_ways(odd))
-        assert spread == whole
+    spread, whole = (engine.content(each, KEY) for each in two_ways(odd))
+    assert spread == whole
     public = open_table(f"spark://{odd}", "synthetic")
     assert engine.content(public, KEY) == engine.content(two_ways(odd)[0], KEY)
 
