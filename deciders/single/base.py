@@ -19,11 +19,12 @@ from pqd.deciders.noise import Noise
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Private output of one decider: all that leaves it about D.
+    """Private output of one decider: all that a decider reveals about the private table D.
 
-    ``outcome`` is True for yes ("within tolerance").  ``p_value`` bounds, whatever D is, the chance
-    of such an outcome where it is wrong; None where nothing that is released does.  ``margin`` is
-    the noisy margin, ``released`` the noisy statistic from which all else follows, if one is shown.
+    ``outcome`` is True for yes ("within tolerance").  ``p_value`` bounds the chance of this outcome
+    on every table for which the outcome is wrong; it is None if nothing released gives a bound.
+    ``margin`` is the noisy margin.  ``released`` is the noisy statistic from which the rest
+    follows, for deciders that show it.
     """
 
     outcome: bool
@@ -33,9 +34,9 @@ class Decision:
 
 
 class Estimate(NamedTuple):
-    """Private answer as a release tells it, in lattice units; None where it tells nothing.
+    """Private answer as far as a release reveals it, in lattice units; unknown parts are None.
 
-    ``low`` and ``high`` hold it with probability at least 1 - alpha.
+    The interval from ``low`` to ``high`` holds the answer with probability at least 1 - alpha.
     """
 
     value: Fraction | None = None
@@ -56,13 +57,13 @@ class Decider(Protocol):
     InverseMedian, InverseQuantile, InverseDistinct (inverse_sensitivity.py); NoisyCount,
     NoisyDistinct, NoisySum (noisy_answer.py).
 
-    A class makes one for a column's lattice by ``on(lattice)`` (registry.py calls it).  ``accept``
-    and ``decide`` take the private histogram; everything else is public.
-    ``epsilon`` is any positive number, taken exactly.  ``compares``: of a value it only asks
-    whether it lies beyond either end of the interval, so that it needs no bounds.  ``proves`` are
-    the outcomes to which it can give a p-value: a verdict without one is never decided.
-    ``releases_answer``: it releases the noisy answer, whatever the interval, so that one release
-    answers for every tolerance.
+    A class makes its decider for a column's lattice by ``on(lattice)`` (called by registry.py).
+    ``accept`` and ``decide`` take the private histogram; everything else is public.  ``epsilon``
+    is any positive number, taken exactly.  ``compares``: the decider only asks of each value
+    whether it lies beyond an end of the interval, so it needs no bounds.  ``proves``: the
+    outcomes to which it can give a p-value; a verdict without a p-value is never decided.
+    ``releases_answer``: it releases the noisy answer, which does not depend on the interval, so
+    one release answers for every tolerance.
     """
 
     id: ClassVar[str]
@@ -77,7 +78,7 @@ class Decider(Protocol):
         ...
 
     def settled(self, interval: Interval) -> bool | None:
-        """Answer if it is the same for every table, else None; it costs nothing."""
+        """Answer if every table has the same answer, else None; costs nothing."""
         ...
 
     def largest_scale(self, epsilon: Number) -> Fraction:
@@ -101,7 +102,7 @@ class Decider(Protocol):
     def estimated(
         self, decision: Decision, interval: Interval, epsilon: Number, alpha: Number
     ) -> Estimate:
-        """Private answer as far as ``decision`` tells it, by post-processing."""
+        """Private answer as far as ``decision`` reveals it, by post-processing."""
         ...
 
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
@@ -109,14 +110,14 @@ class Decider(Protocol):
         ...
 
     def least_epsilon(self, trials: Iterable[Trial], alpha: Number) -> Fraction | float:
-        """About the least epsilon at which it errs with at most alpha in every trial."""
+        """About the least epsilon at which the decider errs with at most alpha in every trial."""
         ...
 
 
 class DeciderDefaults:
-    """Mix-in of every decider: nothing is settled, proved or estimated, the threshold is searched.
+    """Mix-in with the defaults: nothing settled, proved or estimated; thresholds by search.
 
-    Each conformer that releases more than its verdict says so itself.
+    A conformer that releases more than its verdict overrides them.
     """
 
     __slots__ = ()
@@ -130,7 +131,7 @@ class DeciderDefaults:
         return None
 
     def largest_scale(self, epsilon: Number) -> Fraction:
-        """Bound ``9/epsilon``, which holds for every decider but those of sums."""
+        """Bound ``9/epsilon``, which holds for every decider except those of sums."""
         return 9 / budget_of(epsilon)
 
     def accepting(
@@ -146,7 +147,7 @@ class DeciderDefaults:
         epsilon: Number,
         alpha: Number,
     ) -> Estimate:
-        """Nothing."""
+        """Estimate without a value or an interval."""
         return Estimate()
 
     def tau_min(
@@ -161,7 +162,7 @@ class DeciderDefaults:
 
 
 class ExponentialDecider(ABC):
-    """Mix-in of the exponential mechanism on {no, yes}: only which of them is chosen is released.
+    """Mix-in of the exponential mechanism on {no, yes}: it releases only which one is chosen.
 
     A subclass defines the log-odds of yes.
     """
@@ -179,5 +180,5 @@ class ExponentialDecider(ABC):
     def decide(
         self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
     ) -> Decision:
-        """One epsilon-DP verdict; the draw is OpenDP's (``SecureNoise.choose``)."""
+        """One epsilon-DP verdict; OpenDP makes the draw (``SecureNoise.choose``)."""
         return Decision(noise.choose(self.logit(histogram, interval, epsilon)))

@@ -24,8 +24,8 @@ from pqd.deciders.single.generic_decider import LaplaceRule
 class LaplaceCount(LaplaceRule, NoBounds, DeciderDefaults):
     """Algorithm 1 with the Laplace mechanism: ``n + Lap(1/epsilon)`` inside the interval.
 
-    Guarantee: epsilon-DP (Patwa 2023, Observation 4.1; Dwork et al. 2006): the count has
-    sensitivity 1.  That is the guarantee of the noisy count, which is shown; the comparison is
+    Guarantee: epsilon-DP (Patwa 2023, Observation 4.1; Dwork et al. 2006), since the count has
+    sensitivity 1.  The guarantee covers the noisy count, which is shown; the comparison is
     post-processing.
     """
 
@@ -44,8 +44,8 @@ class LaplaceCount(LaplaceRule, NoBounds, DeciderDefaults):
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
         """Exact ``(1/epsilon) ln(1/alpha)`` (ours).
 
-        Prop. 4.3 states ``ln(1/(2 alpha))``, at which the false-no rate is 2 alpha: its own
-        proof, eq. (24), needs the value given here.
+        Prop. 4.3 states ``ln(1/(2 alpha))``, at which the false-no rate is 2 alpha.  Its own proof,
+        eq. (24), needs the value given here.
         """
         return laplace_threshold(1 / budget_of(epsilon), alpha)
 
@@ -59,7 +59,8 @@ class NaiveExponentialCount(ExponentialDecider, NoBounds, DeciderDefaults):
     """Exponential mechanism on {no, yes} with the 0/1 score (Patwa 2023, section 4.2.1).
 
     Guarantee: epsilon-DP (Prop. 4.4: the score has sensitivity 1).  Its error is
-    ``1 / (1 + exp(epsilon/2))`` whatever the gap; the paper's foil, kept for comparison.
+    ``1 / (1 + exp(epsilon/2))`` for every gap.  The paper uses it as a foil; it is kept for
+    comparison.
     """
 
     id: ClassVar[str] = "em_count_naive"
@@ -82,10 +83,10 @@ class ExponentialCount(ExponentialDecider, NoBounds, DeciderDefaults):
     """Exponential mechanism with the sloped score u' (Patwa 2023, section 4.2.2, eqs. 10-16).
 
     Guarantee: epsilon-DP (Prop. 4.5: u' has sensitivity 1/(2 tau); Observation 4.6).  With
-    ``2 * sensitivity = 1/tau`` the log-odds of yes are ``epsilon tau (2 u'(yes) - 1)``, which is
-    ``epsilon`` times the distance to the nearer end of the interval, positive inside, never below
-    ``-epsilon tau``.  The log-odds are computed exactly and rounded once to a double; the draw is
-    OpenDP's (``SecureNoise.choose``).
+    ``2 * sensitivity = 1/tau`` the log-odds of yes are ``epsilon tau (2 u'(yes) - 1)``.  That is
+    ``epsilon`` times the distance to the nearer end of the interval, positive inside and never
+    below ``-epsilon tau``.  The log-odds are computed exactly and rounded once to a double; OpenDP
+    makes the draw (``SecureNoise.choose``).
     """
 
     id: ClassVar[str] = "em_count"

@@ -15,10 +15,10 @@ from pqd.deciders.single.base import BOTH, Decision, Estimate
 class GenericDecider(ABC):
     """Mix-in of a decider that is an estimator and a rule; a subclass defines the estimator.
 
-    Guarantee: epsilon-DP, as the estimator; the verdict, its p-value, the estimate and its
-    interval are functions of one release.  The p-value is that of the estimator's claim, so it
-    holds whatever the rule of the paper says and whatever D is: a verdict is wrong, and has a
-    p-value of at most alpha, with probability at most alpha.
+    Guarantee: epsilon-DP, like the estimator: the verdict, its p-value, the estimate and its
+    interval are functions of one release.  The p-value is that of the estimator's claim.  It
+    holds for every rule and every D: the probability that a verdict is wrong
+    and has a p-value of at most alpha is at most alpha.
     """
 
     __slots__ = ()
@@ -30,14 +30,14 @@ class GenericDecider(ABC):
         """Estimator that releases the statistic."""
 
     def says(self, estimator: Estimator, released: EstimatorOutput, interval: Interval) -> bool:
-        """Verdict of Algorithm 1: whether the estimate lies inside."""
+        """Verdict of Algorithm 1: whether the estimate lies inside the interval."""
         estimate = estimator.estimate(released)
         return estimate is not None and interval.contains(estimate)
 
     def decide(
         self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
     ) -> Decision:
-        """One epsilon-DP verdict, its p-value, and what was released."""
+        """One epsilon-DP verdict, its p-value, and the released numbers."""
         released = self.estimator(interval, epsilon).release(histogram, epsilon, noise)
         return self.verdict(released, interval, epsilon)
 
@@ -51,7 +51,7 @@ class GenericDecider(ABC):
     def estimated(
         self, decision: Decision, interval: Interval, epsilon: Number, alpha: Number
     ) -> Estimate:
-        """Estimate and its interval at level alpha."""
+        """Estimate, and its confidence interval at level alpha."""
         if not decision.released:
             return Estimate()
         estimator, released = self.estimator(interval, epsilon), EstimatorOutput(decision.released)
@@ -60,12 +60,12 @@ class GenericDecider(ABC):
 
 
 class LaplaceRule(GenericDecider):
-    """Mix-in of the deciders that compare a noisy answer, just as it was released."""
+    """Mix-in of the deciders that compare the noisy answer exactly as it was released."""
 
     __slots__ = ()
 
     def says(self, estimator: Estimator, released: EstimatorOutput, interval: Interval) -> bool:
-        """Verdict of Algorithm 1, on the answer that is not cut: so often as ``accept`` says."""
+        """Verdict of Algorithm 1 on the answer before it is cut, as ``accept`` assumes."""
         if not isinstance(estimator, LaplaceEstimate):
             raise TypeError("the rule is that of a Laplace estimate")
         return interval.contains(estimator.noisy(released))

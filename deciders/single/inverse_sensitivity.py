@@ -42,18 +42,18 @@ _HALVINGS = 60
 
 
 class SensitivityDecider(Decider, Protocol):
-    """Decider whose threshold at D0 is looked up."""
+    """Decider whose threshold at D0 is looked up by ``reach``."""
 
     def reach(self, histogram: Histogram, changes: int) -> Reach:
-        """Farthest answers that so many changes can produce."""
+        """Farthest answers that ``changes`` changes of rows can produce."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class MarginLaw:
-    """Chance of a yes by a margin: not private, for analysis only.
+    """Chance of a yes as a function of the margin: not private, for analysis only.
 
-    ``distance`` is the margin, infinite or minus infinite where the verdict is settled.
+    ``distance`` is the margin: infinite if yes is settled, minus infinite if no is settled.
     """
 
     distance: float
@@ -88,22 +88,22 @@ class InverseSensitivity(ABC):
 
     @abstractmethod
     def margin(self, histogram: Histogram, interval: Interval) -> float:
-        """Margin, a whole number; infinite where ``settled`` says the answer."""
+        """Margin, a whole number; plus or minus infinite if no change flips the verdict."""
 
     @abstractmethod
     def reach(self, histogram: Histogram, changes: int) -> Reach:
-        """Farthest answers that so many changes can produce."""
+        """Farthest answers that ``changes`` changes of rows can produce."""
 
     @abstractmethod
     def settled(self, interval: Interval) -> bool | None:
-        """Answer that is the same for every table, else None; it costs nothing."""
+        """Answer if every table has the same answer, else None; costs nothing."""
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """Chance of a yes; see ``MarginLaw``."""
         return self.accepting(histogram, interval)(budget_of(epsilon))
 
     def accepting(self, histogram: Histogram, interval: Interval) -> MarginLaw:
-        """``accept`` for every epsilon, by the margin."""
+        """``accept`` as a function of epsilon; the margin is computed once."""
         answer = self.settled(interval)
         if answer is None:
             return MarginLaw(self.margin(histogram, interval))
@@ -112,7 +112,7 @@ class InverseSensitivity(ABC):
     def tau_min(
         self: SensitivityDecider, histogram_public: Histogram, epsilon: Number, alpha: Number
     ) -> Threshold:
-        """Threshold on public stand-ins, of which that at D0 is looked up (``reach``)."""
+        """Threshold on public stand-ins; the threshold at D0 is looked up (``reach``)."""
         centre = answer(self.aggregate, histogram_public, getattr(self, "p", HALF))
         if centre is None:
             return Threshold(math.inf, exact=False)
@@ -121,9 +121,9 @@ class InverseSensitivity(ABC):
         return searched_threshold(self, histogram_public, epsilon, alpha, beyond)
 
     def least_epsilon(self, trials: Iterable[Trial], alpha: Number) -> float:
-        """Epsilon from the least distance to the other verdict, which does not depend on it.
+        """Epsilon from the least distance to the other verdict, which does not depend on epsilon.
 
-        None is less than 1: around the answer of a table it is a yes, and far from it a no.
+        Every distance is at least 1: a table's own answer is a yes, and answers far off are a no.
         """
         least = math.inf
         for trial in trials:
@@ -137,7 +137,7 @@ class InverseSensitivity(ABC):
     ) -> Decision:
         """One epsilon-DP verdict with its margin and p-value.
 
-        The p-value is the largest probability, over all tables of the other verdict, of a margin
+        The p-value is the largest probability, over all tables with the other verdict, of a margin
         at least as far on this side: ``a^M/(1 + a)`` for a yes, ``a^(1-M)/(1 + a)`` for a no.
         """
         answer = self.settled(interval)
@@ -157,24 +157,24 @@ def least_steps(rate: Fraction, level: Fraction) -> int:
     return steps_at(*rate.as_integer_ratio(), *level.as_integer_ratio())
 
 
-# Of whole numbers, since the hash of a Fraction takes a modular inverse.
+# Cached on whole numbers: hashing a Fraction takes a modular inverse.
 @lru_cache(maxsize=64)
 def steps_at(numerator: int, denominator: int, part: int, whole: int) -> int:
     """``least_steps`` at the rate ``numerator / denominator`` and the level ``part / whole``."""
     decay, share = ratio(numerator, denominator), part / whole
-    # ln(1 + e^rate), kept finite for any rate.
+    # ln(1 + e^rate), finite for any rate.
     softplus = max(decay, 0.0) + math.log1p(math.exp(-abs(decay)))
     return max(1, math.ceil(1 - (math.log(share) + softplus) / decay))
 
 
 def epsilon_at(distance: float, alpha: Number) -> float:
-    """Epsilon, a hair above the least, with ``a^distance/(1 + a) <= alpha`` for a = e^-epsilon.
+    """Epsilon just above the least with ``a^distance/(1 + a) <= alpha`` for a = e^-epsilon.
 
-    Infinite below a distance of 1, 0 at an infinite one.
+    Infinite for a distance below 1; 0 for an infinite distance.
     """
     if distance < 1:
         return math.inf
-    # By iteration: each step halves the error at least.
+    # Iterate: each step at least halves the error.
     epsilon, logarithm = 0.0, math.log(float(probability(alpha, "alpha")))
     for _ in range(_HALVINGS):
         before, softplus = epsilon, math.log1p(math.exp(-epsilon))
@@ -185,11 +185,11 @@ def epsilon_at(distance: float, alpha: Number) -> float:
 
 
 def margin_ends(margin: int, epsilon: Number, alpha: Number) -> tuple[int, int]:
-    """Ends that hold the exact margin with probability at least 1 - alpha, given a noisy one.
+    """Ends that hold the exact margin with probability at least 1 - alpha, given a noisy margin.
 
-    By inversion of the exact law: the exact margin is farther off than ``r`` with probability
-    ``2 a^(r + 1)/(1 + a)``, on every table, and ``r`` is the least at which that is at most alpha,
-    but at least 1: noise was added.
+    They invert the exact law of the noise.  On every table the exact margin is farther off than
+    ``r`` with probability ``2 a^(r + 1)/(1 + a)``; ``r`` is the least at which that is at most
+    alpha.  ``r`` is at least 1, since noise was added.
     """
     reach = max(1, least_margin(epsilon, probability(alpha, "alpha") / 2) - 1)
     return margin - reach, margin + reach
@@ -204,7 +204,7 @@ def verdict_of(noisy: int, epsilon: Fraction) -> Decision:
 
 @dataclass(frozen=True, slots=True)
 class InverseCount(InverseSensitivity, NoBounds, DeciderDefaults):
-    """COUNT; its error is never larger than that of ``em_count`` on any table."""
+    """COUNT; on no table is its error larger than that of ``em_count``."""
 
     id: ClassVar[str] = "inv_count"
     key_fields: ClassVar[tuple[str, ...]] = ()
@@ -215,11 +215,11 @@ class InverseCount(InverseSensitivity, NoBounds, DeciderDefaults):
         return count_margin(histogram.mass, interval)
 
     def reach(self, histogram: Histogram, changes: int) -> Reach:
-        """Counts from so many fewer to so many more."""
+        """Counts from ``changes`` fewer to ``changes`` more."""
         return Reach(histogram.mass - changes, histogram.mass + changes)
 
     def settled(self, interval: Interval) -> bool | None:
-        """No if the interval holds no count."""
+        """No if no count lies inside the interval."""
         return None if _holds_whole(interval, 0) else False
 
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
@@ -229,7 +229,7 @@ class InverseCount(InverseSensitivity, NoBounds, DeciderDefaults):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InverseSum(InverseSensitivity, ValueBounds, DeciderDefaults):
-    """SUM of values in ``lower .. upper``, negative ones too."""
+    """SUM of values in ``lower .. upper``, which may be negative."""
 
     id: ClassVar[str] = "inv_sum"
     key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step")
@@ -244,7 +244,7 @@ class InverseSum(InverseSensitivity, ValueBounds, DeciderDefaults):
         return sum_reach(histogram, changes, self.lower, self.upper)
 
     def settled(self, interval: Interval) -> bool | None:
-        """No if the interval holds no possible sum, yes if 0 is the only sum and inside."""
+        """No if no possible sum lies inside; yes if 0 is the only possible sum and lies inside."""
         least = -NEVER if self.lower < 0 else 0
         most = NEVER if self.upper > 0 else 0
         if least == most:
@@ -339,11 +339,11 @@ class InverseDistinct(InverseSensitivity, NoBounds, DeciderDefaults):
         return distinct_reach(histogram, changes)
 
     def settled(self, interval: Interval) -> bool | None:
-        """No if the interval holds no count."""
+        """No if no count lies inside the interval."""
         return None if _holds_whole(interval, 0) else False
 
 
 def _holds_whole(interval: Interval, least: float, most: float = NEVER) -> bool:
-    """Whether a whole number of ``least .. most`` lies inside."""
+    """Whether a whole number from ``least`` to ``most`` lies inside."""
     first = max(least, math.floor(interval.lower) + 1)
     return first < math.ceil(interval.upper) and first <= most

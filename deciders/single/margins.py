@@ -1,13 +1,13 @@
-"""Margins: how many rows must be added or removed to flip a true verdict, in exact integers.
+"""Margins: the number of rows that must be added or removed to flip a true verdict, exactly.
 
-The verdict "inside (l, r)" is the conjunction of two half-lines, ``q < r`` and ``q > l``.  The
-signed distance of a half-line is ``d`` where it holds and ``1 - d`` where it does not, ``d`` being
-the least number of single-row changes that flips it.  Moving to a neighbour changes ``d`` by at
-most 1, so the signed distance is 1-Lipschitz, and so is the minimum of the two, the margin: at
-least 1 exactly where the verdict is yes (docs/theory.md, section 3).
+The verdict "inside (l, r)" says that two half-lines hold, ``q < r`` and ``q > l``.  Let ``d`` be
+the least number of single-row changes that flips a half-line.  Its signed distance is ``d`` if it
+holds and ``1 - d`` if it does not.  Moving to a neighbour changes ``d`` by at most 1, so the
+signed distance is 1-Lipschitz.  So is the minimum of the two, the margin: it is at least 1 exactly
+if the verdict is yes (docs/theory.md, section 3).
 
-Everything is in lattice units; ``NEVER`` stands for a half-line that no change can flip.  All is
-read from running counts and sums, so that a margin costs a few searches in them.
+Everything is in lattice units; ``NEVER`` is the distance of a half-line that no change can flip.
+Margins are read from running counts and sums, so a margin costs a few searches in them.
 """
 
 import math
@@ -32,13 +32,13 @@ def count_margin(count: int, interval: Interval) -> float:
 def sum_margin(histogram: Histogram, interval: Interval, lower: int, upper: int) -> float:
     """Margin of ``l < SUM < r`` for values in ``lower .. upper``."""
     left, right, total = math.floor(interval.lower), math.ceil(interval.upper), histogram.total
-    # A half-line that does not hold is the nearer one: no sum is beyond both ends.
+    # A half-line that fails has the smaller signed distance: no sum is beyond both ends.
     if total >= right:
         return 1 - changes_to_lower(histogram, (total - right + 1, 1), ORIGIN, lower)
     if total <= left:
         return 1 - changes_to_raise(histogram, (left - total + 1, 1), ORIGIN, upper)
     raised = changes_to_raise(histogram, (right - total, 1), ORIGIN, upper)
-    # No change lowers a sum by more, so that fewer changes are not enough; to count takes longer.
+    # No change lowers the sum by more than ``most``: if raised - 1 are too few, skip the search.
     most = max(upper, -lower)
     if (raised - 1) * most < total - left:
         return raised
@@ -46,10 +46,10 @@ def sum_margin(histogram: Histogram, interval: Interval, lower: int, upper: int)
 
 
 def mean_margin(histogram: Histogram, interval: Interval, lower: int, upper: int) -> float:
-    """Margin of ``l < AVG < r``; no rows at all count as outside.
+    """Margin of ``l < AVG < r``; a table without rows counts as outside.
 
-    ``AVG < r`` is ``sum (v - r) < 0``: a SUM of shifted values, in whole multiples of one over the
-    denominator of r.
+    ``AVG < r`` means ``sum (v - r) < 0``: a SUM of shifted values, in whole multiples of one over
+    the denominator of r.
     """
     left, right = interval.lower.as_integer_ratio(), interval.upper.as_integer_ratio()
     total, mass = histogram.total, histogram.mass
@@ -70,12 +70,12 @@ def mean_margin(histogram: Histogram, interval: Interval, lower: int, upper: int
 
 
 def changes_to_lower(table: RunningSums, gap: Ratio, origin: Ratio, lower: int) -> float:
-    """Least changes that lower ``sum (v - origin)`` by ``gap`` > 0, of values from ``lower`` on."""
+    """Least changes that lower ``sum (v - origin)`` by ``gap`` > 0, for values >= ``lower``."""
     return _whole(table.rows_to_lower(gap, origin, lower))
 
 
 def changes_to_raise(table: RunningSums, gap: Ratio, origin: Ratio, upper: int) -> float:
-    """Least changes that raise ``sum (v - origin)`` by ``gap`` > 0; the mirror image."""
+    """Least changes that raise ``sum (v - origin)`` by ``gap`` > 0, for values <= ``upper``."""
     return _whole(table.mirrored.rows_to_lower(gap, (-origin[0], origin[1]), -upper))
 
 
@@ -93,10 +93,11 @@ def quantile_margin(histogram: Histogram, interval: Interval, p: Fraction) -> fl
 
 
 def margin_below(low: int, mass: int, p: Fraction) -> int:
-    """Signed distance of ``quantile < r``, of ``mass`` rows with ``low`` below r.
+    """Signed distance of ``quantile < r``, for ``mass`` rows of which ``low`` are below r.
 
-    It is ``(1 - p) #(v < r) - p #(v >= r) >= 0``; with ``p = a/b`` a whole number after
-    multiplication by b.  An addition gains ``b - a`` or ``a``, a removal the other.
+    The condition is ``(1 - p) #(v < r) - p #(v >= r) >= 0``.  With ``p = a/b`` the left side times
+    b is a whole number.  An addition raises it by ``b - a`` and a removal by ``a``; to lower it,
+    an addition counts ``a`` and a removal ``b - a``.
     """
     part, rest = p.numerator, p.denominator - p.numerator
     high = mass - low
@@ -107,9 +108,9 @@ def margin_below(low: int, mass: int, p: Fraction) -> int:
 
 
 def margin_above(low: int, mass: int, p: Fraction) -> int:
-    """Signed distance of ``quantile > l``, of ``mass`` rows with ``low`` not above l.
+    """Signed distance of ``quantile > l``, for ``mass`` rows of which ``low`` are at most l.
 
-    It is ``p #(v > l) - (1 - p) #(v <= l) > 0``.
+    The condition is ``p #(v > l) - (1 - p) #(v <= l) > 0``.
     """
     part, rest = p.numerator, p.denominator - p.numerator
     high = mass - low
@@ -120,7 +121,7 @@ def margin_above(low: int, mass: int, p: Fraction) -> int:
 
 
 def _two_kinds(gap: int, *, addition: int, removal: int, held: int) -> int:
-    """Least changes that gain ``gap`` >= 1, of additions and at most ``held`` removals."""
+    """Least number of changes that gain ``gap`` >= 1: additions, and at most ``held`` removals."""
     if removal <= addition:
         return -(-gap // addition)
     if removal * held >= gap:
@@ -131,7 +132,7 @@ def _two_kinds(gap: int, *, addition: int, removal: int, held: int) -> int:
 def distinct_margin(multiplicities: Histogram, interval: Interval) -> float:
     """Margin of ``l < COUNT(DISTINCT) < r``: a value goes when all its rows go, rarest first.
 
-    The histogram is that of the multiplicities: so many distinct values held by so many rows.
+    ``multiplicities`` is the histogram of the numbers of rows that the distinct values have.
     """
     distinct = multiplicities.mass
     right, left = math.ceil(interval.upper), math.floor(interval.lower)

@@ -28,13 +28,12 @@ _HIGHEST = 2**62
 class ExponentialMedian(ExponentialDecider, LatticeBounds, DeciderDefaults):
     """Algorithm 1 with the exponential mechanism over the lattice (Cormode et al. 2011).
 
-    The score of ``e`` is ``-|rank(e) - n/2|``, ``rank(e) = #(A < e)``.  All lattice points between
-    two neighbouring data values share a score, so the mechanism is evaluated on runs: a lattice
-    of 10^9 points costs no more than the distinct values.
-
-    Guarantee: epsilon-DP (Patwa 2023, Observation 6.1, with sensitivity 1 for the score).  Only
-    whether the chosen point lies inside the interval is released, so one yes/no choice with the
-    exact odds is drawn, by OpenDP (``SecureNoise.choose``).  The odds are a ratio of sums of
+    The score of ``e`` is ``-|rank(e) - n/2|`` with ``rank(e) = #(A < e)``.  All lattice points
+    between two neighbouring data values share a score, so the mechanism is evaluated on runs of
+    lattice points: a lattice of 10^9 points costs no more than the distinct values.
+    Guarantee: epsilon-DP (Patwa 2023, Observation 6.1, with sensitivity 1 for the score).  The
+    decider releases only whether the chosen point lies inside the interval, so OpenDP draws one
+    yes/no choice with the exact odds (``SecureNoise.choose``).  The odds are a ratio of sums of
     exponentials in double precision: this decider cannot do without floating point
     (docs/limitations.md).
     """
@@ -61,7 +60,7 @@ class ExponentialMedian(ExponentialDecider, LatticeBounds, DeciderDefaults):
         inside = self._points(runs, max(first, lower), min(last, upper))
         every = self._points(runs, lower, upper)
         doubled = -np.abs(2 * histogram.cumulative_counts - histogram.mass)
-        # The best score is taken off first, in integers, so that no size of epsilon loses the rest.
+        # Subtract the best score first, in integers: then no epsilon makes the other scores vanish.
         exponents = as_float(budget_of(epsilon)) * (doubled - doubled.max()) / 4
         return _log_weight(inside, exponents) - _log_weight(every - inside, exponents)
 
@@ -90,7 +89,7 @@ class HistogramMedian(GenericDecider, LatticeBounds, DeciderDefaults):
     counts values <= l, ``q2`` counts values >= r and ``n~ = n + Lap(2/epsilon)``.
 
     Guarantee: epsilon-DP (Patwa 2023, Prop. 6.2): half for n, half for the two disjoint counts.
-    That is the guarantee of the three noisy counts, which are shown.
+    The guarantee covers the three noisy counts, which are shown.
     """
 
     id: ClassVar[str] = "hist_median"
@@ -111,15 +110,15 @@ class HistogramMedian(GenericDecider, LatticeBounds, DeciderDefaults):
         return self.accepting(histogram, interval)(budget_of(epsilon))
 
     def accepting(self, histogram: Histogram, interval: Interval) -> Callable[[Fraction], float]:
-        """``accept`` for every epsilon, by counts that do not depend on it."""
+        """``accept`` as a function of epsilon; the counts are taken once."""
         return partial(majority_probability, *counts_beyond(histogram, whole_span(interval)))
 
     def estimated(
         self, decision: Decision, interval: Interval, epsilon: Number, alpha: Number
     ) -> Estimate:
-        """Ends of the interval beyond which, or up to which, the median must lie.
+        """Bounds on the median, each an end of the interval or None.
 
-        A cut stands for the end that it is at: values are compared with that as they are.
+        A cut stands for an end of the interval: values are compared, unrounded, with that end.
         """
         estimate = GenericDecider.estimated(self, decision, interval, epsilon, alpha)
         low, high = self.estimator(interval, epsilon).cuts

@@ -1,12 +1,12 @@
 """Deciders that release the noisy answer of a COUNT, COUNT(DISTINCT) or SUM (ours).
 
-Release ``N = answer + Z`` with ``Z`` two-sided geometric of scale ``sensitivity / epsilon``; the
-verdict is yes exactly if ``N`` is inside the interval.  So N also says how far off the copy is, and
-which way, at no further cost, and it answers for every tolerance.  Ends of the interval beyond
-which no answer lies, below 0 for a count, do not count.
+Release ``N = answer + Z`` with ``Z`` two-sided geometric of scale ``sensitivity / epsilon``.  The
+verdict is yes exactly if ``N`` is inside the interval.  So ``N`` also shows, at no further cost,
+how far off the copy is and in which direction, and it answers for every tolerance.  An end of the
+interval beyond which no answer can lie is ignored, for example one below 0 for a count.
 
-Guarantee: epsilon-DP (Ghosh, Roughgarden and Sundararajan 2009), as ``LaplaceEstimate``, whose
-release it is; verdict, p-value, margin, estimate and interval are post-processing of N.
+Guarantee: epsilon-DP (Ghosh, Roughgarden and Sundararajan 2009), like ``LaplaceEstimate``, which
+makes the release.  Verdict, p-value, margin, estimate and interval are post-processing of ``N``.
 
 Loss: on no table does ``noisy_count`` err more than twice as often as ``inv_count``
 (docs/theory.md, Theorem 4).
@@ -36,10 +36,10 @@ from pqd.deciders.single.inverse_sensitivity import epsilon_at, least_steps, ste
 
 @dataclass(frozen=True, slots=True)
 class NoiseLaw:
-    """Chance of a yes by noise around an answer: not private, for analysis only.
+    """Chance of a yes with noise around an answer: not private, for analysis only.
 
-    ``first`` and ``last`` are the ends of ``NoisyAnswer._inside``, ``settled`` the verdict where
-    every table has the same, ``range`` the possible answers.
+    ``first`` and ``last`` are the ends of ``NoisyAnswer._inside``.  ``settled`` is the verdict if
+    every table has the same one, else None.  ``range`` holds the possible answers.
     """
 
     true: int
@@ -51,7 +51,7 @@ class NoiseLaw:
 
     @property
     def distance(self) -> float:
-        """Steps within the nearer end, at least 1 inside."""
+        """Steps from the answer to just outside the nearer end; at least 1 exactly if inside."""
         return min(self.true - self.first, self.last - self.true) + 1
 
     def __call__(self, epsilon: Fraction) -> float:
@@ -63,7 +63,7 @@ class NoiseLaw:
     def _chance(self, first: float, last: float, epsilon: Fraction) -> float:
         """``Pr[first <= true + Z <= last]``."""
         true, (numerator, denominator) = self.true, epsilon.as_integer_ratio()
-        # From the side where the tails are small, so that their difference keeps its digits.
+        # Compute from the side with small tails, so that their difference keeps its digits.
         if true > last:
             first, last, true = -last, -first, -true
         rate = numerator, denominator * self.sensitivity
@@ -87,7 +87,7 @@ class NoiseLaw:
             return 1.0 - self.settled
         level, width = probability(alpha, "alpha"), self.last - self.first
         if not math.isinf(width):
-            # Noise that is as far beyond the other end counts too (``NoisyAnswer.verdict``).
+            # Noise as far beyond the other end counts too (``NoisyAnswer.verdict``).
             rate = as_float(epsilon / self.sensitivity)
             level = Fraction(float(level) / (1 + math.exp(-rate * width)))
         far = self._far(epsilon, level)
@@ -100,7 +100,7 @@ class NoiseLaw:
         return as_probability(chance)
 
     def _far(self, epsilon: Fraction, level: Fraction) -> int:
-        """Least number of steps that the noise goes with a chance of at most ``level``."""
+        """Least number of steps s >= 1 with ``Pr[Z >= s] <= level``."""
         numerator, denominator = epsilon.as_integer_ratio()
         return steps_at(numerator, denominator * self.sensitivity, *level.as_integer_ratio())
 
@@ -112,26 +112,26 @@ class NoisyAnswer(DeciderDefaults, ABC):
 
     proves: ClassVar[frozenset[bool]] = BOTH
     releases_answer: ClassVar[bool] = True
-    # Whether one row moves the answer by just 1, so that the gap to an end is a margin.
+    # Whether one row moves the answer by exactly 1, so that the gap to an end is a margin.
     counts_rows: ClassVar[bool] = False
 
     @property
     @abstractmethod
     def estimator(self) -> LaplaceEstimate:
-        """Estimator that releases the answer, on whole units."""
+        """Estimator that releases the answer in whole units."""
 
     def _inside(self, interval: Interval) -> tuple[float, float]:
-        """First and last answer inside; infinite at a side beyond which no answer lies."""
+        """First and last answer inside; infinite on a side beyond which no answer lies."""
         least, most = self.estimator.range
         first, last = math.floor(interval.lower) + 1, math.ceil(interval.upper) - 1
         return -math.inf if first <= least else first, math.inf if last >= most else last
 
     def settled(self, interval: Interval) -> bool | None:
-        """No if the interval holds no possible answer, yes if it holds them all."""
+        """No if no possible answer lies inside the interval, yes if all of them do."""
         return self._settled(*self._inside(interval))
 
     def _settled(self, first: float, last: float) -> bool | None:
-        """``settled`` of an interval, by the answers inside."""
+        """``settled`` for an interval with the ``first`` and ``last`` answer inside."""
         least, most = self.estimator.range
         if max(least, first) > min(most, last):
             return False
@@ -146,7 +146,7 @@ class NoisyAnswer(DeciderDefaults, ABC):
         return self.accepting(histogram, interval)(budget_of(epsilon))
 
     def accepting(self, histogram: Histogram, interval: Interval) -> NoiseLaw:
-        """``accept`` for every epsilon, by the answer."""
+        """``accept`` as a function of epsilon; the answer is computed once."""
         estimator, (first, last) = self.estimator, self._inside(interval)
         settled = self._settled(first, last)
         true, sensitivity = estimator.answer(histogram), estimator.sensitivity
@@ -164,14 +164,15 @@ class NoisyAnswer(DeciderDefaults, ABC):
     def verdict(self, released: EstimatorOutput, interval: Interval, epsilon: Number) -> Decision:
         """Verdict that follows from a release, by post-processing.
 
-        The p-value is the largest chance, over all answers of the other verdict, of a release at
-        least as far on this side: ``tail(m)`` of a yes that is m steps within the nearer end; of a
-        no that is m steps beyond an end, ``tail(m)`` and the same beyond the other end, if there is
-        one (docs/theory.md, Theorem B1).
+        The p-value is the largest chance, over all answers with the other verdict, of a release at
+        least as far on this side.  For a yes that is m steps inside the nearer end it is
+        ``tail(m)``.  For a no that is m steps beyond an end it is ``tail(m)`` plus, if there is
+        another end, the tail beyond that end (docs/theory.md, Theorem B1).
 
-        N is cut to the possible answers first.  That changes no verdict, since an interval that is
-        not settled holds a possible answer, and ends beyond all of them do not count.  It moves N
-        towards the end that matters, or not at all, so no p-value becomes less: it stays valid.
+        ``N`` is first cut to the possible answers.  The cut changes no verdict: an interval that is
+        not settled holds a possible answer, and ends beyond all possible answers are ignored.  The
+        cut moves ``N`` towards the end that matters, or not at all, so no p-value decreases: it
+        stays valid.
         """
         estimator, (first, last) = self.estimator, self._inside(interval)
         noisy, scale = estimator.range.cut(released.numbers[0]), estimator.scale(epsilon)
@@ -188,7 +189,7 @@ class NoisyAnswer(DeciderDefaults, ABC):
     def estimated(
         self, decision: Decision, interval: Interval, epsilon: Number, alpha: Number
     ) -> Estimate:
-        """Noisy answer and the whole numbers within a quantile of the noise (``confidence``)."""
+        """Noisy answer, and the whole numbers within a quantile of the noise (``confidence``)."""
         del interval
         if not decision.released:
             return Estimate()
@@ -197,20 +198,20 @@ class NoisyAnswer(DeciderDefaults, ABC):
         return Estimate(self.estimator.estimate(released), *ends)
 
     def margins(self, low: Fraction, high: Fraction, interval: Interval) -> tuple[int, int]:
-        """Least and largest margin of the answers ``low .. high``, of a count."""
+        """Least and largest margin of the answers ``low .. high``, for a count."""
         first, last = self._inside(interval)
         ends = [int(min(int(end) - first, last - int(end))) + 1 for end in (low, high)]
         if math.isinf(last - first):
             return min(ends), max(ends)
-        # In the middle of the interval both ends are as far.
+        # In the middle of the interval both ends are equally far.
         middle = min(max((int(first) + int(last)) // 2, int(low)), int(high))
         return min(ends), max(*ends, int(min(middle - first, last - middle)) + 1)
 
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
         """Exact: least whole tau at which the noise stays on its side of both ends.
 
-        ``2 a^tau/(1 + a) <= alpha``, ``a = e^(-1/scale)``; one end alone where tau reaches beyond
-        the least possible answer.
+        It has ``2 a^tau/(1 + a) <= alpha`` with ``a = e^(-1/scale)``.  If tau reaches beyond the
+        least possible answer, only one end counts, and ``a^tau/(1 + a) <= alpha`` is enough.
         """
         rate, level = 1 / self.estimator.scale(epsilon), probability(alpha, "alpha")
         centre, least = self.estimator.answer(histogram_public), self.estimator.range.least
@@ -220,12 +221,13 @@ class NoisyAnswer(DeciderDefaults, ABC):
         return Threshold(max(one, int(centre - least) + 1), exact=True)
 
     def least_epsilon(self, trials: Iterable[Trial], alpha: Number) -> float:
-        """Epsilon from the least distance to either end, which does not depend on it.
+        """Epsilon from the least distance to either end, which does not depend on epsilon.
 
-        Noise beyond one of two ends has half of alpha, that beyond a single one all of it.
+        With two ends, the noise may pass either end with half of alpha; with one end, with all of
+        it.
         """
         level = probability(alpha, "alpha")
-        # The least distance with all of alpha, and with half of it.
+        # The least distance that has all of alpha, and the least that has half of it.
         whole = half = math.inf
         for trial in trials:
             near = self.accepting(trial.table, trial.interval)
@@ -245,7 +247,7 @@ class NoisyAnswer(DeciderDefaults, ABC):
 _ROWS, _DISTINCT = (LaplaceEstimate(aggregate=name) for name in ("COUNT", "COUNT DISTINCT"))
 
 
-# Queries of one column share it.
+# Cached, since the queries of one column share an estimator.
 @lru_cache(maxsize=64)
 def _sum_of(lower: int, upper: int, step: int) -> LaplaceEstimate:
     return LaplaceEstimate(aggregate="SUM", lower=lower, upper=upper, step=step)
@@ -253,7 +255,7 @@ def _sum_of(lower: int, upper: int, step: int) -> LaplaceEstimate:
 
 @dataclass(frozen=True, slots=True)
 class NoisyCount(NoBounds, NoisyAnswer):
-    """COUNT; what it errs more than ``inv_count`` is at most the noise beyond the farther end."""
+    """COUNT; its error exceeds ``inv_count``'s by at most the noise beyond the farther end."""
 
     id: ClassVar[str] = "noisy_count"
     key_fields: ClassVar[tuple[str, ...]] = ()
@@ -282,7 +284,7 @@ class NoisyDistinct(NoBounds, NoisyAnswer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisySum(ValueBounds, NoisyAnswer):
-    """SUM of values in ``lower .. upper``, negative ones too."""
+    """SUM of values in ``lower .. upper``, which may be negative."""
 
     id: ClassVar[str] = "noisy_sum"
     key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step")

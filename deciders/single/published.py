@@ -1,6 +1,6 @@
-"""Effectiveness thresholds as the paper prints them, and what is wrong with each.
+"""Effectiveness thresholds as the paper prints them, and the error in each.
 
-Kept to reproduce the paper; ``Decider.tau_min`` is what pqd goes by (docs/errata.md).
+They serve to reproduce the paper; pqd itself uses ``Decider.tau_min`` (docs/errata.md).
 """
 
 import math
@@ -17,7 +17,7 @@ from pqd.deciders.single.sum import LaplaceSum, RaceToTheTopSum
 def published_tau(
     decider: Decider, histogram_public: Histogram, epsilon: Number, alpha: Number
 ) -> float | None:
-    """Threshold that the paper prints for ``decider``, None where it prints none."""
+    """Threshold that the paper prints for ``decider``; None if it prints none."""
     match decider:
         case LaplaceCount():
             return laplace_threshold(1 / budget_of(epsilon), alpha)
@@ -35,15 +35,15 @@ def published_tau(
 def laplace_threshold(scale: Number, alpha: Number) -> float:
     """``scale ln(1/(2 alpha))`` (Patwa 2023, Props. 4.3 and 5.2; scale is GS/epsilon).
 
-    Too small: at this tau the false-no rate is 2 alpha, not alpha; the proof's own eq. (24) needs
-    ``scale ln(1/alpha)``.
+    The printed value is too small: at this tau the false-no rate is 2 alpha, not alpha.  The
+    proof's own eq. (24) needs ``scale ln(1/alpha)``.
     """
     level = float(probability(alpha, "alpha"))
     return -as_float(positive(scale, "scale")) * math.log(2 * level)
 
 
 def exponential_threshold(epsilon: Number, alpha: Number) -> float:
-    """``(1/epsilon) ln((1 - alpha)/alpha)`` (Prop. 4.7).  Nothing wrong: it is exact."""
+    """``(1/epsilon) ln((1 - alpha)/alpha)`` (Prop. 4.7).  The printed value is exact."""
     return log_odds(alpha) / as_float(budget_of(epsilon))
 
 
@@ -52,13 +52,13 @@ def race_threshold(
 ) -> float:
     """``4 log2(GS) ln(log2(GS)/alpha) DS / epsilon`` (Prop. 5.5).
 
-    An upper bound, far from tight; and DS is private: only a public stand-in may be used for it.
+    This is an upper bound, far from tight.  DS is private: use it only with a public stand-in.
     It presumes that R2T runs with ``beta = alpha``.
     """
     return _race_share(global_sensitivity, epsilon, alpha) * float(downward_sensitivity)
 
 
-# Queries of one column share it.
+# Cached, since the queries of one column share it.
 @lru_cache(maxsize=64)
 def _race_share(global_sensitivity: Number, epsilon: Number, alpha: Number) -> float:
     bound = max(Fraction(2), positive(global_sensitivity, "global sensitivity"))

@@ -1,8 +1,8 @@
-"""Reaches: the farthest answers that at most so many changes of rows can produce.
+"""Reaches: the least and the largest answer that at most ``k`` changes of rows can produce.
 
-A reach is the inverse of a margin (margins.py): the margin of an interval is above k exactly where
-it holds the whole reach of k changes.  So the least tolerance of a given margin is looked up, not
-searched.  An end is infinite where no interval holds it.
+A reach is the inverse of a margin (margins.py): the margin of an interval is above k exactly if
+the interval holds the whole reach of k changes.  So the least tolerance with a given margin is
+looked up instead of searched.  An end is infinite if no interval can hold it.
 """
 
 import math
@@ -29,7 +29,7 @@ EVERYTHING = Reach(-math.inf, math.inf)
 def sum_reach(histogram: Histogram, changes: int, lower: int, upper: int) -> Reach:
     """Reach of a SUM of values in ``lower .. upper``."""
     total, mass = histogram.total, histogram.mass
-    # Rows beyond what an addition gains are removed, farthest first; the rest are additions.
+    # Remove the rows that gain more than an addition would, farthest first; then add rows.
     gain, loss = max(upper, 0), max(-lower, 0)
     least = min(changes, histogram.count_below(-gain))
     most = min(changes, mass - histogram.count_at_most(loss))
@@ -39,7 +39,7 @@ def sum_reach(histogram: Histogram, changes: int, lower: int, upper: int) -> Rea
 
 
 def mean_reach(histogram: Histogram, changes: int, lower: int, upper: int) -> Reach:
-    """Reach of an AVG of values in ``lower .. upper``; so many changes may leave no rows."""
+    """Reach of an AVG of values in ``lower .. upper``; infinite if all rows may be removed."""
     total, mass = histogram.total, histogram.mass
     if changes >= mass:
         return EVERYTHING
@@ -57,7 +57,7 @@ def mean_reach(histogram: Histogram, changes: int, lower: int, upper: int) -> Re
         rest = total - int(histogram.sum_of_smallest(removed)) + (changes - removed) * upper
         return rest, mass + changes - 2 * removed
 
-    # Dinkelbach 1967: each step improves the ratio, until it is the best one.
+    # Dinkelbach 1967: each step improves the ratio until it is optimal.
     ends = []
     for step in (lowered, raised):
         mean, after = (total, mass), step(total, mass)
@@ -68,10 +68,10 @@ def mean_reach(histogram: Histogram, changes: int, lower: int, upper: int) -> Re
 
 
 def quantile_reach(histogram: Histogram, changes: int, p: Fraction) -> Reach:
-    """Reach of the ``p``-quantile, infinite past the least or the largest value held."""
+    """Reach of the ``p``-quantile; infinite past the least or the largest value of the table."""
     mass = histogram.mass
     places, needed = range(mass + 1), changes + 1
-    # The fewest rows below the upper end, and the most up to the lower end, that give the margin.
+    # Fewest rows below the upper end, and most rows up to the lower end, that give the margin.
     below = bisect_left(places, needed, key=lambda low: margin_below(low, mass, p))
     above = bisect_right(places, -needed, key=lambda low: -margin_above(low, mass, p))
     return Reach(
@@ -81,7 +81,7 @@ def quantile_reach(histogram: Histogram, changes: int, p: Fraction) -> Reach:
 
 
 def distinct_reach(multiplicities: Histogram, changes: int) -> Reach:
-    """Reach of a COUNT(DISTINCT): values are added one by one, or lose all their rows."""
+    """Reach of a COUNT(DISTINCT): add new values, or remove all rows of the rarest values."""
     distinct = multiplicities.mass
     places = range(distinct + 1)
     gone = bisect_right(places, changes, key=lambda k: int(multiplicities.sum_of_smallest(k))) - 1

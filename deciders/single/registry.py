@@ -1,4 +1,4 @@
-"""Every decider by its public id, and the ones that fit a query."""
+"""All deciders by public id, and the deciders that fit a query."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -55,12 +55,12 @@ def for_lattice(
 ) -> Decider:
     """Decider ``decider_id`` for an ``aggregate`` of an attribute on ``lattice``.
 
-    ``parameters`` are those of the aggregate: the quantile's ``p``.
+    ``parameters`` belong to the aggregate: a quantile's ``p``.
 
     Raises
     ------
     DeciderError
-        If the id is unknown, or decides another aggregate, or needs values >= 0.
+            If the id is unknown, if it decides another aggregate, or if it needs values >= 0.
     """
     decider_class = DECIDERS.get(decider_id)
     if decider_class is None:
@@ -80,7 +80,7 @@ def for_lattice(
     return decider
 
 
-# Queries of one column share them.
+# Cached, since the queries of one column share them.
 @lru_cache(maxsize=1024)
 def applicable(
     aggregate: str,

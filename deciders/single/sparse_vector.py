@@ -17,8 +17,8 @@ from pqd.deciders.noise import Noise, fineness
 from pqd.deciders.single.base import DeciderDefaults, Decision
 from pqd.deciders.truncation_rungs import TruncationRungs
 
-# A Laplace variable lies beyond the last edge with probability below 1e-17; the pieces widen
-# where its density leaves less to be precise about.
+# A Laplace variable lies beyond the last edge with probability below 1e-17.  The pieces widen
+# outwards, where the density is smaller and needs less precision.
 _EDGES = np.concatenate((np.arange(10.0), np.arange(10.0, 20.0, 2), np.arange(20.0, 41.0, 4)))
 
 
@@ -26,12 +26,13 @@ _EDGES = np.concatenate((np.arange(10.0), np.arange(10.0, 20.0, 2), np.arange(20
 class PlainSparseVectorSum(TruncationRungs, DeciderDefaults):
     """Algorithm 2 as printed: SVT over every rung, all scales ``2/epsilon``.
 
-    The queries ``q(D, t_j)/t_j`` have sensitivity 1 and are monotonic.  A first pass asks whether
-    any noisy one reaches ``(r/t_j) + rho`` (then no); a second, with the same ``rho``, whether any
-    reaches ``(l+1)/t_j + rho`` (then yes); else no.  ``l + 1`` is the next possible sum above l.
+    The queries ``q(D, t_j)/t_j`` have sensitivity 1 and are monotonic.  A first pass answers no if
+    any noisy query reaches ``(r/t_j) + rho``.  A second pass, with the same ``rho``, answers yes if
+    any noisy query reaches ``(l+1)/t_j + rho``, and else no.  ``l + 1`` is the next possible sum
+    above l.
 
     Guarantee: epsilon-DP (Theorem 5.8; Lyu et al. 2017, Theorem 3): half the budget for ``rho``,
-    half for the one top.
+    half for the single query that exceeds its threshold.
     """
 
     id: ClassVar[str] = "svt_sum_plain"
@@ -39,7 +40,7 @@ class PlainSparseVectorSum(TruncationRungs, DeciderDefaults):
     aggregate: ClassVar[str] = "SUM"
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """Integral over rho of (no top in pass 1) times (a top in pass 2)."""
+        """Integral over rho: no query is above in pass 1, and some query is above in pass 2."""
         scale = 2 / budget_of(epsilon)
         return as_probability(self._accept_by_rung(histogram, interval, scale)[-1])
 
@@ -57,10 +58,10 @@ class PlainSparseVectorSum(TruncationRungs, DeciderDefaults):
     def _distances(
         self, histogram: Histogram, interval: Interval, scale: Fraction
     ) -> tuple[Floats, Floats]:
-        """Thresholds less queries, for both passes, in noise scales."""
+        """Thresholds minus queries for both passes, in units of the noise scale."""
         sums, rungs = self.truncated_sums(histogram), np.array(self.rungs, dtype=np.float64)
         high, low = interval.upper, _next_above(interval.lower)
-        # The differences are exact; only they are rounded.
+        # The differences are exact; only the results are rounded.
         above = np.array([as_float(high - q) for q in sums])
         below = np.array([as_float(Fraction(low - q)) for q in sums])
         return above / rungs / as_float(scale), below / rungs / as_float(scale)
@@ -94,11 +95,11 @@ class PlainSparseVectorSum(TruncationRungs, DeciderDefaults):
 class SparseVectorSum(PlainSparseVectorSum):
     """Algorithm 2 on the rungs up to Algorithm 4's private bound of the largest value.
 
-    A third of the budget finds the first rung that keeps a fraction ``theta`` of the rows, the
-    rest runs Algorithm 2 there with all scales ``3/epsilon``.
+    A third of the budget finds the first rung that keeps a fraction ``theta`` of the rows.  The
+    rest runs Algorithm 2 up to that rung, with all scales ``3/epsilon``.
 
-    Guarantee: epsilon-DP (Observation B.2).  Even without noise it is biased: the rows above the
-    rung are cut off, so a sum that a few large values carry is judged too small.
+    Guarantee: epsilon-DP (Observation B.2).  Even without noise the decider is biased: it cuts the
+    rows above the rung, so it underestimates a sum that consists of a few large values.
     """
 
     theta: float = 0.95
@@ -118,10 +119,10 @@ class SparseVectorSum(PlainSparseVectorSum):
         return as_probability(float(self._rung_probabilities(histogram, 9 / budget) @ by_rung))
 
     def _rung_probabilities(self, histogram: Histogram, scale: Fraction) -> Floats:
-        """Distribution of Algorithm 4's answer.
+        """Distribution of the rung that Algorithm 4 returns.
 
-        Its threshold is ``theta n + w``, where ``w`` sums a Laplace variable of ``scale`` and one
-        of ``theta * scale``.
+        Algorithm 4's threshold is ``theta n + w``, where ``w`` is the sum of a Laplace variable of
+        ``scale`` and another of ``theta * scale``.
         """
         theta = exact(self.theta)
         needed = theta * histogram.mass
@@ -173,8 +174,8 @@ def _gauss_legendre() -> tuple[Floats, Floats]:
 def integral(function: Callable[[Floats], Floats], kinks: Sequence[float] | Floats) -> Floats:
     """Integrate each row of ``function(x)`` over the real line, to about 1e-12.
 
-    ``function`` maps nodes to an array (rows, nodes) that decays like ``exp(-|x|)`` and is
-    analytic between the ``kinks`` and 0: Gauss-Legendre between them and ``_EDGES``.
+    ``function`` maps nodes to an array (rows, nodes).  It decays like ``exp(-|x|)`` and is
+    analytic between the ``kinks`` and 0.  Gauss-Legendre runs between them and ``_EDGES``.
     """
     inner = np.asarray(kinks, dtype=np.float64)
     inner = inner[np.abs(inner) < _EDGES[-1]]

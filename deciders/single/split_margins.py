@@ -1,4 +1,4 @@
-"""Every interval by itself: inverse-sensitivity margins at equal shares of one budget."""
+"""Each interval on its own: inverse-sensitivity margins at equal shares of one budget."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,11 +15,10 @@ from pqd.deciders.single.inverse_sensitivity import InverseSensitivity, verdict_
 
 @dataclass(frozen=True, slots=True)
 class SplitMargins:
-    """Noisy margin of each of ``intervals``, k in number, at ``epsilon / k`` each.
+    """Noisy margin of each of the k ``intervals``, each at ``epsilon / k``.
 
-    Guarantee: epsilon-DP by sequential composition (Dwork et al. 2006): each margin is released as
-    ``decider`` does (deciders/single/inverse_sensitivity.py).  Without intervals nothing is
-    released.
+    Guarantee: epsilon-DP by sequential composition (Dwork et al. 2006): ``decider`` releases each
+    margin (deciders/single/inverse_sensitivity.py).  Without intervals nothing is released.
     """
 
     decider: InverseSensitivity
@@ -44,7 +43,7 @@ class SplitMargins:
         return EstimatorOutput(tuple(noise.laplace(margin, scale) for margin in margins))
 
     def decision(self, released: EstimatorOutput, interval: Interval, epsilon: Number) -> Decision:
-        """Verdict on one interval; one that is settled is none of ``intervals``."""
+        """Verdict on one interval; settled intervals need no margin: ``intervals`` lacks them."""
         answer = self.decider.settled(interval)
         if answer is not None:
             return Decision(answer, p_value=0.0)

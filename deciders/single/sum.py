@@ -23,8 +23,8 @@ from pqd.deciders.single.generic_decider import GenericDecider, LaplaceRule
 class LaplaceSum(LaplaceRule, ValueBounds, DeciderDefaults):
     """Algorithm 1 with ``Lap(GS/epsilon)``, ``GS = max(|lower|, |upper|)``.
 
-    Guarantee: epsilon-DP (Patwa 2023, Observation 5.1): one row changes the sum by at most GS.
-    That is the guarantee of the noisy sum, which is shown.  Negative values are allowed.
+    Guarantee: epsilon-DP (Patwa 2023, Observation 5.1), since one row changes the sum by at most
+    GS.  The guarantee covers the noisy sum, which is shown.  Values may be negative.
     """
 
     id: ClassVar[str] = "lm_sum"
@@ -43,7 +43,7 @@ class LaplaceSum(LaplaceRule, ValueBounds, DeciderDefaults):
         return probability_inside(histogram.total, interval, scale)
 
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
-        """Exact ``(GS/epsilon) ln(1/alpha)`` (ours; Prop. 5.2 prints too little)."""
+        """Exact ``(GS/epsilon) ln(1/alpha)`` (ours; the printed Prop. 5.2 is too small)."""
         return laplace_threshold(self.noise_scale(budget_of(epsilon)), alpha)
 
     def least_epsilon(self, trials: Iterable[Trial], alpha: Number) -> float:
@@ -54,10 +54,10 @@ class LaplaceSum(LaplaceRule, ValueBounds, DeciderDefaults):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaceToTheTopSum(GenericDecider, RaceEstimate, DeciderDefaults):
-    """Algorithm 1 with Race-to-the-Top: whether the estimate lies inside.
+    """Algorithm 1 with Race-to-the-Top: whether the estimate lies inside the interval.
 
-    Guarantee: epsilon-DP, as ``RaceEstimate``.  A no has a p-value where the estimate lies beyond
-    the upper end; no other verdict has one.
+    Guarantee: epsilon-DP, like ``RaceEstimate``.  Only a no has a p-value, and only if the estimate
+    lies beyond the upper end.
     """
 
     id: ClassVar[str] = "r2t_sum"
@@ -65,7 +65,7 @@ class RaceToTheTopSum(GenericDecider, RaceEstimate, DeciderDefaults):
     proves: ClassVar[frozenset[bool]] = NO_ALONE
 
     def estimator(self, interval: Interval, epsilon: Number) -> RaceEstimate:
-        """Itself: it is the estimator."""
+        """The decider itself, which is the estimator."""
         return self
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
