@@ -1,6 +1,7 @@
 """The mathematics of pqd: deciders as functions of a histogram, an interval and a budget.
 
-No files, no SQL, no printing.  All values are whole multiples of the lattice's unit.
+The package handles no files and no SQL, and prints nothing.  Values are whole multiples of the
+lattice's unit.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ __all__ = [
     "published_tau",
 ]
 
-# Where each public name lives; numpy is not imported before it is used.
+# Module of each public name.  Modules, and with them numpy, are imported on first use.
 _HOMES = {
     "answer": "pqd.deciders.aggregates",
     "applicable": "pqd.deciders.single.registry",

@@ -9,11 +9,11 @@ HALF = Fraction(1, 2)
 
 
 def answer(aggregate: str, histogram: Histogram, p: Fraction = HALF) -> Fraction | None:
-    """Answer, None where there is none (a mean or quantile of no rows).
+    """Answer, or None if there is none (a mean or quantile of no rows).
 
-    For COUNT DISTINCT the histogram is that of the multiplicities (``Histogram.multiplicities``).
-    ``p`` is the quantile's; the ``p``-quantile is the ``ceil(p n)``-th smallest value, the median
-    is the one at one half (the lower median).
+    For COUNT DISTINCT, ``histogram`` is that of the multiplicities (``Histogram.multiplicities``).
+    ``p`` belongs to QUANTILE and MEDIAN: the ``p``-quantile is the ``ceil(p n)``-th smallest
+    value, and the (lower) median is the quantile at one half.
     """
     if aggregate in {"COUNT", "COUNT DISTINCT"}:
         return Fraction(histogram.mass)

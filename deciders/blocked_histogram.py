@@ -1,4 +1,4 @@
-"""Histogram that is held by blocks of values: what is asked of it is looked up in one block."""
+"""Histogram that is held by blocks of values; each look-up reads one block."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
@@ -10,33 +10,33 @@ import numpy as np
 from pqd.deciders.histogram import Histogram, Integers, place_in
 from pqd.deciders.running_sums import Key, first_at
 
-# Blocks whose values are counted before all are.
+# Number of blocks whose values ``surely_exceeds`` counts.
 _LOOKED_AT = 8
 
 
 class Block:
-    """Rows of one block, by how many hold each of its values."""
+    """Rows of one block: the number of rows of each of its values."""
 
     def __init__(self, counts: Integers, values: Integers) -> None:
-        """Add up the rows; the sums when they are asked for."""
+        """Add up the rows now, and the sums on first use."""
         self._counts, self._values = counts, values
         self.rows = running(counts)
 
     def __repr__(self) -> str:
-        """Name of the type alone: what it holds may be private, and a traceback may show this."""
+        """Name of the type alone: the contents may be private, and a traceback may show this."""
         return "Block(...)"
 
     @cached_property
     def sums(self) -> Integers:
-        """Sum of the rows with one of the first ``k`` values, as ``rows`` is their number."""
+        """Sum of the rows with one of the first ``k`` values; ``rows`` holds their number."""
         return running(self._counts * self._values)
 
 
 class Blocks(Protocol):
-    """Rows by blocks of ascending values, which all rows of the table may hold.
+    """Rows by blocks of ascending values: every value that the table may hold has a place.
 
-    A value's place is its number; block ``i`` has those from ``edges[i]`` on, below
-    ``edges[i + 1]``.
+    A value's place is its number in ascending order.  Block ``i`` has the places from
+    ``edges[i]`` to ``edges[i + 1] - 1``.
     """
 
     @property
@@ -46,11 +46,11 @@ class Blocks(Protocol):
 
     @property
     def edges(self) -> Sequence[int]:
-        """First place of each block, and the number of places."""
+        """First place of each block, then the number of places."""
         ...
 
     def within(self, number: int) -> Block:
-        """Rows of block ``number``."""
+        """Rows of block number ``number``."""
         ...
 
     def whole(self) -> Histogram:
@@ -59,20 +59,20 @@ class Blocks(Protocol):
 
 
 class BlockedHistogram(Histogram):
-    """Histogram of which no more is held than the rows and the sum of each block of values.
+    """Histogram that holds only the number of rows and the sum of each block of values.
 
-    Every answer is that of ``whole()``, exactly.  Places count all values that the table may hold,
-    also those that no row has: none of the look-ups of ``RunningSums`` is another for it.
+    Every answer is exactly that of ``whole()``.  Places count all values that the table may hold,
+    also values without rows; this changes no result of the look-ups of ``RunningSums``.
     """
 
     def __init__(self, blocks: Blocks, rows: Integers, sums: Integers) -> None:
-        """Take the rows and the sum of each block; the sums fit in 64 bits."""
+        """Take the number of rows and the sum of each block; the sums fit in 64 bits."""
         self._blocks, self._edges, self._held = blocks, blocks.edges, blocks.values
         self._rows, self._sums = running(rows), running(sums)
 
     @property
     def values(self) -> Integers:
-        """Ascending distinct values that a row has."""
+        """Ascending distinct values that have rows."""
         return self._blocks.whole().values
 
     @property
@@ -123,7 +123,7 @@ class BlockedHistogram(Histogram):
     def first_beyond(self, key: Key, bound: int, places: range) -> int:
         """First of ``places`` at which an ascending ``key`` exceeds ``bound``, else their stop.
 
-        The block is found by the edges, whose rows and sums are held, the place within it alone.
+        The rows and sums at the edges give the block; only that block is then searched.
         """
         edges, rows, sums = self._edges, self._rows.item, self._sums.item
         inner = range(bisect_left(edges, places.start), bisect_left(edges, places.stop))
@@ -158,7 +158,7 @@ class BlockedHistogram(Histogram):
         return self.smallest(self.mass) if self.mass else 0
 
     def surely_exceeds(self, values: int) -> bool:
-        """Whether the few blocks that may hold most hold more distinct values than so many."""
+        """Whether the few blocks with room for the most values have more than ``values``."""
         most = np.minimum(np.diff(self._rows), np.diff(self._edges))
         found = 0
         for number in np.argsort(-most, kind="stable")[:_LOOKED_AT].tolist():
@@ -169,7 +169,7 @@ class BlockedHistogram(Histogram):
 
     @property
     def whole(self) -> Histogram:
-        """Histogram of all rows, its places those of ``values``."""
+        """Histogram of all rows, with the places of ``values``."""
         return self._blocks.whole()
 
     def place_holding(self, k: int) -> int:
@@ -187,9 +187,10 @@ class BlockedHistogram(Histogram):
 def rows_before(
     edges: Sequence[int], rows: Integers, place: int, inside: Callable[[int], int]
 ) -> int:
-    """Rows with a value of one of the first ``place`` places, by the running ``rows`` of blocks.
+    """Rows with a value of one of the first ``place`` places, from the running ``rows`` of blocks.
 
-    ``inside`` counts those in the block of a number, if it has any and the place is within it.
+    ``inside(number)`` counts the rows before ``place`` in its block.  It is called only if the
+    block has rows and ``place`` is not its first place.
     """
     number = bisect_right(edges, place) - 1
     before = rows.item(number)

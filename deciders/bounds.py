@@ -1,4 +1,4 @@
-"""Public bounds of an attribute, as fields of the mechanisms that need them."""
+"""Public bounds of an attribute, as fields of the mechanisms that need bounds."""
 
 import math
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ _Exact = TypeVar("_Exact", int, Fraction)
 
 
 class AnswerRange(NamedTuple):
-    """Least and largest answer that any table has: 0, or infinite.
+    """Least and largest answer of any table: each is 0 or infinite.
 
-    A released number is cut to it before anything is said of it.  An answer of the range is no
-    farther from the cut number than from the one that was released, so no interval of a fixed reach
-    holds it less often.
+    A released number is cut to this range before anything is derived from it.  The cut moves a
+    number no farther from any answer within the range, so an interval of fixed width around the
+    number holds the answer no less often.
     """
 
     least: float
@@ -26,37 +26,37 @@ class AnswerRange(NamedTuple):
 
     @classmethod
     def of_sums(cls, lower: float | None, upper: float | None) -> Self:
-        """Range of the sums of values in ``lower .. upper``; of counts, None."""
+        """Range of the sums of values in ``lower .. upper``; for counts both bounds are None."""
         return cls(
             -math.inf if lower is not None and lower < 0 else 0,
             0 if upper is not None and upper <= 0 else math.inf,
         )
 
     def cut(self, number: _Exact) -> _Exact:
-        """Number of the range that is nearest to a released one."""
+        """Number within the range that is nearest to a released number."""
         return self.capped(self.floored(number))
 
     def floored(self, number: _Exact) -> _Exact:
-        """Released number, not below the least answer."""
+        """Released number, raised to the least answer if it is below."""
         return number if number >= self.least else type(number)(0)
 
     def capped(self, number: _Exact) -> _Exact:
-        """Released number, not above the largest answer."""
+        """Released number, lowered to the largest answer if it is above."""
         return number if number <= self.most else type(number)(0)
 
 
 @dataclass(frozen=True, slots=True)
 class NoBounds:
-    """Mix-in of the mechanisms of counts: any lattice will do."""
+    """Mix-in of the mechanisms of counts, which need no bounds."""
 
     @classmethod
     def on(cls, lattice: Lattice) -> Self:
-        """Mechanism without parameters of a lattice."""
+        """Mechanism for any lattice; it takes no parameters from the lattice."""
         return cls()
 
     @property
     def bounds(self) -> tuple[None, None, int]:
-        """No bounds."""
+        """No bounds, and a step of 1."""
         return None, None, 1
 
 
@@ -70,7 +70,7 @@ class ValueBounds:
 
     @classmethod
     def on(cls, lattice: Lattice) -> Self:
-        """Mechanism for ``lattice``, with the papers' defaults for all else."""
+        """Mechanism for ``lattice``, with the papers' defaults for its other parameters."""
         return cls(lower=lattice.lower_units, upper=lattice.upper_units, step=lattice.step_units)
 
     @property
@@ -80,21 +80,21 @@ class ValueBounds:
 
     @property
     def global_sensitivity(self) -> int:
-        """Change of the sum by one row, at most: ``max(|lower|, |upper|)``, at least 1."""
+        """Largest change of the sum by one row: ``max(|lower|, |upper|)``, at least 1."""
         return max(abs(self.lower), abs(self.upper), 1)
 
     def noise_scale(self, epsilon: Fraction) -> Fraction:
-        """Scale of the Laplace mechanism for the whole sum, in units."""
+        """Noise scale of the Laplace mechanism for the whole sum, in units."""
         return self.global_sensitivity / epsilon
 
     def largest_scale(self, epsilon: Number) -> Fraction:
-        """Bound on the scale of every mechanism that splits epsilon over 64 parts."""
+        """Bound on the noise scale of every mechanism that splits epsilon into at most 64 parts."""
         return 64 * self.noise_scale(budget_of(epsilon))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatticeBounds:
-    """Mix-in of the mechanisms of order statistics: the public lattice, unbounded where None."""
+    """Mix-in of the mechanisms of order statistics: the public lattice; None means unbounded."""
 
     lower: int | None = None
     upper: int | None = None

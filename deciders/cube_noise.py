@@ -1,9 +1,9 @@
 """Radius of cube noise: whole numbers Z with ``Pr[Z = z] proportional to exp(-max|z_j| / scale)``.
 
-This is the K-norm mechanism (Hardt and Talwar, STOC 2010) of the largest coordinate, on whole
-numbers.  It is a mixture of uniform laws on cubes: with a radius R,
-``Pr[R = r] proportional to exp(-r / scale) (2 r + 1)^K``, and Z uniform on the ``(2 R + 1)^K``
-points with coordinates in ``-R .. R``, the sum over ``r >= max|z_j|`` is geometric
+This is the K-norm mechanism (Hardt and Talwar, STOC 2010) for the largest coordinate, on whole
+numbers.  Its law is a mixture of uniform laws on cubes.  The radius R has
+``Pr[R = r] proportional to exp(-r / scale) (2 r + 1)^K``, and Z is uniform on the ``(2 R + 1)^K``
+points with coordinates in ``-R .. R``.  Then the sum over ``r >= max|z_j|`` is geometric
 (docs/theory.md, Lemma D5a).
 
 The radius is drawn exactly, by rejection from a discrete Laplace law around its mode.
@@ -18,11 +18,11 @@ from functools import cached_property, lru_cache
 
 # Digits of a chance that are compared at a time, and digits that its computation may lose.
 _DIGITS, _SPARE = 60, 80
-# The envelope is higher than it need be by this part, far more than its computation loses.
+# Amount by which the envelope is raised: far more than its computation loses.
 _MARGIN = Decimal("1e-50")
 
 
-# Without slots, so that its numbers are computed once.
+# No slots: its numbers are cached.
 @dataclass(frozen=True)
 class CubeRadius:
     """Law of the radius for K = ``numbers`` coordinates, as a rejection sampler."""
@@ -32,20 +32,20 @@ class CubeRadius:
 
     @cached_property
     def mode(self) -> int:
-        """Radius around which is proposed: about the most likely one."""
+        """Centre of the proposals: about the most likely radius."""
         return math.floor(self.numbers * self.scale)
 
     @cached_property
     def spread(self) -> Fraction:
-        """Scale of the discrete Laplace proposal, a whole number; its tails are heavier."""
+        """Scale of the discrete Laplace proposal, a whole number that makes its tails heavier."""
         width = math.isqrt((self.mode + 1) ** 2 // self.numbers)
         return Fraction(width + 1 + math.ceil(2 * self.scale))
 
     def accepts(self, radius: int, draw: Callable[[int], int]) -> bool:
-        """Whether a proposed radius is accepted; ``draw(n)`` is even on ``0 .. n - 1``.
+        """Whether a proposed radius is accepted; ``draw(n)`` is uniform on ``0 .. n - 1``.
 
-        A number drawn evenly between 0 and 1 is compared with the chance, a block of digits after
-        the other, until they differ: the chance is met exactly.
+        A uniform number between 0 and 1 is compared with the chance, block by block of digits,
+        until the two differ.  So the radius is accepted with exactly that chance.
         """
         if radius < 0:
             return False
@@ -60,7 +60,7 @@ class CubeRadius:
 
     @lru_cache(maxsize=4096)  # noqa: B019 - of a few laws, which are kept anyway
     def _bounds(self, radius: int, digits: int) -> tuple[int, int]:
-        """Whole numbers between which the chance lies, times 10 to the power of ``digits``."""
+        """Whole numbers between which ``chance * 10^digits`` lies."""
         with localcontext() as context:
             context.prec = digits + _SPARE
             log = self._log_ratio(Decimal(radius)) - self._envelope
@@ -73,9 +73,9 @@ class CubeRadius:
 
     @cached_property
     def _envelope(self) -> Decimal:
-        """Largest logarithm of the ratio of target and proposal, or somewhat more.
+        """Upper bound, just above the maximum, on the logarithm of the ratio of target to proposal.
 
-        On either side of the mode it is concave, with its top where its slope is 0.
+        On each side of the mode the logarithm is concave, with its maximum where its slope is 0.
         """
         rate, tops = 1 / self.scale, [Decimal(0)]
         with localcontext() as context:
@@ -87,7 +87,7 @@ class CubeRadius:
             return max(tops) + _MARGIN
 
     def _log_ratio(self, radius: Decimal) -> Decimal:
-        """Logarithm of the ratio of target and proposal, both as 1 at the mode."""
+        """Logarithm of the ratio of target to proposal, both scaled to 1 at the mode."""
         steps = radius - self.mode
         volume = self.numbers * ((2 * radius + 1) / (2 * self.mode + 1)).ln()
         return volume - steps / _decimal(self.scale) + abs(steps) / _decimal(self.spread)
@@ -95,7 +95,7 @@ class CubeRadius:
 
 @lru_cache(maxsize=16)
 def cube_radius(numbers: int, scale: Fraction) -> CubeRadius:
-    """Law of the radius; that of the same vector again is the same object."""
+    """Law of the radius, cached by its parameters."""
     return CubeRadius(numbers, scale)
 
 

@@ -1,6 +1,6 @@
-"""Distributions of sums of discrete Laplace noise: of one weight in closed form, else by Fourier.
+"""Distributions of sums of discrete Laplace noise: unweighted in closed form, else by Fourier.
 
-Only p-values and error rates come from here, so doubles cost no privacy.
+They give only p-values and error rates, so floating point costs no privacy.
 """
 
 import math
@@ -18,15 +18,15 @@ from pqd.deciders.exact import as_float
 
 _LOST = 1e-15
 _LONGEST = 2**20
-# More than what a tail of any size loses by rounding.
+# Relative margin above the rounding error of a tail of any size.
 _ROUNDED_UP = 1 + 1e-8
-# Each term of a sum: how much one unit of its noise counts, and how many such terms there are.
+# Terms of a sum: the weight of one unit of noise, and the number of terms with this weight.
 Terms = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
 class NoiseSum:
-    """Sum of ``count`` draws of discrete Laplace noise of ``scale``, whatever the table is."""
+    """Sum of ``count`` draws of discrete Laplace noise of ``scale``; its law is public."""
 
     count: int
     scale: Fraction
@@ -34,28 +34,28 @@ class NoiseSum:
     symmetric: ClassVar[bool] = True
 
     def at_least(self, x: int) -> float:
-        """``Pr[sum >= x]``, by symmetry also ``Pr[sum <= -x]``; rounded up by 1e-8."""
+        """``Pr[sum >= x]``, by symmetry also ``Pr[sum <= -x]``; rounded up by 1e-8 of its size."""
         tail = self._tail(x) if x > 0 else 1 - self._tail(1 - x)
         return as_probability(tail * _ROUNDED_UP)
 
     def _tail(self, x: int) -> float:
         """``Pr[sum >= x]`` for ``x > 0``.
 
-        A sum is the difference of two counts of failures before success number ``count``, where a
-        failure has chance ``a = exp(-1/scale)``.  It is ``>= x`` where the successes before failure
-        x, and those before as many more failures as the second count, are fewer than ``count``
-        together: a sum of positive terms (docs/theory.md, Theorem B2).
+        The sum is the difference of two counts of failures before success number ``count``, where a
+        failure has chance ``a = exp(-1/scale)``.  It is ``>= x`` if fewer than ``count`` successes
+        come before failure x and, after it, before as many more failures as the second count.  The
+        chance is a sum of positive terms (docs/theory.md, Theorem B2).
         """
         if self.count <= 1:
             return noise_tail(x, self.scale) if self.count else 0.0
         rate, places = 1 / as_float(self.scale), np.arange(1, self.count)
-        # The chance of j successes before failure x, from that of j - 1.
+        # The chance of j successes before failure x, computed from the chance of j - 1.
         ratios = np.log((places - 1.0 + x) / places) + math.log(-math.expm1(-rate))
         logs = np.concatenate(([0.0], np.cumsum(ratios))) - x * rate
         return float(np.exp(logs) @ self._fewer[::-1])
 
     def inside(self, first: int, beyond: int) -> float:
-        """``Pr[first <= sum < beyond]``, from the side where the tails are small."""
+        """``Pr[first <= sum < beyond]``, computed from the side with small tails."""
         if first >= beyond:
             return 0.0
         if first > 0:
@@ -68,10 +68,11 @@ class NoiseSum:
 
     @cached_property
     def _fewer(self) -> Floats:
-        """``Pr[successes <= j]`` for ``j < count``, before as many failures as a count.
+        """``Pr[successes <= j]`` for ``j < count``, before as many failures as the second count.
 
-        Their generating function is ``((1 - (1 - a) z) / (1 + a - z))^count``, whose logarithmic
-        derivative gives each chance from the two before; ratios, since the first may underflow.
+        Their generating function is ``((1 - (1 - a) z) / (1 + a - z))^count``.  Its logarithmic
+        derivative gives each chance from the two before.  The code keeps ratios of chances, since
+        the first chance may underflow.
         """
         rate = 1 / as_float(self.scale)
         a, b = math.exp(-rate), -math.expm1(-rate)
@@ -87,7 +88,7 @@ class NoiseSum:
 
 @dataclass(frozen=True, slots=True)
 class WeightedNoiseSum:
-    """Weighted sum of noise: ``chances[x + reach]`` is ``Pr[sum = x]``, ``-reach .. reach``."""
+    """Weighted sum of noise: ``chances[x + reach]`` is ``Pr[sum = x]`` for x in -reach .. reach."""
 
     reach: int
     chances: Floats
@@ -100,18 +101,18 @@ class WeightedNoiseSum:
 
     @property
     def support(self) -> NDArray[np.int64]:
-        """Values that have a chance."""
+        """Values with a chance: ``-reach .. reach``."""
         return np.arange(-self.reach, self.reach + 1)
 
 
 @lru_cache(maxsize=64)
 def weighted_noise_sum(terms: Terms, scale: Fraction) -> WeightedNoiseSum:
-    """Distribution of the sum of ``terms``, each noise of ``scale``, by Fourier inversion.
+    """Distribution of the sum of ``terms``, with noise of ``scale`` in each, by Fourier inversion.
 
-    A sum of independent terms has as characteristic function the product of theirs, here
-    ``((1 - a)^2 / (1 - 2 a cos(w t) + a^2))^m`` for m terms of weight w, which is real.  On a
-    circle so long that less than 1e-15 of probability wraps around, its inverse transform is the
-    distribution.
+    The characteristic function of a sum of independent terms is the product of theirs.  For m
+    terms of weight w it is ``((1 - a)^2 / (1 - 2 a cos(w t) + a^2))^m``, which is real.  Its
+    inverse transform on a circle is the distribution; the circle is so long that less than 1e-15
+    of probability wraps around.
 
     Raises
     ------
@@ -123,7 +124,7 @@ def weighted_noise_sum(terms: Terms, scale: Fraction) -> WeightedNoiseSum:
     angles = 2 * np.pi * np.arange(length // 2 + 1) / length
     factors: Floats = np.ones_like(angles)
     for weight, count in terms:
-        # 1 - 2 a cos + a^2, written so that nothing cancels near an angle of 0.
+        # 1 - 2 a cos + a^2, written without cancellation near an angle of 0.
         spread = rest**2 + 4 * a * np.sin(weight * angles / 2) ** 2
         factors *= (rest**2 / spread) ** count
     circle = np.fft.irfft(factors, length)
@@ -133,12 +134,12 @@ def weighted_noise_sum(terms: Terms, scale: Fraction) -> WeightedNoiseSum:
 
 
 def circle_of(terms: Terms, scale: Fraction) -> tuple[int, int]:
-    """Reach of the sum but for 1e-15 of probability, and length of a circle that holds it.
+    """Reach of the sum except for 1e-15 of probability, and length of a circle that holds it.
 
     Raises
     ------
     ParameterError
-        If that is beyond a million values: a quantile of many digits, or a tiny budget.
+            If the length exceeds 2^20, for a quantile with many digits or a tiny budget.
     """
     reach = _reach(terms, as_float(scale))
     length = 1 << (2 * reach + 1).bit_length()
@@ -151,7 +152,7 @@ def circle_of(terms: Terms, scale: Fraction) -> tuple[int, int]:
 
 
 def _reach(terms: Terms, scale: float) -> int:
-    """Reach of the sum but for 1e-15 of probability, by Chernoff's bound."""
+    """Reach of the sum except for 1e-15 of probability, by Chernoff's bound."""
     heaviest = max((weight for weight, _ in terms), default=1)
     tilt = 1 / (2 * heaviest * scale)
     a = math.exp(-1 / scale)

@@ -22,7 +22,7 @@ def laplace_cdf(x: ArrayLike) -> Floats:
 def noise_tail(steps: Fraction | int, scale: Fraction) -> float:
     """``Pr[Z >= steps]`` of discrete Laplace noise, ``Pr[Z = z]`` proportional to a^|z|.
 
-    With ``a = exp(-1/scale)`` it is ``a^steps / (1 + a)`` for a whole number of steps >= 1.
+    For a whole number of steps >= 1 it is ``a^steps / (1 + a)`` with ``a = exp(-1/scale)``.
     """
     size, parts = scale.as_integer_ratio()
     return rate_tail(math.ceil(steps), parts, size)
@@ -49,7 +49,7 @@ def noise_variance(scale: Fraction) -> float:
 def probability_inside(statistic: Fraction | int, interval: Interval, scale: Fraction) -> float:
     """``Pr[statistic + Lap(scale) in interval]`` = ``F(r - q) - F(l - q)``.
 
-    Outside the interval the difference is taken as one product, so that it keeps its relative
+    Outside the interval the difference is computed as one product, which keeps its relative
     accuracy far in the tail.
     """
     below = _in_scales(statistic, interval.lower, scale)
@@ -71,7 +71,7 @@ def _in_scales(number: Fraction | int, origin: Fraction, scale: Fraction) -> flo
 def doubled_tail(x: float) -> float:
     """``Pr[X + 2 Y >= x]`` for independent Laplace(0, 1) draws X and Y.
 
-    Their density is ``(2 exp(-|x|/2) - exp(-|x|)) / 6``, by partial fractions of the characteristic
+    Its density is ``(2 exp(-|x|/2) - exp(-|x|)) / 6``, by partial fractions of the characteristic
     function ``1 / ((1 + t^2)(1 + 4 t^2))``.
     """
     far = (4 * math.exp(-abs(x) / 2) - math.exp(-abs(x))) / 6
@@ -79,15 +79,15 @@ def doubled_tail(x: float) -> float:
 
 
 def as_probability(value: float) -> float:
-    """``value`` without the rounding that may carry a sum just beyond 0 or 1."""
+    """``value``, moved into 0 .. 1: rounding may carry a sum just outside."""
     return min(max(float(value), 0.0), 1.0)
 
 
 def mean_of(numbers: Floats, chances: Floats) -> float:
-    """Mean of ``numbers`` at ``chances``, summed in pairs by one thread.
+    """Mean of ``numbers`` weighted by ``chances``, summed in pairs by one thread.
 
-    A product of vectors would be summed by as many threads as the machine has, in an order, and
-    with a rounding, that depends on them; at a few ten thousand terms they mostly wait.
+    A vector product would use all threads of the machine: their number would change the order of
+    the additions and so the rounding.
     """
     return float(np.sum(numbers * chances))
 

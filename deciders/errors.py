@@ -2,12 +2,12 @@
 
 import re
 
-# A longer word or line of a message holds what a caller gave: a number of 10,000 digits, a text.
+# Words and lines beyond these lengths quote a caller's input: a number of 10,000 digits, a text.
 _WORD, _LINE = re.compile(r"\S{301,}"), re.compile(r".{1001,}")
 
 
 class PqdError(Exception):
-    """Any refusal by pqd: the message says what was found, what is allowed and what to do next.
+    """Refusal by pqd: the message says what was found, what is allowed and what to do next.
 
     ``exit_code`` is the process exit code of the command line.
     """
@@ -24,18 +24,18 @@ class ParameterError(PqdError, ValueError):
 
 
 class UnanswerableError(ParameterError):
-    """Query that public data give nothing to hold against, or no decider that fits.
+    """Query without a public answer to compare with, or without a decider that fits.
 
-    It is refused alone: the other queries of a run are answered.
+    Only this query is refused: the other queries of a run are answered.
     """
 
 
 class DeciderError(PqdError, ValueError):
-    """Decider was asked for something that it cannot decide (aggregate, negative lattice)."""
+    """Decider cannot decide the query (another aggregate, a negative lattice)."""
 
 
 def readable(message: str) -> str:
-    """Message whose long words and lines lack their middle, in which a caller's text is quoted."""
+    """Message in which long words and lines lose their middle: they quote a caller's text."""
     shorter = _WORD.sub(lambda word: _ends(word[0], 60, 20), message)
     return _LINE.sub(lambda line: _ends(line[0], 600, 300), shorter)
 

@@ -1,4 +1,4 @@
-"""Exact rational numbers from what people type: ``0.1`` means one tenth, not the nearest double."""
+"""Exact rational numbers from typed numbers: ``0.1`` means one tenth, not the nearest double."""
 
 import math
 import re
@@ -10,7 +10,7 @@ from numbers import Rational
 from pqd.deciders.errors import ParameterError
 
 Number = int | float | str | Decimal | Fraction
-# Numerator and denominator > 0, not reduced: exact, without the cost of a Fraction.
+# Numerator and denominator > 0, not reduced: exact and cheaper than a Fraction.
 Ratio = tuple[int, int]
 
 _NUMBER = re.compile(
@@ -22,15 +22,15 @@ _SMALLEST, _LARGEST = Fraction(1, 10**300), Fraction(sys.float_info.max)
 _USUAL_BITS = 900
 
 
-# What a message proposes in place of what is no number.
+# Examples that an error message offers if the input is not a number.
 _EXAMPLE = "10 or 0.25"
 
 
 def exact(value: Number, name: str = "value", example: str = _EXAMPLE) -> Fraction:
     """``value`` as an exact fraction.
 
-    A float stands for the shortest decimal that prints as it (``0.1`` is 1/10), a string is read
-    as a decimal or as ``a/b``; a message gives an ``example``.
+    A float means the shortest decimal that prints as this float (``0.1`` is 1/10).  A string is
+    read as a decimal or as ``a/b``.  The error message offers ``example``.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def exact(value: Number, name: str = "value", example: str = _EXAMPLE) -> Fracti
     if isinstance(value, Rational):
         number = Fraction(int(value.numerator), int(value.denominator))
     else:
-        # A numpy float prints as a float does.
+        # A numpy float prints like a Python float.
         number = _read(str(value).strip(), name, example)
     if number and not _SMALLEST <= abs(number) <= _LARGEST:
         raise ParameterError(f"{name} is beyond 1e-300 or 1.79e308; no such number is of use here")
@@ -52,7 +52,7 @@ def exact(value: Number, name: str = "value", example: str = _EXAMPLE) -> Fracti
 
 
 def _is_usual(numerator: int, denominator: int) -> bool:
-    """Whether a number is clearly within the bounds, at the cost of no multiplication."""
+    """Whether a number is clearly within the bounds, tested without a multiplication."""
     return numerator.bit_length() <= _USUAL_BITS and denominator.bit_length() <= _USUAL_BITS
 
 
@@ -101,18 +101,18 @@ def probability(value: Number, name: str) -> Fraction:
 
 
 def exceeds(number: float, limit: Fraction) -> bool:
-    """Whether a finite double is greater than an exact number, at the cost of no Fraction."""
+    """Whether a finite double is greater than an exact number, tested without a Fraction."""
     part, whole = number.as_integer_ratio()
     return part * limit.denominator > limit.numerator * whole
 
 
 def as_float(number: Fraction) -> float:
-    """Nearest double of ``number``, infinite where it does not fit."""
+    """Nearest double of ``number``; infinite if it is too large for a double."""
     return ratio(*number.as_integer_ratio())
 
 
 def ratio(numerator: int, denominator: int) -> float:
-    """Nearest double of a quotient by a whole number > 0, infinite where it does not fit."""
+    """Nearest double of a quotient, ``denominator`` > 0; infinite if too large for a double."""
     try:
         return numerator / denominator
     except OverflowError:

@@ -1,4 +1,4 @@
-"""Extras: libraries that are installed apart, since most runs do without them."""
+"""Extras: libraries that are installed separately, since most runs do not need them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,11 +13,11 @@ LIBRARIES = {
     "postgres": "adbc-driver-postgresql",
     "spark": "pyspark",
 }
-"""The library of each extra, by the extra's name."""
+"""Library that each extra installs, by the extra's name."""
 
 
 def missing_library(extra: str, purpose: str) -> str:
-    """Sentence that names the library of an extra and the command that installs it."""
+    """Sentence that names the missing library and the command that installs it."""
     return (
         f"{purpose} needs {LIBRARIES[extra]}, which is not installed; "
         f'run python -m pip install "pqd[{extra}]"'
@@ -26,7 +26,7 @@ def missing_library(extra: str, purpose: str) -> str:
 
 @contextmanager
 def needed(extra: str, purpose: str) -> Iterator[None]:
-    """Context in which the library of an extra is imported, for a ``purpose`` that is a noun.
+    """Context in which the library of an extra is imported; ``purpose`` is a noun for the error.
 
     Raises
     ------

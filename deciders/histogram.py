@@ -1,4 +1,4 @@
-"""The one sufficient statistic of every decider: counts of the attribute's lattice values."""
+"""The only statistic that deciders need: the count of rows at each lattice value."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,17 +15,17 @@ from pqd.deciders.running_sums import Key, Mirrored, RunningSums, first_at
 Integers = NDArray[np.int64]
 Sums = NDArray[np.int64] | NDArray[np.object_]
 
-# A span of values up to this is counted in a dense array, a wider one by sorting.
+# Values within this span are counted in a dense array, wider spans by sorting.
 _DENSE = 1 << 22
 _INT64 = 2**63 - 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Histogram(RunningSums):
-    """Ascending distinct integer values (lattice units) and how many matching rows hold each.
+    """Ascending distinct integer values (lattice units) with the number of matching rows of each.
 
-    ``values`` and ``counts`` are int64 arrays of one length; every count is at least 1.  For
-    ``COUNT(*)`` only the mass matters.  All sums are exact: no answer passes through a double.
+    ``values`` and ``counts`` are int64 arrays of the same length; every count is at least 1.
+    ``COUNT(*)`` reads only the mass.  All sums are exact: no answer passes through a double.
     """
 
     values: Integers
@@ -39,7 +39,7 @@ class Histogram(RunningSums):
             raise ParameterError("histogram values must ascend strictly and counts be at least 1")
 
     def __repr__(self) -> str:
-        """Type alone: what it counts may be private, and a traceback may show this."""
+        """Type alone: the counts may be private, and a traceback may show this."""
         return "Histogram(...)"
 
     @classmethod
@@ -58,7 +58,7 @@ class Histogram(RunningSums):
 
     @classmethod
     def ascending(cls, values: Integers, counts: Integers) -> "Histogram":
-        """Histogram of ``values`` that ascend strictly and ``counts`` >= 1: nothing is checked."""
+        """Histogram of strictly ascending ``values`` with ``counts`` >= 1; nothing is checked."""
         made = cls.__new__(cls)
         made.__dict__.update(values=values, counts=counts)
         return made
@@ -97,7 +97,7 @@ class Histogram(RunningSums):
         return cls.ascending(values[starts], np.add.reduceat(counts, starts))
 
     def multiplicities(self) -> "Histogram":
-        """Number of distinct values held by 1, 2, ... rows, for COUNT DISTINCT."""
+        """Histogram of the numbers of rows that the distinct values have, for COUNT DISTINCT."""
         return Histogram.from_values(self.counts)
 
     @cached_property
@@ -123,7 +123,7 @@ class Histogram(RunningSums):
 
     @property
     def largest(self) -> int:
-        """Largest value held by a row; 0 for no rows (the downward sensitivity of a SUM >= 0)."""
+        """Largest value with rows, 0 without rows (the downward sensitivity of a SUM >= 0)."""
         return self.values.item(-1) if self.values.size else 0
 
     @property
@@ -132,7 +132,7 @@ class Histogram(RunningSums):
         return self.values.size
 
     def value_at(self, place: int) -> int:
-        """Value with so many below it."""
+        """Value that has ``place`` distinct values below it."""
         return self.values.item(place)
 
     def rows_before(self, place: int) -> int:
@@ -172,12 +172,12 @@ class Histogram(RunningSums):
         return int(self.cumulative_counts[1:].searchsorted(k))
 
     def surely_exceeds(self, values: int) -> bool:
-        """Whether it is known at little cost to hold more distinct values than so many."""
+        """Whether it is cheap to know that there are more than ``values`` distinct values."""
         return self.size > values
 
     @property
     def whole(self) -> "Histogram":
-        """Histogram itself, its places those of ``values``."""
+        """The histogram itself, whose places are those of ``values``."""
         return self
 
     @property
@@ -196,13 +196,13 @@ class Histogram(RunningSums):
 
 
 def rank(p: Fraction, mass: int) -> int:
-    """Rank of the ``p``-quantile of so many rows, ``ceil(p mass)``, at the cost of no Fraction."""
+    """Rank of the ``p``-quantile of ``mass`` rows: ``ceil(p mass)``, without a Fraction."""
     part, whole = p.as_integer_ratio()
     return -(-part * mass // whole)
 
 
 def sums_of(values: Integers, counts: Integers, mass: int) -> Sums:
-    """Sum over the rows with one of the first ``k`` values; Python integers if 64 bits fail."""
+    """Sum over the rows with one of the first ``k`` values; Python integers beyond 64 bits."""
     ends = (values.item(0), values.item(-1)) if values.size else (0,)
     kind: Any = np.int64 if max(map(abs, ends)) * mass <= _INT64 else object
     sums = np.zeros(values.size + 1, kind)
@@ -212,7 +212,7 @@ def sums_of(values: Integers, counts: Integers, mass: int) -> Sums:
 
 
 def place_in(values: Integers, bound: int, side: Literal["left", "right"]) -> int:
-    """Number of ascending ``values`` below ``bound`` ("left"), or up to it ("right")."""
+    """Number of ascending ``values`` < ``bound`` ("left"), or <= ``bound`` ("right")."""
     return int(values.searchsorted(max(-_INT64, min(_INT64, bound)), side))
 
 

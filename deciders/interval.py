@@ -1,4 +1,4 @@
-"""The open interval that the private answer must fall in."""
+"""The open interval in which the private answer must lie for a yes."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,9 +9,9 @@ from pqd.deciders.exact import Number, exact, positive
 
 @dataclass(frozen=True, slots=True, init=False)
 class Interval:
-    """Open interval ``(lower, upper)`` = ``(q(Ds) - tau, q(Ds) + tau)``, exact ends.
+    """Open interval ``(lower, upper)`` = ``(q(Ds) - tau, q(Ds) + tau)`` with exact ends.
 
-    ``tau`` is in the unit of the query; ``centre`` is the synthetic answer.  A private answer on
+    ``tau`` is in the unit of the query; ``centre`` is the synthetic answer.  A private answer at
     an end is outside (Patwa 2023, Def. 3.1: ``|q(D) - q(Ds)| < tau``).
     """
 
@@ -27,7 +27,7 @@ class Interval:
         object.__setattr__(self, "upper", high)
 
     def __hash__(self) -> int:
-        """Hash of whole numbers: that of a Fraction takes a modular inverse."""
+        """Hash of whole numbers: hashing a Fraction takes a modular inverse."""
         return hash((*self.lower.as_integer_ratio(), *self.upper.as_integer_ratio()))
 
     @classmethod
@@ -38,7 +38,7 @@ class Interval:
 
     @property
     def centre(self) -> Fraction:
-        """Middle, q(Ds)."""
+        """Middle of the interval, q(Ds)."""
         return (self.lower + self.upper) / 2
 
     @property

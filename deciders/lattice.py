@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number, exact, positive
 
-# Doubles hold integers up to here, so snapping in the engine is exact.
+# Doubles are exact for integers up to here, so the engine snaps values exactly.
 _LARGEST = 2**53
 
 
@@ -18,8 +18,8 @@ _LARGEST = 2**53
 class Lattice:
     """Values ``lower, lower + step, ..., upper`` that the attribute may take; all public.
 
-    Histograms, sums and thresholds are kept as whole multiples of ``unit``, the largest number of
-    which ``lower`` and ``step`` are both multiples, so no answer is ever rounded.
+    Histograms, sums and thresholds are whole multiples of ``unit``, so no answer is ever rounded.
+    ``unit`` is the largest number of which ``lower`` and ``step`` are both multiples.
     """
 
     lower: Fraction
@@ -46,7 +46,7 @@ class Lattice:
             )
 
     def __hash__(self) -> int:
-        """Hash of whole numbers: that of a Fraction takes a modular inverse."""
+        """Hash of whole numbers: hashing a Fraction takes a modular inverse."""
         parts = self.lower, self.upper, self.step
         return hash(tuple(part.as_integer_ratio() for part in parts))
 
@@ -81,6 +81,6 @@ class Lattice:
         return int(self.step / self.unit)
 
     def units_at(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Values at ``places``, of which the lowest value is 0, in units."""
+        """Values at ``places``, in units; the lowest value has place 0."""
         units: NDArray[np.int64] = self.lower_units + self.step_units * places
         return units

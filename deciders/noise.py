@@ -1,15 +1,15 @@
-"""The two doors to randomness: the secure one for verdicts, a seeded one for simulation.
+"""The two sources of randomness: a secure one for verdicts, a seeded one for simulation.
 
-Both draw whole numbers, from the two-sided geometric distribution (discrete Laplace)
-``Pr[Z = z] proportional to exp(-|z| / scale)``, from the discrete Gaussian one (Canonne, Kamath and
-Steinke 2020) ``Pr[Z = z] proportional to exp(-z^2 / (2 sigma^2))``, or many at once by their
-largest (cube_noise.py).
+Both draw whole numbers: from the two-sided geometric distribution (discrete Laplace)
+``Pr[Z = z] proportional to exp(-|z| / scale)``, from the discrete Gaussian distribution (Canonne,
+Kamath and Steinke 2020) ``Pr[Z = z] proportional to exp(-z^2 / (2 sigma^2))``, and vectors whose
+law depends on their largest coordinate (cube_noise.py).
 
-The real Laplace noise of the papers is drawn on a grid so fine that 2^40 grid points fit into one
-noise scale: the statistic is a whole number of grid points, the noise is a whole number of grid
-points, and no double takes part.  A statistic of sensitivity ``s`` (a whole number of grid points)
-with ``scale = s / epsilon`` is then epsilon-DP by the discrete argument itself (Ghosh, Roughgarden
-and Sundararajan, STOC 2009).
+The real Laplace noise of the papers is drawn on a grid so fine that at least 2^40 grid points fit
+into one noise scale.  The statistic and the noise are whole numbers of grid points, and no double
+takes part.  A statistic of sensitivity ``s`` (a whole number of grid points) with
+``scale = s / epsilon`` is then epsilon-DP by the discrete argument itself (Ghosh, Roughgarden and
+Sundararajan, STOC 2009).
 """
 
 import importlib
@@ -31,8 +31,8 @@ from pqd.deciders.errors import UnanswerableError
 _GRID_BITS = 40
 _LARGEST_SCALE = 2**56
 _FAIR = 2.0**400
-# Laws that are kept, and the draws that are made ahead of each at once: a call of OpenDP takes as
-# long as some ten draws of it.
+# Number of laws whose draws are kept, and the most draws made at once for one law: a call of
+# OpenDP takes as long as about ten of its draws.
 _LAWS = 256
 _MOST_AHEAD = 256
 
@@ -60,7 +60,7 @@ class Noise(Protocol):
 
 
 def fineness(scale: Fraction) -> int:
-    """Grid points per unit: a power of two that puts at least 2^40 into one ``scale``.
+    """Grid points per unit: a power of two for which ``scale`` holds at least 2^40 grid points.
 
     Raises
     ------
@@ -84,30 +84,31 @@ def check_scale(scale: Fraction) -> None:
 def noisy_value(statistic: Fraction | int, scale: Fraction, noise: Noise) -> Fraction:
     """``statistic`` plus Laplace noise of ``scale`` (same unit), on the fine grid.
 
-    The statistic is rounded down to the grid.  Its sensitivity must be a whole number, and the
-    floor of two numbers that differ by at most ``k`` grid points differs by at most ``k``, so the
-    rounding costs no privacy.
+    The statistic is rounded down to the grid.  The rounding costs no privacy: the sensitivity is
+    a whole number, and the floors of two numbers that differ by at most ``k`` grid points differ
+    by at most ``k``.
     """
     grid = fineness(scale)
     return Fraction(noise.laplace(math.floor(statistic * grid), scale * grid), grid)
 
 
 class NoiseAhead:
-    """Independent draws of one law, made ahead and given out once each.
+    """Independent draws of one law, made in advance; each is given out once.
 
-    ``law`` maps a vector of zeros to as many draws: first one, then twice as many each time.
-    No two calls of ``draw`` give the same one: a draw leaves the list as it is given out, which
-    is one step for threads; and a forked process forgets the draws that its parent holds too.
+    ``law`` maps a vector of zeros to the same number of draws.  The first call makes one draw, each
+    further call twice as many as before, up to a limit.  No two calls of ``draw`` return the same
+    draw: taking a draw out of the list is one atomic step for threads, and a forked process forgets
+    the draws that its parent also holds.
     """
 
     def __init__(self, law: Callable[[list[int]], list[int]]) -> None:
-        """Nothing is drawn until it is asked for."""
+        """Draw nothing yet."""
         self._law, self._size = law, 1
         self._waiting: list[int] = []
         _AHEAD.add(self)
 
     def draw(self) -> int:
-        """A draw that nobody was given before."""
+        """A draw that was not given out before."""
         try:
             return self._waiting.pop()
         except IndexError:
@@ -117,11 +118,11 @@ class NoiseAhead:
             return int(first)
 
     def forget(self) -> None:
-        """Drop what waits: a forked process holds it twice."""
+        """Drop the remaining draws: after a fork two processes hold them."""
         self._waiting.clear()
 
     def __reduce__(self) -> NoReturn:
-        """Refuse a copy, which would give out the same draws."""
+        """Refuse to be copied: a copy would give out the same draws."""
         raise TypeError("draws of noise are given out once, so they cannot be copied or pickled")
 
 
@@ -140,17 +141,17 @@ if hasattr(os, "register_at_fork"):
 class SecureNoise:
     """OpenDP's exact discrete samplers (no seed, no floating point in the draw).
 
-    OpenDP draws Z around 0, many at once, and the statistic is added in exact integers: so
-    ``statistic + Z`` has the law of OpenDP's mechanism at the statistic, wherever that lies, and
-    how long a draw takes does not hang on it.  OpenDP saturates at 64 bits: scales beyond 2^56 are
-    refused, so that takes noise of 2^7 scales, of probability below 10^-55.
-    The scale is rounded up to a double, to the side of more noise.
+    OpenDP draws many Z around 0 at once, and the statistic is added in exact integers.  So
+    ``statistic + Z`` has the law of OpenDP's mechanism at the statistic, and the time of a draw
+    does not depend on the statistic.  OpenDP saturates at 64 bits.  Scales beyond 2^56 are
+    refused, so saturation takes noise of 2^7 scales, which has probability below 10^-55.
+    The scale is rounded up to a double, which means more noise, never less.
     """
 
     simulated = False
 
     def __init__(self) -> None:
-        """Begin to import OpenDP in the background: it takes longer than reading a small table."""
+        """Begin to import OpenDP in the background: reading a small table takes less time."""
         loader = ThreadPoolExecutor(1)
         self._loading = loader.submit(_import_opendp)
         loader.shutdown(wait=False)
@@ -163,7 +164,7 @@ class SecureNoise:
 
     @cached_property
     def _law(self) -> Callable[[str, float], Callable[[list[int]], list[int]]]:
-        """Law that a NoiseAhead takes, by its name and scale."""
+        """Function from the name and the scale of a law to the law that ``NoiseAhead`` takes."""
         opendp = self._opendp
         vectors = opendp.domains.vector_domain(opendp.domains.atom_domain(T="i64"))
         laws = {
@@ -180,7 +181,7 @@ class SecureNoise:
 
     @cached_property
     def _ahead(self) -> Callable[[str, float], NoiseAhead]:
-        """Draws ahead of a law, by its name and scale, which must be public."""
+        """Function from the name and (public) scale of a law to its draws in advance."""
 
         @lru_cache(_LAWS)
         def ahead(name: str, scale: float) -> NoiseAhead:
@@ -196,7 +197,8 @@ class SecureNoise:
     def gaussian(self, statistic: int, sigma: Fraction) -> int:
         """``statistic + Z``; UnanswerableError beyond the largest scale.
 
-        Z has tails below those of ``laplace`` at the same scale, so it saturates still less often.
+        Z has lighter tails than ``laplace`` noise of the same scale, so it saturates even less
+        often.
         """
         check_scale(sigma)
         return statistic + self._draw("gaussian", sigma)
@@ -204,8 +206,8 @@ class SecureNoise:
     def cube(self, statistics: Sequence[int], scale: Fraction) -> tuple[int, ...]:
         """``statistics + Z``; UnanswerableError beyond the largest scale.
 
-        The radius is proposed by ``laplace`` and accepted, and the place in the cube drawn, by the
-        operating system's generator of evenly distributed whole numbers.
+        ``laplace`` proposes the radius.  The operating system's generator of uniform whole numbers
+        accepts it and draws the place in the cube.
         """
         check_scale(scale)
         law = cube_radius(len(statistics), scale)
@@ -216,35 +218,36 @@ class SecureNoise:
         return tuple(x + secrets.randbelow(2 * radius + 1) - radius for x in statistics)
 
     def _draw(self, law: str, scale: Fraction) -> int:
-        """One draw of OpenDP's 64-bit discrete mechanism, around 0; ``scale`` is public."""
+        """One draw of OpenDP's 64-bit discrete mechanism around 0; ``scale`` is public."""
         return self._ahead(law, rounded_up(scale)).draw()
 
     def choose(self, logit: float) -> bool:
         """True with probability ``1 / (1 + exp(-logit))``, by one discrete Laplace draw.
 
-        With ``a = exp(-1/scale)`` a draw is >= 1 with probability ``a / (1 + a)``; at
-        ``scale = 1/|logit|`` that is the chance of the less likely choice, for any size of logit:
-        nothing overflows, nothing underflows.  The scale is private, as the logit is: its law is
-        made for this draw alone, since how long another takes would tell that they are the same.
+        With ``a = exp(-1/scale)`` a draw is >= 1 with probability ``a / (1 + a)``.  At ``scale =
+        1/|logit|`` this is the chance of the less likely choice.  For no logit does anything
+        overflow or underflow.  The scale is private, like the logit, so its law is made anew for
+        every draw: a cached law would be faster, and the time would reveal that two scales are
+        equal.
         """
         if math.isinf(logit):
             return logit > 0
         scale = Fraction(1 / abs(logit)) if abs(logit) > 1 / _FAIR else Fraction(_FAIR)
-        # Saturation keeps the sign, which is all that counts here, so any scale will do.
+        # Any scale will do: saturation keeps the sign, and only the sign counts here.
         (drawn,) = self._law("laplace", rounded_up(scale))([0])
         unlikely = int(drawn) >= 1
         return unlikely != (logit > 0)
 
 
 class SimulatedNoise:
-    """Same distributions from a seeded numpy generator; for simulation only.
+    """The same distributions from a seeded numpy generator, for simulation only.
 
-    Everything decided with it is stamped SIMULATED.
+    Everything decided with this noise is stamped SIMULATED.
     """
 
     simulated = True
 
-    # As a text, since the name alone would load the module.
+    # The annotation is a string: a name would import the module.
     def __init__(self, rng: "np.random.Generator | int | None" = None) -> None:
         """Take a generator, or a seed for a new one."""
         self._rng = np.random.default_rng(rng)
@@ -254,7 +257,7 @@ class SimulatedNoise:
         return statistic + self._two_sided(float(scale))
 
     def cube(self, statistics: Sequence[int], scale: Fraction) -> tuple[int, ...]:
-        """``statistics + Z``, by the same rejection."""
+        """``statistics + Z``, by the same rejection from a discrete Laplace law."""
         law = cube_radius(len(statistics), scale)
         while True:
             radius = law.mode + self._two_sided(float(law.spread))
@@ -268,7 +271,7 @@ class SimulatedNoise:
         return int(first) - int(second)
 
     def gaussian(self, statistic: int, sigma: Fraction) -> int:
-        """``statistic + Z``; discrete Laplace draws, accepted as Algorithm 3 of Canonne et al."""
+        """``statistic + Z``: discrete Laplace draws, accepted by Algorithm 3 of Canonne et al."""
         deviation = float(sigma)
         scale = math.floor(deviation) + 1
         while True:
@@ -283,9 +286,9 @@ class SimulatedNoise:
 
 
 def _import_opendp() -> Any:  # noqa: ANN401 - OpenDP is untyped
-    """OpenDP with its samplers alone.
+    """OpenDP, imported with its samplers only.
 
-    Its prelude would import scikit-learn, scipy and polars as well, wherever they are installed.
+    OpenDP's prelude would also import scikit-learn, scipy and polars, if they are installed.
     """
     for name in ("mod", "domains", "metrics", "measurements"):
         importlib.import_module(f"opendp.{name}")

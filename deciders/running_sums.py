@@ -1,4 +1,4 @@
-"""Look-ups in running counts and sums, in whole numbers: what a margin asks of a table."""
+"""Look-ups in running counts and sums, in whole numbers, from which margins are computed."""
 
 import math
 from abc import ABC, abstractmethod
@@ -10,12 +10,12 @@ from fractions import Fraction
 from pqd.deciders.exact import Ratio
 
 Exact = int | Fraction
-# Whole number that ascends with the place: of the place, and the rows and the sum before it.
+# Function of a place, and of the rows and the sum before it; its value ascends with the place.
 Key = Callable[[int, int, int], int]
 
 
 class RunningSums(ABC):
-    """Table by its ascending distinct values, and the rows and the sum of the first so many."""
+    """Table of ascending distinct values with running counts and running sums of its rows."""
 
     __slots__ = ()
 
@@ -36,7 +36,7 @@ class RunningSums(ABC):
 
     @abstractmethod
     def value_at(self, place: int) -> int:
-        """Value with so many below it, ``0 <= place < size``."""
+        """Value that has ``place`` distinct values below it, ``0 <= place < size``."""
 
     @abstractmethod
     def rows_before(self, place: int) -> int:
@@ -66,7 +66,7 @@ class RunningSums(ABC):
     def first_beyond(self, key: Key, bound: int, places: range) -> int:
         """First of ``places`` at which an ascending ``key`` exceeds ``bound``, else their stop.
 
-        ``key`` is given a place, and the rows and the sum before it.
+        ``key`` takes a place, and the rows and the sum before it.
         """
         return first_at(key, self.rows_before, self.sum_before, bound, places)
 
@@ -79,21 +79,22 @@ class RunningSums(ABC):
         return self.rows_before(self.place_up_to(math.floor(bound)))
 
     def sum_at_most(self, bound: Exact) -> int:
-        """Exact sum over the rows with value <= ``bound``; rows above it are removed."""
+        """Exact sum over the rows with value <= ``bound``."""
         return self.sum_before(self.place_up_to(math.floor(bound)))
 
     def sum_of_smallest(self, k: Exact) -> Exact:
-        """Exact sum of the ``k`` smallest values, ``0 <= k <= mass``, the last row in part."""
+        """Exact sum of the ``k`` smallest values, ``0 <= k <= mass``; k may end within a row."""
         place = self.place_holding(math.ceil(k))
         if place == self.size:
             return self.total
         return self.sum_before(place) + (k - self.rows_before(place)) * self.value_at(place)
 
     def rows_to_lower(self, gap: Ratio, origin: Ratio, lower: int) -> Ratio | None:
-        """Least changes, the last in part, that lower ``sum (v - origin)`` by ``gap`` > 0.
+        """Least changes that lower ``sum (v - origin)`` by ``gap`` > 0; the last may count in part.
 
-        Rows of value ``lower`` may be added, and rows of the table removed.  Greedy, largest gain
-        first: removals that beat an addition, then additions.  None if none are enough.
+        Rows of value ``lower`` may be added, and rows of the table removed.  Changes with the
+        largest gain come first: the removals that gain more than an addition, then additions.  None
+        if no number of changes is enough.
         """
         (part, whole), (needed, share) = origin, gap
         # Gains are counted in units of one over ``whole``.
@@ -106,18 +107,19 @@ class RunningSums(ABC):
         return by_additions(rows, needed - gained * share, share, addition)
 
     def rows_from_top(self, gap: Ratio, origin: Ratio) -> Ratio:
-        """Number of largest rows, the last in part, that exceed ``origin`` by ``gap`` in all.
+        """Number of the largest rows that together exceed ``origin`` by ``gap``.
 
-        ``gap`` is above 0 and at most what all rows above ``origin`` exceed it by.
+        The last row may count in part.  ``gap`` is above 0, and at most the total by which the rows
+        above ``origin`` exceed it.
         """
         (part, whole), (needed, share) = origin, gap
         needed, mass, total = needed * whole, self.mass, self.total
 
         def shortage(_: int, rows: int, held: int) -> int:
-            """Minus what the rows from a place on exceed the origin by."""
+            """Minus the total by which the rows from a place on exceed the origin."""
             return part * (mass - rows) - whole * (total - held)
 
-        # It ascends from the first value above the origin on.
+        # The key ascends from the first value above the origin on.
         places = range(self.place_up_to(part // whole), self.size + 1)
         after = self.first_beyond(shortage, -needed // share, places)
         gain = (whole * self.value_at(after - 1) - part) * share
@@ -128,20 +130,20 @@ class RunningSums(ABC):
 def first_at(
     key: Key, rows: Callable[[int], int], sums: Callable[[int], int], bound: int, places: range
 ) -> int:
-    """``first_beyond`` by look-ups of the ``rows`` and ``sums`` before a place."""
+    """``first_beyond``, given look-ups of the ``rows`` and ``sums`` before a place."""
     return bisect_right(
         range(places.stop), bound, places.start, key=lambda at: key(at, rows(at), sums(at))
     )
 
 
 def by_additions(rows: int, missing: int, share: int, addition: int) -> Ratio | None:
-    """``rows`` and as many additions as gain ``missing / share``; None if an addition is none."""
+    """``rows`` plus the additions that gain ``missing / share``; None if an addition gains 0."""
     return (rows * addition * share + missing, addition * share) if addition else None
 
 
 @dataclass(frozen=True, slots=True)
 class Mirrored(RunningSums):
-    """Table of the values of ``base`` times -1, by the look-ups of ``base``."""
+    """Table of the values of ``base`` times -1, which looks everything up in ``base``."""
 
     base: RunningSums
 
@@ -161,7 +163,7 @@ class Mirrored(RunningSums):
         return self.base.size
 
     def value_at(self, place: int) -> int:
-        """Value with so many below it."""
+        """Value that has ``place`` distinct values below it."""
         return -self.base.value_at(self.base.size - 1 - place)
 
     def rows_before(self, place: int) -> int:
@@ -181,12 +183,12 @@ class Mirrored(RunningSums):
         return self.base.size - self.base.place_below(-bound)
 
     def first_beyond(self, key: Key, bound: int, places: range) -> int:
-        """First of ``places``: one after the last place of ``base`` at which it is, from there."""
+        """First of ``places``, found as the last place of ``base`` that qualifies, from its end."""
         base = self.base
         size, mass, total = base.size, base.mass, base.total
 
         def mirrored(place: int, rows: int, held: int) -> int:
-            """Minus the key: it ascends with the places of ``base``."""
+            """Key times -1, which ascends with the places of ``base``."""
             return -key(size - place, mass - rows, held - total)
 
         within = range(size - places.stop + 1, size - places.start + 1)
@@ -198,5 +200,5 @@ class Mirrored(RunningSums):
 
     @property
     def mirrored(self) -> RunningSums:
-        """Table that this is the mirror image of."""
+        """The table ``base`` itself."""
         return self.base

@@ -14,7 +14,7 @@ from pqd.deciders.histogram import Histogram
 class TruncationRungs(ValueBounds):
     """Mix-in of the mechanisms of SUM that truncate at ``t_j = 2^j``, ``j = 1 .. ceil(log2 GS)``.
 
-    Truncation at a rung removes the rows above it.  Values must be >= 0; GS is taken as >= 2.
+    Truncation at a rung removes the rows above it.  Values must be >= 0; GS counts as at least 2.
     """
 
     def __post_init__(self) -> None:
@@ -26,7 +26,7 @@ class TruncationRungs(ValueBounds):
             )
 
     def largest_scale(self, epsilon: Number) -> Fraction:
-        """Bound on ``t log2(GS)/epsilon`` for every rung: the last may be twice GS."""
+        """Bound on ``t log2(GS)/epsilon`` for every rung t; the last rung may be twice GS."""
         return 128 * self.noise_scale(budget_of(epsilon))
 
     @property

@@ -1,1 +1,1 @@
-"""Evaluation: what a decider is worth on public tables."""
+"""Evaluation of deciders on public tables: error rates, thresholds and needed budgets."""

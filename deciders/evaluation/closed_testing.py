@@ -1,8 +1,8 @@
-"""Closed testing: how many of many claims are true, with confidence (Goeman and Solari 2011).
+"""Closed testing: a bound on the number of true claims (Goeman and Solari 2011).
 
-Given independent p-values, one per claim, all sets of claims are tested at once by Simes' rule
-(Hommel 1988).  The number of true claims in any set, however it was chosen, is then bounded from
-below, with probability at least 1 - alpha for all sets together (Goeman, Meijer, Krebs and Solari
+The claims have independent p-values, one each.  Simes' rule tests all sets of claims at once
+(Hommel 1988).  This bounds the number of true claims in any set from below, however the set was
+chosen, with probability at least 1 - alpha for all sets together (Goeman, Meijer, Krebs and Solari
 2019, "Simultaneous control of all false discovery proportions in large-scale multiple testing").
 """
 
@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 
 class Discoveries:
-    """Lower bounds on the number of true claims, by their p-values."""
+    """Lower bounds on the number of true claims, from the claims' p-values."""
 
     def __init__(self, p_values: ArrayLike, alpha: float) -> None:
-        """Largest set of claims that Simes' rule cannot refute to be all false."""
+        """Find the largest set of claims which Simes' rule cannot reject as all false."""
         self._p: NDArray[np.float64] = np.asarray(p_values, dtype=np.float64)
         self._alpha = alpha
         self._largest = self._unrefuted(np.sort(self._p))
@@ -31,13 +31,13 @@ class Discoveries:
         return 0
 
     def among(self, places: Iterable[int] | None = None) -> int:
-        """Number that the true claims at ``places`` (all by default) reach or exceed."""
+        """Lower bound on the number of true claims at ``places`` (by default all places)."""
         chosen = self._p if places is None else self._p[list(places)]
         if not chosen.size:
             return 0
         if not self._largest:
             return int(chosen.size)
-        # The largest of 1 - u + #(h p <= u alpha) over u; past the set's size it only falls.
+        # Maximum over u of 1 - u + #(h p <= u alpha); beyond the size of the set it only falls.
         bars = np.arange(1, chosen.size + 1) * self._alpha / self._largest
         held = np.searchsorted(np.sort(chosen), bars, side="right")
         return max(0, int(np.max(held - np.arange(chosen.size))))

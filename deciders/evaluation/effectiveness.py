@@ -1,7 +1,8 @@
-"""Worth of a verdict before it is bought: error rates and thresholds on public stand-ins.
+"""Error rates and thresholds of a verdict before any budget is spent, on public stand-ins.
 
-Def. 3.4 asks for few noes at ``q(D) = q(Ds)`` and few yeses at ``|q(D) - q(Ds)| >= 2 tau``.  Since
-``accept`` is exact, both are evaluated on the stand-ins of stand_ins.py: no private data, no cost.
+Def. 3.4 asks for few noes at ``q(D) = q(Ds)`` and few yeses at ``|q(D) - q(Ds)| >= 2 tau``.
+``accept`` is exact, so both rates are computed on the stand-ins of stand_ins.py: they use no
+private data and cost nothing.
 """
 
 import math
@@ -17,15 +18,15 @@ from pqd.deciders.exact import Number, as_float, budget_of, probability
 from pqd.deciders.histogram import Histogram
 from pqd.deciders.interval import Interval
 
-# True gaps at which ways to decide are weighed against each other, in multiples of tau.
+# True gaps, in multiples of tau, at which the ways to decide a query are compared.
 WEIGHED = tuple(Fraction(quarters, 4) for quarters in (0, 2, 3, 5, 6, 8))
 _LARGEST = 2**60
-# Searches stop when the answer is known to one part in this many.
+# Searches stop when the answer is known to one part in ``_PRECISION``.
 _PRECISION = 200
 
 
 class Mechanism(Protocol):
-    """A decider or an estimator, as stand-ins evaluate it."""
+    """Decider or estimator that is evaluated on stand-ins."""
 
     @property
     def aggregate(self) -> str:
@@ -34,7 +35,7 @@ class Mechanism(Protocol):
 
     @property
     def bounds(self) -> tuple[int | None, int | None, int]:
-        """Lower, upper and step of the attribute, None where it needs no bound."""
+        """Lower, upper and step of the attribute; None where the mechanism needs no bound."""
         ...
 
     def accept(
@@ -51,8 +52,8 @@ class Mechanism(Protocol):
 class Threshold:
     """Effectiveness threshold: the least tau at which a verdict errs with at most alpha.
 
-    ``tau`` is in lattice units, infinite where no tau suffices at this epsilon.  ``exact`` says
-    that it is a closed form that holds for every table, not a search over public stand-ins.
+    ``tau`` is in lattice units; it is infinite if no tau suffices at this epsilon.  ``exact``
+    means that a closed form holds for every table; otherwise ``tau`` was searched on stand-ins.
     """
 
     tau: float
@@ -60,14 +61,14 @@ class Threshold:
 
 
 class ErrorRates(NamedTuple):
-    """Error probabilities on the stand-ins: a no at D0, a yes at D+ or D- (the worse)."""
+    """Error probabilities on the stand-ins: of a no at D0, and of a yes at D+ or D- (the worse)."""
 
     false_no: float
     false_yes: float
 
     @property
     def worst(self) -> float:
-        """Larger of the two."""
+        """Larger of the two error rates."""
         return max(self)
 
 
@@ -79,7 +80,7 @@ def shape_of(decider: Mechanism) -> Shape:
 def error_rates(
     decider: Mechanism, histogram_public: Histogram, interval: Interval, epsilon: Number
 ) -> ErrorRates:
-    """Error rates of ``decider`` at this interval, centred on the public answer."""
+    """Error rates of ``decider`` at this interval, whose centre is the public answer."""
     trial, budget = trial_of(histogram_public, interval, shape_of(decider)), budget_of(epsilon)
     false_no = 1 - trial.law(decider, histogram_public)(budget)
     false_yes = max((trial.law(decider, far)(budget) for far in trial.far), default=0.0)
@@ -95,16 +96,16 @@ def searched_threshold(
 ) -> Threshold:
     """Tau, a whole number of steps, at which both error rates are <= alpha.
 
-    It has been evaluated and does suffice; it is the least one, to half a per cent, where errors
-    fall as tau grows (for truncating deciders they may not).  Infinite if none was found.
-    ``beyond`` is what tau is known to exceed, since errors at D0 are above alpha up to it.
+    The returned tau was evaluated and suffices.  If errors fall as tau grows, it is the least one
+    to half a per cent; for truncating deciders errors may not fall.  Infinite if none was found.
+    ``beyond`` is a known lower bound: up to it, errors at D0 are above alpha.
     """
     shape = shape_of(decider)
     budget, level = budget_of(epsilon), float(probability(alpha, "alpha"))
     centre = answer(shape.aggregate, histogram_public, shape.p)
     if centre is None or beyond == math.inf:
         return Threshold(math.inf, exact=False)
-    # A mean is not a whole number of steps: its thresholds may be much finer.
+    # A mean is not a whole number of steps, so its thresholds may be much finer.
     grain = Fraction(shape.step)
     if shape.aggregate == "AVG":
         grain /= 10 * histogram_public.mass
@@ -122,7 +123,7 @@ def searched_threshold(
 
 
 def _most_steps(histogram: Histogram, shape: Shape, grain: Fraction) -> int:
-    """Limit of the search: past the whole range where values bound the answer."""
+    """Limit of the search: beyond the whole range of the values if they bound the answer."""
     if shape.aggregate in {"SUM", "COUNT", "COUNT DISTINCT"}:
         return _LARGEST
     ends = (histogram.smallest(1), histogram.largest)
@@ -132,15 +133,15 @@ def _most_steps(histogram: Histogram, shape: Shape, grain: Fraction) -> int:
 
 
 def least(suffices: Callable[[int], bool], most: int, first: int = 1) -> int | None:
-    """About the least whole number >= ``first`` that suffices, None if none up to ``most`` does."""
-    # From 1 in ever larger factors; from a bound that is known for another reason in small steps.
+    """About the least whole number from ``first`` to ``most`` that suffices; None if none does."""
+    # From 1 the steps grow fast; from a bound that is already known they begin small.
     low, high, ahead = first - 1, first, max(15, first // _PRECISION)
     while not suffices(high):
         if high >= most:
             return None
         low, high, ahead = high, min(first + ahead, most), 16 * ahead + 15
     while high - low > max(1, high // _PRECISION):
-        # The geometric middle while the ends differ in size, the arithmetic one after.
+        # Take the geometric middle while the ends differ in size, then the arithmetic middle.
         middle = math.isqrt(low * high) if high > 4 * low > 0 else (low + high) // 2
         low, high = (low, middle) if suffices(middle) else (middle, high)
     return high
@@ -158,10 +159,10 @@ def operating_characteristic(
     epsilon: Number,
     gaps: Sequence[Fraction],
 ) -> tuple[float, ...]:
-    """``Pr[yes]`` at each true gap, a multiple of tau: the worse side, above or below.
+    """``Pr[yes]`` at each true gap, a multiple of tau: the worse of the sides above and below.
 
-    Inside the tolerance that is the smaller probability, at its end and beyond the larger one;
-    NaN where no table lies there.
+    For gaps inside the tolerance the worse side has the smaller probability; at its end and
+    beyond it has the larger one.  NaN if no table lies at that gap.
     """
     shape, budget, found = shape_of(decider), budget_of(epsilon), []
     trial = trial_of(histogram_public, interval, shape)
@@ -181,8 +182,8 @@ def operating_characteristic(
 def expected_wrong(chances: Sequence[float]) -> float:
     """Probability that a verdict is wrong, given ``Pr[yes]`` at each of the gaps ``WEIGHED``.
 
-    The mean over the gaps inside the tolerance and that over those beyond it, in equal parts;
-    gaps at which no table lies (NaN) count for nothing.
+    The mean over the gaps inside the tolerance and the mean over the gaps beyond it count
+    equally.  Gaps at which no table lies (NaN) are left out.
     """
     pairs = [pair for pair in zip(WEIGHED, chances, strict=True) if not math.isnan(pair[1])]
     sides = [1 - p for gap, p in pairs if gap < 1], [p for gap, p in pairs if gap > 1]

@@ -1,8 +1,8 @@
-"""Budget that a verdict needs: the least epsilon at which it is reliable on several public tables.
+"""Needed budget of a verdict: the least epsilon at which it is reliable on several public tables.
 
-Each trial is a table that the private one might be shaped like (shapes.py), around its own answer,
-with its stand-ins at twice the tolerance.  A decider that knows its error in closed form gives its
-epsilon at once (``Decider.least_epsilon``); that of others is searched.
+Each trial has a table whose shape the private table might share (shapes.py), an interval around
+the table's own answer, and stand-ins at twice the tolerance.  A decider that knows its error in
+closed form gives its epsilon at once (``Decider.least_epsilon``); for others epsilon is searched.
 """
 
 import math
@@ -21,33 +21,33 @@ from pqd.deciders.exact import Number, probability
 from pqd.deciders.histogram import Histogram
 from pqd.deciders.interval import Interval
 
-# The search looks from one of the first to as many of them as the second says.
+# The search goes from ``_STEP`` to ``_MOST`` times ``_STEP``.
 _STEP, _MOST = Fraction(1, 2**39), 2**59
 _HIGHEST = 2**20
-# Share by which a closed form may be too small, since it is rounded.
+# Relative amount by which rounding may make a closed form too small.
 _ROUNDING = 1e-9
 
 
 class Budgeted(Mechanism, Protocol):
-    """Decider, as far as its budget is planned."""
+    """Decider whose budget is planned."""
 
     def accepting(self, histogram: Any, interval: Interval) -> Law:  # noqa: ANN401 - or a stand-in
         """``accept`` as a function of epsilon."""
         ...
 
     def least_epsilon(self, trials: Iterable[Trial], alpha: Number) -> Fraction | float:
-        """About the least epsilon at which it errs with at most alpha in every trial."""
+        """About the least epsilon at which the decider errs with at most alpha in every trial."""
         ...
 
 
 def needed_epsilon(
     decider: Budgeted, histogram_public: Histogram, interval: Interval, alpha: Number
 ) -> float:
-    """About the least epsilon at which such an interval is decidable, infinite if none is.
+    """About the least epsilon at which this interval is decidable; infinite if none is.
 
-    The worst of several public shapes that the private table might have (``shapes``), each around
-    its own answer: it is a promise about a table that is not known, and no bound.  Between 2^-39
-    and 2^20, rounded up to three digits.
+    The result is the worst over several public shapes that the private table might have
+    (``shapes``), each around its own answer.  It is a forecast for an unknown table, not a bound.
+    It lies between 2^-39 and 2^20 and is rounded up to three digits.
     """
     trials = trials_of(histogram_public, shape_of(decider), interval.tau)
     found = decider.least_epsilon(trials, alpha)
@@ -55,18 +55,18 @@ def needed_epsilon(
 
 
 class Trials:
-    """Trials of a tolerance ``tau`` on a public histogram, then on its shapes, made when asked for.
+    """Trials of a tolerance ``tau`` on a public histogram, then on its shapes, each made on demand.
 
-    A decider may know after the first what it needs.
+    A decider may know the epsilon that it needs after the first trial.
     """
 
     def __init__(self, histogram: Histogram, shape: Shape, tau: Fraction) -> None:
-        """Nothing is made yet."""
+        """Make no trial yet."""
         self._made: list[Trial] = []
         self._more = _trials(histogram, shape, tau)
 
     def __iter__(self) -> Iterator[Trial]:
-        """Iterate over the trials, each made once."""
+        """Iterate over the trials; each is made once."""
         for number in count():
             if number == len(self._made):
                 more = next(self._more, None)
@@ -76,7 +76,7 @@ class Trials:
             yield self._made[number]
 
 
-# Deciders of one query share its trials.
+# Cached, since the deciders of one query share its trials.
 trials_of = lru_cache(maxsize=1)(Trials)
 
 
@@ -85,18 +85,18 @@ def _trials(histogram: Histogram, shape: Shape, tau: Fraction) -> Iterator[Trial
     for number, table in enumerate(tables):
         centre = answer(shape.aggregate, table, shape.p)
         if centre is not None:
-            # That of the table itself is at hand.
+            # The trial of the histogram itself is cached already.
             make = Trial if number else trial_of
             yield make(table, Interval.around(centre, tau), shape)
 
 
 def searched_epsilon(decider: Budgeted, trials: Iterable[Trial], alpha: Number) -> Fraction | float:
-    """Epsilon by search, to half a per cent; it has been evaluated in every trial.
+    """Epsilon by search, to half a per cent; it was evaluated and suffices in every trial.
 
-    It is the least one where errors fall as epsilon grows.
+    If errors fall as epsilon grows, it is the least such epsilon.
     """
     level, steps, passed, number = float(probability(alpha, "alpha")), 1, 0, 0
-    # From the hardest on, which says most: the table itself comes last.
+    # Begin with the hardest trial, which rules out most; the histogram itself comes last.
     every = [_laws(decider, trial) for trial in trials]
     laws = every[1:] + every[:1]
     while passed < len(laws):
@@ -109,12 +109,12 @@ def searched_epsilon(decider: Budgeted, trials: Iterable[Trial], alpha: Number) 
 
 
 def _laws(decider: Budgeted, trial: Trial) -> tuple[Law, list[Law]]:
-    """``Pr[yes]`` on the table of a trial, and on those far from it."""
+    """``Pr[yes]`` on the table of a trial, and on the stand-ins far from it."""
     return trial.law(decider, trial.table), [trial.law(decider, far) for far in trial.far]
 
 
 def _least_steps(near: Law, far: Sequence[Law], level: float, first: int) -> int | None:
-    """Steps from ``first`` on that suffice in one trial."""
+    """Least number of steps, from ``first`` on, that suffices in one trial."""
 
     def suffices(steps: int) -> bool:
         epsilon = _epsilon(steps)
@@ -123,10 +123,10 @@ def _least_steps(near: Law, far: Sequence[Law], level: float, first: int) -> int
     return least(suffices, _MOST, first)
 
 
-# Searches begin alike.
+# Cached, since all searches begin with the same steps.
 @lru_cache(maxsize=1024)
 def _epsilon(steps: int) -> Fraction:
-    """``steps`` of the search, rounded up."""
+    """Epsilon after ``steps`` of the search, rounded up."""
     return _rounded_up(steps * _STEP)
 
 
@@ -139,7 +139,7 @@ def _rounded_up(epsilon: Fraction) -> Fraction:
 
 
 def above(epsilon: float) -> float:
-    """Epsilon a hair above a closed form that was rounded."""
+    """Epsilon slightly above a closed form, to make up for rounding."""
     return epsilon * (1 + _ROUNDING)
 
 

@@ -1,6 +1,6 @@
-"""Shapes: tables that the private one might be shaped like, made from the synthetic histogram.
+"""Shapes: tables that resemble the private table, perhaps, made from the synthetic histogram.
 
-A budget that is needed is a promise about a table that is not known; it is the worst over these.
+A needed budget is a forecast for a table that is not known: it is the worst over these shapes.
 """
 
 from bisect import bisect_left, bisect_right
@@ -18,19 +18,19 @@ from pqd.deciders.running_sums import Mirrored, RunningSums
 
 _SHAPED = ("AVG", "MEDIAN", "QUANTILE")
 _DRAWN = 2
-# Rows are drawn anew by values, or by as many ranges of equally many rows.
+# Rows are drawn anew value by value, or for many values by this many ranges of equal size.
 _BLOCKS = 1024
-# From a number of rows, the smallest first, to that of another table, or from an array of them.
+# Function from a running count to a new running count, or from an array to an array of them.
 Ranks = Callable[[Any], Any]
 
 
-# Without slots, so that arrays are made once, where a mechanism reads them.
+# No slots: the arrays are cached, and made only if a mechanism reads them.
 @dataclass(frozen=True, eq=False)
 class Reranked(RunningSums):
-    """Table with the values of ``base`` and other running counts, rounded: its shape is kept.
+    """Table with the values of ``base`` and rounded new running counts, so its shape is kept.
 
-    A value may have no rows.  ``listed``: running counts are looked up in an array of all of them;
-    else ``base`` may be held by blocks, and no sum is asked.
+    A value may have no rows.  If ``listed``, running counts are looked up in an array of all of
+    them; otherwise ``base`` may be held by blocks, and no sum may be read.
     """
 
     base: Histogram
@@ -63,14 +63,14 @@ class Reranked(RunningSums):
         return self.base.size
 
     def value_at(self, place: int) -> int:
-        """Value with so many below it."""
+        """Value that has ``place`` distinct values below it."""
         return self.base.value_at(place)
 
     def place_holding(self, k: int) -> int:
         """Place of the ``k``-th smallest row."""
         if self.listed:
             return int(self._running[1:].searchsorted(k))
-        # The rows of ``base`` that become as many.
+        # Find the number of rows of ``base`` that becomes ``k``.
         rows = range(self.base.mass + 1)
         return self.base.place_holding(bisect_left(rows, k, key=self._ranked))
 
@@ -129,20 +129,20 @@ class Reranked(RunningSums):
 
 
 def shapes(histogram: Histogram, aggregate: str) -> Iterator[Reranked]:
-    """Yield other tables that the private one might be shaped like, the hardest to decide first.
+    """Yield tables that the private table might resemble, the hardest to decide first.
 
-    For what hangs on how many values lie about the answer (AVG, MEDIAN, QUANTILE): half of the
-    rows; rows that are from half to one and a half times as frequent, the more the larger their
-    values, and the other way round; and rows drawn anew (bootstrap, from fixed seeds).  For all
-    else none.  Each is judged around its own answer.
+    For AVG, MEDIAN and QUANTILE, which depend on the number of values near the answer: half of
+    the rows; rows with weights that rise from a half to one and a half with their values; rows
+    with weights that fall likewise; and rows drawn anew (bootstrap, from fixed seeds).  Other
+    aggregates have no shapes.  Each shape is judged around its own answer.
     """
     if aggregate not in _SHAPED or not histogram.mass:
         return
-    # A mean reads running sums; of many values an order statistic needs a few look-ups.
+    # A mean reads running sums.  An order statistic of many values needs only a few look-ups.
     many = aggregate != "AVG" and histogram.surely_exceeds(_BLOCKS)
     table = histogram if many else histogram.whole
     few = not many and table.size <= _BLOCKS
-    # Few values are ranked at once in less time than some.
+    # Few values are ranked all at once: that takes less time than some look-ups.
     for ranks in _every_ranks(table, few=few):
         yield Reranked(table, ranks, listed=few or aggregate == "AVG")
 
@@ -159,16 +159,16 @@ def _every_ranks(histogram: Histogram, *, few: bool) -> Iterator[Ranks]:
 
 @dataclass(frozen=True, eq=False)
 class DrawnRanks:
-    """Numbers of rows drawn anew, ``after``, for those ``before``; linear between them."""
+    """Map from running counts ``before`` to those of rows drawn anew, ``after``, interpolated."""
 
     before: Floats
     after: Floats
 
     def __call__(self, rows: Any) -> Any:  # noqa: ANN401 - as ``Ranks``
-        """Number for that of rows, or an array for an array; ``np.interp`` for both."""
+        """New number for a number of rows, or an array for an array, as ``np.interp``."""
         if isinstance(rows, np.ndarray):
             return np.interp(rows, self.before, self.after)
-        # A call of numpy's for one number costs ten times as much.
+        # A bisection: a call of numpy for one number costs ten times as much.
         before, after = self._lists
         at = bisect_right(before, rows) - 1
         if at + 1 == len(before) or before[at] == rows:
@@ -182,7 +182,7 @@ class DrawnRanks:
 
 
 def _drawn(histogram: Histogram, seed: int, *, few: bool) -> DrawnRanks:
-    """Ranks of as many rows drawn from a fixed seed, up to the same values."""
+    """Ranks for the same number of rows drawn anew from a fixed seed, at the same values."""
     mass, generator = histogram.mass, np.random.default_rng(seed)
     if few:
         drawn = generator.multinomial(mass, histogram.counts / mass)

@@ -1,6 +1,7 @@
-"""Sharpness: whether a decider that shows the answer decides little worse than one that does not.
+"""Sharpness: whether a decider that shows the answer decides nearly as well as one that does not.
 
-Of public data alone, and free: both are evaluated exactly on the stand-ins of stand_ins.py.
+The test uses public data alone and costs nothing: both deciders are evaluated exactly on the
+stand-ins of stand_ins.py.
 """
 
 from collections.abc import Callable
@@ -13,21 +14,23 @@ from pqd.deciders.exact import Number, budget_of, probability
 from pqd.deciders.histogram import Histogram
 from pqd.deciders.interval import Interval
 
-# Times as often as the margin's decider that one which shows the answer may err.  Two, since noise
-# around an answer passes either end of an interval where that around a margin passes the nearer
-# one: of a COUNT that is all there is to lose, on every table (docs/theory.md, Theorem 4).
+# A decider that shows the answer may err at most this many times as often as the margin decider.
+# Two, since noise around an answer passes either end of an interval, and noise around a margin
+# only the nearer end.  For a COUNT nothing more can be lost on any table (docs/theory.md,
+# Theorem 4).
 MOST_TIMES = 2
-# Chance of a proved verdict that may be lost for the same reason: half of all chance near the
-# threshold, next to none farther off.
+# Chance of a proved verdict that may be lost.  That noise passes two ends instead of one costs
+# half of the chance near the threshold, and next to nothing farther off.
 MOST_LOST = 0.1
-# Gaps, in multiples of tau, at which the chances of a proved no are compared.  Of a COUNT the first
-# will do: beyond it all that noise loses is that it must go ln 2 of its scales farther, unless that
-# is below 0, where a released number is cut.  Then the empty table, farthest of all, tells.
+# Gaps, in multiples of tau, at which the chances of a proved no are compared.  For a COUNT the
+# first is enough: farther off, the noisy answer needs to lie only ln 2 noise scales farther out
+# for the same proof, unless that is below 0, where released numbers are cut.  The empty table,
+# the farthest of all, covers that case.
 _FAR = tuple(map(Fraction, (2, 4, 8, 16, 32)))
 _EMPTY = Histogram.of_mass(0)
 _ROUNDING = 1 + 1e-9
-# From the ends of the interval outwards, the gaps inside and those beyond: where deciders differ,
-# they do so near the ends.
+# Gaps inside and beyond the interval, each from its end outwards: deciders that differ, differ
+# near the ends.
 _INSIDE = sorted((gap for gap in WEIGHED if gap < 1), reverse=True)
 _BEYOND = sorted(gap for gap in WEIGHED if gap > 1)
 
@@ -40,21 +43,22 @@ def nearly_as_sharp(
     epsilon: Number,
     alpha: Number,
 ) -> bool:
-    """Whether ``shown`` decides nearly as well as the ``margin``'s decider.
+    """Whether ``shown`` decides nearly as well as the ``margin`` decider.
 
-    On the copy it proves a yes with a chance that is at most ``MOST_LOST`` less, and on every
-    stand-in at twice the tolerance and farther a no, and on the empty table if 0 is outside.  The
-    yes alone is not enough: where neither proves one, a margin may still prove a no of a sum that
-    noise at its bounds hides, or of few rows, where no released number is below 0.
+    Proofs: its chance of a proved verdict is at most ``MOST_LOST`` less.  This is compared for a
+    yes on the copy, for a no on every stand-in at twice the tolerance and farther, and for a no on
+    the empty table if 0 is outside.  The yes alone is not enough: if neither decider proves a yes,
+    a margin may still prove a no where a released number cannot, for a sum that noise at its
+    bounds hides, or for few rows, since no released number is below 0.
 
-    On the stand-ins at the gaps ``WEIGHED``, on either side, it errs at most ``MOST_TIMES`` as
-    often, or next to never: with probability at most ``2 alpha^2``.  Where noise errs so seldom it
-    leaves the verdict undecided with probability at most alpha (docs/theory.md, section 3).
+    Errors: on the stand-ins at the gaps ``WEIGHED``, on both sides, it errs at most ``MOST_TIMES``
+    as often, or with probability at most ``2 alpha^2``.  Noise that errs so seldom leaves the
+    verdict undecided with probability at most alpha (docs/theory.md, section 3).
     """
     trial, budget = trial_of(histogram_public, interval, shape_of(shown)), budget_of(epsilon)
     if _proves_less(shown, margin, trial, budget, alpha):
         return False
-    # Of a COUNT at most twice as often, on every table (Theorem 4).
+    # A COUNT errs at most twice as often on every table (Theorem 4).
     return shown.aggregate == "COUNT" or _errs_seldom(shown, margin, trial, budget, alpha)
 
 
@@ -65,7 +69,7 @@ def _law(trial: Trial, decider: Mechanism, table: Any) -> ProvingLaw:  # noqa: A
 def _proves_less(
     shown: Mechanism, margin: Mechanism, trial: Trial, budget: Fraction, alpha: Number
 ) -> bool:
-    """Whether a proof, of a yes on the copy or of a no far from it, is lost too often."""
+    """Whether it loses too much chance of a proof: of a yes on the copy, or of a no far off."""
 
     def proves(decider: Mechanism) -> float:
         return _law(trial, decider, trial.table).proof_chance(budget, alpha)
@@ -86,7 +90,7 @@ def _proves_less(
         if any(map(loses, of_shown, chances)):
             return True
         if min(of_shown, default=0) >= 1 - MOST_LOST:
-            # The farther an answer is, the more often noise proves a no.
+            # The farther an answer is off, the more often noise proves a no.
             break
     return False
 
@@ -94,7 +98,7 @@ def _proves_less(
 def _errs_seldom(
     shown: Mechanism, margin: Mechanism, trial: Trial, budget: Fraction, alpha: Number
 ) -> bool:
-    """Whether it errs next to never, or not much oftener than the margin's, at every gap."""
+    """Whether ``shown`` errs hardly ever, or not much more often than ``margin``, at every gap."""
 
     def error(decider: Mechanism, table: Any) -> float:  # noqa: ANN401 - a stand-in
         found = _law(trial, decider, table)
@@ -110,6 +114,6 @@ def _errs_seldom(
                 return False
             inside = [_law(trial, shown, table).distance >= 1 for table in tables]
             if not often and (gap > 1 or inside == [True, True]):
-                # Noise errs less, the farther an answer is from the end that it must pass.
+                # Noise errs less often, the farther away the end is that it must pass.
                 break
     return True

@@ -1,7 +1,7 @@
-"""Tables made from another one: its rows reweighted, extended or moved: only look-ups, no copies.
+"""Tables made from another table by reweighting, extending or moving its rows, without a copy.
 
-Each answers some of the questions of ``Histogram``, of the same names: those that the mechanisms of
-its aggregates ask.
+Each class has some of the methods of ``Histogram``, under the same names: those that the
+mechanisms of its aggregates call.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from pqd.deciders.running_sums import Exact, RunningSums, by_additions
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Table of which nothing is asked but its number of rows."""
+    """Table that has only a number of rows."""
 
     mass: int
 
@@ -77,7 +77,10 @@ class Reweighted:
 
 @dataclass(frozen=True, slots=True)
 class Extended:
-    """Table ``base`` with ``rows`` rows more, at a ``value`` beyond 0 that none of it is beyond."""
+    """Table ``base`` with ``rows`` more rows at ``value``.
+
+    A positive ``value`` is the largest of the table, a negative ``value`` the least.
+    """
 
     base: RunningSums
     rows: Fraction
@@ -122,7 +125,7 @@ class Extended:
 
 
 class Part(NamedTuple):
-    """Rows ``start .. stop`` of a table, largest first: moved ``by`` so much, or all to ``to``."""
+    """Rows ``start .. stop`` of a table, largest first: moved by ``by``, or all set to ``to``."""
 
     start: int
     stop: int
@@ -132,9 +135,9 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """Table whose rows, largest first, move in parts, each in its own way; their order is kept.
+    """Table whose rows, largest first, are moved in parts that keep their order.
 
-    ``total`` is its sum.
+    ``total`` is the sum of the moved rows.
     """
 
     base: RunningSums
@@ -147,7 +150,7 @@ class Raised:
         return self.base.mass
 
     def _top(self, rows: int) -> int:
-        """Sum of so many of the largest values of ``base``."""
+        """Sum of the ``rows`` largest values of ``base``."""
         return self.base.total - int(self.base.sum_of_smallest(self.mass - rows))
 
     def _sum(self, part: Part, stop: int) -> int:
@@ -158,7 +161,7 @@ class Raised:
         return self._top(stop) - self._top(part.start) + part.by * rows if rows else 0
 
     def _beyond(self, bound: Exact, *, closed: bool) -> Iterator[tuple[Part, int]]:
-        """Yield each part, and where its rows with a value > ``bound`` (or equal) stop."""
+        """Yield each part with the end of its rows > ``bound`` (>= ``bound`` if ``closed``)."""
         for part in self.parts:
             if part.to is not None:
                 inside = part.to > bound or (closed and part.to == bound)
@@ -196,12 +199,13 @@ class Raised:
         return by_additions(rows, missing, share, addition)
 
     def _rows_within(self, piece: Part, gap: Ratio, origin: Ratio) -> Ratio:
-        """Rows up to the one in ``piece`` that reaches a gap, in units of one over the whole."""
+        """Rows up to the row in ``piece`` that reaches a gap, in units of one over the whole."""
         (part, whole), (missing, share) = origin, gap
         if piece.to is not None:
             gain = (piece.to * whole - part) * share
             return piece.start * gain + missing, gain
-        # As if all rows of the base were moved so: those before the piece are made up for.
+        # Pretend that all rows of the base moved likewise, and correct for the rows before the
+        # piece.
         part -= piece.by * whole
         missing += (whole * self._top(piece.start) - part * piece.start) * share
         return self.base.rows_from_top((missing, share * whole), (part, whole))
@@ -217,7 +221,7 @@ class Raised:
         return Raised(self.base.mirrored, tuple(parts), -self.total)
 
 
-# Without slots, so that the table is copied once, where a mechanism reads all of its values.
+# No slots: the copy is cached, and made only if a mechanism reads all values.
 @dataclass(frozen=True)
 class Moved:
     """Table with all values of ``base`` moved ``by`` an amount, within ``lower .. upper``."""

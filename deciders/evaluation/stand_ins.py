@@ -1,11 +1,12 @@
-"""Public stand-ins for the private table: what D might be, made from the synthetic histogram.
+"""Public stand-ins: tables made from the synthetic histogram that the private table might be.
 
 ``D0`` is the synthetic histogram itself; ``D+`` and ``D-`` lie at least ``2 tau`` above and below
-it, the distance at which Def. 3.4 asks for a no.  Counts and sums are reweighted, means and
-quantiles moved (ours; docs/theory.md, section 4).  No private data, no cost.
+it, the distance at which Def. 3.4 asks for a no.  For counts and sums the rows are reweighted; for
+means and quantiles the values are moved (ours; docs/theory.md, section 4).  Stand-ins use no
+private data and cost nothing.
 
-A stand-in answers what ``accept`` reads of a histogram by the running counts and sums of the
-synthetic one, so that it costs a few look-ups whatever its size.  A row may count in part.
+A stand-in has the methods of a histogram that ``accept`` calls.  It looks up the running counts and
+sums of the synthetic histogram, so it is cheap at any size.  A row may count in part.
 """
 
 import math
@@ -25,7 +26,7 @@ StandIn = Histogram | Rows | Reweighted | Extended | Raised | Moved
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Aggregate and lattice; a bound that is None does not bind."""
+    """Aggregate and lattice of a decider; a bound of None does not bind."""
 
     aggregate: str
     lower: int | None = None
@@ -34,12 +35,12 @@ class Shape:
     p: Fraction = HALF
 
     def __hash__(self) -> int:
-        """Hash of whole numbers, as that of an interval."""
+        """Hash of whole numbers: hashing a Fraction takes a modular inverse."""
         return hash((self.aggregate, self.lower, self.upper, self.step, self.p.numerator))
 
     @property
     def ends(self) -> tuple[int, int]:
-        """Bounds, far away where there are none."""
+        """Bounds of the values; a missing bound is 2^62 away."""
         return (
             -_LARGEST if self.lower is None else self.lower,
             _LARGEST if self.upper is None else self.upper,
@@ -47,9 +48,9 @@ class Shape:
 
 
 def stand_ins_at(histogram: Histogram, gap: Fraction, shape: Shape) -> Iterator[StandIn]:
-    """Yield a stand-in at least ``gap`` above the public answer and one as far below it.
+    """Yield a stand-in at least ``gap`` above the public answer, and another as far below it.
 
-    A side on which no table can be that far is left out.
+    A side is left out if no table can be that far off.
     """
     for side in (1, -1):
         found = _at(histogram, gap, side, shape)
@@ -76,7 +77,7 @@ def _counting(count: int) -> Rows | None:
 
 
 def _multiplied(histogram: Histogram, count: int) -> StandIn | None:
-    """Table of ``count`` distinct values, with multiplicities in the same proportions."""
+    """Table of ``count`` distinct values, whose multiplicities keep their proportions."""
     if not 0 < count <= _LARGEST:
         return None if count else EMPTY
     base = histogram if histogram.mass else Histogram.from_values([1])
@@ -84,9 +85,10 @@ def _multiplied(histogram: Histogram, count: int) -> StandIn | None:
 
 
 def _summing(histogram: Histogram, missing: int, side: int, shape: Shape) -> StandIn | None:
-    """Table with its counts multiplied so that it sums to so much more; else with rows added.
+    """Table whose sum is ``missing`` greater: by larger counts, else by additional rows.
 
-    Rows like the farthest there are, else at the bound, else (without bounds) of one step.
+    Additional rows have the farthest value of the table, else the bound, else (without bounds)
+    one step.
     """
     total = histogram.total + missing
     if not missing:
@@ -104,7 +106,7 @@ def _summing(histogram: Histogram, missing: int, side: int, shape: Shape) -> Sta
         return None
     if abs(missing) >= abs(gain):
         return Extended(histogram, Fraction(missing, gain), gain)
-    # One row of the least value that is enough.
+    # Add one row, with the least value that is enough.
     start = (shape.lower or 0) if side > 0 else (shape.upper or 0)
     away = max(0, side * (missing - start))
     value = start + side * -(-away // shape.step) * shape.step
@@ -121,7 +123,7 @@ def _shifted(histogram: Histogram, gap: Fraction, side: int, shape: Shape) -> St
 
 
 def _averaging(histogram: Histogram, gap: Fraction, side: int, shape: Shape) -> Raised | None:
-    """Table with all values moved by whole steps, within the bounds, until the mean is there."""
+    """Table with all values moved by whole steps, within bounds, to move the mean by ``gap``."""
     low, high = shape.ends
     gain = math.ceil(gap * histogram.mass)
     if side > 0:
@@ -131,9 +133,9 @@ def _averaging(histogram: Histogram, gap: Fraction, side: int, shape: Shape) -> 
 
 
 def _raised(table: RunningSums, total: int, upper: int, step: int) -> Raised | None:
-    """Table with all values raised by whole steps, as far as ``upper``, to sum to ``total``.
+    """Table with all values raised by whole steps, at most to ``upper``, to sum to ``total``.
 
-    The last step is taken by as few rows as will do, the largest that can.
+    As few rows as possible take the last step: the largest rows that can take it.
     """
     mass, value_at = table.mass, table.value_at
     rows_before, sum_before = table.rows_before, table.sum_before
@@ -141,10 +143,10 @@ def _raised(table: RunningSums, total: int, upper: int, step: int) -> Raised | N
         return None
 
     def shortage(place: int, rows: int, held: int) -> int:
-        """Minus the sum once the value before ``place``, and all larger ones, are at the bound."""
+        """Minus the sum if the value before ``place`` and all larger values are at the bound."""
         return value_at(place - 1) * rows - held - upper * mass
 
-    # The larger a value, the sooner it is at the bound.
+    # Larger values reach the bound sooner.
     place = table.first_beyond(shortage, -total, range(1, table.size + 1)) - 1
     free, held = rows_before(place), sum_before(place)
     by = (total - held - upper * (mass - free)) // free // step * step

@@ -1,7 +1,7 @@
-"""Trials: public tables on which deciders are tried, each made, and looked up, once.
+"""Trials: public tables on which deciders are evaluated, each table made and looked up once.
 
-The deciders of one query share its trial, and so does all that is asked of one of them: its error
-rates, the budget that it needs, whether another one is nearly as sharp.
+All deciders of a query share its trial, and so do all evaluations of a decider: its error rates,
+its needed budget, whether another decider is nearly as sharp.
 """
 
 import math
@@ -18,19 +18,19 @@ from pqd.deciders.interval import Interval
 
 # ``Pr[yes]`` as a function of epsilon.
 Law = Callable[[Fraction], float]
-# Times the tolerance at which Def. 3.4 asks for a no.
+# Gap, in multiples of the tolerance, at which Def. 3.4 asks for a no.
 _FAR = Fraction(2)
 
 
 class ProvingLaw(Protocol):
-    """Law of a decider on one table that proves its verdicts.
+    """Law on one table of a decider that gives p-values to both verdicts.
 
     Conformers: MarginLaw (inverse_sensitivity.py), NoiseLaw (noisy_answer.py).
     """
 
     @property
     def distance(self) -> float:
-        """Distance to the other verdict, at least 1 where the true one is yes."""
+        """Distance to the other verdict; at least 1 exactly if the true verdict is yes."""
         ...
 
     def __call__(self, epsilon: Fraction) -> float:
@@ -46,10 +46,10 @@ class ProvingLaw(Protocol):
         ...
 
 
-# Without slots, so that the tolerance is computed once.
+# No slots: the tolerance is cached.
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """Table, the interval around its answer, and stand-ins for it at gaps from that answer."""
+    """Table, an interval around its answer, and stand-ins at gaps from that answer."""
 
     table: Any
     interval: Interval
@@ -71,11 +71,11 @@ class Trial:
 
     @property
     def far(self) -> tuple[StandIn, ...]:
-        """Stand-ins from which the answer must be no."""
+        """Stand-ins at twice the tolerance, on which the verdict must be no."""
         return self.at(_FAR)
 
     def law(self, mechanism: Any, table: Any) -> Law:  # noqa: ANN401 - a decider or an estimator
-        """``Pr[yes]`` on the table, or on one of its stand-ins, as a function of epsilon."""
+        """``Pr[yes]``, as a function of epsilon, on the trial's table or one of its stand-ins."""
         key = mechanism, id(table)
         found = self._laws.get(key)
         if found is None:
@@ -84,25 +84,25 @@ class Trial:
 
 
 def _law(mechanism: Any, table: Any, interval: Interval) -> Law:  # noqa: ANN401 - as above
-    """Law of a decider; an estimator has none of its own."""
+    """Law of a decider, or for an estimator a partial call of its ``accept``."""
     if hasattr(mechanism, "accepting"):
         return cast("Law", mechanism.accepting(table, interval))
     return partial(mechanism.accept, table, interval)
 
 
 def least_distance(decider: object, trial: Trial) -> float:
-    """Least distance to the other verdict on the table of a trial, and on those far from it."""
+    """Least distance to the other verdict, on the trial's table and on the tables far from it."""
     near = cast("ProvingLaw", trial.law(decider, trial.table)).distance
     return min(near, least_beyond(decider, trial))
 
 
 def least_beyond(decider: object, trial: Trial) -> float:
-    """Least distance to a yes on the tables far from that of a trial."""
+    """Least distance to a yes on the tables far from the table of a trial."""
     laws = (cast("ProvingLaw", trial.law(decider, far)) for far in trial.far)
     return min((1 - law.distance for law in laws), default=math.inf)
 
 
-# Whatever is asked of one query is asked in a row.
+# Cached for a few tables: all evaluations of one query follow each other.
 @lru_cache(maxsize=8)
 def trial_of(histogram: Histogram, interval: Interval, shape: Shape) -> Trial:
     """Trial of a public histogram."""
