@@ -7,6 +7,7 @@ writer escapes every text once.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -124,9 +125,10 @@ class Row:
 
     ``id`` is what ``--explain`` and links call it, ``asks`` its question in words, ``said`` its
     verdict in a few words and ``aside`` how sure that is.  ``marks`` are words such as SIMULATED,
-    ``names`` what a page filters by.  ``remark`` is a line below the row: a condition, or what
-    would decide.  ``parts`` are rows below it that do not count as rows.  ``details`` are computed
-    only where a writer shows them; those of an ``open`` row are told at once.
+    ``names`` what a page filters by, ``aliases`` other ids.  ``remark`` is a line below the row: a
+    condition, or what would decide.  ``parts`` are rows below it that do not count as rows.
+    ``details`` are computed only where a writer shows them; those of an ``open`` row are told at
+    once.
     """
 
     id: str
@@ -136,6 +138,7 @@ class Row:
     aside: str = ""
     marks: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
     family: Family | None = None
     member: str = ""
     remark: Text = ""
@@ -144,9 +147,15 @@ class Row:
     details: Callable[[], Iterable[Block]] = _nothing
 
     @property
+    def stamp(self) -> str:
+        """Mark of a row from seeded noise whose cells do not have it; empty for another."""
+        told = any("SIMULATED" in cell.text for cell in self.cells)
+        return "SIMULATED" if "SIMULATED" in self.marks and not told else ""
+
+    @property
     def called(self) -> frozenset[str]:
         """Names that ``--explain`` finds the row by."""
-        return frozenset({self.id, *([self.family.name] if self.family else [])})
+        return frozenset({self.id, *self.aliases, *([self.family.name] if self.family else [])})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -377,7 +386,8 @@ class Document:
     rendering.  ``body`` is the report; ``omitted`` and ``notes`` follow it, and ``always`` are
     notes that even ``--quiet`` shows.  ``cost`` and ``reading`` are behind: folded, at the end, or
     left to ``--verbose``.  ``account`` says where spending is written down.  ``made`` is the day,
-    ``replays`` what another run would replay.
+    ``replays`` what another run would replay, ``unknown`` the refusal of a name, for ``{}``, that
+    no row has.
     """
 
     kind: str
@@ -401,6 +411,7 @@ class Document:
     closing: Closing = NOTHING_MORE
     made: str = ""
     replays: str = ""
+    unknown: str = ""
 
     @property
     def tables(self) -> Iterator[Table]:
@@ -420,6 +431,8 @@ def tables(blocks: Iterable[Block]) -> Iterator[Table]:
 def plain(text: Text) -> str:
     """Sentence with its options as a shell takes them."""
     parts = (text,) if isinstance(text, str) else text
-    return "".join(
-        part if isinstance(part, str) else f"--{part.name} {part.value}".rstrip() for part in parts
-    )
+    return "".join(part if isinstance(part, str) else _option(part) for part in parts)
+
+
+def _option(option: Option) -> str:
+    return f"--{option.name} {shlex.quote(option.value)}" if option.value else f"--{option.name}"

@@ -106,8 +106,8 @@ class DisplayOptions:
         """Print a report."""
         from rich.console import Console
 
-        from pqd.reports.terminal import TerminalReport
-        from pqd.reports.terminal.layout import Extent
+        from pqd.reports.writers.terminal import TerminalReport
+        from pqd.reports.writers.terminal.layout import Extent
 
         extent = Extent.BRIEF
         for chosen, is_chosen in (

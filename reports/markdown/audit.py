@@ -7,18 +7,6 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from pqd.reports.markdown.markup import (
-    code,
-    fitting,
-    fitting_items,
-    folded,
-    items,
-    left_out,
-    markdown,
-    more,
-    sentence,
-    table,
-)
 from pqd.reports.markdown.queries import query_lines
 from pqd.reports.text.audit import (
     SIMULATED,
@@ -31,6 +19,18 @@ from pqd.reports.text.audit import (
 from pqd.reports.text.numbers import number_text, p_cell, threshold_text
 from pqd.reports.text.query import marks, verdict_words
 from pqd.reports.text.words import first_of, tally
+from pqd.reports.writers.markup import (
+    code,
+    fitting,
+    fitting_items,
+    folded,
+    items,
+    left_out,
+    markdown,
+    more,
+    sentence,
+    table,
+)
 
 if TYPE_CHECKING:
     from pqd.reports.models.audit import AuditReport, Verdict

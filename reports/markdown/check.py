@@ -5,17 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pqd.reports.markdown.markup import (
-    ROOM,
-    code,
-    fitting,
-    folded,
-    items,
-    markdown,
-    more,
-    table,
-    verbatim,
-)
 from pqd.reports.text.audit import SIMULATED
 from pqd.reports.text.check import (
     HOW_TO_READ,
@@ -31,6 +20,17 @@ from pqd.reports.text.check import (
 )
 from pqd.reports.text.escape import visible
 from pqd.reports.text.words import first_of
+from pqd.reports.writers.markup import (
+    ROOM,
+    code,
+    fitting,
+    folded,
+    items,
+    markdown,
+    more,
+    table,
+    verbatim,
+)
 
 if TYPE_CHECKING:
     from pqd.reports.models.check import CheckReport, CheckResult

@@ -7,18 +7,6 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from pqd.reports.markdown.markup import (
-    code,
-    fitting,
-    fitting_items,
-    folded,
-    items,
-    left_out,
-    markdown,
-    more,
-    sentence,
-    table,
-)
 from pqd.reports.text.audit import SIMULATED
 from pqd.reports.text.compare import (
     KINDS,
@@ -36,6 +24,18 @@ from pqd.reports.text.escape import visible
 from pqd.reports.text.numbers import percent, percent_range
 from pqd.reports.text.query import grouped_text
 from pqd.reports.text.words import first_of, rank_text
+from pqd.reports.writers.markup import (
+    code,
+    fitting,
+    fitting_items,
+    folded,
+    items,
+    left_out,
+    markdown,
+    more,
+    sentence,
+    table,
+)
 
 if TYPE_CHECKING:
     from pqd.reports.models.compare import ComparedQuery, CompareReport, LeaderboardRow

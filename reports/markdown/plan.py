@@ -7,7 +7,12 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from pqd.reports.markdown.markup import (
+from pqd.reports.markdown.queries import query_lines
+from pqd.reports.text.escape import visible
+from pqd.reports.text.numbers import budget_text, number_text, share_text, threshold_text
+from pqd.reports.text.plan import headline, worst_planned
+from pqd.reports.text.words import first_of
+from pqd.reports.writers.markup import (
     code,
     fitting,
     fitting_items,
@@ -19,11 +24,6 @@ from pqd.reports.markdown.markup import (
     sentence,
     table,
 )
-from pqd.reports.markdown.queries import query_lines
-from pqd.reports.text.escape import visible
-from pqd.reports.text.numbers import budget_text, number_text, share_text, threshold_text
-from pqd.reports.text.plan import headline, worst_planned
-from pqd.reports.text.words import first_of
 
 if TYPE_CHECKING:
     from pqd.reports.models.plan import PlannedQuery, PlanReport

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pqd.reports.markdown.markup import code, folded, items, markdown, sentence, table
 from pqd.reports.text.distances import (
     SHORT,
     SIMULATED,
@@ -38,6 +37,7 @@ from pqd.reports.text.profile import (
 )
 from pqd.reports.text.remarks.definitions import profile_definitions
 from pqd.reports.text.remarks.worst_cells import different_cells, noise_sentence
+from pqd.reports.writers.markup import code, folded, items, markdown, sentence, table
 
 if TYPE_CHECKING:
     from pqd.reports.models.profile import DistanceFacts, DistanceId, ProfileReport, ZoomedMarginal

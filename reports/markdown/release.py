@@ -6,18 +6,6 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from pqd.reports.markdown.markup import (
-    code,
-    fitting,
-    fitting_items,
-    folded,
-    items,
-    left_out,
-    markdown,
-    more,
-    sentence,
-    table,
-)
 from pqd.reports.text.cost import cost_sentences
 from pqd.reports.text.numbers import epsilon_text, number_text
 from pqd.reports.text.release import (
@@ -35,6 +23,18 @@ from pqd.reports.text.release import (
     truncation_text,
 )
 from pqd.reports.text.words import counted, first_of, gap_text
+from pqd.reports.writers.markup import (
+    code,
+    fitting,
+    fitting_items,
+    folded,
+    items,
+    left_out,
+    markdown,
+    more,
+    sentence,
+    table,
+)
 
 if TYPE_CHECKING:
     from pqd.reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport

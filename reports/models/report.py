@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from pqd.deciders.extras import needed
@@ -20,21 +21,22 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from pqd.reports.blocks import Document
     from pqd.reports.models.query import QueryFacts
 
 # Where each format's function lives; models import none of them before it is used.
 _HOMES = {
-    "brief_text": "pqd.reports.notebook",
+    "brief_text": "pqd.reports.writers.notebook",
     "html_text": "pqd.reports.html",
     "json_text": "pqd.reports.json",
-    "markdown_text": "pqd.reports.markdown",
-    "notebook_html": "pqd.reports.notebook",
+    "markdown_text": "pqd.reports.writers.markdown",
+    "notebook_html": "pqd.reports.writers.notebook",
     "open_page": "pqd.reports.browser",
     "plot": "pqd.reports.plots",
     "plot_board": "pqd.reports.boards",
     "plot_distances": "pqd.reports.plots",
     "report_values": "pqd.reports.json",
-    "terminal_text": "pqd.reports.terminal",
+    "terminal_text": "pqd.reports.writers.terminal",
 }
 
 
@@ -71,6 +73,28 @@ def renderer(package: str, report: Report, function: str = "render") -> Callable
             f"a report of kind {report.kind!r} has no {form} rendering: there is no {home}"
         ) from None
     return cast("Callable[..., Any]", getattr(module, function))
+
+
+def former(package: str, report: Report, function: str = "render") -> Callable[..., Any] | None:
+    """Function of the format's own file for the report's kind; None where there is no such file."""
+    found = find_spec(f"{package}.{report.kind}")
+    return None if found is None else renderer(package, report, function)
+
+
+def document_of(report: Report) -> Document:
+    """Document of a report, made by the file of its kind in ``reports/documents``.
+
+    Raises
+    ------
+    NotImplementedError
+        There is no document of that kind.
+    """
+    home = f"pqd.reports.documents.{report.kind}"
+    if find_spec(home) is None:
+        raise NotImplementedError(
+            f"a report of kind {report.kind!r} has no document: there is no {home}"
+        )
+    return cast("Document", import_module(home).document(report))
 
 
 def data_frame(

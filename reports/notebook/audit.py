@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pqd.reports.html.query import WORDS
-from pqd.reports.notebook.summary import Summary, Table, numbers, table_of
 from pqd.reports.terminal.rows import badge_of, mixed_replays, numbers_of
 from pqd.reports.text.audit import SIMULATED, headline, worst_verdicts
 from pqd.reports.text.cost import account_sentences
 from pqd.reports.text.escape import visible
 from pqd.reports.text.notes import refused_lines
 from pqd.reports.text.words import first_of
+from pqd.reports.writers.summary import Summary, Table, numbers, table_of
 
 if TYPE_CHECKING:
     from pqd.reports.models.audit import AuditReport, Verdict
-    from pqd.reports.notebook.summary import CellText
+    from pqd.reports.writers.summary import CellText
 
 
 def render(report: AuditReport) -> Summary:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pqd.reports.html.check import KINDS
-from pqd.reports.notebook.summary import Summary, Table, numbers, table_of
 from pqd.reports.text.audit import SIMULATED
 from pqd.reports.text.check import (
     badge,
@@ -19,10 +18,11 @@ from pqd.reports.text.check import (
 from pqd.reports.text.cost import account_sentences
 from pqd.reports.text.escape import visible
 from pqd.reports.text.words import first_of
+from pqd.reports.writers.summary import Summary, Table, numbers, table_of
 
 if TYPE_CHECKING:
     from pqd.reports.models.check import CheckReport, CheckResult
-    from pqd.reports.notebook.summary import CellText
+    from pqd.reports.writers.summary import CellText
 
 
 def render(report: CheckReport) -> Summary:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pqd.reports.html.query import WORDS
-from pqd.reports.notebook.summary import Summary, Table, numbers, table_of
 from pqd.reports.text.audit import SIMULATED
 from pqd.reports.text.compare import (
     SYMBOLS,
@@ -19,10 +18,11 @@ from pqd.reports.text.escape import visible
 from pqd.reports.text.notes import refused_lines
 from pqd.reports.text.numbers import percent, percent_range
 from pqd.reports.text.words import first_of, rank_text
+from pqd.reports.writers.summary import Summary, Table, numbers, table_of
 
 if TYPE_CHECKING:
     from pqd.reports.models.compare import ComparedQuery, CompareReport
-    from pqd.reports.notebook.summary import CellText
+    from pqd.reports.writers.summary import CellText
 
 
 def render(report: CompareReport) -> Summary:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pqd.reports.notebook.summary import Summary, Table, numbers, table_of
 from pqd.reports.text.escape import visible
 from pqd.reports.text.notes import refused_lead, refused_lines
 from pqd.reports.text.numbers import budget_text, number_text, threshold_text
 from pqd.reports.text.plan import headline, price_sentence, terms, worst_planned
 from pqd.reports.text.words import first_of
+from pqd.reports.writers.summary import Summary, Table, numbers, table_of
 
 if TYPE_CHECKING:
     from pqd.reports.models.plan import PlannedQuery, PlanReport
-    from pqd.reports.notebook.summary import CellText
+    from pqd.reports.writers.summary import CellText
 
 
 def render(plan: PlanReport) -> Summary:

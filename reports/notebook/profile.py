@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pqd.reports.notebook.summary import Summary, Table, numbers, table_of
 from pqd.reports.text.cost import account_sentences
 from pqd.reports.text.distances import (
     SHORT,
@@ -29,12 +28,13 @@ from pqd.reports.text.profile import (
     table_sentences,
 )
 from pqd.reports.text.words import first_of
+from pqd.reports.writers.summary import Summary, Table, numbers, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pqd.reports.models.profile import DistanceFacts, DistanceId, ProfileReport
-    from pqd.reports.notebook.summary import CellText
+    from pqd.reports.writers.summary import CellText
 
 # A matrix with more columns has no room in a cell of a notebook; the page has them all.
 _WIDEST = 20

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pqd.reports.notebook.summary import Summary, Table, numbers, table_of
 from pqd.reports.text.cost import account_sentences
 from pqd.reports.text.escape import visible
 from pqd.reports.text.notes import refused_lines
@@ -19,10 +18,11 @@ from pqd.reports.text.release import (
     noise_text,
 )
 from pqd.reports.text.words import first_of, gap_text
+from pqd.reports.writers.summary import Summary, Table, numbers, table_of
 
 if TYPE_CHECKING:
     from pqd.reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport
-    from pqd.reports.notebook.summary import CellText
+    from pqd.reports.writers.summary import CellText
 
 
 def render(report: ReleaseReport) -> Summary:

@@ -26,8 +26,6 @@ from pqd.reports.terminal.frame import (
     stamp,
     table,
 )
-from pqd.reports.terminal.grid import Cells, Column
-from pqd.reports.terminal.layout import STYLES, Extent
 from pqd.reports.terminal.rows import NUMBERS, badge_of, mixed_replays, numbers_of
 from pqd.reports.text.audit import SIMULATED, audit_costs, chance_sentence, remarks, worst_verdicts
 from pqd.reports.text.cost import budget_sentence, spent_text
@@ -35,10 +33,12 @@ from pqd.reports.text.escape import quoted, visible
 from pqd.reports.text.numbers import p_value_text
 from pqd.reports.text.query import marks, sentences, verdict_words
 from pqd.reports.text.words import counted
+from pqd.reports.writers.terminal.grid import Cells, Column
+from pqd.reports.writers.terminal.layout import STYLES, Extent
 
 if TYPE_CHECKING:
     from pqd.reports.models.audit import AuditReport, Verdict
-    from pqd.reports.terminal.layout import Screen
+    from pqd.reports.writers.terminal.layout import Screen
 
 _QUESTION = "Is the private table's answer within the tolerance of the copy's?"
 _COLUMNS = (Column("verdict"), Column("query", least=20), *NUMBERS)

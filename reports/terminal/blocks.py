@@ -12,18 +12,18 @@ from rich.text import Text
 from pqd.deciders.errors import ParameterError
 from pqd.reports.terminal.chart import chart_lines
 from pqd.reports.terminal.frame import Questions, first_names
-from pqd.reports.terminal.layout import Extent
 from pqd.reports.text.escape import visible
 from pqd.reports.text.notes import refused_lines, refused_sentence
 from pqd.reports.text.numbers import threshold_text
 from pqd.reports.text.query import group_parts, query_text, verdict_words
 from pqd.reports.text.words import first_of
+from pqd.reports.writers.terminal.layout import Extent
 
 if TYPE_CHECKING:
     from pqd.reports.models.audit import Verdict
     from pqd.reports.models.query import QueryFacts
     from pqd.reports.models.refusals import QueryRefusal
-    from pqd.reports.terminal.layout import Screen
+    from pqd.reports.writers.terminal.layout import Screen
 
 _NUMBERED = re.compile(r"q\d+")
 _Entry = TypeVar("_Entry", bound="InBlock")

@@ -19,15 +19,13 @@ from pqd.reports.terminal.frame import (
     stamp,
     table,
 )
-from pqd.reports.terminal.grid import Cells, Column
-from pqd.reports.terminal.layout import STYLES, Extent
 from pqd.reports.terminal.rows import NUMBERS, badge_of, mixed_replays, numbers_of
 from pqd.reports.text.audit import SIMULATED, chance_sentence
+from pqd.reports.text.carets import caret_lines
 from pqd.reports.text.check import (
     BADGES,
     PLANNED,
     advice,
-    aligned,
     badge,
     baseline_sentence,
     cost_lines,
@@ -45,11 +43,13 @@ from pqd.reports.text.escape import quoted, visible
 from pqd.reports.text.numbers import epsilon_text, p_value_text
 from pqd.reports.text.query import marks, sentences
 from pqd.reports.text.words import LISTED, MOST_IN_FULL, counted
+from pqd.reports.writers.terminal.grid import Cells, Column
+from pqd.reports.writers.terminal.layout import STYLES, Extent
 
 if TYPE_CHECKING:
     from pqd.reports.models.audit import Verdict
     from pqd.reports.models.check import CheckReport, CheckResult
-    from pqd.reports.terminal.layout import Screen
+    from pqd.reports.writers.terminal.layout import Screen
 
 _INDENT = " " * 6
 _BROKEN = 5
@@ -234,7 +234,7 @@ def _message(check: CheckResult, screen: Screen) -> Iterator[Text]:
         if carets is None:
             yield from screen.wrapped(visible(line))
         else:
-            yield from map(Text, aligned(line, carets, screen.width))
+            yield from map(Text, caret_lines(line, carets, screen.width))
 
 
 def _place(check: CheckResult, screen: Screen) -> Iterator[Text]:

@@ -20,8 +20,6 @@ from pqd.reports.terminal.frame import (
     stamp,
     table,
 )
-from pqd.reports.terminal.grid import Cells, Column
-from pqd.reports.terminal.layout import NARROW, Extent
 from pqd.reports.text.audit import SIMULATED
 from pqd.reports.text.compare import (
     SYMBOLS,
@@ -42,13 +40,15 @@ from pqd.reports.text.escape import quoted, visible
 from pqd.reports.text.numbers import percent, percent_range
 from pqd.reports.text.query import query_text
 from pqd.reports.text.words import MOST_IN_FULL, counted, rank_text, worst_first
+from pqd.reports.writers.terminal.grid import Cells, Column
+from pqd.reports.writers.terminal.layout import NARROW, Extent
 
 if TYPE_CHECKING:
     from rich.console import RenderResult
 
     from pqd.reports.models.compare import ComparedQuery, CompareReport
-    from pqd.reports.terminal.layout import Screen
     from pqd.reports.text.compare import Columns
+    from pqd.reports.writers.terminal.layout import Screen
 
 _STYLES = {"trusted": "bold green", "not trusted": "bold red", "undecided": "bold yellow"}
 _BAR = 16

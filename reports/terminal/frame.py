@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from rich.cells import cell_len
 from rich.text import Text
 
-from pqd.reports.terminal.grid import GAP, fits, grid_lines
-from pqd.reports.terminal.layout import Extent
 from pqd.reports.text.escape import visible
 from pqd.reports.text.words import LISTED, MOST_IN_FULL
+from pqd.reports.writers.terminal.grid import GAP, fits, grid_lines
+from pqd.reports.writers.terminal.layout import Extent
 
 if TYPE_CHECKING:
-    from pqd.reports.terminal.grid import Cells, Column
-    from pqd.reports.terminal.layout import Screen
+    from pqd.reports.writers.terminal.grid import Cells, Column
+    from pqd.reports.writers.terminal.layout import Screen
 
 Entry = TypeVar("Entry")
 # What the entry of a name asks; None if there is none, or if the name says it.

@@ -12,7 +12,7 @@ from pqd.reports.text.ledger import account_lines, closing_lines
 
 if TYPE_CHECKING:
     from pqd.reports.models.ledger import LedgerReport
-    from pqd.reports.terminal.layout import Extent, Screen
+    from pqd.reports.writers.terminal.layout import Extent, Screen
 
 
 def render(report: LedgerReport, screen: Screen, extent: Extent) -> Iterator[Text]:  # noqa: ARG001 - all is told

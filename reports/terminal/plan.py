@@ -12,8 +12,6 @@ from rich.text import Text
 
 from pqd.reports.terminal.blocks import Blocks, chart, left_out, of_name, questions_of
 from pqd.reports.terminal.frame import Standing, closing, first_names, heading, notes_lines, table
-from pqd.reports.terminal.grid import GAP, Cells, Column
-from pqd.reports.terminal.layout import NARROW, Extent
 from pqd.reports.terminal.rows import answer_cells
 from pqd.reports.text.escape import visible
 from pqd.reports.text.numbers import (
@@ -33,13 +31,15 @@ from pqd.reports.text.plan import (
 )
 from pqd.reports.text.query import proof_sentence, query_text, tolerance
 from pqd.reports.text.words import counted
+from pqd.reports.writers.terminal.grid import GAP, Cells, Column
+from pqd.reports.writers.terminal.layout import NARROW, Extent
 
 if TYPE_CHECKING:
     from rich.console import RenderResult
 
     from pqd.reports.models.plan import PlannedQuery, PlanReport
     from pqd.reports.models.query import CandidateFacts
-    from pqd.reports.terminal.layout import Screen
+    from pqd.reports.writers.terminal.layout import Screen
 
 _SHOWN = attrgetter("shown")
 _OK, _LOW = Text("OK", style="bold green"), Text("LOW", style="bold yellow")

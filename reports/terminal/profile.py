@@ -18,8 +18,6 @@ from pqd.reports.terminal.frame import (
     stamp,
     table,
 )
-from pqd.reports.terminal.grid import Cells, Column
-from pqd.reports.terminal.layout import Extent
 from pqd.reports.terminal.zoom import target_lines, zoom_lines
 from pqd.reports.text.cost import budget_sentence, spent_text
 from pqd.reports.text.distances import (
@@ -55,6 +53,8 @@ from pqd.reports.text.profile import (
     table_sentences,
 )
 from pqd.reports.text.words import counted, listed
+from pqd.reports.writers.terminal.grid import Cells, Column
+from pqd.reports.writers.terminal.layout import Extent
 
 if TYPE_CHECKING:
     from rich.console import RenderResult
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
         DistanceId,
         ProfileReport,
     )
-    from pqd.reports.terminal.layout import Screen
+    from pqd.reports.writers.terminal.layout import Screen
 
 _STYLES = {"within": "bold green", "beyond": "bold red", "undecided": "bold yellow"}
 _FATES = {"beyond": (True, False), "undecided": (False, False), "within": (False, True)}

@@ -17,8 +17,6 @@ from pqd.reports.terminal.frame import (
     stamp,
     with_questions,
 )
-from pqd.reports.terminal.grid import Cells, Column, grid_lines
-from pqd.reports.terminal.layout import Extent
 from pqd.reports.text.cost import budget_sentence, cost_sentences, spent_text
 from pqd.reports.text.escape import quoted, visible
 from pqd.reports.text.numbers import epsilon_text, number_text, to_digits_of
@@ -34,10 +32,12 @@ from pqd.reports.text.release import (
     truncation_text,
 )
 from pqd.reports.text.words import LISTED, MOST_IN_FULL, counted
+from pqd.reports.writers.terminal.grid import Cells, Column, grid_lines
+from pqd.reports.writers.terminal.layout import Extent
 
 if TYPE_CHECKING:
     from pqd.reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport
-    from pqd.reports.terminal.layout import Screen
+    from pqd.reports.writers.terminal.layout import Screen
 
 _COLUMNS = (
     Column("query", least=20),

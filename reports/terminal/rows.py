@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from pqd.reports.terminal.grid import Column
 from pqd.reports.text.audit import off_by_text
 from pqd.reports.text.numbers import (
     budget_text,
@@ -18,6 +17,7 @@ from pqd.reports.text.numbers import (
     to_digits_of,
 )
 from pqd.reports.text.query import amount_text, proof_sentence
+from pqd.reports.writers.terminal.grid import Column
 
 if TYPE_CHECKING:
     from pqd.reports.models.audit import Verdict

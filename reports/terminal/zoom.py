@@ -9,7 +9,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pqd.reports.terminal.layout import INDENT, NARROW
 from pqd.reports.text.distances import names_text
 from pqd.reports.text.escape import visible
 from pqd.reports.text.numbers import interval_text, percent_text
@@ -22,12 +21,13 @@ from pqd.reports.text.profile import (
     zoom_digits,
 )
 from pqd.reports.text.remarks.worst_cells import different_cells, noise_sentence
+from pqd.reports.writers.terminal.layout import INDENT, NARROW
 
 if TYPE_CHECKING:
     from rich.console import RenderResult
 
     from pqd.reports.models.profile import CellFacts, ProfileReport, ZoomedMarginal
-    from pqd.reports.terminal.layout import Screen
+    from pqd.reports.writers.terminal.layout import Screen
 
 # So many cells of one marginal, unless all are asked for.
 _CELLS = 8

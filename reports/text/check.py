@@ -6,13 +6,11 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import TYPE_CHECKING
-
-from rich.cells import cell_len
 
 from pqd.reports.models.query import MEAN_DISTANCE
 from pqd.reports.text.audit import remarks
+from pqd.reports.text.carets import caret_lines
 from pqd.reports.text.cost import cost_sentences
 from pqd.reports.text.escape import visible
 from pqd.reports.text.numbers import epsilon_text, number_text, p_cell
@@ -104,35 +102,11 @@ def message_parts(message: str) -> list[tuple[str, str | None]]:
     return parts
 
 
-def aligned(line: str, carets: str, width: float = math.inf) -> Iterator[str]:
-    """Pieces of ``width`` cells of a line and its carets, the carets below what they mark.
-
-    Signs that take two cells, or are written out, have as many carets; every piece is indented
-    as the line is.
-    """
-    indent = " " * min(len(line) - len(line.lstrip(" ")), 8)
-    shown = under = ""
-    for sign, caret in zip_longest(line, carets[: len(line) + 1], fillvalue=" "):
-        piece = visible(sign)
-        if cell_len(shown + piece) > width and shown != indent:
-            yield from _pair(shown, under)
-            shown = under = indent
-        shown, under = shown + piece, under + caret * cell_len(piece)
-    yield from _pair(shown, under)
-
-
-def _pair(shown: str, under: str) -> Iterator[str]:
-    if shown.strip():
-        yield shown.rstrip()
-    if under.strip():
-        yield under.rstrip()
-
-
 def message_text(message: str, width: float = math.inf) -> str:
     """Message, harmless, its carets in place; lines with carets have ``width`` cells."""
     lines: list[str] = []
     for line, carets in message_parts(message):
-        lines += [visible(line)] if carets is None else aligned(line, carets, width)
+        lines += [visible(line)] if carets is None else caret_lines(line, carets, width)
     return "\n".join(lines)
 
 

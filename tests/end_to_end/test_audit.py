@@ -16,8 +16,8 @@ import pytest
 
 import pqd
 from pqd.deciders import DECIDERS
-from pqd.reports.terminal import terminal_text
-from pqd.reports.terminal.layout import Extent
+from pqd.reports.writers.terminal import terminal_text
+from pqd.reports.writers.terminal.layout import Extent
 from tests.support.skipped import NO_TABLES
 
 Ran = tuple[int, str, str]

@@ -21,8 +21,8 @@ from pqd.deciders import SimulatedNoise
 from pqd.errors import BudgetError, ParameterError
 from pqd.parameters import Detail, Parameters
 from pqd.reports import AuditReport
-from pqd.reports.terminal import terminal_text
-from pqd.reports.terminal.layout import Extent
+from pqd.reports.writers.terminal import terminal_text
+from pqd.reports.writers.terminal.layout import Extent
 from pqd.spec import SpecError, read_spec
 from pqd.sql.workload_files import as_queries
 from tests.end_to_end.test_release import spent

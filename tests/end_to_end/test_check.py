@@ -16,8 +16,8 @@ import pqd
 from pqd.accounting.ledger import Ledger
 from pqd.commands.baseline import write_baseline
 from pqd.reports.junit import junit_text
-from pqd.reports.terminal import terminal_text
-from pqd.reports.terminal.layout import Extent
+from pqd.reports.writers.terminal import terminal_text
+from pqd.reports.writers.terminal.layout import Extent
 from tests.support.likeness import like
 
 Ran = tuple[int, str, str]

@@ -20,8 +20,8 @@ from pqd.comparison.reference_tables import MARGINALS
 from pqd.deciders import SimulatedNoise
 from pqd.parameters import Parameters
 from pqd.reports.html import html_text
-from pqd.reports.markdown import markdown_text
 from pqd.reports.models.compare import CompareReport
+from pqd.reports.writers.markdown import markdown_text
 from pqd.sql.workload_files import as_queries
 
 pytestmark = pytest.mark.usefixtures("noiseless")

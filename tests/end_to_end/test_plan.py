@@ -15,8 +15,8 @@ from pqd.cli import command_line
 from pqd.commands.audit import run_audit
 from pqd.deciders import SimulatedNoise
 from pqd.parameters import Parameters
-from pqd.reports.terminal import terminal_text
-from pqd.reports.terminal.layout import Extent
+from pqd.reports.writers.terminal import terminal_text
+from pqd.reports.writers.terminal.layout import Extent
 from pqd.sql.workload_files import as_queries
 from tests.support.likeness import like
 from tests.support.skipped import NO_TABLES

@@ -12,7 +12,7 @@ import pqd
 from pqd.deciders.errors import UnanswerableError
 from pqd.errors import PqdError, QueryError
 from pqd.reports.html import html_text
-from pqd.reports.notebook import notebook_html
+from pqd.reports.writers.notebook import notebook_html
 
 Ran = tuple[int, str, str]
 Command = Callable[..., Ran]

@@ -19,9 +19,9 @@ from pqd.deciders import SimulatedNoise
 from pqd.errors import BudgetError, ParameterError, PqdError, QueryError
 from pqd.parameters import Parameters
 from pqd.reports.models.release import ReleaseReport
-from pqd.reports.terminal import terminal_text
-from pqd.reports.terminal.layout import Extent
 from pqd.reports.text.release import SIMULATED
+from pqd.reports.writers.terminal import terminal_text
+from pqd.reports.writers.terminal.layout import Extent
 from pqd.sql.workload_files import as_queries
 from tests.support.private_tables import WORKERS, workers
 from tests.support.swap_rows import DEBT, RANGE_SUMS, RELEASED

@@ -60,6 +60,7 @@ def test_tables_are_found_in_sections() -> None:
 
 def test_an_option_is_spelled_for_a_shell() -> None:
     assert plain(("Use ", Option("zoom", "5"), ".")) == "Use --zoom 5."
+    assert plain((Option("explain", "a b"),)) == "--explain 'a b'"
     assert plain((Option("marginals"), " shows them")) == "--marginals shows them"
     assert plain("as it is") == "as it is"
 

@@ -20,8 +20,8 @@ from pqd.reports.github import github_text
 from pqd.reports.junit import junit_text
 from pqd.reports.models.check import CheckReport
 from pqd.reports.models.refusals import QueryRefusal
-from pqd.reports.terminal import TerminalReport, terminal_text
-from pqd.reports.terminal.layout import Extent
+from pqd.reports.writers.terminal import TerminalReport, terminal_text
+from pqd.reports.writers.terminal.layout import Extent
 from tests.support import (
     audit_reports,
     check_reports,

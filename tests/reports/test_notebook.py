@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pqd.reports.notebook.summary import Summary, in_python
-from pqd.reports.terminal import terminal_text
+from pqd.reports.writers.summary import Summary, in_python
+from pqd.reports.writers.terminal import terminal_text
 from tests.support import (
     audit_reports,
     check_reports,

@@ -28,8 +28,8 @@ from pqd.parameters import Detail, Parameters
 from pqd.planning.stated_tolerances import with_tolerances
 from pqd.reports.github import github_text
 from pqd.reports.junit import junit_text
-from pqd.reports.terminal import terminal_text
-from pqd.reports.terminal.layout import Extent
+from pqd.reports.writers.terminal import terminal_text
+from pqd.reports.writers.terminal.layout import Extent
 from pqd.spec import read_spec
 from pqd.sql.workload_files import as_queries
 from tests.support.noises import Recorded

@@ -42,8 +42,8 @@ from pqd.accounting.disjoint_groups import Cost, Group, composition_groups
 from pqd.commands.audit import run_audit
 from pqd.deciders import SecureNoise
 from pqd.parameters import Parameters
-from pqd.reports.terminal import terminal_text
-from pqd.reports.terminal.layout import Extent
+from pqd.reports.writers.terminal import terminal_text
+from pqd.reports.writers.terminal.layout import Extent
 from pqd.sql.overlaps import Overlaps
 from pqd.sql.predicate import Atom
 from pqd.sql.query import Query

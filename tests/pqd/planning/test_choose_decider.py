@@ -30,9 +30,9 @@ from pqd.parameters import Criteria, Detail, Parameters
 from pqd.planning.choose_decider import choose_decider
 from pqd.reports.models.audit import LateGroup, LateVerdict
 from pqd.reports.models.query import CandidateFacts, LateFacts
-from pqd.reports.terminal import terminal_text
-from pqd.reports.terminal.layout import Extent
 from pqd.reports.text.remarks import reasons
+from pqd.reports.writers.terminal import terminal_text
+from pqd.reports.writers.terminal.layout import Extent
 from pqd.sql.workload_files import as_queries
 from tests.support.likeness import like
 

@@ -8,12 +8,12 @@ from hypothesis import given
 from markdown_it import MarkdownIt
 
 import pqd.reports.github
-import pqd.reports.markdown.markup
+import pqd.reports.writers.markup
 from pqd.reports.github import github_text
 from pqd.reports.html import html_text
-from pqd.reports.markdown import markdown_text
 from pqd.reports.models.check import CheckReport
 from pqd.reports.text.escape import visible
+from pqd.reports.writers.markdown import markdown_text
 from tests.support.check_reports import (
     ALL,
     BASED,
@@ -66,7 +66,7 @@ def test_a_markdown_twin_that_escapes_nothing_is_caught(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stays_text_in_markdown(text)
-    monkeypatch.setattr(pqd.reports.markdown.markup, "_SIGNS", re.compile("(?!)"))
+    monkeypatch.setattr(pqd.reports.writers.markup, "_SIGNS", re.compile("(?!)"))
     with pytest.raises(AssertionError):
         stays_text_in_markdown(text)
 

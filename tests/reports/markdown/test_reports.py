@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-import pqd.reports.markdown.markup
-from pqd.reports.markdown import markdown_text
+import pqd.reports.writers.markup
+from pqd.reports.writers.markdown import markdown_text
 from tests.reports.markdown.test_check import read
 from tests.support import (
     audit_reports,
@@ -63,7 +63,7 @@ def test_hostile_text_stays_text(kind: str, text: str) -> None:
 @pytest.mark.parametrize("kind", QUOTING)
 def test_a_twin_that_escapes_nothing_is_caught(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     stays_text(QUOTING[kind], "<script>x</script>")
-    monkeypatch.setattr(pqd.reports.markdown.markup, "_SIGNS", re.compile("(?!)"))
+    monkeypatch.setattr(pqd.reports.writers.markup, "_SIGNS", re.compile("(?!)"))
     with pytest.raises(AssertionError):
         stays_text(QUOTING[kind], "<script>x</script>")
 

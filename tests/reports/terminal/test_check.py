@@ -15,9 +15,10 @@ from rich.console import Console
 from pqd.deciders.errors import ParameterError
 from pqd.reports.models.audit import Cost
 from pqd.reports.models.check import CheckReport, CheckResult
-from pqd.reports.terminal import TerminalReport, terminal_text
-from pqd.reports.terminal.layout import Extent
-from pqd.reports.text.check import aligned, badge, message_text, result
+from pqd.reports.text.carets import caret_lines
+from pqd.reports.text.check import badge, message_text, result
+from pqd.reports.writers.terminal import TerminalReport, terminal_text
+from pqd.reports.writers.terminal.layout import Extent
 from tests.support.check_reports import (
     ALL,
     BASED,
@@ -157,7 +158,7 @@ def test_carets_stay_below_what_they_mark(width: int) -> None:
     ],
 )
 def test_carets_count_cells(line: str, carets: str, pieces: list[str]) -> None:
-    assert list(aligned(line, carets)) == pieces
+    assert list(caret_lines(line, carets)) == pieces
 
 
 def test_carets_alone_are_text() -> None:

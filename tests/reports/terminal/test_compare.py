@@ -19,8 +19,6 @@ from pqd.reports.models.compare import (
     EstimatorFacts,
     LeaderboardRow,
 )
-from pqd.reports.terminal import TerminalReport, terminal_text
-from pqd.reports.terminal.layout import Extent
 from pqd.reports.text.compare import (
     cell_sentence,
     column_names,
@@ -29,6 +27,8 @@ from pqd.reports.text.compare import (
 )
 from pqd.reports.text.numbers import percent
 from pqd.reports.text.words import listed, rank_text
+from pqd.reports.writers.terminal import TerminalReport, terminal_text
+from pqd.reports.writers.terminal.layout import Extent
 
 ALPHA = Fraction(1, 20)
 NAMES = ("tree", "copula", "gan")

@@ -15,8 +15,6 @@ from rich.console import Console
 
 from pqd.deciders.errors import ParameterError
 from pqd.reports.models.figure import Figure
-from pqd.reports.terminal import TerminalReport, terminal_text
-from pqd.reports.terminal.layout import Extent
 from pqd.reports.text.profile import (
     at_once_sentences,
     headline,
@@ -24,6 +22,8 @@ from pqd.reports.text.profile import (
     next_step,
     overall_sentence,
 )
+from pqd.reports.writers.terminal import TerminalReport, terminal_text
+from pqd.reports.writers.terminal.layout import Extent
 from tests.support.profile_reports import (
     ADULT_PROFILE,
     BUDGET,
@@ -202,8 +202,8 @@ def test_copies_that_are_alike_share_a_sentence() -> None:
     )
     assert "tree and copula cannot be told apart at this epsilon." in text
     assert "1-2" not in text
-    assert "and 5 more, with smaller distances" in terminal_text(DETAILED)
-    assert "and 5 more" not in terminal_text(DETAILED, extent=Extent.VERBOSE)
+    assert "and 4 more   (--all lists them)" in terminal_text(DETAILED)
+    assert "lists them" not in terminal_text(DETAILED, extent=Extent.VERBOSE)
 
 
 def test_a_plan_begins_with_what_cannot_be_told() -> None:

@@ -11,8 +11,6 @@ from fractions import Fraction
 import pytest
 
 from pqd.reports.html import html_text
-from pqd.reports.terminal import terminal_text
-from pqd.reports.terminal.layout import Extent
 from pqd.reports.text.numbers import to_digits_of
 from pqd.reports.text.release import (
     difference,
@@ -22,6 +20,8 @@ from pqd.reports.text.release import (
     query_sentences,
     truncation_text,
 )
+from pqd.reports.writers.terminal import terminal_text
+from pqd.reports.writers.terminal.layout import Extent
 from tests.support.release_reports import (
     BOUNDED,
     EMPTY,

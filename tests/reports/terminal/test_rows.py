@@ -6,13 +6,13 @@ import pytest
 from rich.console import Console
 
 from pqd.reports.models.audit import Verdict
-from pqd.reports.terminal import terminal_text
 from pqd.reports.terminal.frame import fold_text
-from pqd.reports.terminal.grid import Cells, Column, grid_lines
-from pqd.reports.terminal.layout import Extent, Screen
 from pqd.reports.terminal.rows import NUMBERS, numbers_of
 from pqd.reports.text.audit import off_by_text
 from pqd.reports.text.numbers import in_millions
+from pqd.reports.writers.terminal import terminal_text
+from pqd.reports.writers.terminal.grid import Cells, Column, grid_lines
+from pqd.reports.writers.terminal.layout import Extent, Screen
 from tests.support.audit_reports import VERDICTS, audit_of
 
 ABOVE = replace(VERDICTS[0], q_synthetic=500.0, tau=600.0, low=590.0, high=690.0, conclusive=True)

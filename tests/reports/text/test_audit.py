@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import pytest
 
-from pqd.reports.terminal import terminal_text
-from pqd.reports.terminal.layout import Extent
 from pqd.reports.text.audit import chance_sentence
+from pqd.reports.writers.terminal import terminal_text
+from pqd.reports.writers.terminal.layout import Extent
 from tests.support.audit_reports import audit_of, many_groups, many_queries
 from tests.support.check_reports import YES
 

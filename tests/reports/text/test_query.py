@@ -11,9 +11,7 @@ from pqd.deciders import DECIDERS
 from pqd.planning.choose_estimator import ESTIMATORS
 from pqd.reports.models.audit import AuditReport, CompositionGroup, Cost, Verdict
 from pqd.reports.models.query import MEAN_DISTANCE, CandidateFacts
-from pqd.reports.terminal import terminal_text
 from pqd.reports.terminal.chart import chart_lines
-from pqd.reports.terminal.layout import Extent
 from pqd.reports.text.numbers import epsilon_text, number_text, p_value_text, plain, share_text
 from pqd.reports.text.query import (
     estimate_text,
@@ -26,6 +24,8 @@ from pqd.reports.text.query import (
     verdict_words,
     worth_sentence,
 )
+from pqd.reports.writers.terminal import terminal_text
+from pqd.reports.writers.terminal.layout import Extent
 
 CHOSEN = CandidateFacts(
     "inv_count", 10.0, True, 9.2, 0.02, 0.03, 0.9, tuple([0.9] * 8 + [0.1] * 13)

@@ -11,8 +11,13 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
+from pqd.reports.blocks import plain
+from pqd.reports.text.escape import visible
+
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
+
+    from pqd.reports.blocks import Text as Sentence
 
 INDENT = " " * 5
 # Below this width a table would cut its numbers off.
@@ -29,6 +34,16 @@ _BOND = "\ud800"
 def words(text: str) -> list[str]:
     """Parts of a text that stay on one line each."""
     return [word.replace(_BOND, " ") for word in _BOUND.sub(_BOND, text).split()]
+
+
+# Signs that a screen without Unicode has no cell for.
+_SPELLED = str.maketrans({"±": "+-", "✓": "+", "✗": "x", "…": "...", "\u2013": "-"})
+
+
+def said(text: Sentence, screen: Screen) -> str:
+    """Sentence with its options as a shell takes them, in signs that a screen shows."""
+    shown = visible(plain(text))
+    return shown if screen.unicode else shown.translate(_SPELLED)
 
 
 class Extent(Enum):

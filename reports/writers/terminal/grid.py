@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -10,12 +11,14 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from rich.text import Text
 
-from pqd.reports.terminal.layout import words
+from pqd.reports.writers.terminal.layout import words
 
 if TYPE_CHECKING:
-    from pqd.reports.terminal.layout import Screen
+    from pqd.reports.writers.terminal.layout import Screen
 
 GAP = 2
+# A name breaks behind one of these rather than within a word.
+_PARTS = re.compile(r"[^-_.,/]*[-_.,/]|[^-_.,/]+")
 Cells = tuple[Text | str, ...]
 
 
@@ -85,10 +88,16 @@ def _places(
     """Columns that are shown, and their widths; no widths where even those have no room."""
     natural = _natural(columns, rows)
     least = [_least(column, [row[place] for row in rows]) for place, column in enumerate(columns)]
+    heads = [_head(column, [row[place] for row in rows]) for place, column in enumerate(columns)]
     places = list(range(len(columns)))
     while True:
         widths = {place: natural[place] for place in places}
         over = sum(widths.values()) + GAP * (len(places) - 1) - room
+        # A title of several words takes several lines before anything else gives way.
+        for place in places:
+            if over > 0 and columns[place].right:
+                gained = max(0, min(over, widths[place] - heads[place]))
+                widths[place], over = widths[place] - gained, over - gained
         while over > 0:
             able = [p for p in places if least[p] and widths[p] > least[p]]
             if not able:
@@ -109,6 +118,12 @@ def _least(column: Column, cells: Sequence[Text | str]) -> int:
     if not column.least or not column.right:
         return column.least
     return max([column.least, *(cell_len(word) for cell in cells for word in words(str(cell)))])
+
+
+def _head(column: Column, cells: Sequence[Text | str]) -> int:
+    """Width of a column whose title is broken between its words."""
+    parts = [*words(column.title), *map(str, cells)]
+    return max(map(cell_len, parts), default=0)
 
 
 def _aligned(
@@ -140,18 +155,34 @@ def _aligned(
 def _folded(text: Text, width: int, screen: Screen) -> Iterator[Text]:
     """Pieces of a cell, each as far to the right as the first."""
     blank = len(text.plain) - len(text.plain.lstrip(" "))
-    for piece in replace(screen, width=width - blank).wrapped(text[blank:]):
+    rest = text[blank:]
+    broken = " ".join(_broken(word, width - blank) for word in rest.plain.split(" "))
+    if broken != rest.plain:
+        rest = Text(broken, rest.style)
+    for piece in replace(screen, width=width - blank).wrapped(rest):
         yield Text(" " * blank).append_text(piece)
+
+
+def _broken(word: str, width: int) -> str:
+    """Word in lines of at most ``width`` cells: broken behind hyphens and their like if it can."""
+    if cell_len(word) <= width:
+        return word
+    lines = [""]
+    for part in _PARTS.findall(word):
+        if lines[-1] and cell_len(lines[-1] + part) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)
 
 
 def _stacked(row: Cells, columns: Sequence[Column], screen: Screen) -> Iterator[Text]:
     """One row where no grid has room: the first two cells, all others below with their titles."""
     shown = [Text(cell) if isinstance(cell, str) else cell for cell in row]
-    gap = Text(" " * GAP)
-    yield from screen.wrapped(gap.join(shown[:2]))
+    gap, lead = Text(" " * GAP), 1 if columns[1].right else 2
+    yield from screen.wrapped(gap.join(shown[:lead]))
     others = [
         Text(f"{column.title} " if column.title and column.right else "", "dim").append_text(cell)
-        for cell, column in zip(shown[2:], columns[2:], strict=True)
+        for cell, column in zip(shown[lead:], columns[lead:], strict=True)
         if cell.plain
     ]
     if others:

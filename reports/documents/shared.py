@@ -1,0 +1,85 @@
+"""Parts that documents of all kinds share: lines, the budget's bar, the next step, some names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from pqd.reports.blocks import (
+    NOTHING_OMITTED,
+    Budget,
+    Line,
+    Omission,
+    Omitted,
+    Option,
+    Role,
+    Shares,
+    Text,
+)
+from pqd.reports.text.distances import names_text
+from pqd.reports.text.numbers import epsilon_text
+from pqd.reports.text.words import counted
+
+if TYPE_CHECKING:
+    from pqd.reports.models.audit import Cost
+    from pqd.reports.models.profile import BudgetPart, LeftOut
+
+# A sentence names so many, as far as they have so many signs together.
+_NAMED, _LONG = 6, 120
+
+
+def lines(texts: Iterable[str], role: Role = "plain") -> list[Line]:
+    """Lines of sentences."""
+    return [Line(text, role) for text in texts if text]
+
+
+def step(command: str, **options: str) -> Text:
+    """Command with options, each spelled by the writer: for a shell, or for Python."""
+    return f"pqd {command}", *_spaced(options)
+
+
+def _spaced(options: dict[str, str]) -> Iterator[str | Option]:
+    for name, value in options.items():
+        yield " "
+        yield Option(name, value)
+
+
+def budget_bar(cost: Cost) -> Budget | None:
+    """Shares of a limit that were spent before and now; None without a limit."""
+    if not cost.limit or cost.total is None:
+        return None
+    used = min(float(cost.total / cost.limit), 1.0)
+    now = min(float(cost.epsilon / cost.limit), used)
+    return Budget(used - now, now, epsilon_text(cost.total), epsilon_text(cost.limit))
+
+
+def budget_shares(parts: Sequence[BudgetPart], texts: Iterable[str]) -> Shares:
+    """Parts of a budget as shares of it, each with what it paid for."""
+    told = list(texts)
+    sizes = [
+        (text, float(part.epsilon), place)
+        for place, (part, text) in enumerate(zip(parts, told, strict=True))
+    ]
+    return Shares(sizes, lines(told, "detail"))
+
+
+def omitted_columns(left_out: Sequence[LeftOut]) -> Omitted:
+    """Columns, or marginals, that are left out, with the reasons."""
+    if not left_out:
+        return NOTHING_OMITTED
+    found = [
+        Omission(f"{names_text(each.columns)} is left out: {each.reason}", each.columns)
+        for each in left_out
+    ]
+    title = f"{counted(len(found), 'column')} left out"
+    return Omitted(title, found, [each.text for each in found])
+
+
+def first_names(names: Iterable[str], between: str = ", ") -> str:
+    """First of several names, fewer if they are long, and how many others there are."""
+    every = list(names)
+    shown = max(1, sum(size <= _LONG for size in accumulate(map(len, every[:_NAMED]))))
+    if len(every) <= shown + 1:
+        return between.join(every)
+    return f"{between.join(every[:shown])} and {len(every) - shown:,} more"

@@ -1,0 +1,1 @@
+"""Writers: how a document is shown in each format, whatever its kind."""

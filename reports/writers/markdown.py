@@ -1,0 +1,209 @@
+"""Writer of GitHub-flavoured Markdown: what matters first, all else folded, fit for a comment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from pqd.reports.blocks import (
+    Bars,
+    Code,
+    Definitions,
+    Heat,
+    Lines,
+    Section,
+    Shares,
+    Table,
+    plain,
+)
+from pqd.reports.models.report import document_of, former
+from pqd.reports.text.words import first_of
+from pqd.reports.writers.markup import (
+    ROOM,
+    code,
+    fitting,
+    folded,
+    items,
+    markdown,
+    more,
+    sentence,
+    table,
+    verbatim,
+)
+
+if TYPE_CHECKING:
+    from pqd.reports.blocks import Block, Cell, Column, Document, Line, Row
+    from pqd.reports.models.report import Report
+
+# A comment holds 65,536 characters.
+LIMIT = 65_000
+_CUT = "This report has no room in a comment: the page and the JSON report have it."
+_SIDES = {"badge": "---", "number": "---:", "name": "---", "text": "---", "picture": "---"}
+
+
+def markdown_text(report: Report) -> str:
+    """Report of any kind as Markdown, small enough for a comment."""
+    if render := former("pqd.reports.markdown", report):
+        return "\n\n".join(render(report)) + "\n"
+    return document_text(document_of(report))
+
+
+def document_text(document: Document) -> str:
+    """Document as Markdown, small enough for a comment.
+
+    Names may be of any length.  What is folded and last goes first, then what is longest.
+    """
+    parts = list(_Writer().document(document))
+    while len(parts) > 1 and sum(len(part) + 2 for part in parts) > LIMIT:
+        last = [place for place, part in enumerate(parts) if part.startswith("<details>")]
+        longest = max(range(1, len(parts)), key=lambda place: len(parts[place]))
+        del parts[last[-1] if last else longest]
+    text = "\n\n".join(parts)
+    return f"{text if len(text) < LIMIT else _CUT}\n"
+
+
+class _Writer:
+    """Writer of the parts of one comment; ``room`` is what is left of it for tables."""
+
+    def __init__(self) -> None:
+        self.room = ROOM
+
+    def document(self, document: Document) -> Iterator[str]:
+        """Parts of a document."""
+        yield f"## pqd {document.kind}: {markdown(document.title)}"
+        for line in document.banner:
+            yield f"**{markdown(plain(line.text))}**"
+        if document.lead:
+            yield sentence(document.lead)
+        for block in document.body:
+            yield from self.block(block)
+        if document.omitted.lines:
+            told = first_of(each.text for each in document.omitted.lines)
+            yield folded(markdown(document.omitted.title), [items(told)])
+        if asked := list(_asked(document)):
+            yield folded("Queries", self._fitting(asked))
+        if cost := list(self._blocks(document.cost)):
+            yield folded("Cost", cost)
+        reading = [*self._blocks(document.reading), *_listed(first_of(map(_text, document.notes)))]
+        if reading:
+            yield folded("How to read this", reading)
+
+    def _fitting(self, texts: Sequence[str]) -> Iterator[str]:
+        """Lines of text as a list, as many as there is room for."""
+        shown = len(fitting([markdown(text)] for text in texts))
+        yield items(texts[:shown])
+        yield from more(len(texts) - shown)
+
+    def _blocks(self, blocks: Iterable[Block]) -> Iterator[str]:
+        for block in blocks:
+            yield from self.block(block)
+
+    def block(self, block: Block) -> Iterator[str]:
+        """Parts of a block; a picture is told in its words."""
+        if isinstance(block, Section):
+            parts = list(self._blocks(block.blocks))
+            yield from [folded(markdown(block.title), parts)] if block.folded and parts else parts
+        elif isinstance(block, Table):
+            yield from self._table(block)
+        elif isinstance(block, Lines):
+            yield from _listed(map(_text, block.lines))
+        elif isinstance(block, Definitions):
+            yield from _listed(f"{name}: {text}" for name, text in block.pairs)
+        elif isinstance(block, Shares | Heat | Bars):
+            yield from _listed(map(_text, block.words))
+        elif isinstance(block, Code):
+            yield verbatim(block.text)
+
+    def _table(self, shown: Table) -> Iterator[str]:
+        """Rows in their order, as many as there is room for; groups of one query folded."""
+        listed = [row for group in shown.groups for row in group.rows[: group.most]]
+        if not listed:
+            yield from [markdown(shown.empty)] if shown.empty else []
+            return
+        places = [p for p in shown.places() if shown.columns[p].kind != "picture"]
+        heads = [_head(shown.columns[place]) for place in places]
+        whole = [[_cell(row, shown.columns[p], row.cells[p]) for p in places] for row in listed]
+        fit = len(fitting(whole, self.room))
+        self.room -= sum(len(cell) + 3 for cells in whole[:fit] for cell in cells)
+        if fit < len(listed):
+            yield table(heads, whole[:fit])
+        else:
+            alone = [cells for row, cells in zip(listed, whole, strict=True) if row.family is None]
+            if alone:
+                yield table(heads, alone)
+            yield from _families(shown, listed, whole, heads)
+        left = shown.size - fit
+        yield from [] if shown.silent else more(left)
+        yield from self._failed(shown) if shown.in_full else ()
+
+    def _failed(self, shown: Table) -> Iterator[str]:
+        """Details of the rows that failed, folded, as many as there is room for."""
+        for group in shown.groups:
+            for row in group.rows if group.fate == "failed" else ():
+                parts = list(self._blocks(row.details()))
+                text = folded(f"{markdown(group.badge.text)} {code(row.id)}", parts)
+                self.room -= len(text)
+                if parts and self.room > 0:
+                    yield text
+
+
+def _families(
+    shown: Table,
+    listed: Sequence[Row],
+    whole: Sequence[Sequence[str]],
+    heads: Sequence[tuple[str, str]],
+) -> Iterator[str]:
+    """Groups of each query, folded under how they stand."""
+    place = next((p for p, c in enumerate(shown.columns) if c.kind == "name"), 0)
+    order = {name: number for number, name in enumerate(dict.fromkeys(map(_family, listed)))}
+    pairs = sorted(zip(listed, whole, strict=True), key=lambda pair: order[_family(pair[0])])
+    for name, members in groupby(pairs, key=lambda pair: _family(pair[0])):
+        if not name:
+            continue
+        rows, cells = zip(*members, strict=True)
+        counts = ((sum(row in group.rows for row in rows), group.name) for group in shown.groups)
+        told = ", ".join(f"{number} {word}" for number, word in counts if number)
+        lines = [
+            [code(row.member) if at == place else cell for at, cell in enumerate(line)]
+            for row, line in zip(rows, cells, strict=True)
+        ]
+        yield folded(f"{code(name)}: {told}", [table(heads, lines)])
+
+
+def _family(row: Row) -> str:
+    return row.family.name if row.family else ""
+
+
+def _text(line: Line) -> str:
+    return plain(line.text)
+
+
+def _listed(texts: Iterable[str]) -> Iterator[str]:
+    if lines := items(text for text in texts if text):
+        yield lines
+
+
+def _head(column: Column) -> tuple[str, str]:
+    return markdown(column.title), _SIDES[column.kind]
+
+
+def _cell(row: Row, column: Column, cell: Cell) -> str:
+    if column.kind == "name":
+        return f"{code(cell.text)} {row.stamp}".strip()
+    text = f"{cell.text} ({cell.under})" if cell.under else cell.text
+    shown = f"**{markdown(text)}**" if cell.strong and text else markdown(text)
+    badge = f"**{markdown(cell.badge.text)}**" if cell.badge and cell.badge.text else ""
+    return f"{shown} {badge}".strip()
+
+
+def _asked(document: Document) -> Iterator[str]:
+    """Question of each row, and of a grouped query once."""
+    seen = set()
+    for shown in document.tables:
+        for row in shown.rows:
+            family = row.family
+            name, asks = (family.name, family.asks) if family else (row.id, row.asks)
+            if asks and name not in seen:
+                seen.add(name)
+                yield f"{name}: {asks}"

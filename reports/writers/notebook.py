@@ -1,0 +1,116 @@
+"""Writer for a notebook's cell: title, sentences, tables of some rows; or a few lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from pqd.reports.blocks import Heat, Lines, Section, Table, plain
+from pqd.reports.html.page import fragment
+from pqd.reports.models.report import document_of, former
+from pqd.reports.text.escape import inert, visible
+from pqd.reports.text.words import first_of
+from pqd.reports.writers.summary import MOST, Summary
+from pqd.reports.writers.summary import Table as SummaryTable
+
+if TYPE_CHECKING:
+    from pqd.reports.blocks import Block, Cell, Column, Document, HeatCell, Line, Row
+    from pqd.reports.models.report import Report
+    from pqd.reports.writers.summary import CellText
+
+# A heat map of more columns has no room in a cell of a notebook.
+_WIDEST = 20
+
+
+def notebook_html(report: Report) -> str:
+    """Report of any kind as a piece of HTML for a notebook's cell."""
+    summary = _summary(report)
+    return fragment("notebook.html.j2", kind=summary.command or report.kind, summary=summary)
+
+
+def brief_text(report: Report) -> str:
+    """Report of any kind in a few lines: its title, what was spent, and what shows more."""
+    summary = _summary(report)
+    lines = [
+        summary.stamp,
+        f"{type(report).__name__}: {summary.title}",
+        " ".join(summary.account),
+        "print() shows it in full, open() as a page, to_frame() as data.",
+    ]
+    return inert("\n".join(filter(None, lines)))
+
+
+def _summary(report: Report) -> Summary:
+    if render := former("pqd.reports.notebook", report):
+        summary: Summary = render(report)
+    else:
+        summary = summary_of(document_of(report))
+    return summary.in_python()
+
+
+def summary_of(document: Document) -> Summary:
+    """Summary of a document: its sentences, and tables of their first rows."""
+    omitted = (each.text for each in document.omitted.lines)
+    lines = [
+        *map(_said, _lines(document.body)),
+        *first_of(map(visible, omitted)),
+        *first_of(map(_said, document.notes)),
+    ]
+    return Summary(
+        visible(document.title),
+        visible(document.lead),
+        list(_tables(document.body)),
+        " ".join(map(_said, document.banner)),
+        list(map(_said, document.account)),
+        lines,
+        command=document.kind,
+    )
+
+
+def _said(line: Line) -> str:
+    return visible(plain(line.text))
+
+
+def _lines(blocks: Iterable[Block]) -> Iterator[Line]:
+    """Sentences of the body, but not of what is folded, or only told in detail."""
+    for block in blocks:
+        if isinstance(block, Section) and not block.folded:
+            yield from _lines(block.blocks)
+        elif isinstance(block, Lines):
+            yield from (line for line in block.lines if line.role != "detail")
+
+
+def _tables(blocks: Iterable[Block]) -> Iterator[SummaryTable]:
+    for block in blocks:
+        if isinstance(block, Section):
+            yield from _tables(block.blocks)
+        elif isinstance(block, Table):
+            places = [p for p in block.places() if block.columns[p].kind != "picture"]
+            heads = tuple((block.columns[p].title, _mark(block.columns[p])) for p in places)
+            rows = [row for group in block.groups for row in group.rows]
+            cells = [
+                [_cell(row, block.columns[place], row.cells[place]) for place in places]
+                for row in rows[:MOST]
+            ]
+            yield SummaryTable(heads, cells, len(rows) - len(cells))
+        elif isinstance(block, Heat) and len(block.columns) <= _WIDEST:
+            heads = ((block.corner, ""), *((name, "") for name in block.columns))
+            shades = [[(name, "name"), *map(_shade, row)] for name, row in block.rows]
+            yield SummaryTable(heads, shades)
+
+
+def _shade(cell: HeatCell | None) -> CellText:
+    return (f"{cell.sign} {cell.text}".strip() if cell else ""), ""
+
+
+def _mark(column: Column) -> str:
+    return "number" if column.kind == "number" else ""
+
+
+def _cell(row: Row, column: Column, cell: Cell) -> CellText:
+    if column.kind == "badge":
+        return (cell.badge.text, cell.badge.tone) if cell.badge else ("", "")
+    if column.kind == "name":
+        return f"{cell.text} {row.stamp}".strip(), "name"
+    badge = cell.badge.text if cell.badge else ""
+    return f"{cell.text} {badge}".strip(), _mark(column)

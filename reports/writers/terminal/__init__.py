@@ -1,0 +1,51 @@
+"""Writer for terminals: verdict first, complete at any width, colour only as a second channel."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from rich.console import Console, ConsoleOptions, RenderResult
+
+from pqd.reports.models.report import document_of, former
+from pqd.reports.text.escape import inert
+from pqd.reports.writers.terminal.document import explained_lines, lines_of
+from pqd.reports.writers.terminal.layout import Extent, Screen
+
+if TYPE_CHECKING:
+    from pqd.reports.models.report import Report
+
+
+class TerminalReport:
+    """A rich renderable of a report of any kind, or of one of its entries in full."""
+
+    def __init__(
+        self, report: Report, extent: Extent = Extent.BRIEF, explained: str | None = None
+    ) -> None:
+        """Report, how much of it is told, and the id of the entry that alone is told."""
+        self._report, self._extent, self._explained = report, extent, explained
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Lines of the report, laid out for the console."""
+        screen = Screen.of(console, options)
+        function = "render" if self._explained is None else "explain"
+        if old := former("pqd.reports.terminal", self._report, function):
+            if self._explained is None:
+                yield from old(self._report, screen, self._extent)
+            else:
+                yield from old(self._report, self._explained, screen)
+        elif self._explained is None:
+            yield from lines_of(document_of(self._report), screen, self._extent)
+        else:
+            yield from explained_lines(document_of(self._report), self._explained, screen)
+
+
+def terminal_text(report: Report, width: int = 80, extent: Extent = Extent.BRIEF) -> str:
+    """Terminal report as plain text, which may be printed where a build's runner reads."""
+    stream = io.StringIO()
+    # In a notebook rich would show the text at once, and leave the stream empty.
+    console = Console(
+        file=stream, width=width, color_system=None, force_terminal=False, force_jupyter=False
+    )
+    console.print(TerminalReport(report, extent))
+    return inert(stream.getvalue())

@@ -1,0 +1,326 @@
+"""Document on a screen: its heading, its body, what follows it, and the last lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from pqd.deciders.errors import ParameterError
+from pqd.reports.blocks import (
+    Bars,
+    Code,
+    Curves,
+    Definitions,
+    Heat,
+    Line,
+    Lines,
+    Section,
+    Shares,
+    Table,
+)
+from pqd.reports.text.carets import caret_lines
+from pqd.reports.text.words import first_of
+from pqd.reports.writers.terminal.grid import GAP
+from pqd.reports.writers.terminal.layout import INDENT, Extent, said
+from pqd.reports.writers.terminal.signs import curve_lines
+from pqd.reports.writers.terminal.table import TONES, grid, most_open, shown_by_family
+
+if TYPE_CHECKING:
+    from pqd.reports.blocks import Block, Closing, Document, Omission, Row
+    from pqd.reports.blocks import Text as Sentence
+    from pqd.reports.writers.terminal.layout import Screen
+
+WIDEST = 80
+_NOTES = 3
+# By the role of a line.
+_ROLES = {"plain": "", "strong": "bold", "detail": "dim", "warning": "yellow", "advice": ""}
+_LEAD = 6
+
+
+def lines_of(document: Document, screen: Screen, extent: Extent) -> Iterator[Text]:
+    """Lines of a document, as much of it as is asked for."""
+    yield from _without_last_blank(_Writer(screen, extent).document(document))
+
+
+def explained_lines(document: Document, name: str, screen: Screen) -> Iterator[Text]:
+    """Lines on the rows of a name in full, or on the groups of a grouped query.
+
+    Raises
+    ------
+    ParameterError
+        The document has no such row.
+    """
+    yield from _without_last_blank(_Writer(screen, Extent.VERBOSE).explained(document, name))
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Writer of blocks on a ``screen``; ``inner`` ones are set in already."""
+
+    screen: Screen
+    extent: Extent
+    inner: bool = False
+
+    @property
+    def quiet(self) -> bool:
+        return self.extent is Extent.QUIET
+
+    @property
+    def full(self) -> bool:
+        return self.extent is Extent.VERBOSE
+
+    @property
+    def indent(self) -> str:
+        return "" if self.inner or self.screen.width < WIDEST else " " * GAP
+
+    def document(self, document: Document) -> Iterator[Text]:
+        """Lines of a document; in full with the details of its rows in place of the rows."""
+        spelled = self.full and any(table.in_full for table in document.tables)
+        yield from self._banner(document)
+        if not self.quiet and not spelled:
+            yield from self._heading(document)
+        for block in document.body:
+            yield from self._apart(self.block(block))
+        if spelled:
+            yield from self.screen.wrapped(_counts(document.closing, self.screen))
+        yield from self._omitted(document)
+        if not spelled:
+            yield from self._apart(self._notes(document))
+        if self.full:
+            behind = [*document.cost, *document.reading]
+            for block in [*behind, Lines(document.notes)] if spelled else behind:
+                yield from self.block(block)
+            yield Text()
+        if not spelled:
+            yield from self._closing(document.closing)
+
+    def explained(self, document: Document, name: str) -> Iterator[Text]:
+        """Details of the rows that are called so, and what is behind them."""
+        omitted = [each for each in document.omitted.lines if name in each.names]
+        found = False
+        yield from self._banner(document)
+        for table in document.tables:
+            rows = [row for row in table.rows if name in row.called]
+            found = found or bool(rows)
+            yield from self._rows_in_full(table, rows)
+        if not found and not omitted:
+            told = document.unknown or "there is no {} in this report; its lines have the names"
+            raise ParameterError(told.format(repr(name)))
+        yield from self._apart(self._told(omitted))
+        for block in document.reading:
+            yield from self.block(block)
+
+    def _rows_in_full(self, table: Table, rows: Sequence[Row]) -> Iterator[Text]:
+        if len(rows) > 1 and (family := rows[0].family) and len({row.family for row in rows}) == 1:
+            yield from self.screen.wrapped(
+                Text.assemble((self._said(family.name), "bold"), f"   {self._said(family.asks)}")
+            )
+            yield from self._apart(grid(shown_by_family(table, rows), self.screen, self.extent))
+            return
+        for row in rows:
+            yield from self._row_in_full(row)
+
+    # The frame
+
+    def _banner(self, document: Document) -> Iterator[Text]:
+        for line in document.banner:
+            yield from self.screen.wrapped(self._said(line.text), "bold yellow")
+            yield Text()
+
+    def _heading(self, document: Document) -> Iterator[Text]:
+        """Subject of a report, at the right what it spent, and below what its lines answer."""
+        subject, spent = self._said(document.subject), self._said(document.spent)
+        blank = min(self.screen.width, WIDEST) - cell_len(subject) - cell_len(spent)
+        if not subject:
+            return
+        if blank >= GAP:
+            yield Text.assemble((subject, "bold"), " " * blank, spent)
+        else:
+            yield from self.screen.wrapped(subject, "bold")
+            yield from self.screen.wrapped(spent)
+        yield from self._lines(document.opening)
+        yield Text()
+
+    def _omitted(self, document: Document) -> Iterator[Text]:
+        omitted = document.omitted
+        if not omitted.lines or self.quiet:
+            return
+        yield from self.screen.wrapped(f"{self._said(omitted.title)}:", "bold yellow")
+        if self.extent is Extent.BRIEF:
+            yield from self.screen.paragraphs(map(self._said, first_of(omitted.alike)))
+        else:
+            yield from self._told(omitted.lines)
+        yield Text()
+
+    def _told(self, omitted: Iterable[Omission]) -> Iterator[Text]:
+        return self.screen.paragraphs(self._said(each.text) for each in omitted)
+
+    def _notes(self, document: Document) -> Iterator[Text]:
+        """First notes, and the last, which may be a warning."""
+        every = list(document.always if self.quiet else document.notes)
+        if self.extent is Extent.BRIEF and len(every) > _NOTES + 1:
+            left = Line(f"... {len(every) - _NOTES:,} more notes (--all lists them) ...")
+            every = [*every[: _NOTES - 1], left, every[-1]]
+        yield from self._lines(every)
+
+    def _closing(self, closing: Closing) -> Iterator[Text]:
+        """Failures by name, the counts beside the next step, what they mean, the budget."""
+        counts = _counts(closing, self.screen)
+        budget = self._said(closing.budget)
+        if self.quiet:
+            told = (counts, Text(budget))
+            yield from self.screen.wrapped(Text(" ").join(text for text in told if text))
+            return
+        if closing.failed:
+            yield from self.screen.wrapped(self._said(closing.failed), "bold red")
+        ahead = f"Next: {self._said(closing.step)}" if closing.step else ""
+        if counts.cell_len + 3 + cell_len(ahead) <= self.screen.width:
+            yield counts + Text(f"   {ahead}" if ahead else "")
+        else:
+            yield from self.screen.wrapped(counts)
+            yield from self.screen.wrapped(ahead)
+        # What was spent in all is among the costs.
+        for text in filter(None, (self._said(closing.caution), "" if self.full else budget)):
+            yield from self.screen.wrapped(text)
+
+    # Blocks
+
+    def block(self, block: Block) -> Iterator[Text]:
+        """Lines of a block; a picture that a terminal cannot draw is told in its words."""
+        if isinstance(block, Section):
+            yield from self._section(block)
+        elif isinstance(block, Table):
+            yield from self._table(block)
+        elif self.quiet:
+            return
+        elif isinstance(block, Lines):
+            yield from self._lines(block.lines)
+        elif isinstance(block, Definitions):
+            yield from self._lines(Line(f"{name}: {text}") for name, text in block.pairs)
+        elif isinstance(block, Shares):
+            yield from self._set_in(self._within().block(Lines(block.words)))
+        elif isinstance(block, Heat | Bars):
+            yield from self._lines(block.words)
+        elif isinstance(block, Curves):
+            yield from curve_lines(block, self.screen)
+        elif isinstance(block, Code) and block.carets:
+            yield from self._code(block)
+
+    def _said(self, text: Sentence) -> str:
+        return said(text, self.screen)
+
+    def _apart(self, lines: Iterable[Text]) -> Iterator[Text]:
+        """Lines with a blank one behind them, unless there are none."""
+        every = list(lines)
+        yield from every
+        if every and every[-1].plain and not self.quiet:
+            yield Text()
+
+    def _set_in(self, lines: Iterable[Text]) -> Iterator[Text]:
+        return (Text(INDENT).append_text(line) for line in lines)
+
+    def _lines(self, lines: Iterable[Line]) -> Iterator[Text]:
+        """Sentences; one that is set in stays so where it takes several lines."""
+        for text, role in lines:
+            shown = self._said(text)
+            blank = shown[: len(shown) - len(shown.lstrip(" "))]
+            screen = self.screen.inner(len(blank)) if blank else self.screen
+            for piece in screen.wrapped(shown[len(blank) :], _ROLES[role]):
+                yield Text(blank).append_text(piece) if blank else piece
+
+    def _within(self, indent: int = len(INDENT)) -> _Writer:
+        return replace(self, screen=self.screen.inner(indent), inner=True)
+
+    def _section(self, section: Section) -> Iterator[Text]:
+        """Title, and the blocks below it; what other formats fold is set in."""
+        inner = self._within() if section.folded else self
+        lines = [line for block in section.blocks for line in inner.block(block)]
+        if lines and section.brief and not self.quiet:
+            yield from self.screen.wrapped(self._said(section.title), "bold")
+        yield from self._set_in(lines) if section.folded else lines
+
+    def _code(self, code: Code) -> Iterator[Text]:
+        """Lines of a text with the carets below them."""
+        for line, carets in zip_longest(code.text.split("\n"), code.carets, fillvalue=""):
+            if carets:
+                yield from map(Text, caret_lines(line, carets, self.screen.width))
+            else:
+                yield from self.screen.wrapped(self._said(line))
+
+    def _table(self, table: Table) -> Iterator[Text]:
+        if self.full and table.in_full:
+            for row in table.rows:
+                yield from self._row_in_full(row)
+        elif table.words:
+            yield from self._lines(() if self.quiet else table.words)
+        else:
+            yield from grid(table, self.screen, self.extent, self.indent)
+            yield from self._open_rows(table)
+
+    def _open_rows(self, table: Table) -> Iterator[Text]:
+        """Details that have no room in a line and wait for no question, of few rows."""
+        rows = [row for row in table.rows if row.open]
+        shown = rows[: most_open(self.extent)]
+        for place, row in enumerate(shown):
+            if place or not self.quiet:
+                yield Text()
+            yield from self._opened(row)
+        if more := len(rows) - len(shown):
+            yield Text()
+            yield from self.screen.wrapped(f"{more:,} more could not be decided (--all tells why)")
+        if rows and self.quiet:
+            yield Text()
+
+    def _opened(self, row: Row) -> Iterator[Text]:
+        """Badge and name of a row with its first sentence, all else set in below."""
+        badge = next((cell.badge for cell in row.cells if cell.badge), None)
+        inner = self._within(_LEAD)
+        lead = Text(f"{badge.text:<{_LEAD}}", TONES[badge.tone]) if badge else Text(" " * _LEAD)
+        head = Text(self._said(row.id), "bold")
+        for part in filter(None, (row.said and row.said.text, row.aside, *row.marks)):
+            head.append(f"   {self._said(part)}", "")
+        below = (line for block in row.details() for line in inner.block(block))
+        for line in (*inner.screen.wrapped(head), *below):
+            yield lead + line
+            lead = Text(" " * _LEAD)
+
+    def _row_in_full(self, row: Row) -> Iterator[Text]:
+        badge = next((cell.badge for cell in row.cells if cell.badge), None)
+        name = (self._said(row.id), "bold")
+        if badge is None:
+            head = Text.assemble(name)
+        else:
+            word = f"{badge.text:<{len(INDENT)}}{row.said.text if row.said else ''}"
+            aside = f"   {self._said(row.aside)}   " if row.aside else "   " if row.said else ""
+            head = Text.assemble((self._said(word), TONES[badge.tone]), aside, name)
+        for mark in row.marks:
+            head.append(f"   {mark}", "bold yellow" if mark == "SIMULATED" else "")
+        yield from self.screen.wrapped(head)
+        inner = self._within()
+        yield from self._set_in(inner.block(Lines([Line(row.asks)] if row.asks else [])))
+        for block in row.details():
+            yield from self._set_in(inner.block(block))
+        yield Text()
+
+
+def _counts(closing: Closing, screen: Screen) -> Text:
+    word = closing.word
+    lead = (f"{word.text}: ", TONES[word.tone]) if word.text else ""
+    return Text.assemble(lead, (said(closing.counts, screen), "bold"))
+
+
+def _without_last_blank(lines: Iterable[Text]) -> Iterator[Text]:
+    """Lines, and of those that are blank at the end none."""
+    blank = 0
+    for line in lines:
+        if not line.plain:
+            blank += 1
+            continue
+        yield from (Text() for _ in range(blank))
+        blank = 0
+        yield line

@@ -1,0 +1,61 @@
+"""Signs on a screen: curves as bars of characters, a picture on a line, carets below a text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from pqd.reports.blocks import Curves, Picture
+    from pqd.reports.writers.terminal.layout import Screen
+
+_BARS = {True: " ▁▂▃▄▅▆▇█", False: " .:-=+*#@"}
+_UNKNOWN = {True: "·", False: "'"}
+# By whether the screen shows Unicode: within the interval, the value, elsewhere.
+_DOTS = {True: ("─", "●", "·"), False: ("-", "o", ".")}
+_NAME, _PLACES = 16, 16
+_WIDE = 66
+
+
+def curve_lines(curves: Curves, screen: Screen) -> Iterator[Text]:
+    """Scale and one line per decider, two characters per eighth of tau, one if narrow.
+
+    The height is the chance of a yes; a dot says that no table can have that gap.
+    """
+    each = 2 if screen.width >= _WIDE else 1
+    scale = f"{'Pr[yes] by gap':<{_NAME}} 0{'tau':>{8 * each + 2}}{'2 tau':>{8 * each + 2}}"
+    yield Text(scale, no_wrap=True)
+    for name, points in curves.lines:
+        bars = "".join(each * _level(point, unicode=screen.unicode) for point in points)
+        yield Text(f"{name:<{_NAME}} {bars.rstrip()}", no_wrap=True)
+
+
+def _level(chance: float | None, *, unicode: bool) -> str:
+    if chance is None:
+        return _UNKNOWN[unicode]
+    # A chance above 0 is shown, however small.
+    levels = _BARS[unicode]
+    step = round(chance * (len(levels) - 1))
+    return levels[max(step, 1)] if chance > 0.005 else levels[step]
+
+
+def picture_text(picture: Picture, *, unicode: bool) -> str:
+    """Value between the ends of its interval, on a line of its scale."""
+    within, dot, elsewhere = _DOTS[unicode]
+    low, high = picture.scale
+    span = (high - low) or 1.0
+
+    def place(value: float) -> int:
+        return round(min(max((value - low) / span, 0.0), 1.0) * (_PLACES - 1))
+
+    if picture.value is None:
+        return elsewhere * _PLACES
+    ends = (
+        place(picture.value if picture.low is None else picture.low),
+        place(picture.value if picture.high is None else picture.high),
+    )
+    signs = [within if ends[0] <= at <= ends[1] else elsewhere for at in range(_PLACES)]
+    signs[place(picture.value)] = dot
+    return "".join(signs)

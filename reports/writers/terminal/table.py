@@ -1,0 +1,248 @@
+"""Table on a screen: a line per row, the worst first; of many that fared alike one line."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from pqd.reports.blocks import Group, Table
+from pqd.reports.text.words import LISTED, MOST_IN_FULL
+from pqd.reports.writers.terminal.grid import GAP, Column, fits, grid_lines
+from pqd.reports.writers.terminal.layout import Extent, said
+from pqd.reports.writers.terminal.signs import picture_text
+
+if TYPE_CHECKING:
+    from pqd.reports.blocks import Cell, Row
+    from pqd.reports.writers.terminal.grid import Cells
+    from pqd.reports.writers.terminal.layout import Screen
+
+TONES = {"yes": "bold green", "no": "bold red", "open": "bold yellow", "none": "dim"}
+PASSES = 10
+# Names in the line on rows that are not listed, and what lists them.
+_NAMED, _LISTER = 6, "   (--all lists them)"
+# Ids that queries have by default say nothing of them.
+_NUMBERED = re.compile(r"q\d+")
+_OPEN = 5
+_EVERY = frozenset({Extent.ALL, Extent.VERBOSE})
+# Cells that a table takes before what its rows ask stands beside them.
+_BESIDE = 50
+
+
+def grid(table: Table, screen: Screen, extent: Extent, indent: str = "") -> Iterator[Text]:
+    """Lines of a table, its titles first."""
+    return _Grid(table, screen, extent, indent).lines()
+
+
+def most_open(extent: Extent) -> int | None:
+    """Number of rows whose details are told at once; None for all."""
+    return None if extent is Extent.ALL else _OPEN
+
+
+def shown_by_family(table: Table, rows: Sequence[Row]) -> Table:
+    """Table of some rows under the names that they have in their family."""
+    renamed = [
+        replace(
+            row,
+            family=None,
+            cells=tuple(
+                cell._replace(text=row.member or cell.text) if column.kind == "name" else cell
+                for cell, column in zip(row.cells, table.columns, strict=True)
+            ),
+        )
+        for row in rows
+    ]
+    return replace(table, groups=[Group(rows=renamed)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """Table that is laid out on a screen."""
+
+    table: Table
+    screen: Screen
+    extent: Extent
+    indent: str
+
+    @property
+    def places(self) -> list[int]:
+        return self.table.places()
+
+    @property
+    def name(self) -> int:
+        """Place of the names among the columns that are shown."""
+        kinds = [self.table.columns[place].kind for place in self.places]
+        return kinds.index("name") if "name" in kinds else 0
+
+    @property
+    def lead(self) -> int:
+        """Cells that a badge takes before the name."""
+        first = self.table.columns[self.places[0]]
+        if first.kind != "badge":
+            return 0
+        badges = (cell_len(group.badge.text) for group in self.table.groups)
+        return max([cell_len(first.title), *badges]) + GAP
+
+    def lines(self) -> Iterator[Text]:
+        quiet = self.extent is Extent.QUIET
+        if not self.table.size:
+            yield from self.screen.wrapped("" if quiet else said(self.table.empty, self.screen))
+            return
+        columns = [self._column(place) for place in self.places]
+        rows: list[Cells | Text] = []
+        for group in self.table.groups:
+            if not quiet or group.fate in {"always", "failed"}:
+                rows.extend(self._group(group))
+        asked = {} if quiet else self._asked()
+        below: list[Text] = []
+        if self.table.beside and not quiet:
+            columns, rows = self._with_questions(columns, rows, asked)
+        elif asked:
+            rows, below = self._asking(columns, rows, asked)
+        titled = not quiet
+        yield from grid_lines(columns, rows, self.screen, indent=self.indent, titled=titled)
+        yield from below
+
+    def _column(self, place: int) -> Column:
+        column = self.table.columns[place]
+        right = column.kind == "number"
+        title, legend = (said(text, self.screen) for text in (column.title, column.legend))
+        return Column(title, right, column.fold, column.drop, legend)
+
+    def _group(self, group: Group) -> Iterator[Cells | Text]:
+        """Lines of the first rows, and one of all others."""
+        most = self._most(group)
+        yield from self._rows(group.rows[:most])
+        rest = [said(row.id, self.screen) for row in group.rows[most:]]
+        if rest and not self.table.silent:
+            room = self.screen.width - len(self.indent) - self.lead
+            badge = said(group.badge.text, self.screen)
+            blank = " " * (self.lead - cell_len(badge))
+            lead = Text.assemble((badge, TONES[group.badge.tone]), blank)
+            # What lists them cannot be given with --quiet.
+            lister = "" if self.extent is Extent.QUIET else _LISTER
+            yield lead.append(fold_text(rest, room, self.table.between, lister), "default")
+
+    def _most(self, group: Group) -> int:
+        """Number of rows of a group that have a line each."""
+        number = len(group.rows)
+        if self.extent in _EVERY or group.fate == "always":
+            return number
+        most = number if self.table.size <= MOST_IN_FULL else LISTED
+        most = PASSES if group.fate == "passed" else most
+        most = most if group.most is None else group.most
+        # One that is left alone has a line rather than a line that says so.
+        return number if number <= most + 1 and not self.table.silent else most
+
+    def _rows(self, rows: Sequence[Row]) -> Iterator[Cells | Text]:
+        """Cells of rows; the groups of one query stand together under its name."""
+        sizes = Counter(row.family.name for row in rows if row.family)
+        for family, members in groupby(together(rows), key=lambda row: row.family):
+            several = family is not None and sizes[family.name] > 1
+            if family is not None and several:
+                told = f"{family.name}   {family.asks}"
+                yield Text(f"{' ' * self.lead}{said(told, self.screen)}", "dim")
+            for row in members:
+                yield self._cells(row, f"  {row.member}" if several else "")
+                for part in row.parts:
+                    yield self._cells(part, f"  {part.member}")
+                yield from self._remark(row)
+
+    def _cells(self, row: Row, name: str) -> Cells:
+        cells = [self._cell(row.cells[place]) for place in self.places]
+        if name:
+            cells[self.name] = Text(said(name, self.screen))
+        return tuple(cells)
+
+    def _remark(self, row: Row) -> Iterator[Text]:
+        """Line below a row, in a few pieces where it is long."""
+        if row.remark:
+            blank = " " * (self.lead + GAP)
+            screen = self.screen.inner(len(blank) + len(self.indent))
+            for piece in screen.wrapped(said(row.remark, self.screen)):
+                yield Text(f"{blank}{piece.plain}", "dim")
+
+    def _cell(self, cell: Cell) -> Text:
+        if cell.picture:
+            return Text(picture_text(cell.picture, unicode=self.screen.unicode))
+        text = Text(said(cell.text, self.screen), "bold" if cell.strong else "")
+        if cell.badge is None:
+            return text
+        badge = said(cell.badge.text, self.screen)
+        return text.append(f" {badge:>3}" if cell.text else badge, TONES[cell.badge.tone])
+
+    def _asked(self) -> dict[str, str]:
+        """What rows ask, by their names: all of them, or those whose name does not say it."""
+        return {
+            said(row.id, self.screen): said(row.asks, self.screen)
+            for row in self.table.rows
+            if self.table.beside or _NUMBERED.fullmatch(row.id)
+        }
+
+    def _with_questions(
+        self, columns: list[Column], rows: list[Cells | Text], asked: Mapping[str, str]
+    ) -> tuple[list[Column], list[Cells | Text]]:
+        """Columns and rows with what each asks as the last column, cut where room is short."""
+        room = max(self.screen.width - _BESIDE, 20)
+        return [*columns, Column("", spare=1)], [
+            row
+            if isinstance(row, Text)
+            else (*row, Text(self.screen.cut(asked.get(str(row[self.name]), ""), room), "dim"))
+            for row in rows
+        ]
+
+    def _asking(
+        self, columns: Sequence[Column], rows: list[Cells | Text], asked: Mapping[str, str]
+    ) -> tuple[list[Cells | Text], list[Text]]:
+        """Rows with what each asks beside its name, where all have room; else lines below."""
+        at = self.name
+        shown = {
+            name: asked[name]
+            for row in rows
+            if not isinstance(row, Text) and (name := str(row[at])) in asked
+        }
+        beside = [
+            (*row[:at], Text.assemble(name, "  ", (shown[name], "dim")), *row[at + 1 :])
+            if not isinstance(row, Text) and (name := str(row[at])) in shown
+            else row
+            for row in rows
+        ]
+        if fits(columns, beside, self.screen.width - len(self.indent)):
+            return beside, []
+        if not shown:
+            return rows, []
+        width = max(map(cell_len, shown))
+        lines = (f"{self.indent}{name:<{width}}  {asks}" for name, asks in shown.items())
+        told = [Text(self.screen.cut(line, self.screen.width), "dim") for line in lines]
+        if self.extent is Extent.BRIEF and len(told) > PASSES + 1:
+            more = f"{self.indent}{len(told) - PASSES:,} more   (--all tells what they ask)"
+            told = [*told[:PASSES], Text(more, "dim")]
+        return rows, [Text(), *told]
+
+
+def together(rows: Sequence[Row]) -> list[Row]:
+    """Rows in their order, but those of one family by the first of it."""
+    first: dict[str, int] = {}
+    for place, row in enumerate(rows):
+        first.setdefault(_family(row), place)
+    return sorted(rows, key=lambda row: first[_family(row)])
+
+
+def _family(row: Row) -> str:
+    return row.family.name if row.family else row.id
+
+
+def fold_text(names: Sequence[str], room: int, between: str = ", ", lister: str = _LISTER) -> str:
+    """Many names in one line: the first of them, how many others there are, and what lists them."""
+    for shown in range(min(_NAMED, len(names) - 1), 0, -1):
+        text = f"{between.join(names[:shown])} and {len(names) - shown:,} more{lister}"
+        if cell_len(text) <= room:
+            return text
+    text = f"{len(names):,} more"
+    return f"{text}{lister}" if cell_len(text + lister) <= room else text
