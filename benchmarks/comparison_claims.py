@@ -24,12 +24,12 @@ from pqd.deciders.aggregates import HALF
 from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
-from pqd.execution import Outputs, quote_sets
 from pqd.parameters import Parameters
 from pqd.planning.binding import bind
 from pqd.planning.estimates import ComparisonPlan, PlannedComparison, select_estimators
 from pqd.reports.models.audit import Cost
 from pqd.reports.models.compare import CandidateKind, ComparedQuery, CompareReport
+from pqd.run.execution import Outputs, quote_sets
 from pqd.sql.workload_files import read_queries
 
 

@@ -25,12 +25,12 @@ from pqd.deciders.distances.estimates import bonferroni
 from pqd.deciders.distances.noise_laws import LaplaceLaw, NoiseLaw
 from pqd.deciders.distances.statistics import whole_rows
 from pqd.deciders.distances.vector_law import VectorLaw
-from pqd.distances.bound_profile import bind_profile
-from pqd.distances.profile_parameters import ProfileParameters
-from pqd.distances.profile_plan import ProfilePlan, plan_profile
 from pqd.engine.marginals import MarginalPlan
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
+from pqd.marginals.bound_profile import bind_profile
+from pqd.marginals.profile_parameters import ProfileParameters
+from pqd.marginals.profile_plan import ProfilePlan, plan_profile
 
 SEED = 401
 Whole = NDArray[np.int64]

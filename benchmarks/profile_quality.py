@@ -22,11 +22,11 @@ from scipy.stats import spearmanr
 
 from benchmarks.processes import measured
 from benchmarks.profile_claims import SEED, Simulation, drawn, drawn_together
-from pqd.distances.bound_profile import bind_profile
-from pqd.distances.profile_parameters import ProfileParameters
-from pqd.distances.profile_plan import plan_profile
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
+from pqd.marginals.bound_profile import bind_profile
+from pqd.marginals.profile_parameters import ProfileParameters
+from pqd.marginals.profile_plan import plan_profile
 from pqd.reports.models.profile import Score
 
 RUNS = 200
@@ -106,7 +106,7 @@ class ProfileScores:
 
     def __init__(self, simulation: Simulation) -> None:
         """Draw a release."""
-        from pqd.distances.figures import ProfileFigures  # noqa: PLC0415 - of this class alone
+        from pqd.marginals.figures import ProfileFigures  # noqa: PLC0415 - of this class alone
 
         plan = simulation.plan
         self._figures = ProfileFigures(plan, plan.estimates(released(simulation, SEED)))

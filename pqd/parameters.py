@@ -8,12 +8,12 @@ from enum import IntEnum
 from fractions import Fraction
 from typing import Any
 
-from pqd.column_facts import Facts, parse_columns
 from pqd.deciders import ParameterError
 from pqd.deciders.exact import Number, exact, probability
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.sql.tolerance import Tolerance
-from pqd.stated_budgets import stated_budget
+from pqd.stated.budgets import stated_budget
+from pqd.stated.column_facts import Facts, parse_columns
 
 _MOST_ROWS = 1_000_000
 

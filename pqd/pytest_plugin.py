@@ -106,7 +106,7 @@ class Trust:
         # Imported late: pytest loads plugins at its start.
         from pqd.deciders.exact import probability  # noqa: PLC0415
         from pqd.spec import Check  # noqa: PLC0415
-        from pqd.stated_budgets import stated_budget  # noqa: PLC0415
+        from pqd.stated.budgets import stated_budget  # noqa: PLC0415
 
         name = self._table(synthetic)
         if query in {check.id for check in self._spec.checks}:

@@ -164,7 +164,7 @@ def spark(spark_folder: Path) -> Iterator[Any]:
 @pytest.fixture
 def noiseless(monkeypatch: pytest.MonkeyPatch) -> None:
     """Admit budgets at which the noise is nothing, so that an answer shows what was computed."""
-    monkeypatch.setattr("pqd.stated_budgets.MOST_EPSILON", 10**9)
+    monkeypatch.setattr("pqd.stated.budgets.MOST_EPSILON", 10**9)
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ from pqd.reports.models.release import ReleasedBatch, SimulatedError
 if TYPE_CHECKING:
     from pqd.engine.scan_plan import Measure
     from pqd.errors import PqdError
-    from pqd.measurement import MeasurementSet
     from pqd.parameters import Parameters
     from pqd.planning.bound_workload import BoundQuery, BoundWorkload
+    from pqd.run.measurement import MeasurementSet
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,9 @@ from pqd.deciders.batch.base import BatchOutput
 from pqd.deciders.bounds import AnswerRange
 from pqd.engine.scan_plan import ScanPlan
 from pqd.errors import ParameterError, PqdError
-from pqd.measurement import QueryMeasurement
+from pqd.run.measurement import QueryMeasurement
 from pqd.sql.predicate import canonical
-from pqd.stated_budgets import AUTO
+from pqd.stated.budgets import AUTO
 
 if TYPE_CHECKING:
     from pqd.deciders import Noise

@@ -32,7 +32,7 @@ from pqd.reports.text.notes import group_text, not_together_note, one_by_one_not
 from pqd.reports.text.remarks.reasons import IN_BATCH, NAMED
 from pqd.sql.predicate import atoms
 from pqd.sql.regions import exactly
-from pqd.stated_budgets import AUTO
+from pqd.stated.budgets import AUTO
 
 if TYPE_CHECKING:
     from pqd.engine.scan_plan import Measure, Statistic

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from pqd.deciders.errors import ParameterError
-from pqd.stated_budgets import AUTO
+from pqd.stated.budgets import AUTO
 
 ALONE, RANGES, WORKLOAD = "alone", "ranges", "workload"
 # Mechanisms with row classes (pqd/batches/linear_workload.py), in the order of trial.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pqd.deciders.batch.base import BatchOutput
     from pqd.deciders.distributions import Floats
     from pqd.engine.contingency import ContingencyTable, Integers
-    from pqd.execution import Outputs
+    from pqd.run.execution import Outputs
 
 # The copy counts for so little against the answers that it decides only what they leave open.
 _TRUST = 0.01

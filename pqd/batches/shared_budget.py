@@ -14,7 +14,7 @@ from pqd.planning.budget_split import SharedQueries, equal_shares
 from pqd.planning.decisions import VerdictPlan, select_deciders
 from pqd.planning.query_warnings import budget_warnings
 from pqd.reports.text.notes import WARNING, alone_note
-from pqd.stated_budgets import AUTO
+from pqd.stated.budgets import AUTO
 
 if TYPE_CHECKING:
     from pqd.planning.bound_workload import BoundWorkload

@@ -22,7 +22,7 @@ from pqd.cli.options import (
 from pqd.cli.outputs import OutputOptions
 
 if TYPE_CHECKING:
-    from pqd.stated_budgets import RunBudget
+    from pqd.stated.budgets import RunBudget
 
 
 @option_group
@@ -43,7 +43,7 @@ class BudgetOptions:
 
     def read(self) -> RunBudget:
         """Budget of the run; ParameterError unless exactly one of the two is stated."""
-        from pqd.stated_budgets import RunBudget
+        from pqd.stated.budgets import RunBudget
 
         budget = RunBudget.parse(self.epsilon or None, self.total_epsilon or None, self.sharing)
         if budget.sharing is not None:

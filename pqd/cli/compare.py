@@ -79,7 +79,7 @@ class ComparisonOptions:
 
     def check(self) -> None:
         """Refuse options that contradict each other, before any table is read."""
-        from pqd.stated_budgets import stated_budget
+        from pqd.stated.budgets import stated_budget
 
         stated_budget(self.epsilon or None)
         if self.with_references != bool(self.reference_epsilon):
@@ -155,7 +155,7 @@ class RankingOptions:
     def read(self, alpha: str, facts: ColumnOptions) -> RankingParameters:
         """Parameters of the ranking."""
         from pqd.comparison.ranking import RankingParameters
-        from pqd.distances.stated_cells import parse_all_cells
+        from pqd.stated.cells import parse_all_cells
 
         columns = [name.strip() for text in self.columns or [] for name in text.split(",")]
         return RankingParameters.parse(
@@ -201,7 +201,7 @@ def compare(
 
     Example: pqd compare private.csv tree=a.csv copula=b.csv --total-epsilon 0.25
     """  # noqa: E501 - the examples are one line each in the help
-    from pqd.stated_queries import check_ranking
+    from pqd.stated.queries import check_ranking
 
     named = queries.query or queries.queries or None
     of_queries = {

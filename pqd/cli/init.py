@@ -37,7 +37,7 @@ def init(
 
     Example: pqd init private.csv copy.csv
     """
-    from pqd.stated_budgets import total_budget
+    from pqd.stated.budgets import total_budget
 
     budget = total_budget(total_epsilon)
     if file != "-" and usable(file).exists():

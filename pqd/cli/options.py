@@ -111,7 +111,7 @@ class QueryOptions:
 
         ``explain`` is the verdict of an earlier run that is to be shown, if any.
         """
-        from pqd.stated_queries import check_stated
+        from pqd.stated.queries import check_stated
 
         named = self.query or self.queries or None
         check_stated(named, " ".join(["pqd profile", *map(shlex.quote, tables)]), explain)
@@ -151,7 +151,7 @@ class CriteriaOptions:
 
     def of(self, queries: tuple[Query, ...]) -> tuple[tuple[Query, ...], Self]:
         """Queries with tolerances of their own, and the criteria of those that have none."""
-        from pqd.planning.stated_tolerances import with_tolerances
+        from pqd.stated.tolerances import with_tolerances
 
         stated = values_by_name(self.tau_of or [], "tolerance", "q1=5%", last=True)
         workload, tau = with_tolerances(queries, self.tau or None, stated)
@@ -200,7 +200,7 @@ class ColumnOptions:
 
     def read(self) -> dict[str, dict[str, Any]]:
         """Facts by column, as ``pqd.audit`` takes them."""
-        from pqd.column_facts import parse_bounds, parse_type
+        from pqd.stated.column_facts import parse_bounds, parse_type
 
         columns: dict[str, dict[str, Any]] = {}
         for name, facts in [

@@ -83,7 +83,7 @@ def plan(
     from pqd.batches.shared_budget import SharedBudget
     from pqd.cli.progress import progress
     from pqd.commands.plan import run_plan
-    from pqd.stated_budgets import RunBudget
+    from pqd.stated.budgets import RunBudget
 
     stated = [each or None for each in (epsilon, total_epsilon, sharing)]
     spent = RunBudget.parse(*stated) if any(stated) else None

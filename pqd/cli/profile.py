@@ -13,7 +13,7 @@ from pqd.cli.options import ColumnOptions, LedgerOptions, UnitOptions, with_thre
 from pqd.cli.outputs import OutputOptions
 
 if TYPE_CHECKING:
-    from pqd.distances.profile_parameters import ProfileParameters
+    from pqd.marginals.profile_parameters import ProfileParameters
 
 
 @option_group
@@ -105,8 +105,8 @@ class ProfileOptions:
 
     def read(self, marginals: MarginalOptions, facts: ColumnOptions) -> ProfileParameters:
         """Parameters of the profile."""
-        from pqd.distances.profile_parameters import ProfileParameters
-        from pqd.distances.stated_cells import parse_all_cells
+        from pqd.marginals.profile_parameters import ProfileParameters
+        from pqd.stated.cells import parse_all_cells
 
         columns = [name for text in marginals.columns or [] for name in text.split(",")]
         return ProfileParameters.parse(

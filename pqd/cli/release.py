@@ -22,7 +22,7 @@ from pqd.cli.options import (
 from pqd.cli.outputs import OutputOptions, Targets, new_table
 from pqd.deciders.errors import ParameterError
 from pqd.errors import UnwrittenTableError
-from pqd.stated_budgets import AUTO
+from pqd.stated.budgets import AUTO
 
 if TYPE_CHECKING:
     from pqd.accounting.accountant import Accountant
@@ -63,7 +63,7 @@ class ReleaseOptions:
 
     def read(self, columns: ColumnOptions) -> Parameters:
         """Parameters of the release; it has no tolerance, and that field of them is not used."""
-        from pqd.stated_budgets import total_budget
+        from pqd.stated.budgets import total_budget
 
         budget = total_budget(self.total_epsilon or None)
         if self.unit is not None:

@@ -11,21 +11,22 @@ from pqd.accounting.ledger_location import ledger_path
 from pqd.accounting.run_charges import telling_charges
 from pqd.batches.shared_budget import SharedBudget, select_sharing
 from pqd.commands.cell_progress import cell_progress
+from pqd.commands.verdicts import verdicts_of
 from pqd.deciders import SecureNoise
-from pqd.execution import measure
 from pqd.parameters import Detail, Parameters, privacy_unit
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
-from pqd.planning.stated_tolerances import stated_for, with_tolerances
 from pqd.planning.table_separation import mentioned, separate_tables
 from pqd.progress import Progress, silent
 from pqd.reports.models.audit import AuditReport
 from pqd.reports.text.remarks import stages
 from pqd.reports.text.words import MOST_IN_FULL
-from pqd.results import cost_of, verdicts_of
+from pqd.run.costs import cost_of
+from pqd.run.execution import measure
 from pqd.sql.workload_files import as_queries
-from pqd.stated_budgets import AUTO, RunBudget
-from pqd.stated_queries import check_stated
+from pqd.stated.budgets import AUTO, RunBudget
+from pqd.stated.queries import check_stated
+from pqd.stated.tolerances import stated_for, with_tolerances
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -17,19 +17,19 @@ from pqd.comparison.comparison_parameters import ComparisonParameters
 from pqd.comparison.comparison_results import outcome_of
 from pqd.comparison.leaderboard import leaderboard
 from pqd.comparison.ranking import RankingParameters
-from pqd.comparison.reference_measurement import add_references
+from pqd.comparison.references import add_references
 from pqd.deciders import SecureNoise
 from pqd.errors import BudgetError, overtaken
-from pqd.execution import measure
 from pqd.parameters import Parameters, privacy_unit
-from pqd.planning.stated_tolerances import stated_for, with_tolerances
 from pqd.planning.table_separation import mentioned
 from pqd.progress import Progress, silent
 from pqd.reports.models.compare import CompareReport
-from pqd.results import added_costs, cost_of
+from pqd.run.costs import added_costs, cost_of
+from pqd.run.execution import measure
 from pqd.sql.workload_files import as_queries
-from pqd.stated_budgets import AUTO
-from pqd.stated_queries import check_ranking
+from pqd.stated.budgets import AUTO
+from pqd.stated.queries import check_ranking
+from pqd.stated.tolerances import stated_for, with_tolerances
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from pqd.deciders import Noise
     from pqd.deciders.exact import Number
     from pqd.engine.scan_plan import PrivacyUnit
-    from pqd.execution import Outputs
     from pqd.planning.estimates import ComparisonPlan, PlannedComparison
     from pqd.reports.models.compare import ComparedQuery
     from pqd.reports.models.ranking import RankingReport
+    from pqd.run.execution import Outputs
     from pqd.sql.query import Query
 
 

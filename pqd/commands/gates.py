@@ -21,9 +21,9 @@ from pqd.reports.text.remarks.gates import (
 
 if TYPE_CHECKING:
     from pqd.accounting.accountant import Quote
+    from pqd.commands.verdicts import Planned
     from pqd.errors import PqdError
     from pqd.reports.models.audit import Verdict
-    from pqd.results import Planned
     from pqd.spec import Check
 
 _EXPECTED = {"close": "trusted", "far": "not trusted"}

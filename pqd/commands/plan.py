@@ -15,13 +15,13 @@ from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.decisions import decider_plan, planned_verdict
 from pqd.planning.rules import VerdictMeasurement
-from pqd.planning.stated_tolerances import stated_for, with_tolerances
 from pqd.planning.table_separation import mentioned, public_tables
 from pqd.progress import Progress, silent, warn
 from pqd.reports.models.plan import PlannedQuery, PlanReport
 from pqd.reports.text.remarks import stages
 from pqd.sql.workload_files import as_queries
-from pqd.stated_budgets import AUTO, RunBudget
+from pqd.stated.budgets import AUTO, RunBudget
+from pqd.stated.tolerances import stated_for, with_tolerances
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -12,19 +12,19 @@ from pqd.accounting.run_charges import run_charges, telling_charges
 from pqd.commands.cell_progress import cell_progress
 from pqd.deciders import ParameterError, SecureNoise
 from pqd.deciders.estimators import EstimatorOutput
-from pqd.distances.bound_profile import bind_profile
-from pqd.distances.figures import ProfileFigures, budget_parts
-from pqd.distances.profile_parameters import ProfileParameters
-from pqd.distances.profile_plan import plan_profile
 from pqd.errors import BudgetError, overtaken
-from pqd.execution import measure, quote_sets
+from pqd.marginals.bound_profile import bind_profile
+from pqd.marginals.figures import ProfileFigures, budget_parts
+from pqd.marginals.profile_parameters import ProfileParameters
+from pqd.marginals.profile_plan import plan_profile
 from pqd.parameters import privacy_unit
 from pqd.planning.table_separation import public_tables, separate_tables
 from pqd.progress import Progress, silent, warn
 from pqd.reports.models.profile import ProfileReport
 from pqd.reports.text.numbers import epsilon_option
 from pqd.reports.text.remarks import stages
-from pqd.results import added_costs, cost_of
+from pqd.run.costs import added_costs, cost_of
+from pqd.run.execution import measure, quote_sets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from pqd.accounting.accountant import Quote
     from pqd.deciders import Noise
     from pqd.deciders.exact import Number
-    from pqd.distances.measurements import CellsMeasurement
-    from pqd.distances.profile_plan import ProfilePlan
     from pqd.engine.scan_plan import PrivacyUnit
     from pqd.engine.synthetic_tables import SyntheticTables
-    from pqd.execution import Outputs
+    from pqd.marginals.measurements import CellsMeasurement
+    from pqd.marginals.profile_plan import ProfilePlan
     from pqd.reports.models.profile import ZoomedMarginal
+    from pqd.run.execution import Outputs
 
 
 def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword

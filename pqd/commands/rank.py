@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from pqd.accounting.run_charges import telling_charges
 from pqd.comparison.candidates import Candidates
 from pqd.comparison.ranking import Ranking, plan_ranking
-from pqd.distances.bound_profile import bind_profile
-from pqd.distances.figures import vector_parts
-from pqd.execution import measure
+from pqd.marginals.bound_profile import bind_profile
+from pqd.marginals.figures import vector_parts
 from pqd.progress import Progress, silent, warn
 from pqd.reports.models.ranking import RankingReport
 from pqd.reports.text.remarks import stages
-from pqd.results import cost_of
+from pqd.run.costs import cost_of
+from pqd.run.execution import measure
 
 if TYPE_CHECKING:
     from pqd.accounting.accountant import Accountant

@@ -28,7 +28,6 @@ from pqd.errors import (
     RunError,
     UnwrittenTableError,
 )
-from pqd.execution import Outputs, measure
 from pqd.parameters import Parameters
 from pqd.paths import told_as_unwritten
 from pqd.planning.binding import bind
@@ -40,11 +39,12 @@ from pqd.reports.text import notes
 from pqd.reports.text.numbers import plain
 from pqd.reports.text.remarks import stages
 from pqd.reports.text.words import listed
-from pqd.results import cost_of
+from pqd.run.costs import cost_of
+from pqd.run.execution import Outputs, measure
 from pqd.spec.sources import ledger_of, open_source, paths_as_written
 from pqd.sql.predicate import atoms
 from pqd.sql.workload_files import as_queries, read_queries
-from pqd.stated_budgets import AUTO, total_budget
+from pqd.stated.budgets import AUTO, total_budget
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pqd.column_facts import parse_columns
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import NothingSelectedError, NotPublicError, PqdError, TableError
 from pqd.parameters import Criteria, Detail, privacy_unit
@@ -18,10 +17,11 @@ from pqd.reports.text.remarks import stages
 from pqd.spec.sources import open_source, paths_as_written
 from pqd.sql.grouping import Bins
 from pqd.sql.query import Key, Query
+from pqd.stated.column_facts import parse_columns
 
 if TYPE_CHECKING:
     from pqd.accounting.accountant import Accountant
-    from pqd.distances.decisions import BoundDistance, DistanceRequest
+    from pqd.marginals.decisions import BoundDistance, DistanceRequest
     from pqd.planning.decisions import VerdictPlan
     from pqd.progress import Progress
     from pqd.reports.models.check import CheckResult
@@ -177,7 +177,7 @@ class BoundChecks:
             self.broken.update(dict.fromkeys((each.id for each in checks), tables))
             return ()
         # Imported late: most specs have none.
-        from pqd.distances.binding import bind_distances  # noqa: PLC0415
+        from pqd.marginals.binding import bind_distances  # noqa: PLC0415
 
         opened, private = tables.tables, tables.private
         with paths_as_written(self._spec):
@@ -189,7 +189,7 @@ class BoundChecks:
 
     def _distances(self, selected: SelectedCheck) -> list[DistanceRequest]:
         """Request of the distance of one check; none if it is broken."""
-        from pqd.distances.decisions import DistanceRequest  # noqa: PLC0415 - as above
+        from pqd.marginals.decisions import DistanceRequest  # noqa: PLC0415 - as above
 
         check = selected.check
         try:

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pqd.accounting.accountant import Accountant
-    from pqd.column_facts import Facts
     from pqd.comparison.comparison_parameters import ComparisonParameters
     from pqd.engine.scan_plan import PrivacyUnit
     from pqd.planning.bound_workload import BoundWorkload, QueryRequest
     from pqd.reports.models.compare import CandidateKind
     from pqd.sql.query import Query
+    from pqd.stated.column_facts import Facts
 
 
 class Candidates:

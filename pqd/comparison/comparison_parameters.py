@@ -11,7 +11,7 @@ from pqd.deciders.exact import positive
 from pqd.errors import DeciderError, ParameterError
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.choose_estimator import ESTIMATORS
-from pqd.stated_budgets import AUTO, stated_budget
+from pqd.stated.budgets import AUTO, stated_budget
 
 if TYPE_CHECKING:
     from pqd.deciders.exact import Number

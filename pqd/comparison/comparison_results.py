@@ -18,8 +18,8 @@ from pqd.reports.text.numbers import plain
 if TYPE_CHECKING:
     from pqd.deciders import Interval, Noise
     from pqd.deciders.estimators import Estimator
-    from pqd.execution import Outputs
     from pqd.planning.estimates import PlannedComparison
+    from pqd.run.execution import Outputs
 
 # Decision on a candidate that cannot be within its tolerance: nothing is drawn for it.
 _NEVER = Decision(outcome=False, p_value=0.0)

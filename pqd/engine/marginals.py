@@ -37,7 +37,7 @@ _CHUNK = 1 << 16
 class RowMap(ABC):
     """Map of each row to one of ``size`` cells, by the cells of its columns alone; public.
 
-    Conformers: Marginal, Unseen, Predictions (pqd/distances/target.py).
+    Conformers: Marginal, Unseen, Predictions (pqd/marginals/target.py).
     """
 
     partitions: tuple[Partition, ...]

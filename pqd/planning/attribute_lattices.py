@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pqd.column_facts import bounded_lattice, facts_of_attribute, row_lattice, span
 from pqd.deciders import Lattice, ParameterError, UnanswerableError, answer
 from pqd.deciders.aggregates import HALF
 from pqd.engine.cut_points import ORDERED
 from pqd.engine.scan_plan import Measure
 from pqd.planning.statistics import tolerances, with_wider_lattice
 from pqd.reports.text.notes import copy_bounds_note, stated_bounds_note, widened_bounds_note
+from pqd.stated.column_facts import bounded_lattice, facts_of_attribute, row_lattice, span
 
 if TYPE_CHECKING:
-    from pqd.column_facts import Facts
     from pqd.deciders import Histogram
     from pqd.engine.scan_plan import PrivacyUnit, Statistic
     from pqd.engine.synthetic_tables import SyntheticTables
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from pqd.sql.query import BoundExpression, Query
     from pqd.sql.schema import Schema
     from pqd.sql.tolerance import Tolerance
+    from pqd.stated.column_facts import Facts
 
 _CLAMPED = ("SUM", "AVG")
 NUMERIC = (*_CLAMPED, *ORDERED)

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pqd.column_facts import Facts, check_facts, column_name, stated_kinds, unknown_column
 from pqd.engine.scan_plan import Measure, PrivacyUnit, ScanPlan, Statistic
 from pqd.errors import QueryError
 from pqd.planning.attribute_lattices import NUMERIC, Bounds, exceeded_bounds
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload, QueryRequest
-from pqd.planning.column_names import header_warnings, key_warnings
-from pqd.planning.query_warnings import Constants, warnings_of
+from pqd.planning.query_warnings import Constants, header_warnings, key_warnings, warnings_of
 from pqd.planning.refusals import Refusals
 from pqd.planning.table_separation import mentioned
 from pqd.reports.text.notes import WARNING, beyond_bounds_note, unit_note
 from pqd.sql.grouping import MOST_GROUPS, grouped
 from pqd.sql.schema import fold_case
+from pqd.stated.column_facts import Facts, check_facts, column_name, stated_kinds, unknown_column
 
 if TYPE_CHECKING:
     from pqd.deciders import Histogram

@@ -7,20 +7,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pqd.deciders import UnanswerableError
-from pqd.measurement import MeasurementSet
 from pqd.parameters import Parameters
 from pqd.planning.refusals import Refusals, refusal_facts
 from pqd.reports.text.notes import WARNING
+from pqd.run.measurement import MeasurementSet
 
 if TYPE_CHECKING:
     from pqd.deciders import Histogram
     from pqd.engine.scan_plan import PrivacyUnit, Statistic
     from pqd.engine.synthetic_tables import SyntheticTables
     from pqd.engine.tables import Table
-    from pqd.measurement import Kinds, Measurement
     from pqd.parameters import Criteria
     from pqd.planning.refusals import Refusal
     from pqd.reports.models.refusals import QueryRefusal
+    from pqd.run.measurement import Kinds, Measurement
     from pqd.sql.query import Query
     from pqd.sql.schema import Schema
 

@@ -41,7 +41,7 @@ from pqd.deciders.single.noisy_answer import NoisyAnswer
 from pqd.parameters import Criteria, Detail, Parameters
 from pqd.reports.models.late import Late
 from pqd.reports.text.remarks import reasons
-from pqd.stated_budgets import AUTO
+from pqd.stated.budgets import AUTO
 
 PAPER = "paper"
 # Deciders of Table 4 that do not depend on the table.

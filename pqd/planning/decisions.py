@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from pqd.deciders import Interval, applicable
 from pqd.deciders.noise import check_scale
 from pqd.deciders.single.noisy_answer import NoisyAnswer
-from pqd.measurement import counted_noun
 from pqd.parameters import Criteria, Parameters
 from pqd.planning.choose_decider import Candidate, Choice, LateCandidate, choose_decider
 from pqd.planning.rules import (
@@ -25,6 +24,7 @@ from pqd.planning.rules import (
 from pqd.planning.statistics import lattice_of, on_cut_points, synthetic_answer, with_wider_lattice
 from pqd.reports.models.query import CandidateFacts, LateFacts
 from pqd.reports.text.numbers import plain
+from pqd.run.measurement import counted_noun
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from pqd.deciders import Decision
     from pqd.deciders.single.base import Estimate
     from pqd.engine.scan_plan import PrivacyUnit, Statistic
-    from pqd.execution import Outputs
-    from pqd.measurement import Measurement, MeasurementSet
     from pqd.planning.bound_workload import BoundQuery, BoundWorkload
+    from pqd.run.execution import Outputs
+    from pqd.run.measurement import Measurement, MeasurementSet
     from pqd.sql.query import Query
 
 _OUTCOMES = (("yes", True), ("no", False))

@@ -14,7 +14,6 @@ from pqd.deciders.estimators import Estimator, EstimatorOutput, ExponentialQuant
 from pqd.deciders.single.split_margins import SplitMargins
 from pqd.engine.cut_points import ORDERED, fineness
 from pqd.errors import DeciderError
-from pqd.measurement import QueryMeasurement
 from pqd.planning.choose_estimator import EstimatorChoice, choose_estimator
 from pqd.planning.statistics import (
     lattice_of,
@@ -25,13 +24,14 @@ from pqd.planning.statistics import (
 )
 from pqd.reports.models.compare import EstimatorFacts
 from pqd.reports.text.notes import WARNING, unfit_estimator
-from pqd.stated_budgets import AUTO
+from pqd.run.measurement import QueryMeasurement
+from pqd.stated.budgets import AUTO
 
 if TYPE_CHECKING:
     from pqd.deciders import Noise
-    from pqd.measurement import MeasurementSet
     from pqd.parameters import Parameters
     from pqd.planning.bound_workload import BoundQuery, BoundWorkload
+    from pqd.run.measurement import MeasurementSet
     from pqd.sql.query import Query
 
 

@@ -7,30 +7,38 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from pqd.engine.reading.dictionaries import distinct_values
+from pqd.engine.table_reader import in_one_pass
 from pqd.parameters import Parameters
 from pqd.reports.text import notes as words
+from pqd.reports.text.notes import WARNING, header_missing, person_key
 from pqd.reports.text.numbers import number_text
 from pqd.sql.literals import condition_tree
 from pqd.sql.predicate import atoms
-from pqd.sql.schema import Kind, quote_literal
-from pqd.stated_budgets import MUCH_EPSILON
+from pqd.sql.schema import Kind, like_values, quote_literal
+from pqd.stated.budgets import MUCH_EPSILON
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pqd.engine.scan_plan import PrivacyUnit
+    from pqd.engine.sources.source import Blocks
     from pqd.engine.synthetic_tables import SyntheticTables
     from pqd.parameters import Criteria
     from pqd.sql.predicate import Predicate
     from pqd.sql.query import Query
     from pqd.sql.schema import Schema
+
 
 # Columns of more values are not listed: a code or a name is seldom mistyped into one of them.
 _MOST_VALUES = 10_000
@@ -163,3 +171,68 @@ def _constant(side: exp.Expr) -> str | float | None:
         return sign * float(side.this)
     except ValueError:
         return None
+
+
+_KEY = re.compile(
+    r"(person|patient|client|customer|user|member|student|pupil|employee|worker|resident|subject"
+    r"|respondent|participant|insured|taxpayer|holder)[ _.-]?(id|no|nr|num|number|key|code|uuid)"
+    r"|ssn|pid|uid|uuid",
+    re.IGNORECASE,
+)
+# Of fewer values it is rather a code than a key.
+_LEAST_VALUES = 20
+# So many column names of a copy without a header are shown.
+_EXAMPLES = 3
+
+
+def key_warnings(tables: SyntheticTables, unit: PrivacyUnit | None) -> Iterator[str]:
+    """Warnings of keys that repeat in the first rows of the first table, none with a unit."""
+    table = tables.tables[0]
+    for name in table.columns if unit is None else ():
+        if not _KEY.fullmatch(name):
+            continue
+        cells, values = in_one_pass(table, [name], partial(_first, [name]))[name]
+        if _LEAST_VALUES <= len(values) < cells:
+            yield f"{WARNING}{person_key(name, table.label)}"
+
+
+def header_warnings(tables: SyntheticTables, names: Collection[str] = ()) -> Iterator[str]:
+    """Warnings of tables without a header: half of the columns have one of their cells as a name.
+
+    ``names`` are columns of the first table that were read.  Without them all are looked at, in the
+    first rows, but only of a table of which a name looks like a number or a day.
+    """
+    for table in tables.tables:
+        known = table.memory.columns
+        if names:
+            values = {name: known[name].values for name in names if name in known}
+        elif like_values(table.columns):
+            every = list(table.columns)
+            first = in_one_pass(table, every, partial(_first, every))
+            values = {name: distinct for name, (_, distinct) in first.items()}
+        else:
+            continue
+        named = [name for name, distinct in values.items() if _holds(distinct, name)]
+        if named and 2 * len(named) >= len(values):
+            yield f"{WARNING}{header_missing(table.label, named[:_EXAMPLES])}"
+
+
+def _first(names: Collection[str], blocks: Blocks) -> dict[str, tuple[int, pa.Array]]:
+    """Number of cells of each column in the first block that are not NULL, and their values."""
+    for block in blocks:
+        return {
+            name: (len(block[name]) - block[name].null_count, distinct_values(block[name]))
+            for name in names
+        }
+    return {name: (0, pa.array([], pa.string())) for name in names}
+
+
+def _holds(values: pa.Array, name: str) -> bool:
+    """Whether a column of texts or numbers has its own name as a value."""
+    if pa.types.is_boolean(values.type):
+        return False
+    try:
+        cell = pa.scalar(name).cast(values.type)
+        return bool(pc.any(pc.equal(values, cell)).as_py())
+    except pa.ArrowException:
+        return False

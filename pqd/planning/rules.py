@@ -11,7 +11,7 @@ from pqd.accounting.cache_keys import parameters_of
 from pqd.deciders import Decider, Decision, Interval
 from pqd.deciders.estimators import EstimatorOutput, LaplaceEstimate
 from pqd.deciders.single.inverse_sensitivity import margin_ends
-from pqd.measurement import Output, QueryMeasurement
+from pqd.run.measurement import Output, QueryMeasurement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,7 +14,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqd.column_facts import parse_columns
 from pqd.deciders.exact import exact
 from pqd.engine.sources.locations import check_scheme, is_address
 from pqd.engine.sources.postgres_address import without_address
@@ -28,7 +27,8 @@ from pqd.spec.schema import CHECK_NEEDS, DEFAULTS, IN_PLACE_OF, SECTION, SECTION
 from pqd.spec.toml import UnreadableError, read_toml
 from pqd.spec.validation import Document, Values, header
 from pqd.spec.value_types import quoted, suggestion
-from pqd.stated_budgets import AUTO
+from pqd.stated.budgets import AUTO
+from pqd.stated.column_facts import parse_columns
 
 if TYPE_CHECKING:
     from pqd.spec.positions import Where

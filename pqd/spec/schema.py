@@ -31,7 +31,7 @@ from pqd.spec.value_types import (
     one_of,
 )
 from pqd.sql.schema import Kind
-from pqd.stated_budgets import AUTO
+from pqd.stated.budgets import AUTO
 
 NAME_PATTERN = "^[A-Za-z0-9_-]+$"
 

@@ -18,7 +18,7 @@ import numpy as np
 from pqd.deciders.distances.decider import DistanceDecider
 from pqd.deciders.distances.fresh_sample import fresh_sample_distance
 from pqd.deciders.errors import PqdError
-from pqd.distances.bound_profile import mean_weights
+from pqd.marginals.bound_profile import mean_weights
 from pqd.parameters import Criteria
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.decisions import planned_verdict
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pqd.deciders import Histogram
-    from pqd.distances.bound_profile import BoundMarginal, BoundProfile
+    from pqd.marginals.bound_profile import BoundMarginal, BoundProfile
     from pqd.planning.bound_workload import BoundQuery, BoundWorkload
 
 _MOST_COLUMNS, _MOST_PAIRS, _MOST_NUMBERS = 20, 5, 5

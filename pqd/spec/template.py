@@ -136,12 +136,12 @@ def spec_template(
 
 
 def _copy_facts(private: str | Path, synthetic: str | Path, total_epsilon: Fraction) -> _CopyFacts:
-    from pqd.distances.bound_profile import bind_profile  # noqa: PLC0415
-    from pqd.distances.profile_request import ProfileRequest  # noqa: PLC0415
     from pqd.engine.sources.locations import location_of  # noqa: PLC0415
     from pqd.engine.sources.source import Place  # noqa: PLC0415
     from pqd.engine.synthetic_tables import SyntheticTables  # noqa: PLC0415
     from pqd.engine.tables import open_table  # noqa: PLC0415
+    from pqd.marginals.bound_profile import bind_profile  # noqa: PLC0415
+    from pqd.marginals.profile_parameters import ProfileRequest  # noqa: PLC0415
     from pqd.parameters import Criteria  # noqa: PLC0415
     from pqd.planning.binding import bind  # noqa: PLC0415
     from pqd.planning.bound_workload import QueryRequest  # noqa: PLC0415

@@ -9,12 +9,12 @@ from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any
 
-from pqd.column_facts import MOST_STATED, read_cells
 from pqd.deciders import ParameterError
 from pqd.deciders.exact import budget_of, exact, positive, probability
 from pqd.spec.problems import Code, SpecValueError, printable
 from pqd.sql.tolerance import Tolerance
-from pqd.stated_budgets import MOST_EPSILON, stated_budget
+from pqd.stated.budgets import MOST_EPSILON, stated_budget
+from pqd.stated.column_facts import MOST_STATED, read_cells
 
 _SIZE = r"(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?|[0-9]+/0*[1-9][0-9]*)"
 _ANY_SIZE = rf"^\s*[+-]?{_SIZE}\s*$"

@@ -16,7 +16,7 @@ import pqd
 from pqd.accounting.ledger import Ledger
 from pqd.commands.compare import run_compare
 from pqd.comparison.comparison_parameters import ComparisonParameters
-from pqd.comparison.reference_tables import MARGINALS
+from pqd.comparison.references import MARGINALS
 from pqd.deciders import SimulatedNoise
 from pqd.parameters import Parameters
 from pqd.reports.html import html_text

@@ -18,9 +18,9 @@ from pqd.accounting.accounts import Budget
 from pqd.accounting.ledger import Ledger
 from pqd.commands.profile import run_profile, run_profile_plan
 from pqd.deciders import SimulatedNoise
-from pqd.distances.profile_parameters import ProfileParameters
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.errors import BudgetError, ParameterError, PqdError
+from pqd.marginals.profile_parameters import ProfileParameters
 from pqd.reports.models.profile import ProfileReport
 from pqd.reports.text.remarks import stages
 from tests.support.noises import Absent, Recorded

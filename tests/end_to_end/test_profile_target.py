@@ -15,8 +15,8 @@ import pytest
 import pqd
 from pqd.accounting.ledger import Ledger
 from pqd.commands.profile import run_profile
-from pqd.distances.profile_parameters import ProfileParameters
 from pqd.engine.scan_plan import PrivacyUnit
+from pqd.marginals.profile_parameters import ProfileParameters
 from pqd.reports.models.target import TargetFacts
 from tests.support.noises import Absent
 

@@ -15,7 +15,7 @@ from pqd.batches.shared_budget import select_sharing
 from pqd.commands.audit import run_audit
 from pqd.commands.compare import run_compare
 from pqd.comparison.comparison_parameters import ComparisonParameters
-from pqd.comparison.reference_tables import select_group_counts
+from pqd.comparison.references import select_group_counts
 from pqd.deciders import SecureNoise
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table

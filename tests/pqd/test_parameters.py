@@ -11,7 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pqd
-from pqd.column_facts import (
+from pqd.deciders import Lattice, SecureNoise
+from pqd.errors import DeciderError, ParameterError, PqdError, UnanswerableError
+from pqd.parameters import Parameters
+from pqd.sql.schema import Kind
+from pqd.sql.tolerance import Tolerance
+from pqd.stated.column_facts import (
     ColumnFacts,
     bounded_lattice,
     parse_bounds,
@@ -19,11 +24,6 @@ from pqd.column_facts import (
     parse_type,
     stated_kinds,
 )
-from pqd.deciders import Lattice, SecureNoise
-from pqd.errors import DeciderError, ParameterError, PqdError, UnanswerableError
-from pqd.parameters import Parameters
-from pqd.sql.schema import Kind
-from pqd.sql.tolerance import Tolerance
 from tests.support.likeness import like
 
 TABLE = pd.DataFrame({"age": [1, 2, 3, 4], "capital-gain": [0, 5, 10, 20], "Sex": list("fmfm")})

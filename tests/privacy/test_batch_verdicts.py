@@ -28,11 +28,11 @@ from pqd.deciders.batch.base import BatchOutput
 from pqd.deciders.batch.linear.laplace import NoisyAnswers, NoisyClasses
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
-from pqd.execution import Outputs, measure
 from pqd.parameters import Parameters
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.decisions import VerdictPlan
+from pqd.run.execution import Outputs, measure
 from pqd.sql.workload_files import as_queries
 from tests.privacy.test_batch_linear import Recording
 

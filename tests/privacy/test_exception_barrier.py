@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.traceback import Traceback
 
 import pqd.accounting.accountant as accountant_home
-import pqd.execution as execution_home
 import pqd.planning.table_separation as separation_home
+import pqd.run.execution as execution_home
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.ledger import Ledger
 from pqd.commands.audit import run_audit

@@ -29,9 +29,8 @@ from pqd.deciders.batch.linear.mechanism import (
     LinearMechanism,
 )
 from pqd.deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
-from pqd.deciders.batch.linear.normalization import GlobalTruncation, Normalization
+from pqd.deciders.batch.linear.normalization import GlobalTruncation, Normalization, private_radius
 from pqd.deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
-from pqd.deciders.batch.linear.private_bound import private_radius
 from pqd.deciders.batch.linear.queries import NumericalQueries, Tails
 from pqd.deciders.batch.linear.signed import SignedMechanism
 from pqd.deciders.batch.linear.unit_queries import LinearQueries

@@ -24,11 +24,11 @@ from pqd.deciders.distribution_sums import NoiseSum
 from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
-from pqd.execution import Outputs
 from pqd.parameters import Criteria
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.decisions import VerdictPlan
+from pqd.run.execution import Outputs
 from pqd.sql.workload_files import as_queries
 
 RUNS, LIMIT = 1000, 5.0

@@ -20,9 +20,8 @@ from pqd.deciders.batch.linear.multiplicative_weights import (
     noisy_error,
     noisy_size,
 )
-from pqd.deciders.batch.linear.normalization import GlobalTruncation, Normalization
+from pqd.deciders.batch.linear.normalization import GlobalTruncation, Normalization, private_radius
 from pqd.deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
-from pqd.deciders.batch.linear.private_bound import private_radius
 from pqd.deciders.batch.linear.queries import NumericalQueries, doubling
 from pqd.deciders.batch.linear.unit_queries import CappedQueries, ThresholdQueries
 from pqd.deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows

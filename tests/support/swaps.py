@@ -23,15 +23,15 @@ from pqd.commands.rank import run_ranking
 from pqd.commands.release import run_release
 from pqd.comparison.comparison_parameters import ComparisonParameters
 from pqd.comparison.ranking import RankingParameters
-from pqd.distances.profile_parameters import ProfileParameters
+from pqd.marginals.profile_parameters import ProfileParameters
 from pqd.parameters import Detail, Parameters
-from pqd.planning.stated_tolerances import with_tolerances
 from pqd.reports.github import github_text
 from pqd.reports.junit import junit_text
 from pqd.reports.writers.terminal import terminal_text
 from pqd.reports.writers.terminal.layout import Extent
 from pqd.spec import read_spec
 from pqd.sql.workload_files import as_queries
+from pqd.stated.tolerances import with_tolerances
 from tests.support.noises import Recorded
 from tests.support.private_tables import CANARY, WORKERS
 

@@ -1,21 +1,55 @@
 """Two baselines: divide every query by what a row may contribute, then answer linear queries."""
 
+from __future__ import annotations
+
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from pqd.deciders.batch.budget import PrivacyBudget
 from pqd.deciders.batch.linear.mechanism import DistributionFit, DistributionMechanism
 from pqd.deciders.batch.linear.multiplicative_weights import MultiplicativeWeights, noisy_size
-from pqd.deciders.batch.linear.private_bound import private_radius, radius_scale
-from pqd.deciders.batch.linear.queries import NumericalQueries
+from pqd.deciders.batch.linear.queries import NumericalQueries, doubling
 from pqd.deciders.batch.linear.unit_queries import CappedQueries
-from pqd.deciders.batch.linear.universe import Rows
-from pqd.deciders.exact import Number, budget_of
-from pqd.deciders.histogram import Integers
-from pqd.deciders.noise import Noise
+from pqd.deciders.exact import Number, as_float, budget_of
+from pqd.deciders.histogram import Histogram, Integers
+
+if TYPE_CHECKING:
+    from pqd.deciders.batch.linear.universe import Rows
+    from pqd.deciders.noise import Noise
+
+# The probability that the radius exceeds twice the largest value.
+_FAILURE = 0.05
+
+
+def private_radius(values: Integers, base: int, upper: int, epsilon: Fraction, noise: Noise) -> int:
+    """First of ``base, 2 base, ...`` (last: ``upper``) above which few values lie.
+
+    AboveThreshold on the counts ``#(value > tau)``, from the lowest on: the first noisy count that
+    is at most the noisy bar stops (Dong and Yi 2021, private radius; Qiu 2022, section 5).
+
+    Guarantee: epsilon-DP (Lyu, Su and Li 2017, Theorem 3): adding a row raises no count but by 1
+    and lowers none, so with half the budget for the bar and half for the one count that stops,
+    both scales are ``2 / epsilon``.  The bar is ``(4 / epsilon) ln(1/0.05)``, so that a count of 0
+    stops but with probability 0.05: the radius is then at most twice the largest value.
+    """
+    histogram = Histogram.from_values(values)
+    scale = radius_scale(epsilon)
+    bar = math.ceil(2 * as_float(scale) * -math.log(_FAILURE))
+    noisy_bar = noise.laplace(bar, scale)
+    for threshold in doubling(base, upper)[1:-1].tolist():
+        beyond = histogram.mass - histogram.count_at_most(threshold)
+        if noise.laplace(beyond, scale) <= noisy_bar:
+            return int(threshold)
+    return upper
+
+
+def radius_scale(epsilon: Fraction) -> Fraction:
+    """Noise scale of ``private_radius``."""
+    return 2 / epsilon
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ from pqd.batches.batch import BatchMeasurement
 from pqd.batches.mechanisms import LINEAR, TOGETHER, linear_mechanism
 from pqd.batches.range_sums import RangePlan
 from pqd.batches.workload_laplace import WorkloadPlan
-from pqd.comparison.reference_tables import select_group_counts
+from pqd.comparison.references import select_group_counts
 from pqd.deciders import DECIDERS, Interval, Lattice
 from pqd.deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
 from pqd.deciders.batch.range_sums import select as ranking
@@ -37,13 +37,13 @@ from pqd.deciders.estimators.mean import SumAndCount
 from pqd.deciders.estimators.race_to_the_top import RaceEstimate
 from pqd.deciders.estimators.ranks import RankCounts
 from pqd.deciders.single.split_margins import SplitMargins
-from pqd.distances.bound_profile import bind_profile
-from pqd.distances.measurements import DistanceMeasurement, MarginalMeasurement
-from pqd.distances.profile_parameters import ProfileParameters
-from pqd.distances.profile_plan import plan_profile
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
+from pqd.marginals.bound_profile import bind_profile
+from pqd.marginals.measurements import DistanceMeasurement, MarginalMeasurement
+from pqd.marginals.profile_parameters import ProfileParameters
+from pqd.marginals.profile_plan import plan_profile
 from pqd.parameters import Parameters
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import BoundWorkload, QueryRequest

@@ -16,8 +16,8 @@ from pqd.commands.compare import run_compare
 from pqd.commands.profile import run_profile
 from pqd.comparison.comparison_parameters import ComparisonParameters
 from pqd.deciders import SimulatedNoise
-from pqd.distances.profile_parameters import ProfileParameters
 from pqd.errors import BudgetError, RunError
+from pqd.marginals.profile_parameters import ProfileParameters
 from pqd.parameters import Parameters
 from pqd.progress import Progress, silent
 from pqd.reports.models.audit import AuditReport

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pqd.batches import joint_conditions
-from pqd.batches.joint_conditions import joint_truths
+from pqd.batches import row_classes
+from pqd.batches.row_classes import joint_truths
 from pqd.sql.predicate import Atom, atoms
 from pqd.sql.query import Query
 from pqd.sql.regions import exactly
@@ -284,7 +284,7 @@ TOLD_APART: dict[str, list[str]] = {
 def test_wrong_readings_are_caught(name: str, column: str, monkeypatch: pytest.MonkeyPatch) -> None:
     conditions = [read(where) for where in TOLD_APART[column]]
     assert seen(column, conditions) <= known(conditions)
-    monkeypatch.setattr(joint_conditions, "exactly", TWINS[name])
+    monkeypatch.setattr(row_classes, "exactly", TWINS[name])
     assert not seen(column, conditions) <= known(conditions)
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pqd.batches import workload_sensitivity as depth
-from pqd.batches.workload_sensitivity import workload_sensitivity
+from pqd.batches import workload_laplace as depth
+from pqd.batches.workload_laplace import workload_sensitivity
 from pqd.sql.predicate import Predicate
 from pqd.sql.query import Query
 from pqd.sql.regions import Region, region

@@ -17,7 +17,6 @@ from pqd.deciders.aggregates import HALF
 from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
-from pqd.execution import Outputs, quote_sets
 from pqd.parameters import Parameters
 from pqd.planning.binding import bind
 from pqd.planning.estimates import select_estimators
@@ -29,6 +28,7 @@ from pqd.reports.models.compare import (
     CompareReport,
     LeaderboardRow,
 )
+from pqd.run.execution import Outputs, quote_sets
 from pqd.sql.workload_files import as_queries
 
 ALPHA = Fraction(1, 20)

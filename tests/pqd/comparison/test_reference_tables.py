@@ -13,7 +13,7 @@ import pytest
 import pqd
 from pqd.accounting.accounts import Budget
 from pqd.accounting.ledger import Ledger
-from pqd.comparison.reference_tables import (
+from pqd.comparison.references import (
     MARGINALS,
     Column,
     columns_of,
@@ -25,11 +25,11 @@ from pqd.deciders import ParameterError
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import Table, open_table
 from pqd.errors import BudgetError, PqdError
-from pqd.execution import measure
 from pqd.parameters import Parameters
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.reports.models.compare import CompareReport
+from pqd.run.execution import measure
 from tests.support.likeness import like
 from tests.support.noises import Silent
 

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 import pqd
-from pqd.column_facts import parse_columns, span
 from pqd.deciders import DECIDERS
 from pqd.engine.scan_plan import Measure
 from pqd.engine.synthetic_tables import SyntheticTables
@@ -20,6 +19,7 @@ from pqd.planning.bound_workload import BoundWorkload, QueryRequest
 from pqd.planning.decisions import select_deciders
 from pqd.planning.estimates import select_estimators
 from pqd.sql.workload_files import as_queries
+from pqd.stated.column_facts import parse_columns, span
 
 COPY = pd.DataFrame({"x": [0, 1, 2, 3] * 100, "g": ["a"] * 200 + ["b"] * 200})
 OTHER = pd.DataFrame({"x": [1, 2, 3, 3] * 100, "g": ["a"] * 400})

@@ -11,7 +11,7 @@ import pytest
 import pqd
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
-from pqd.planning.column_names import header_warnings
+from pqd.planning.query_warnings import header_warnings
 
 Ran = tuple[int, str, str]
 ROWS = [[f"{20 + n % 7}", "xyz"[n % 3], f"{n * n % 11}"] for n in range(200)]

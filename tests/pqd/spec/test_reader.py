@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqd.column_facts import parse_columns
 from pqd.deciders import DECIDERS
 from pqd.errors import NothingSelectedError, ParameterError, PqdError
 from pqd.parameters import Criteria, Parameters
 from pqd.spec import Check, Code, Place, Problem, Source, Spec, SpecError, read_spec
 from pqd.spec.problems import printable
-from pqd.stated_budgets import stated_budget
+from pqd.stated.budgets import stated_budget
+from pqd.stated.column_facts import parse_columns
 from tests.pqd.spec.spec_texts import FULL, HEAD, SMALL
 from tests.support.drawing import examples
 from tests.support.golden import matches_golden

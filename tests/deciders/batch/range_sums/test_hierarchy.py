@@ -7,8 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pqd.deciders.batch.range_sums.greedy_h import NORM, greedy_hierarchy, hierarchy_of_shares
 from pqd.deciders.batch.range_sums.hierarchy import Hierarchy, level_edges
+from pqd.deciders.batch.range_sums.matrix_mechanism import (
+    NORM,
+    greedy_hierarchy,
+    hierarchy_of_shares,
+)
 from pqd.deciders.distributions import Floats
 from pqd.deciders.histogram import Integers
 from tests.deciders.batch.range_sums.dense import column_norm, tree_matrix

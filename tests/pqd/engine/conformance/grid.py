@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from pqd.column_facts import parse_columns
 from pqd.engine.marginals import Marginal, MarginalPlan, Unseen
 from pqd.engine.partitions import Bins, Categories, Ordered, Points
 from pqd.engine.scan_plan import PrivacyUnit, ScanPlan
@@ -26,6 +25,7 @@ from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind
+from pqd.stated.column_facts import parse_columns
 
 if TYPE_CHECKING:
     from pqd.deciders import Histogram

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from pqd.column_facts import parse_columns
 from pqd.engine.kernel import measures
 from pqd.engine.kernel.arrow_sql import ArrowSQL
 from pqd.engine.sources.lazy_sources import LazySource
@@ -19,6 +18,7 @@ from pqd.engine.tables import Table, open_table
 from pqd.errors import TableError
 from pqd.planning.binding import bind
 from pqd.sql.schema import Schema
+from pqd.stated.column_facts import parse_columns
 from tests.pqd.engine.conformance.engines import ENGINES, SMALL, Engine
 from tests.pqd.engine.conformance.grid import (
     COPY,

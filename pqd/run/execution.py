@@ -12,9 +12,9 @@ from pqd.engine.marginals import MarginalPlan
 from pqd.engine.scan_plan import ScanPlan
 from pqd.errors import RunError
 from pqd.exception_barrier import sealed
-from pqd.measurement import QueryMeasurement
 from pqd.progress import Progress, silent, warn
 from pqd.reports.text.remarks import stages
+from pqd.run.measurement import QueryMeasurement
 
 if TYPE_CHECKING:
     from pqd.accounting.accountant import Accountant, Quote, RecognisedTable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pqd.engine.contingency import ContingencyTable
     from pqd.engine.marginals import MarginalCounts
     from pqd.engine.sources.source import Version
-    from pqd.measurement import Measurement, MeasurementSet, Output
+    from pqd.run.measurement import Measurement, MeasurementSet, Output
 
     _Counts = Histogram | ContingencyTable | MarginalCounts
 

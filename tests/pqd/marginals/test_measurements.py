@@ -14,19 +14,19 @@ from pqd.accounting.composition import price
 from pqd.accounting.disjoint_groups import composition_groups
 from pqd.accounting.stored_answers import decode, encode
 from pqd.deciders import ParameterError
-from pqd.distances.bound_profile import BoundProfile, bind_profile
-from pqd.distances.measurements import (
+from pqd.engine.marginals import MarginalCounts, MarginalPlan
+from pqd.engine.scan_plan import PrivacyUnit
+from pqd.engine.synthetic_tables import SyntheticTables
+from pqd.engine.tables import open_table
+from pqd.marginals.bound_profile import BoundProfile, bind_profile
+from pqd.marginals.measurements import (
     CellsMeasurement,
     DistanceMeasurement,
     DistancesMeasurement,
     UnchosenCells,
 )
-from pqd.distances.profile_parameters import ProfileParameters
-from pqd.distances.profile_plan import ProfilePlan, plan_profile
-from pqd.engine.marginals import MarginalCounts, MarginalPlan
-from pqd.engine.scan_plan import PrivacyUnit
-from pqd.engine.synthetic_tables import SyntheticTables
-from pqd.engine.tables import open_table
+from pqd.marginals.profile_parameters import ProfileParameters
+from pqd.marginals.profile_plan import ProfilePlan, plan_profile
 from tests.support.noises import Absent
 
 COPY = pd.DataFrame(

@@ -4,8 +4,8 @@ from itertools import combinations
 
 import pytest
 
-from pqd.distances.marginal_selection import MOST_TRIPLES, check_ways, select_marginals
 from pqd.errors import ParameterError
+from pqd.marginals.marginal_selection import MOST_TRIPLES, check_ways, select_marginals
 
 NAMES = tuple(f"column {n}" for n in range(12))
 

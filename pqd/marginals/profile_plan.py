@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from pqd.deciders.distances.estimates import DistanceEstimates
 from pqd.deciders.distances.statistics import EarthMovers, KolmogorovSmirnov, TotalVariation
 from pqd.deciders.distances.vector import CubeVector, GaussianVector
-from pqd.distances.budget import ProfileBudget, split_budget
-from pqd.distances.measurements import (
+from pqd.engine.scan_plan import rows_per_person
+from pqd.marginals.budget import ProfileBudget, split_budget
+from pqd.marginals.measurements import (
     CellsMeasurement,
     DistancesMeasurement,
     UnchosenCells,
     UnseenRows,
 )
-from pqd.distances.target import plan_target
-from pqd.engine.scan_plan import rows_per_person
+from pqd.marginals.target import plan_target
 from pqd.reports.text.words import counted
 
 if TYPE_CHECKING:
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
     from pqd.deciders.distances.statistics import Distance
     from pqd.deciders.distances.vector_law import VectorLaw
-    from pqd.distances.bound_profile import BoundMarginal, BoundProfile
-    from pqd.distances.profile_parameters import ProfileParameters
-    from pqd.distances.target import TargetPlan
     from pqd.engine.marginals import RowMap
-    from pqd.measurement import MeasurementSet
+    from pqd.marginals.bound_profile import BoundMarginal, BoundProfile
+    from pqd.marginals.profile_parameters import ProfileParameters
+    from pqd.marginals.target import TargetPlan
     from pqd.reports.models.profile import DistanceId
+    from pqd.run.measurement import MeasurementSet
 
 
 class Term(NamedTuple):

@@ -18,7 +18,7 @@ from pqd.deciders.exact import budget_of
 from pqd.deciders.noise import check_scale
 from pqd.deciders.single.base import Decision
 from pqd.engine.scan_plan import rows_per_person
-from pqd.measurement import Measurement, Output
+from pqd.run.measurement import Measurement, Output
 from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:

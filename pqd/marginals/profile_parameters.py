@@ -3,26 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from pqd.column_facts import parse_columns, read_cells
 from pqd.deciders.exact import probability
-from pqd.distances.budget import check_zoom
-from pqd.distances.marginal_selection import check_ways
-from pqd.distances.profile_request import DISTANCES, USUAL, ProfileRequest
 from pqd.errors import ParameterError
+from pqd.marginals.budget import check_zoom
+from pqd.marginals.marginal_selection import check_ways
 from pqd.planning.query_warnings import budget_warnings
 from pqd.reports.text.notes import WARNING, large_delta, wide_alpha
 from pqd.sql.schema import fold_case
 from pqd.sql.tolerance import Tolerance
-from pqd.stated_budgets import total_budget
+from pqd.stated.budgets import total_budget
+from pqd.stated.column_facts import parse_columns, read_cells
 
 if TYPE_CHECKING:
-    from pqd.column_facts import Facts, StatedCells
     from pqd.deciders.exact import Number
+    from pqd.engine.scan_plan import PrivacyUnit
     from pqd.reports.models.profile import DistanceId
+    from pqd.stated.column_facts import Facts, StatedCells
+
+
+# Distances that can be measured, and those that are where nothing else is stated.
+DISTANCES: tuple[DistanceId, ...] = ("tv", "ks", "emd")
+USUAL: tuple[DistanceId, ...] = ("tv", "ks")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileRequest:
+    """Marginals that a caller wants to be compared, and by which distances; all of it public.
+
+    Attributes
+    ----------
+    columns
+        Names of the columns, None for all that a profile is made for.
+    ways
+        The most columns of one marginal: every marginal of 1 .. ``ways`` columns is wanted.
+    marginals
+        Marginals by the names of their columns, in place of all those; None for all.
+    distances
+        Total variation of every marginal is always measured; the others of ordered columns.
+    cells
+        Stated cells, by column.
+    facts
+        Public facts of columns.
+    """
+
+    columns: tuple[str, ...] | None = None
+    ways: int = 2
+    marginals: tuple[tuple[str, ...], ...] | None = None
+    distances: tuple[DistanceId, ...] = USUAL
+    cells: Mapping[str, StatedCells] = field(default_factory=dict)
+    facts: Facts = field(default_factory=dict)
+
+    @property
+    def named(self) -> tuple[str, ...] | None:
+        """Columns that the caller names, also by marginals of theirs; None for all."""
+        if self.marginals is None:
+            return self.columns
+        return tuple(dict.fromkeys((*(self.columns or ()), *chain.from_iterable(self.marginals))))
+
+    def mentioned(self, unit: PrivacyUnit | None) -> set[str] | None:
+        """Names of the columns that a run reads; None for all."""
+        return None if self.named is None else {*self.named, *([unit.column] if unit else [])}
+
 
 # Budget of a profile where none is stated; every report says what it was.
 USUAL_EPSILON = Fraction(1)

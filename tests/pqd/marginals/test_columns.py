@@ -5,11 +5,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from pqd.distances.columns import profiled_columns, shared_columns
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import ParameterError, TableError
+from pqd.marginals.columns import profiled_columns, shared_columns
 
 ROWS = 300
 COPY = pd.DataFrame(

@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import pytest
 
-from pqd.distances.budget import MOST_ZOOM, check_zoom, split_budget
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.errors import ParameterError
+from pqd.marginals.budget import MOST_ZOOM, check_zoom, split_budget
 
 
 @pytest.mark.parametrize("zoom", [0, 1, 5, 7, MOST_ZOOM])

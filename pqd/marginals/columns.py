@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pqd.column_facts import unknown_column
 from pqd.errors import TableError
 from pqd.reports.models.profile import LeftOut
 from pqd.reports.text.remarks.cells import (
@@ -18,6 +17,7 @@ from pqd.reports.text.remarks.cells import (
     near_unique_reason,
 )
 from pqd.sql.schema import Kind, fold_case
+from pqd.stated.column_facts import unknown_column
 
 if TYPE_CHECKING:
     from pqd.engine.marginals import ValueCounts

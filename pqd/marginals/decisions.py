@@ -20,8 +20,8 @@ from pqd.deciders.distances.statistics import (
 from pqd.deciders.noise import check_scale
 from pqd.deciders.single.base import Estimate
 from pqd.deciders.single.inverse_sensitivity import margin_ends
-from pqd.distances.bound_profile import mean_weights
-from pqd.distances.measurements import DistanceMeasurement
+from pqd.marginals.bound_profile import mean_weights
+from pqd.marginals.measurements import DistanceMeasurement
 from pqd.reports.models.query import DISTANCE_AGGREGATES, MEAN_DISTANCE, CandidateFacts
 from pqd.reports.text.numbers import plain
 from pqd.reports.text.remarks import reasons
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pqd.deciders import Decision
-    from pqd.distances.bound_profile import BoundMarginal, BoundProfile
     from pqd.engine.marginals import RowMap
-    from pqd.execution import Outputs
+    from pqd.marginals.bound_profile import BoundMarginal, BoundProfile
     from pqd.parameters import Criteria
     from pqd.reports.models.profile import DistanceId
+    from pqd.run.execution import Outputs
 
 _DECIDER = DistanceDecider()
 _STATISTICS: dict[DistanceId, Callable[[NDArray[np.int64]], Distance]] = {

@@ -14,7 +14,7 @@ from pqd.deciders.distances.estimates import bonferroni, half_width, mean_half_w
 from pqd.deciders.distances.fresh_sample import fresh_sample_distance
 from pqd.deciders.distances.noise_laws import LaplaceLaw
 from pqd.deciders.distances.vector import rows_share
-from pqd.distances.bound_profile import mean_weights
+from pqd.marginals.bound_profile import mean_weights
 from pqd.reports.models.figure import Figure
 from pqd.reports.models.profile import BudgetPart, CellFacts, DistanceFacts, Score, ZoomedMarginal
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pqd.deciders.distances.estimates import DistanceEstimates
-    from pqd.distances.bound_profile import BoundMarginal
-    from pqd.distances.measurements import DistancesMeasurement
-    from pqd.distances.profile_plan import ProfilePlan
+    from pqd.marginals.bound_profile import BoundMarginal
+    from pqd.marginals.measurements import DistancesMeasurement
+    from pqd.marginals.profile_plan import ProfilePlan
 
 
 class ProfileFigures:

@@ -7,15 +7,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from pqd.column_facts import parse_columns
 from pqd.deciders.distances.decider import DistanceDecider
-from pqd.distances.binding import bind_distances
-from pqd.distances.bound_profile import mean_weights
-from pqd.distances.decisions import BoundDistance, DistanceRequest
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import ParameterError
+from pqd.marginals.binding import bind_distances
+from pqd.marginals.bound_profile import mean_weights
+from pqd.marginals.decisions import BoundDistance, DistanceRequest
 from pqd.parameters import Criteria
+from pqd.stated.column_facts import parse_columns
 
 COPY = pd.DataFrame(
     {

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from pqd.column_facts import StatedCells, read_cells
 from pqd.deciders.exact import as_float, exact
 from pqd.errors import ParameterError
 from pqd.reports.text.remarks.cells import many_cells_reason
 from pqd.sql.schema import Kind, fold_case
+from pqd.stated.column_facts import StatedCells, read_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

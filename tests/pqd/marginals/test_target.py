@@ -9,11 +9,11 @@ import pytest
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from pqd.distances import target
-from pqd.distances.classifier import Classifier, rounds_of
-from pqd.distances.target import MOST_CLASSES, Predictions, TargetPlan, held_back, trained
 from pqd.engine.partitions import Partition, Points
 from pqd.errors import ParameterError, TableError
+from pqd.marginals import target
+from pqd.marginals.classifier import Classifier, rounds_of
+from pqd.marginals.target import MOST_CLASSES, Predictions, TargetPlan, held_back, trained
 from pqd.sql.schema import Kind
 
 ROWS = 3_000

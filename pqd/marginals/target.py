@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pqd.deciders.distances.confusion import confusion_figures
-from pqd.distances.classifier import Classifier, require_library, train
 from pqd.engine.marginals import RowMap
 from pqd.errors import TableError
+from pqd.marginals.classifier import Classifier, require_library, train
 from pqd.reports.models.figure import Figure
 from pqd.reports.models.target import ClassFacts, TargetFacts
 from pqd.sql.schema import fold_case
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pqd.distances.bound_profile import BoundProfile
     from pqd.engine.duckdb import DuckDBEngine
     from pqd.engine.marginals import Codes
     from pqd.engine.partitions import Partition
+    from pqd.marginals.bound_profile import BoundProfile
     from pqd.reports.models.profile import LeftOut
 
 MOST_CLASSES = 20

@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqd.column_facts import StatedCells, parse_columns, read_cells
-from pqd.distances.partition_choice import (
+from pqd.engine.marginals import Marginal, ValueCounts
+from pqd.engine.partitions import Bins, Categories, Ordered, Partition, Points, Steps
+from pqd.errors import ParameterError
+from pqd.marginals.partition_choice import (
     MOST_ORDERED,
     choose_partition,
     ordered_partition,
@@ -20,11 +22,9 @@ from pqd.distances.partition_choice import (
     quantiles,
     steps_partition,
 )
-from pqd.distances.stated_cells import check_cells, edges_of, parse_cells
-from pqd.engine.marginals import Marginal, ValueCounts
-from pqd.engine.partitions import Bins, Categories, Ordered, Partition, Points, Steps
-from pqd.errors import ParameterError
 from pqd.sql.schema import Kind
+from pqd.stated.cells import check_cells, edges_of, parse_cells
+from pqd.stated.column_facts import StatedCells, parse_columns, read_cells
 from tests.support.drawing import examples
 
 DAY = 86_400_000_000.0

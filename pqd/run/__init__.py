@@ -1,0 +1,1 @@
+"""Measurements, the one place where a charge meets a draw, and what a run costs."""

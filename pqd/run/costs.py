@@ -1,0 +1,71 @@
+"""Cost of a run, as a report holds it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pqd.accounting.clock import today
+from pqd.accounting.composition import CONCENTRATED, NOTHING, OPTIMAL, PARALLEL, SEQUENTIAL
+from pqd.reports.models.audit import Cost, LateGroup
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pqd.accounting.accountant import Accountant, Quote
+    from pqd.engine.scan_plan import PrivacyUnit
+    from pqd.reports.models.audit import LedgerPlace
+
+
+def cost_of(quote: Quote, accountant: Accountant | None, unit: PrivacyUnit | None) -> Cost:
+    """Cost of a run as a report shows it, with the totals that the ledger now has."""
+    charge = quote.charge
+    cost = Cost(
+        charge.epsilon,
+        charge.delta,
+        charge.rule,
+        tuple(
+            LateGroup.made({"ids": g.names, "epsilon": g.epsilon}, {"proof": g.proof})
+            for g in quote.groups
+        ),
+        unit=unit.column if unit else None,
+        max_rows=unit.max_rows if unit else None,
+        day=today(),
+    )
+    if accountant is None or quote.table is None:
+        return cost
+    account = accountant.ledger.account(quote.table.fingerprint)
+    limit = accountant.ledger.allowed(quote.table.fingerprint, accountant.budget).epsilon
+    return replace(
+        cost,
+        ledger=accountant.ledger.path.name,
+        ledger_place=_place(accountant.ledger.path, quote.table.folder),
+        total=account.epsilon if account else Fraction(0),
+        total_delta=account.delta if account else Fraction(0),
+        limit=limit,
+        earlier=account.earlier_runs(quote.paid_before) if account else (),
+    )
+
+
+def _place(ledger: Path, tables: Path | None) -> LedgerPlace | None:
+    """Where a ledger lies; ``tables`` is the folder of the private table, None for a frame."""
+    folder = ledger.resolve().parent
+    if folder == tables:
+        return "beside the table"
+    return "working folder" if folder == Path.cwd() else None
+
+
+def added_costs(costs: Sequence[Cost]) -> Cost:
+    """Cost of several measurements in turn, with the totals of the last one."""
+    rules = [cost.rule for cost in costs]
+    strongest = max(rules, key=(NOTHING, SEQUENTIAL, PARALLEL, OPTIMAL, CONCENTRATED).index)
+    return replace(
+        costs[-1],
+        epsilon=sum((cost.epsilon for cost in costs), Fraction(0)),
+        delta=sum((cost.delta for cost in costs), Fraction(0)),
+        rule=strongest,
+        groups=tuple(group for cost in costs for group in cost.groups),
+        earlier=tuple(dict.fromkeys(run for cost in costs for run in cost.earlier)),
+    )

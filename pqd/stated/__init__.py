@@ -1,0 +1,1 @@
+"""What a caller states, read: budgets, queries, tolerances, facts of columns, cells."""
