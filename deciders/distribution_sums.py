@@ -139,7 +139,7 @@ def circle_of(terms: Terms, scale: Fraction) -> tuple[int, int]:
     Raises
     ------
     ParameterError
-            If the length exceeds 2^20, for a quantile with many digits or a tiny budget.
+        If the length exceeds 2^20, for a quantile with many digits or a tiny budget.
     """
     reach = _reach(terms, as_float(scale))
     length = 1 << (2 * reach + 1).bit_length()

@@ -32,7 +32,7 @@ _GRID_BITS = 40
 _LARGEST_SCALE = 2**56
 _FAIR = 2.0**400
 # Number of laws whose draws are kept, and the most draws made at once for one law: a call of
-# OpenDP takes as long as about ten of its draws.
+# OpenDP costs more than its draws.
 _LAWS = 256
 _MOST_AHEAD = 256
 

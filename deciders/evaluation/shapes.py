@@ -142,7 +142,7 @@ def shapes(histogram: Histogram, aggregate: str) -> Iterator[Reranked]:
     many = aggregate != "AVG" and histogram.surely_exceeds(_BLOCKS)
     table = histogram if many else histogram.whole
     few = not many and table.size <= _BLOCKS
-    # Few values are ranked all at once: that takes less time than some look-ups.
+    # Few values are cheaper to rank all at once than one by one.
     for ranks in _every_ranks(table, few=few):
         yield Reranked(table, ranks, listed=few or aggregate == "AVG")
 
@@ -168,7 +168,7 @@ class DrawnRanks:
         """New number for a number of rows, or an array for an array, as ``np.interp``."""
         if isinstance(rows, np.ndarray):
             return np.interp(rows, self.before, self.after)
-        # A bisection: a call of numpy for one number costs ten times as much.
+        # A bisection: calls of numpy are slow for single numbers.
         before, after = self._lists
         at = bisect_right(before, rows) - 1
         if at + 1 == len(before) or before[at] == rows:

@@ -60,7 +60,7 @@ def for_lattice(
     Raises
     ------
     DeciderError
-            If the id is unknown, if it decides another aggregate, or if it needs values >= 0.
+        If the id is unknown, if it decides another aggregate, or if it needs values >= 0.
     """
     decider_class = DECIDERS.get(decider_id)
     if decider_class is None:

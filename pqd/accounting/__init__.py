@@ -1,1 +1,1 @@
-"""Accounting: what is composed, charged, limited and kept on disk."""
+"""Accounting: composition, charges and limits of budgets, and the ledger on disk."""

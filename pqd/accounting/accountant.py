@@ -1,7 +1,7 @@
 """Accountant: quotes what a run costs, checks the budget, and charges before anything is drawn.
 
 The order is the promise: a charge is on the disk before anything that it pays for is drawn, and
-nothing is drawn twice for one measurement.
+a charge never pays for two draws of the same measurement.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _PATIENCE, _PAUSE = 60.0, 0.05
 
 
 class Chargeable(Protocol):
-    """A measurement, as far as it is charged for."""
+    """Measurement as the accountant sees it."""
 
     @property
     def cache_key(self) -> str:
@@ -47,12 +47,12 @@ class Chargeable(Protocol):
 
     @property
     def settled(self) -> bool:
-        """Whether it costs nothing, since every table has the same output."""
+        """Whether every table has the same output, so that the measurement costs nothing."""
         ...
 
     @property
     def composition_cost(self) -> Cost:
-        """Cost as it is composed with others."""
+        """Cost that is composed with the costs of other measurements."""
         ...
 
     def ledger_facts(self) -> dict[str, Any]:
@@ -60,7 +60,7 @@ class Chargeable(Protocol):
         ...
 
 
-# Measurements by the synthetic table that they are made against.
+# Measurements, grouped by the synthetic table that they are made against.
 Sets = Sequence[Sequence[Chargeable]]
 
 
@@ -76,14 +76,14 @@ class Quote:
 
     @property
     def paid_before(self) -> AbstractSet[str]:
-        """Cache keys of what earlier runs have paid for: answers, and what they did not draw."""
+        """Cache keys that earlier runs paid for: answers, and measurements not drawn yet."""
         return self.known.keys() | (self.new.keys() if self.charge.rule == NOTHING else set())
 
 
 class RecognisedTable(NamedTuple):
-    """The private table as the ledger knows it: its fingerprint, and the digest of its file.
+    """Private table as the ledger knows it: its fingerprint, and the digest of its file.
 
-    ``folder`` is where that file lies, None for a frame.
+    ``folder`` holds that file; None for a frame.
     """
 
     label: str
@@ -98,7 +98,7 @@ def quote_of(sets: Sets, budget: Budget = NO_LIMIT) -> Quote:
     Raises
     ------
     BudgetError
-        If ``budget`` does not reach for the whole.
+        If ``budget`` does not cover all measurements.
     """
     return _quote(sets, {}, lambda groups, _: charge_within(partial(price, groups), budget))
 
@@ -106,7 +106,7 @@ def quote_of(sets: Sets, budget: Budget = NO_LIMIT) -> Quote:
 class Accountant:
     """Accountant of one ledger, with the caller's limit.
 
-    ``fresh`` pays again for known answers; one that is ``replaying`` pays for nothing.
+    If ``fresh``, known answers are paid for again; if ``replaying``, nothing is paid for.
     """
 
     def __init__(
@@ -117,14 +117,14 @@ class Accountant:
         fresh: bool = False,
         replaying: bool = False,
     ) -> None:
-        """Open no file yet: that happens when it is first needed."""
+        """Open no file yet: the ledger is opened on first use."""
         self.path, self.budget, self.fresh, self.replaying = path, budget, fresh, replaying
         self._recognised: dict[object, RecognisedTable] = {}
         self._secret: tuple[int, Path, bytes] | None = None
         begin_charges()
 
     def exists(self) -> bool:
-        """Whether there is a ledger already; LedgerError for a place where none can be."""
+        """Whether there is a ledger; LedgerError if none can be made at its path."""
         try:
             if self.path.exists():
                 return True
@@ -137,23 +137,23 @@ class Accountant:
 
     @cached_property
     def ledger(self) -> Ledger:
-        """The ledger."""
-        # It makes one ledger at most, also where that one is lost and another is made.
+        """Ledger of this accountant, opened or made on first use."""
+        # Use our own secret only once: if this ledger is lost, the next one gets a new secret.
         secret, self._secret = self._own_secret, None
         return Ledger(self.path, secret=secret)
 
     @property
     def _own_secret(self) -> bytes | None:
-        """Secret that was drawn here for this ledger: one copied by a fork or by hand is not."""
+        """Secret that this process drew for this ledger; None for a copy by a fork or by hand."""
         drawn = self._secret
         return drawn[2] if drawn and drawn[:2] == (os.getpid(), self.path.absolute()) else None
 
     @property
     def row_key(self) -> bytes:
-        """Secret that rows are hashed under: the ledger's, or that of the one that it will make.
+        """Secret under which rows are hashed: the ledger's, or that of a ledger still to be made.
 
-        No file is made.  Where another process makes the ledger first, that one's counts, and what
-        was hashed under this one is not used.
+        This makes no file.  If another process makes the ledger first, its secret counts, and
+        hashes under this secret are not used.
         """
         if self.exists():
             return self.ledger.key(ROWS)
@@ -163,15 +163,16 @@ class Accountant:
 
     @property
     def sample_key(self) -> bytes:
-        """Secret that chooses which rows of a person are kept."""
+        """Secret that chooses which rows of each person are kept."""
         return self.ledger.key("sample")
 
     def recognise(
         self, engine: DuckDBEngine, private: Table, progress: Progress = silent
     ) -> RecognisedTable:
-        """Private table as the ledger knows it; a file charged before is not read by rows.
+        """Private table as the ledger knows it.
 
-        Nor is one that this accountant has recognised, and that was not written since.
+        Its rows are not read if its file was charged before, or if this accountant recognised the
+        table before and nobody has written to it since.
         """
         progress(stages.RECOGNISING)
         if self.replaying and not self.exists():
@@ -188,21 +189,21 @@ class Accountant:
 
         seen = (private.source.places, private.label, version) if version else None
         recognised = self._recognised.get(seen) or sealed(recognition)
-        # Not of a file that was written meanwhile.
+        # Do not keep the result if the file was written to meanwhile.
         if seen and version == private.version():
             self._recognised[seen] = recognised
-        # What others have charged and recorded since the ledger was opened, so that a price is
-        # not refused, or a part of a run paid for, that the whole has no budget for.
+        # Read what other processes have charged and recorded since the ledger was opened.  Without
+        # it a price may be refused, or a part of a run paid for although the budget lacks the rest.
         self.ledger.refresh()
         return recognised
 
     def quote(self, table: RecognisedTable, sets: Sets, after: Charge | None = None) -> Quote:
-        """Quote of what ``sets`` would cost now, or once ``after`` is spent; nothing is spent.
+        """Quote of what ``sets`` would cost now, or after ``after`` is spent; nothing is spent.
 
         Raises
         ------
         BudgetError
-            If the budget does not reach for the whole.
+            If the budget does not cover all measurements.
         """
 
         def charge(groups: Sequence[Group], keys: AbstractSet[str]) -> Charge:
@@ -218,18 +219,18 @@ class Accountant:
     def reserve(
         self, table: RecognisedTable, sets: Sets, progress: Progress = silent
     ) -> tuple[Quote, Reservation | None]:
-        """Reservation for all that must be drawn, after other processes that draw the same.
+        """Reservation for all that must be drawn, once other processes have drawn what is shared.
 
         Raises
         ------
         BudgetError, LedgerError
             Nothing was spent.
         LostLedgerError
-            The ledger was removed or replaced meanwhile, so that it lacks what is known of it.
+            The ledger was removed or replaced meanwhile, so it lacks entries that were read.
         UnknownAnswerError
             The accountant is replaying, and the ledger lacks an answer.
         """
-        # What is known is shown too, and only while the ledger holds it.
+        # Known answers are shown too, but only while the ledger holds them.
         run_charges().check_standing = self.ledger.check_standing
         if self.replaying:
             return self._replay(table, sets), None
@@ -246,7 +247,7 @@ class Accountant:
             try:
                 quote = self.quote(table, sets)
             except BudgetError:
-                # Another process may have recorded just now what is measured here.
+                # Another process may just have recorded measurements of this run.
                 if self.ledger.refresh():
                     continue
                 raise
@@ -259,7 +260,7 @@ class Accountant:
                 return replace(quote, charge=charge), reservation
 
     def _replay(self, table: RecognisedTable, sets: Sets) -> Quote:
-        """Quote of what is known to the ledger; nothing else may be drawn."""
+        """Quote of the answers that the ledger has; nothing else may be drawn."""
         known = self.ledger.answers(table.fingerprint)
         quote = _quote(sets, known, lambda groups, _: price(groups))
         if quote.new:
@@ -282,7 +283,7 @@ class Accountant:
         )
 
     def record(self, outputs: Mapping[str, Answer], reservation: Reservation) -> None:
-        """Store the outputs that a charge has paid for; what is not stored is never shown.
+        """Store the outputs that a charge has paid for; only stored outputs are ever shown.
 
         Raises
         ------
@@ -292,7 +293,7 @@ class Accountant:
         self.ledger.record(reservation, outputs)
 
     def record_unused(self, reservation: Reservation) -> None:
-        """Store that nothing was drawn of a charge, if that can be stored; else it stays spent."""
+        """Store that a charge drew nothing; if that cannot be stored, the charge stays spent."""
         with suppress(LedgerError):
             self.ledger.record_unused(reservation)
 
@@ -302,7 +303,7 @@ def _quote(
     known: Mapping[str, Answer],
     charge: Callable[[Sequence[Group], AbstractSet[str]], Charge],
 ) -> Quote:
-    """Quote of what is not known; measurements of different sets are never grouped."""
+    """Quote of the unknown measurements; those of different sets are never grouped."""
     new: dict[str, Chargeable] = {}
     groups: list[Group] = []
     for measurements in sets:

@@ -1,4 +1,4 @@
-"""Accounts: per private table its limit, what was spent, and the stored answers."""
+"""Accounts: for each private table its limit, its spent budget, and its stored answers."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Budget of one table: the most that may ever be spent, None where there is no limit."""
+    """Budget of one table: the most that may ever be spent; None means no limit."""
 
     epsilon: Fraction | None = None
     delta: Fraction | None = None
 
     def least(self, other: Budget) -> Budget:
-        """Tighter of two budgets, in epsilon and in delta."""
+        """Tighter of two budgets, in epsilon and in delta separately."""
         return Budget(_least(self.epsilon, other.epsilon), _least(self.delta, other.delta))
 
 
@@ -43,14 +43,14 @@ NO_LIMIT = Budget()
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """Charge that is on the disk: its number in the chain, its table's number, its amount."""
+    """Charge on the disk: its number in the chain, its table's number, its amount."""
 
     charge: int
     table: int
     amount: Charge
 
     def place(self) -> Body:
-        """Table and charge, as entries name them."""
+        """Numbers of the table and the charge, as entries hold them."""
         return {"table": self.table, "charge": self.charge}
 
 
@@ -58,8 +58,8 @@ class Reservation:
 class Run:
     """Run of an account: its time, its charge, and the ids of the queries that it paid for.
 
-    ``number`` is its charge's in the chain.  ``unit`` is the column whose values were people, None
-    where rows were; ``keys`` are the cache keys of what was drawn.
+    ``number`` is the charge's number in the chain.  ``unit`` is the column whose values were
+    people; None if rows were.  ``keys`` are the cache keys of the measurements that it paid for.
     """
 
     number: int
@@ -84,11 +84,11 @@ class Owner(NamedTuple):
 
     @classmethod
     def here(cls) -> Owner:
-        """Owner that is this process."""
+        """Owner for the current process."""
         return cls(socket.gethostname(), os.getpid())
 
     def is_running(self) -> bool:
-        """Whether it is another process of this machine that still runs."""
+        """Whether it is another process on this machine that is still running."""
         host, process = self.here()
         if self.host != host or self.process == process or os.name != "posix":
             return False
@@ -105,9 +105,9 @@ class Owner(NamedTuple):
 class Account:
     """Account of one private table.
 
-    ``files`` are keyed digests of files that hold it.  ``answers`` are by cache key; ``pending``
-    are cache keys that were paid for and have no answer yet, with the process that paid.
-    ``unused`` are the runs that drew nothing, whose charges may be used.
+    ``files`` are keyed digests of files that hold the table.  ``answers`` are by cache key.
+    ``pending`` maps cache keys that were paid for, but have no answer yet, to the process that
+    paid.  ``unused`` are the runs that drew nothing; later runs may use their charges.
     """
 
     number: int
@@ -124,7 +124,7 @@ class Account:
     unused: list[Run] = field(default_factory=list)
 
     def earlier_runs(self, keys: AbstractSet[str]) -> tuple[EarlierRun, ...]:
-        """Runs that drew the answers of ``keys``, the last one of each, in their order."""
+        """Last runs that drew the answers of ``keys``, for each key one, in the order of runs."""
         left, found = set(keys), []
         for number, run in reversed(list(enumerate(self.runs, 1))):
             if left and not left.isdisjoint(run.keys):
@@ -135,7 +135,7 @@ class Account:
         return tuple(reversed(found))
 
     def facts(self, limit: Budget) -> AccountFacts:
-        """Account as a report shows it, where ``limit`` holds for every table."""
+        """Account as a report shows it, given the ``limit`` of every table."""
         tightest = self.limit.least(limit)
         return AccountFacts(
             number=self.number,
@@ -151,19 +151,19 @@ class Account:
 
 
 class Accounts:
-    """Accounts of a ledger, and the limit that holds for each."""
+    """Accounts of a ledger, and the limit of every table."""
 
     def __init__(self) -> None:
-        """Begin without an entry."""
+        """Begin without any account."""
         self.accounts: list[Account] = []
         self.limit = NO_LIMIT
 
     def account(self, fingerprint: str) -> Account | None:
-        """Account of the table with this fingerprint, None if it was never charged."""
+        """Account of the table with this fingerprint; None if the table was never charged."""
         return next((a for a in self.accounts if a.fingerprint == fingerprint), None)
 
     def apply(self, body: Body, number: int) -> None:
-        """Add entry ``number``; KeyError, ValueError and their like if it makes no sense."""
+        """Apply entry ``number``; raises KeyError, ValueError or the like if it makes no sense."""
         match body["kind"]:
             case "table":
                 opened = body["table"], body["fingerprint"], body["label"], body["time"]
@@ -214,17 +214,17 @@ class Accounts:
 
 
 def unit_of(measurements: Iterable[Body]) -> str | None:
-    """Column whose values are people in a run, None where rows are."""
+    """Column whose values are people in a run; None if its rows are people."""
     return next((str(facts["unit"]) for facts in measurements if facts.get("unit")), None)
 
 
 def check_unit(account: Account | None, measurements: Iterable[Body]) -> None:
-    """Refuse a run whose people are not those of the account: such epsilons do not add up.
+    """Refuse a run with another privacy unit than the account's: their epsilons do not add up.
 
     Raises
     ------
     BudgetError
-        Naming both.
+        Naming both units.
     """
     if account is None or not account.runs:
         return
@@ -240,13 +240,12 @@ def check_unit(account: Account | None, measurements: Iterable[Body]) -> None:
 def charge_within(
     price: Callable[[Fraction], Charge], allowed: Budget, spent: Budget = NO_LIMIT, where: str = ""
 ) -> Charge:
-    """Charge, ``price`` of the delta that is left, if it fits into the budget.
+    """Charge if it fits into the budget: ``price`` of the delta that is left.
 
     Raises
     ------
     BudgetError
-        If it does not fit into what is left, in epsilon or in delta; the message gives all the
-        figures.
+        If epsilon or delta exceeds what is left; the message gives all the figures.
     """
     nothing = Fraction(0)
     earlier = spent.epsilon or nothing
@@ -264,7 +263,7 @@ def charge_within(
 
 
 def _check_delta(needed: Fraction, allowed: Fraction | None, spent: Fraction, where: str) -> None:
-    """Refuse a charge whose delta is beyond what is left of a limit that was stated."""
+    """Refuse a charge whose delta exceeds what is left of a stated limit."""
     if allowed is None or not needed or needed + spent <= allowed:
         return
     left = max(allowed - spent, Fraction(0))

@@ -1,10 +1,10 @@
 """Cache keys: the hash under which a ledger keeps the answer of a measurement.
 
-Two measurements with one key would be given one answer, and one measurement with two keys would be
-paid for twice.  So a key is made of names and exact values alone: the ``id`` and the ``key_fields``
-of a mechanism, and what ``Measurement.cache_key`` adds.  No class, no order of fields and no
-printed form takes part, and one that is renamed changes no key.  A mechanism that is changed so
-that it answers otherwise needs a new id.
+Two measurements with the same key would get the same answer, and a measurement with two keys would
+be paid for twice.  So a key consists only of names and exact values: the ``id`` and the
+``key_fields`` of a mechanism, and what ``Measurement.cache_key`` adds.  Class names, the order of
+fields and printed forms are no part of it, so they may change.  If a mechanism is changed so that
+its answers differ, it needs a new id.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def digest(facts: Mapping[str, Any]) -> str:
 
 
 def canonical_value(value: object) -> Any:  # noqa: ANN401 - JSON
-    """Value as a key holds it, exact and never by its printed form; TypeError for another type."""
+    """Value as a key holds it: exact, independent of printed forms; TypeError for other types."""
     if value is None or isinstance(value, (str, int)):
         return value
     match value:
@@ -45,7 +45,7 @@ def canonical_value(value: object) -> Any:  # noqa: ANN401 - JSON
             return [str(value.lower), str(value.upper), str(value.step)]
         case tuple() | list():
             return [canonical_value(part) for part in value]
-        # By far the most are dicts, which are known at once.
+        # ``dict()`` comes first: most values are dicts.
         case dict() | Mapping():
             return {str(name): canonical_value(part) for name, part in value.items()}
         case _:
@@ -53,10 +53,11 @@ def canonical_value(value: object) -> Any:  # noqa: ANN401 - JSON
 
 
 def parameters_of(mechanism: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever has key fields
-    """Parameters of a mechanism by name: its id, and the fields that its output is a function of.
+    """Parameters of a mechanism by name: its id, and the fields that its output depends on.
 
-    Beside the table, and what the measurement states: rows, epsilon, interval, queries.  Of a
-    mechanism that holds another, a decider or multiplicative weights, with the other's.
+    The output also depends on the table, and on facts that the measurement states: rows, epsilon,
+    interval, queries.  If the mechanism holds a decider or multiplicative weights, their
+    parameters are included.
     """
     parameters = {"id": mechanism.id, **_fields(mechanism)}
     decider, weights = getattr(mechanism, "decider", None), getattr(mechanism, "weights", None)
@@ -68,7 +69,7 @@ def parameters_of(mechanism: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever 
 
 
 def parameters_on(mechanism: LinearMechanism, universe: Universe) -> dict[str, Any]:
-    """Parameters of a mechanism of numerical queries, on their universe."""
+    """Parameters of a mechanism of numerical queries, with their universe."""
     return {**parameters_of(mechanism), "universe": universe.id}
 
 

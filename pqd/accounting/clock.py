@@ -1,18 +1,18 @@
-"""The day that reports bear; a build that must be the same again states it."""
+"""The date on reports; reproducible builds state it themselves."""
 
 from __future__ import annotations
 
 import os
 from datetime import UTC, datetime
 
-# Seconds since 1970, as tools that make reproducible files agree on (reproducible-builds.org).
+# Seconds since 1970: the convention of tools for reproducible files (reproducible-builds.org).
 _STATED = "SOURCE_DATE_EPOCH"
 
 
 def today() -> str:
-    """Day in UTC, such as ``2026-11-23``; of the environment's SOURCE_DATE_EPOCH where it has one.
+    """Day in UTC, such as ``2026-11-23``; SOURCE_DATE_EPOCH of the environment takes precedence.
 
-    No charge is dated by it: the ledger asks the system's clock.
+    Charges are not dated by it: the ledger reads the system's clock.
     """
     stated = os.environ.get(_STATED, "")
     try:

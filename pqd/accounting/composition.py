@@ -1,14 +1,15 @@
 """Composition: how the budgets of the measurements of a run add up.
 
 * **Sequential** (Dwork et al. 2006): epsilons add up.
-* **Parallel** (McSherry 2009, Theorem 4): queries of which no row can match two
-  read disjoint parts of the table, and one row is in at most one of them, so together they cost the
-  largest of their epsilons.  ``pqd.sql.regions`` proves it per pair; groups are then added up.
+* **Parallel** (McSherry 2009, Theorem 4): if no row can match two of the queries, they read
+  disjoint parts of the table.  One row is in at most one part, so together the queries cost the
+  largest of their epsilons.  ``pqd.sql.regions`` proves it for each pair; groups then add up.
 * **Optimal** (Kairouz, Oh and Viswanath 2015, by privacy loss distributions of the dp-accounting
-  library): where a delta is granted, the groups of one run are composed to (epsilon, delta).  Runs
-  are added up: their budgets may be chosen after earlier verdicts, which that theorem excludes.
+  library): if a delta is granted, the groups of one run are composed to (epsilon, delta).
+  Different runs add up: their budgets may be chosen after earlier verdicts, which the theorem
+  excludes.
 * **Concentrated** (Bun and Steinke 2016, Lemma 2.3): the rhos of zCDP measurements of one run add
-  up, and imply (epsilon, delta) once for all of them; pure epsilons are then added to that.
+  up and imply one (epsilon, delta) for all of them; pure epsilons are then added to it.
 """
 
 from __future__ import annotations
@@ -27,17 +28,18 @@ if TYPE_CHECKING:
 
 NOTHING, SEQUENTIAL, PARALLEL, OPTIMAL = "nothing", "sequential", "parallel", "optimal"
 CONCENTRATED = "concentrated"
-# Grid of the privacy losses; a coarser one is as safe, only less tight.
+# Grid of the privacy losses; a coarser grid is as safe, but less tight.
 _FINENESS, _CELLS = 4096, 500_000
-# Composition is by Fourier transforms in doubles, whose rounding is some 1e-15 of probability: a
-# ten-thousandth of delta is kept back for it, and no delta below a million times that is used.
+# Composition uses Fourier transforms in doubles, whose rounding is about 1e-15 of probability.  A
+# ten-thousandth of delta is kept back for the rounding, and no delta below a million times it is
+# used.
 _LEAST_DELTA, _KEPT_BACK = Fraction(1, 10**9), Fraction(1, 10**4)
 _DIGITS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """Charge of one run, exact, and the rule by which its parts were composed."""
+    """Charge of one run, exact, and the composition rule that gave it."""
 
     epsilon: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
@@ -47,8 +49,8 @@ class Charge:
 def price(groups: Sequence[Group], delta_left: Fraction = Fraction(0)) -> Charge:
     """Charge of ``groups``; half of ``delta_left`` is used if that lowers epsilon.
 
-    Half, so that later runs of a changed workload can gain by a delta too.  What is zCDP has a
-    delta that it states, whatever is left; half of what then remains is for the others.
+    The other half is for later runs of a changed workload, which may gain by a delta too.  zCDP
+    groups take the delta that they state, whatever is left; pure groups take half of the rest.
     """
     concentrated = concentrated_charge([group for group in groups if group.rho])
     pure = [group for group in groups if not group.rho]
@@ -60,10 +62,10 @@ def price(groups: Sequence[Group], delta_left: Fraction = Fraction(0)) -> Charge
 
 
 def concentrated_charge(groups: Sequence[Group]) -> Charge:
-    """Charge of groups that are zCDP: rhos add up, at the largest delta that one of them states.
+    """Charge of zCDP groups: rhos add up, at the largest delta that a group states.
 
-    Guarantee: (epsilon, delta)-DP together.  One alone is charged what it states, which its rho
-    implies.
+    Guarantee: (epsilon, delta)-DP together.  A single group is charged its stated (epsilon,
+    delta), which its rho implies.
     """
     if not groups:
         return Charge()
@@ -90,8 +92,8 @@ def _price_of_pure(groups: Sequence[Group], delta_left: Fraction) -> Charge:
 def optimal(epsilons: Sequence[Fraction], delta: Fraction) -> Fraction:
     """Epsilon at which pure mechanisms of ``epsilons`` together are (epsilon, delta)-DP.
 
-    An upper bound: losses are rounded up to a grid, the result to 5 digits, and a part of delta
-    is kept back for the rounding of doubles.  The plain sum where delta is below 1e-9.
+    The result is an upper bound: losses are rounded up to a grid and the result to 5 digits, and
+    a part of delta is kept back for the rounding of doubles.  For delta below 1e-9 it is the sum.
 
     Raises
     ------
@@ -100,7 +102,7 @@ def optimal(epsilons: Sequence[Fraction], delta: Fraction) -> Fraction:
     """
     if delta < _LEAST_DELTA:
         return sum(epsilons, Fraction(0))
-    # Imported late: it takes a second and few runs need it.
+    # Imported here: the import is slow, and few runs need it.
     with needed("composition", "a budget with a delta"):
         from dp_accounting.pld.common import DifferentialPrivacyParameters  # noqa: PLC0415
         from dp_accounting.pld.privacy_loss_distribution import (  # noqa: PLC0415

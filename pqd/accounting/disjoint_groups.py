@@ -17,18 +17,18 @@ from pqd.sql.overlaps import Overlaps
 from pqd.sql.regions import Region, describe, separating
 from pqd.sql.value_sets import ValueSet, disjoint, union
 
-# Groups up to this size may be proved pair by pair, in words whose number is the square of it.
+# Larger groups need a shorter proof: a proof for each pair grows with the square of the size.
 _MOST_PAIRED = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Cost of one measurement by itself; ``region`` is None where rows do not bound its share.
+    """Cost of one measurement by itself; ``region`` is None if no region bounds the rows it reads.
 
-    A measurement with Gaussian noise is ``rho``-zCDP, for all rows of one person together, and
-    states an (``epsilon``, ``delta``) that this implies; without a ``delta`` it is pure.
-    Only those of one ``composition_group`` are put into one group, where a share was set by that.
-    ``blocks`` are the GROUP BYs and the bins that it is a part of.
+    A measurement with Gaussian noise is ``rho``-zCDP for all rows of one person together, and
+    states an (``epsilon``, ``delta``) that this implies.  Without ``delta`` a measurement is pure.
+    A group holds only costs of the same ``composition_group``, whose shares were set together.
+    ``blocks`` are the GROUP BYs and the bins that the measurement belongs to.
     """
 
     name: str
@@ -40,12 +40,12 @@ class Cost:
     delta: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        """Refuse a rho that does not imply the stated (epsilon, delta); it would be undercharged.
+        """Refuse a rho that does not imply the stated (epsilon, delta): it would be undercharged.
 
         Raises
         ------
         ParameterError
-            With the largest rho that implies it.
+            Naming the largest rho that implies it.
         """
         if not self.rho and not self.delta:
             return
@@ -57,15 +57,15 @@ class Cost:
             )
 
     def with_blocks_of(self, other: Cost) -> Cost:
-        """The same cost, a part of the blocks of ``other`` too."""
+        """Cost that belongs to the blocks of ``other`` too."""
         return replace(self, blocks=self.blocks | other.blocks)
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Composition group: queries of which no row can match two; ``epsilon`` is their largest.
+    """Composition group: no row can match two of its queries; ``epsilon`` is their largest.
 
-    ``columns`` are those that separate every two of them, empty where pairs differ in that.
+    ``columns`` separate every two of the queries; empty if different pairs need different columns.
     """
 
     costs: tuple[Cost, ...]
@@ -92,7 +92,7 @@ class Group:
         return tuple(cost.name for cost in self.costs)
 
     def proof(self) -> tuple[str, ...]:
-        """Values that each admits on the columns that separate them, else a line per pair."""
+        """Values that each query admits on the separating columns, else a line for each pair."""
         if len(self.costs) < 2:
             return ()
         if self.columns:
@@ -111,16 +111,16 @@ def _described(columns: Sequence[str], region: Region | None) -> str:
     return ", ".join(describe(column, region or {}) for column in columns)
 
 
-# Columns on which each query admits one value, with the type of those values.
+# Columns on which each query admits a single value, with the type of those values.
 Singles = dict[str, object]
 
 
 class _GrowingGroup:
-    """Composition group that grows by queries that are disjoint from all it has.
+    """Composition group that grows by queries that are disjoint from all its queries.
 
-    Three proofs can be shown, the short ones first: a column on which the new query is disjoint
-    from the union of all others; columns on which each query admits one value, and the new one's
-    are a new combination; a column per pair.
+    Three proofs can be shown, short proofs first.  A column on which the new query is disjoint
+    from the union of all others.  Columns on which each query admits a single value, where the
+    values of the new query are a new combination.  A separating column for each pair.
     """
 
     def __init__(self, cost: Cost) -> None:
@@ -134,12 +134,12 @@ class _GrowingGroup:
 
     @property
     def is_full(self) -> bool:
-        """Whether no query can be added any more."""
+        """Whether no further query can be added."""
         pairs = self._unions or self._combinations or len(self.costs) < _MOST_PAIRED
         return not pairs or not _shares(self.costs[0])
 
     def add(self, cost: Cost) -> bool:
-        """Add ``cost``, which overlaps with none here; False if that proof cannot be shown."""
+        """Add ``cost``, which overlaps with no cost here; False if no proof can be shown."""
         region = cost.region
         if region is None or not _shares(cost) or self.is_full:
             return False
@@ -156,11 +156,11 @@ class _GrowingGroup:
         return True
 
     def _combined(self, region: Region) -> tuple[Singles, set[tuple[ValueSet, ...]]]:
-        """Combinations of values with those of ``region``; none if two are the same."""
+        """Combinations of values, with those of ``region``; none if two combinations are equal."""
         singles: Singles = {}
         for column, kind in self._singles.items():
             other = region[column].single if column in region else False
-            # NULL, whose type is None, is of every type.
+            # NULL, whose type is None here, fits every type.
             if other is not False and (kind is None or other in {kind, None}):
                 singles[column] = other if kind is None else kind
         if not singles or not self._combinations:
@@ -174,7 +174,7 @@ class _GrowingGroup:
         return singles, combinations
 
     def group(self, order: Mapping[str, int]) -> Group:
-        """The group, its costs in the order of the queries."""
+        """Group with its costs in the order of the queries."""
         costs = tuple(sorted(self.costs, key=lambda cost: order[cost.name]))
         if self._unions:
             return Group(costs, (min(self._unions),))
@@ -182,7 +182,7 @@ class _GrowingGroup:
 
 
 def _shares(cost: Cost) -> bool:
-    """Whether a query may be charged together with others."""
+    """Whether a query may be charged together with other queries."""
     return cost.region is not None and not cost.rho
 
 
@@ -193,10 +193,11 @@ def _combination(region: Region, columns: Iterable[str]) -> tuple[ValueSet, ...]
 def composition_groups(costs: Sequence[Cost]) -> tuple[Group, ...]:
     """Composition groups of queries: each query joins the first group that it is disjoint from.
 
-    The largest costs go first, of these the blocks (GROUP BY or bins) one after the other, then
-    all others.  Queries of a block that fit into no earlier group make one group more, so n blocks
-    and m others of one cost make at most n + m.  The fewest groups are a colouring
-    problem.  The order is one of the rows that are read: not of names, keys, budgets or queries.
+    The largest costs go first.  Among equal costs the blocks (GROUP BY or bins) go first, one
+    after the other, then all others.  Queries of a block that fit into no earlier group make only
+    one group more, so n blocks and m other queries of equal cost make at most n + m groups.
+    (Finding the fewest groups is a colouring problem.)  The order depends on the rows that the
+    queries read, not on names, keys, budgets or the order of the queries.
     """
     together: dict[str, list[Cost]] = {}
     for cost in _ordered(costs):
@@ -207,13 +208,13 @@ def composition_groups(costs: Sequence[Cost]) -> tuple[Group, ...]:
 
 
 def _first_fit(costs: Sequence[Cost]) -> list[_GrowingGroup]:
-    """Groups of costs, each in the first group of which none overlaps with it."""
+    """Groups of costs: each cost is in the first group without a cost that overlaps with it."""
     overlaps = Overlaps([cost.region or {} for cost in costs])
     groups: list[_GrowingGroup] = []
     joined, full = np.zeros(len(costs), np.intp), np.zeros(len(costs), np.bool_)
     for place, cost in enumerate(costs):
         closed = full[: len(groups)].copy()
-        # By places: a choice by flags in no order takes six times as long.
+        # Index by places: indexing by flags in random order is much slower.
         closed[joined[np.flatnonzero(overlaps.before(place))]] = True
         opened = (number for number in np.flatnonzero(~closed) if groups[number].add(cost))
         number = next(opened, len(groups))
@@ -224,14 +225,14 @@ def _first_fit(costs: Sequence[Cost]) -> list[_GrowingGroup]:
 
 
 def _ordered(costs: Iterable[Cost]) -> list[Cost]:
-    """Costs, the largest first, of these blocks, each whole, then by the rows that they read."""
+    """Costs: the largest first, then blocks, each whole, then by the rows that they read."""
     keyed = sorted(((_rows_key(cost), cost) for cost in costs), key=itemgetter(0))
     blocks: dict[str, list[tuple[Any, ...]]] = {}
     for key, cost in keyed:
         for block in cost.blocks:
             blocks.setdefault(block, []).append(key)
     rank = {block: number for number, block in enumerate(sorted(blocks, key=blocks.__getitem__))}
-    # Their order alone: to compare or to hash a fraction takes as long as to add a dozen numbers.
+    # Rank the sizes once: fractions are slow to compare and to hash.
     sizes = {cost.epsilon.as_integer_ratio(): cost.epsilon for _, cost in keyed}
     size = {ratio: n for n, ratio in enumerate(sorted(sizes, key=sizes.__getitem__, reverse=True))}
 
@@ -243,9 +244,10 @@ def _ordered(costs: Iterable[Cost]) -> list[Cost]:
 
 
 def _rows_key(cost: Cost) -> tuple[Any, ...]:
-    """Sort key of a region: few columns first, as few fit into their groups; then where it begins.
+    """Sort key of a region: the number of columns, the columns, then where its values begin.
 
-    First-fit in the order of where intervals of one column begin makes the fewest groups of them.
+    Few columns come first, since few other queries fit into their groups.  For intervals of one
+    column, first-fit in the order of where they begin makes the fewest groups.
     """
     region = cost.region or {}
     columns = tuple(sorted(region))

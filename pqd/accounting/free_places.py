@@ -1,4 +1,4 @@
-"""Free places for files that a run writes: no ledger, no file of one, nothing that it reads."""
+"""Free places for files that a run writes: no ledger, no file of a ledger, no input of the run."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pqd.errors import ParameterError
 from pqd.paths import usable
 
 LEDGER_VARIABLE = "PQD_LEDGER"
-# Files that SQLite keeps beside a ledger, and drafts of one (HashChain): what lies there when it is
-# opened may become a part of it.
+# Files that SQLite keeps beside a ledger, and drafts of a ledger (HashChain): SQLite may read such
+# a file into the ledger when it opens it.
 _BESIDE = ("-journal", "-wal", "-shm")
 _DRAFT = re.compile(r"\.(.+)\.[0-9]+\.[0-9a-f]{8}")
 
@@ -22,20 +22,20 @@ _DRAFT = re.compile(r"\.(.+)\.[0-9]+\.[0-9a-f]{8}")
 def check_free(
     place: str | Path, inputs: Iterable[object] = (), ledger: str | Path | None = None
 ) -> None:
-    """Refuse a place where a file would replace a ledger, or what the run reads.
+    """Refuse a place where a file would replace a ledger or an input of the run.
 
-    The ledger need not be there yet: it is that which is stated, by the caller or by PQD_LEDGER, or
-    has the name that ledgers have by default.  To be asked before anything is spent, and again just
-    before the file is written.
+    The ledger need not exist yet: the place is refused if the caller or PQD_LEDGER states it as
+    the ledger, or if it has the default name of ledgers.  Call this before anything is spent, and
+    again just before the file is written.
 
     Parameters
     ----------
     place
-        Where the file is to be written; through whatever folders and links it is named.
+        Path of the file to be written, by any folders and links.
     inputs
-        Tables, parts, specs and files of queries by their paths; what has no path is passed over.
+        Paths of tables, parts, specs and files of queries; other objects are ignored.
     ledger
-        The ledger of the run, where it is stated.
+        Ledger of the run, if it is stated.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def check_free(
     path = usable(place)
     located = [location_of(each) for each in inputs if isinstance(each, (str, Path)) and each]
     read = [file for location in located for file in location.files]
-    # Rows that DuckDB has written lie there until they are a part of its file.
+    # DuckDB keeps written rows in this file until they are merged into its main file.
     read += [file.with_name(f"{file.name}.wal") for file in read]
     if _is_read(path, read) or _is_ledgers(path.resolve(), ledger):
         raise ParameterError(f"{place} is an input of this run, or a ledger; write elsewhere")
@@ -58,7 +58,7 @@ def check_free(
 
 
 def _is_read(path: Path, files: Iterable[Path]) -> bool:
-    """Whether a path leads to one of ``files``, each of which may have several names."""
+    """Whether a path leads to one of ``files``, also by another name of the same file."""
     if not path.exists():
         return path.resolve() in {usable(file).resolve() for file in files}
     own = path.stat()
@@ -66,14 +66,14 @@ def _is_read(path: Path, files: Iterable[Path]) -> bool:
 
 
 def _is_ledgers(path: Path, stated: str | Path | None) -> bool:
-    """Whether a resolved path is that of a ledger, or of a file that belongs to one."""
+    """Whether a resolved path is a ledger, or a file that belongs to a ledger."""
     variable = os.environ.get(LEDGER_VARIABLE, "").strip()
     known = [usable(each).resolve() for each in (stated, variable) if each]
     return any(own.name == LEDGER_NAME or own in known or is_ledger(own) for own in _owners(path))
 
 
 def _owners(path: Path) -> Iterator[Path]:
-    """Yield the files that a file belongs to if they are ledgers: itself is one of them."""
+    """Yield the paths of ledgers that this file may belong to, beginning with itself."""
     names = [path.name, *(path.name.removesuffix(end) for end in _BESIDE)]
     for name in dict.fromkeys(filter(None, names)):
         yield path.with_name(name)

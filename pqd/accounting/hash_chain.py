@@ -1,13 +1,13 @@
-"""Hash chain: an append-only log in one SQLite file, each entry bound to those before by a hash.
+"""Hash chain: an append-only log in one SQLite file; a hash binds each entry to all before it.
 
 Entries are JSON texts.  Entry ``n`` carries ``hash_n = SHA-256(hash_{n-1} || body_n)``, where
-``hash_0`` commits to the secret key, so an entry that was edited, left out or reordered
-breaks every hash after it; whoever rewrites them all changes the last one, the *head*, which
-``pqd ledger verify`` compares with one kept elsewhere.
+``hash_0`` commits to the secret key.  So an entry that is edited, left out or reordered breaks
+every hash after it.  Whoever rewrites all hashes changes the last one, the *head*; ``pqd ledger
+verify`` compares it with a head that was kept elsewhere.
 
-The file can be replaced, or older bytes put in its place, while it is open.  So a writer looks for
-the last entry that it knows before it appends, and ``check_standing`` reads the file once more: a
-caller asks for it before it relies on what was written, and before it shows what that paid for.
+Somebody may replace the file, or overwrite it with older bytes, while it is open.  So a writer
+looks for the last entry that it knows before it appends.  ``check_standing`` reads the file once
+more: callers use it before they rely on what was written, and before they show what that paid for.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from pqd.errors import NO_RECORD, LedgerError, LostLedgerError
 
 Body = dict[str, Any]
 
-# "pqdL": how a ledger is told from any other SQLite file.
+# "pqdL": tells a ledger from any other SQLite file.
 _MARK = 0x7071644C
 _FORMAT = 1
 _DAMAGED = "is damaged; restore it from a copy"
 _WITHOUT_KEY = "was changed by hand: it has no key; restore it from a copy"
-# What SQLite says of bytes that were put over a log, and may be of two versions of it.
+# Errors that SQLite may report for a file overwritten by other bytes, maybe of two versions.
 _OTHER_CONTENT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
-# All that a log holds: with anything else, such as a trigger, an entry could be swallowed.
+# All that a log may hold: anything else, such as a trigger, could swallow an entry.
 SCHEMA = {
     "secret": "CREATE TABLE secret (key BLOB NOT NULL)",
     "entries": "CREATE TABLE entries "
@@ -53,7 +53,7 @@ INSERT INTO secret VALUES (x'{{key}}');
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Entry as it is stored: its number from 1, its text, and the hash up to it."""
+    """Stored entry: its number from 1, its text, and the hash of the chain up to it."""
 
     number: int
     text: str
@@ -61,29 +61,29 @@ class Entry:
 
     @property
     def body(self) -> Body:
-        """The content."""
+        """Content of the entry."""
         return dict(json.loads(self.text))
 
 
 class HashChain:
     """Hash chain in one file; safe for any number of processes at once.
 
-    ``wait`` is how many seconds to wait for another process that is writing.
+    ``wait`` is the number of seconds to wait for another process that is writing.
     """
 
     def __init__(self, path: Path, *, wait: float = 10.0, secret: bytes | None = None) -> None:
-        """Open the log, or make it if there is none, with ``secret``, which no other log has.
+        """Open the log; if there is none, make it with ``secret``, which no other log has.
 
         Raises
         ------
         LedgerError
-            If it can be neither opened nor made, is no log of this kind, or its chain is broken.
+            If the file cannot be opened or made, is no log of this kind, or has a broken chain.
         """
         self.path, self._wait = path, wait
         self._entries: list[Entry] = []
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
-        # Whether this run has charged; and whether its last write may be in the file.
+        # ``charged``: this run has charged; ``doubtful``: its last write may be in the file.
         self.charged = self.doubtful = False
         with self._translated("read"):
             present = path.exists()
@@ -92,7 +92,7 @@ class HashChain:
         if not present:
             self._create(secret or new_secret())
         with self._translated("read"):
-            # A file that is empty is one that was cut off: a log is never made that way.
+            # An empty file was cut off: a log is never made empty.
             if not path.stat().st_size:
                 raise LedgerError(self._message("is empty: it was cut off; restore it from a copy"))
             self._file = _identity(path)
@@ -106,7 +106,7 @@ class HashChain:
                 )
             if self._one("PRAGMA quick_check(1)") != "ok":
                 raise LedgerError(self._message(_DAMAGED))
-            # Durable means on the disk, in this file, the removal of the journal included.
+            # Durable: on the disk and in this file; the journal is removed durably too.
             self._execute("PRAGMA synchronous = EXTRA")
             self._check_layout(self._connection)
             self.secret = self._one("SELECT key FROM secret")
@@ -122,28 +122,28 @@ class HashChain:
             uri=True,
             timeout=self._wait,
             isolation_level=None,
-            # One thread uses it, but the garbage collector may let go of it in another.
+            # One thread uses it, but the garbage collector may close it in another.
             check_same_thread=False,
         )
 
     def __del__(self) -> None:
-        """Let go of the file with the last reference."""
+        """Close the file when the last reference goes."""
         with suppress(AttributeError):
             self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
     def entries(self) -> tuple[Entry, ...]:
-        """Every entry, after a check of the chain of those that were not read before.
+        """All entries; the chain of the entries not read before is checked first.
 
         Raises
         ------
         LostLedgerError
-            If the last entry that was read before is no longer there.
+            If the last entry that was read before is missing now.
         LedgerError
             If the chain is broken or cannot be read.
         """
@@ -163,16 +163,17 @@ class HashChain:
 
     @property
     def known(self) -> tuple[Entry, ...]:
-        """Every entry that was read; in ``writing`` that is the whole chain."""
+        """All entries read so far; inside ``writing`` they are the whole chain."""
         return tuple(self._entries)
 
     def check_standing(self) -> None:
-        """Raise LostLedgerError unless the file at the log's place is whole and holds all known.
+        """Raise LostLedgerError unless the log's path has a whole file with all known entries.
 
-        A file that was removed or replaced can be written to until it is closed, and older bytes
-        can be put into it; then what was written is gone.  So a connection of its own reads the
-        file as it is now, not as this one remembers it.  And it reads all of it: what is put back
-        while a commit writes may leave pages of two versions, of which some fit the last entry.
+        A file that was removed or replaced can still be written to while it is open, and older
+        bytes can be put into it; the new entries are then lost.  So a separate connection reads the
+        file as it is now; this connection may remember it otherwise.  It reads the whole file:
+        bytes put back during a commit may leave pages of two versions, some of which fit the last
+        entry.
         """
         with self._reopened() as other:
             if not self._is_whole(other):
@@ -180,7 +181,7 @@ class HashChain:
 
     @contextmanager
     def _reopened(self) -> Iterator[sqlite3.Connection]:
-        """Context of another connection to the file, if that holds the last known entry."""
+        """Context of another connection to the file, if the file holds the last known entry."""
         if self._file != _identity(self.path):
             raise self._lost()
         with self._translated("read"), closing(self._connect()) as other:
@@ -203,7 +204,7 @@ class HashChain:
 
     @contextmanager
     def writing(self) -> Iterator[HashChain]:
-        """Context that locks out other writers; when it ends, what was appended is on the disk.
+        """Context that locks out other writers; at its end the appended entries are on the disk.
 
         Raises
         ------
@@ -216,7 +217,7 @@ class HashChain:
         try:
             with self._translated("written"):
                 self._execute("BEGIN IMMEDIATE")
-            # Nobody else writes from here on, so that this is the whole chain.
+            # Nobody else can write from here on, so this is the whole chain.
             self.entries()
             with self._reopened():
                 pass
@@ -226,19 +227,19 @@ class HashChain:
         except BaseException:
             with suppress(sqlite3.Error):
                 self._execute("ROLLBACK")
-            # What was appended and rolled back must not be taken for stored.
+            # Entries that were appended and rolled back must not count as stored.
             del self._entries[known:]
             raise
 
     def _commit(self) -> None:
-        # Until it is known: an interrupt may come at any moment from here on.
+        # Doubtful until known: from here on an interrupt may come at any moment.
         self.doubtful = True
         try:
             self._execute("COMMIT")
         except sqlite3.Error:
             with suppress(sqlite3.Error):
                 self._execute("ROLLBACK")
-            # A disk can fail when all is written, before the end of the commit is.
+            # A disk can fail after everything is written, before the commit ends.
             self.doubtful = self._may_hold_last()
             raise
 
@@ -253,7 +254,7 @@ class HashChain:
             return True
 
     def append(self, body: Body) -> Entry:
-        """Add one entry; only inside ``writing``."""
+        """Add an entry; only inside ``writing``."""
         known = self._entries
         text = json.dumps(body, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
         entry = Entry(
@@ -265,9 +266,9 @@ class HashChain:
         return entry
 
     def _create(self, secret: bytes) -> None:
-        """Make a whole log and link it to its name, so that none is half made.
+        """Make a complete log and link it to its name, so that no log is ever half made.
 
-        Another process may be faster: then its log is the one.
+        If another process makes the log first, its log is used.
         """
         with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
             connection.executescript(_LAID_OUT.format(key=secret.hex()))
@@ -283,12 +284,12 @@ class HashChain:
     def _rows(
         self, connection: sqlite3.Connection | None, known: int
     ) -> Sequence[tuple[int, str, str]]:
-        """Rows of the entries after the first ``known``, of a log that still holds those.
+        """Rows of the entries after the first ``known`` entries, which the log must still hold.
 
         Raises
         ------
         LostLedgerError
-            If its key or the last of the ``known`` entries is another one.
+            If the key, or the last of the ``known`` entries, differs.
         """
         if connection is None:
             raise sqlite3.ProgrammingError("the ledger is closed")
@@ -301,7 +302,7 @@ class HashChain:
                 (max(known, 1),),
             ).fetchall()
         except (sqlite3.DatabaseError, LedgerError) as error:
-            # A lock or a disk that fails says nothing of what the file holds.
+            # A lock or a failing disk says nothing about the content of the file.
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
             if not last or code not in _OTHER_CONTENT:
                 raise
@@ -317,9 +318,9 @@ class HashChain:
         Raises
         ------
         LedgerError
-            If so.
+            If it does.
         """
-        # A trigger may have a table's name, so that no name stands for one of them alone.
+        # Compare names and SQL together: a trigger may have the name of a table.
         held = connection.execute("SELECT name, sql FROM sqlite_master").fetchall()
         (journal,) = connection.execute("PRAGMA journal_mode").fetchone()
         whole = _marks(connection) == (_MARK, _FORMAT) and journal == "delete"
@@ -364,7 +365,7 @@ class HashChain:
             reason = "its path cannot be used; name a file with --ledger"
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            # No advice to name another file: its account would be a fresh one.
+            # Do not advise to name another file: its account would be new, with a fresh budget.
             reason = {
                 sqlite3.SQLITE_BUSY: f"another process held it for {self._wait:g} seconds; try "
                 "again later",
@@ -382,16 +383,16 @@ class HashChain:
             reason = f"{error.strerror}"
         else:
             return
-        # A file that is gone is read-only to SQLite.
+        # SQLite reports a file that is gone as read-only.
         if self._file is not None and self._file != _identity(self.path):
             raise self._lost()
         raise LedgerError(self._message(f"cannot be {verb}: {reason}"))
 
 
 def _make(path: Path, content: bytes) -> None:
-    """Make a file of ``content`` that only its owner may read, whole or not at all.
+    """Make a file of ``content`` that only its owner may read, complete or not at all.
 
-    On Linux it has no name until it is whole: if the process dies, nothing is left of it.
+    On Linux the file has no name until it is complete: if the process dies, nothing is left.
 
     Raises
     ------
@@ -406,7 +407,7 @@ def _make(path: Path, content: bytes) -> None:
         file = os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o600)
         whole = Path(f"/proc/self/fd/{file}")
     except (AttributeError, OSError):
-        # Elsewhere, and on a disk that has no files without a name.
+        # On other systems, and on file systems without unnamed files.
         whole = draft = folder / f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}"
         file = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     try:
@@ -414,7 +415,7 @@ def _make(path: Path, content: bytes) -> None:
             opened.write(content)
             opened.flush()
             os.fsync(file)
-            # With a folder given, the link is followed to the file.
+            # With a folder given, the link in /proc is followed to the file.
             os.link(whole, path.absolute(), src_dir_fd=file, follow_symlinks=True)
     finally:
         if draft is not None:
@@ -423,7 +424,7 @@ def _make(path: Path, content: bytes) -> None:
 
 
 def _marks(connection: sqlite3.Connection) -> tuple[int, int]:
-    """What says that a file is a log, and of which version."""
+    """Mark and version in a file's header, by which a log is recognised."""
     (mark,), (version,) = (
         connection.execute(f"PRAGMA {name}").fetchone()
         for name in ("application_id", "user_version")
@@ -432,12 +433,12 @@ def _marks(connection: sqlite3.Connection) -> tuple[int, int]:
 
 
 def new_secret() -> bytes:
-    """Secret key of a log that is not made yet."""
+    """New secret key, for a log that is still to be made."""
     return os.urandom(32)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Device and inode, which tell a file from another one of its name; None without a file."""
+    """Device and inode, which identify a file whatever its name; None if there is no file."""
     try:
         status = path.stat()
     except OSError:
@@ -446,12 +447,12 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def entry_hash(before: str, text: str) -> str:
-    """Hash of an entry's ``text`` after one whose hash is ``before``."""
+    """Hash of an entry's ``text``, given the hash ``before`` it."""
     return hashlib.sha256(f"{before}\n{text}".encode()).hexdigest()
 
 
 def is_ledger(path: Path) -> bool:
-    """Whether a file bears the mark of a ledger, whole or not."""
+    """Whether a file bears the mark of a ledger, even a damaged one."""
     try:
         if not path.is_file():
             return False

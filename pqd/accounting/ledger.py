@@ -1,16 +1,16 @@
-"""Ledger: what was spent on each private table, with the stored answers that were paid for.
+"""Ledger: the spent budget of each private table, and the stored answers that it paid for.
 
 One SQLite file holds a hash chain of entries (pqd/accounting/hash_chain.py).  A *table* is known by
 a keyed fingerprint of its content, so a renamed copy is the same table.  A *charge* is on the disk
 before any output that it pays for is drawn; the *answers* follow it.  A measurement that was
-answered before is replayed from here and costs nothing.  Nothing is ever taken back: a crash may
-waste budget, never hide it.
+answered before is replayed from here and costs nothing.  No charge is ever taken back: a crash may
+waste budget, but never hides it.
 
-A run can break after its charge and before its first draw, as when the table changes meanwhile.
-It then records that the charge is *unused*, and the next run of the same measurements on the same
-table uses it.  That costs no privacy: no output of the first run depended on the table, so the
-charge still pays for one release of these measurements, and no more than one is made.  Without
-that record (the run was killed, or had begun to draw) the charge stays spent.
+A run can break after its charge and before its first draw, for example if the table changes
+meanwhile.  It then records that the charge is *unused*, and the next run of the same measurements
+on the same table uses the charge.  That costs no privacy: no output of the first run depended on
+the table, so the charge still pays for one release of these measurements, and at most one is made.
+Without this record (the run was killed, or had begun to draw) the charge stays spent.
 """
 
 from __future__ import annotations
@@ -47,23 +47,23 @@ from pqd.reports.models.ledger import LedgerReport
 if TYPE_CHECKING:
     from pqd.accounting.stored_answers import Answer
 
-# How content is hashed: pqd/engine/reading/row_hashes.py.
+# Prefix that names how content is hashed: pqd/engine/reading/row_hashes.py.
 _SCHEME = "rows:"
 
 
 class Ledger:
-    """Ledger in the file ``path``, made there if there is none.
+    """Ledger in the file ``path``, which is made if there is none.
 
     Raises
     ------
     LedgerError
-        Whenever the file cannot be read or written as it must be.
+        From every method, if the file cannot be read or written as it must be.
     """
 
     def __init__(
         self, path: str | Path, *, wait: float = 10.0, secret: bytes | None = None
     ) -> None:
-        """Open the file and check the whole chain; ``secret`` is a new one's, and no other's."""
+        """Open the file and check the whole chain; ``secret`` is only for a new ledger."""
         self._chain = HashChain(Path(path), wait=wait, secret=secret)
         self._forget()
         self.refresh()
@@ -75,18 +75,18 @@ class Ledger:
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """Every entry, oldest first."""
+        """All entries, oldest first."""
         return self._chain.entries()
 
     @property
     def head(self) -> str:
-        """Last hash of the chain: it stands for every entry, and for the ledger itself."""
+        """Last hash of the chain, which commits to every entry and to the ledger itself."""
         entries = self.entries
         return entries[-1].hash if entries else self._chain.start
 
     @property
     def limit(self) -> Budget:
-        """Limit of every table; the tightest of this, the table's and the caller's holds."""
+        """Limit of every table; the tightest of this, the table's and the caller's limit holds."""
         return self._current.limit
 
     @property
@@ -95,56 +95,56 @@ class Ledger:
         return tuple(self._current.accounts)
 
     def check_standing(self) -> None:
-        """Raise LostLedgerError unless the file still holds all that was read and written."""
+        """Raise LostLedgerError unless the file still holds all entries read and written."""
         self._chain.check_standing()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._chain.close()
 
     def key(self, purpose: str) -> bytes:
-        """Secret key of one ``purpose``; it never leaves the process."""
+        """Secret key for one ``purpose``; it never leaves the process."""
         return key_of(self._chain.secret, purpose)
 
     def fingerprint(self, content: str) -> str:
-        """Keyed fingerprint of a table, given its engine's digest of its content."""
+        """Keyed fingerprint of a table, given the engine's digest of its content."""
         return _SCHEME + hmac.new(self.key("table"), content.encode(), "sha256").hexdigest()
 
     def keyed_digest(self, digest: bytes | None) -> str | None:
-        """Keyed hash of the digest of a file, as the ledger keeps it; None without a file."""
+        """Keyed hash of a file's digest, as the ledger stores it; None without a file."""
         return hmac.new(self.key("file"), digest, "sha256").hexdigest() if digest else None
 
     def fingerprint_of_file(self, keyed_digest: str | None) -> str | None:
-        """Fingerprint of the table that a file is known to hold, None if unknown."""
+        """Fingerprint of the table that a file is known to hold; None if unknown."""
         return next((a.fingerprint for a in self.accounts if keyed_digest in a.files), None)
 
     def account(self, fingerprint: str) -> Account | None:
-        """Account of the table with this fingerprint, None if it was never charged."""
+        """Account of the table with this fingerprint; None if the table was never charged."""
         return self._current.account(fingerprint)
 
     def answers(self, fingerprint: str) -> Mapping[str, Answer]:
-        """Stored answers about a table, by cache key."""
+        """Stored answers on a table, by cache key."""
         account = self.account(fingerprint)
         return dict(account.answers) if account else {}
 
     def pending_elsewhere(self, fingerprint: str, keys: AbstractSet[str]) -> bool:
-        """Whether another process that still runs has paid for one of ``keys``."""
+        """Whether another process that is still running has paid for one of ``keys``."""
         account = self.account(fingerprint)
         owners = {account.pending[k] for k in keys & account.pending.keys()} if account else set()
         return any(owner.is_running() for owner in owners)
 
     def clear_pending(self, fingerprint: str) -> None:
-        """Wait no longer for what other processes have paid for."""
+        """Stop waiting for answers that other processes have paid for."""
         if account := self.account(fingerprint):
             account.pending.clear()
 
     def unused(self, fingerprint: str, keys: AbstractSet[str]) -> Run | None:
-        """Run that paid for just the measurements ``keys`` and drew nothing; None without one."""
+        """Run that paid for exactly the measurements ``keys`` and drew nothing, if any."""
         account = self.account(fingerprint)
         return next((run for run in account.unused if run.keys == keys), None) if account else None
 
     def allowed(self, fingerprint: str, budget: Budget = NO_LIMIT) -> Budget:
-        """Tightest limit on a table: of the caller, the table, the ledger."""
+        """Tightest limit on a table: of the caller, the table and the ledger."""
         account = self.account(fingerprint)
         return budget.least(account.limit if account else NO_LIMIT).least(self._current.limit)
 
@@ -155,12 +155,12 @@ class Ledger:
         budget: Budget = NO_LIMIT,
         after: Charge | None = None,
     ) -> Charge:
-        """Charge within the budget, also once ``after`` is spent: ``price`` of the delta left.
+        """Charge, ``price`` of the delta left, if it fits into the budget after ``after`` is spent.
 
         Raises
         ------
         BudgetError
-            If it does not fit into what is left; the message gives all the figures.
+            If it exceeds what is left; the message gives all the figures.
         """
         account = self.account(fingerprint)
         epsilon, delta = (account.epsilon, account.delta) if account else (0, 0)
@@ -184,19 +184,20 @@ class Ledger:
     ) -> tuple[Reservation, Charge] | None:
         """Reservation for ``measurements`` (public facts by cache key), charged in one step.
 
-        None, and nothing charged, if another process has answered one of them meanwhile, or is
-        about to: then see ``pending_elsewhere`` and ``answers`` again.  ``fresh`` pays all the
-        same.  ``file`` is what ``fingerprint_of_file`` will know the table by.  An unused charge
-        for the same measurements is taken in place of a new one; then the charge is nothing.
+        Returns None and charges nothing if another process has answered a measurement meanwhile, or
+        is about to: then look at ``pending_elsewhere`` and ``answers`` again.  If ``fresh``, they
+        are paid for nevertheless.  ``fingerprint_of_file`` will recognise the table by
+        ``file``.  An unused charge for the same measurements replaces a new charge; the returned
+        charge is then 0.
 
         Raises
         ------
         BudgetError
-            If what is left does not reach for all of them; nothing is charged.
+            If what is left does not cover all of them; nothing is charged.
         LedgerError
             If the charge could not be written; nothing is charged, or the message says so.
         LostLedgerError
-            If the file does not hold the charge once it is written.
+            If the file does not hold the charge after it was written.
         """
         heed()
         charges = run_charges()
@@ -210,7 +211,8 @@ class Ledger:
                 check_unit(account, measurements.values())
                 unused = self.unused(fingerprint, keys)
                 charge = unused.charge if unused else self.check_budget(fingerprint, price, budget)
-                # Before it is on the disk: a run that is interrupted meanwhile must not tell less.
+                # Count the charge before it is on the disk: an interrupted run must not report
+                # less.
                 charges.spent.append(charge)
                 counted = True
                 if account and unused:
@@ -221,7 +223,7 @@ class Ledger:
                     reservation = self._charge(fingerprint, label, measurements, charge, file)
         except BaseException:
             if counted and not self._chain.doubtful:
-                # It was rolled back.
+                # The charge was rolled back.
                 charges.spent.pop()
             raise
         self._chain.charged = True
@@ -236,7 +238,7 @@ class Ledger:
         charge: Charge,
         file: str | None,
     ) -> Reservation:
-        """Append a charge, after the table that it is for if that is new."""
+        """Append a charge, and before it the table if the table is new."""
         account = self.account(fingerprint)
         number = account.number if account else len(self._current.accounts) + 1
         if account is None:
@@ -259,9 +261,10 @@ class Ledger:
         Raises
         ------
         LostLedgerError
-            If the file does not hold the charge, or the answers once they are written.
+            If the file does not hold the charge, or does not hold the answers after they were
+            written.
         LedgerError
-            If they could not be written.
+            If the answers could not be written.
         """
         encoded = {key: encode(answer) for key, answer in answers.items()}
         with self._writing():
@@ -269,7 +272,7 @@ class Ledger:
         self.check_standing()
 
     def record_unused(self, reservation: Reservation) -> None:
-        """Store that nothing was drawn of a charge; the run that made it must not draw any more.
+        """Store that a charge drew nothing; the run that made it must draw nothing from now on.
 
         Raises
         ------
@@ -281,7 +284,7 @@ class Ledger:
         run_charges().leave_unused(reservation.amount)
 
     def set_limit(self, budget: Budget, table: int | None = None) -> None:
-        """Set the most that may be spent on ``table``; without one, on every table.
+        """Set the most that may be spent on ``table``, or by default on every table.
 
         Raises
         ------
@@ -316,11 +319,11 @@ class Ledger:
                 raise LedgerError(f"{self.path} does not begin as the export {export}: {lost}")
 
     def exported(self) -> str:
-        """Every entry as JSON lines, each with its hash; no secret is among them."""
+        """All entries as JSON lines, each with its hash, without any secret."""
         return export_text(self._chain.start, self.entries)
 
     def statement(self) -> LedgerReport:
-        """Report of the ledger: all that a reader may see of it."""
+        """Report of the ledger: everything that a reader may see of it."""
         limit = self._current.limit
         tables = tuple(account.facts(limit) for account in self.accounts)
         return LedgerReport(
@@ -334,7 +337,7 @@ class Ledger:
                 self._catch_up(chain.known)
                 yield
         except BaseException:
-            # What was appended is rolled back; the accounts must not keep it.
+            # The appended entries were rolled back; the accounts must not keep them.
             self._forget()
             raise
 
@@ -346,7 +349,7 @@ class Ledger:
 
     @property
     def _current(self) -> Accounts:
-        """The accounts as they were last read, read again after a write that failed."""
+        """Accounts as last read; they are read again after a failed write."""
         if self._read is None:
             self.refresh()
         return self._accounts
@@ -356,7 +359,7 @@ class Ledger:
         self._read: int | None = None
 
     def refresh(self) -> bool:
-        """Bring the accounts up to the end of the chain, where other processes may have written."""
+        """Bring the accounts up to date, since other processes may have appended to the chain."""
         read = self._read
         self._catch_up(self._chain.entries())
         return self._read != read

@@ -1,4 +1,4 @@
-"""Ledger export: every entry of a hash chain with its hash, as JSON lines, without a secret."""
+"""Ledger export: the entries of a hash chain as JSON lines with their hashes, without a secret."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _NO_HASH = ""
 
 
 def export_text(start: str, entries: Iterable[Entry]) -> str:
-    """Export of a chain that begins with the hash ``start``: a JSON line for it and each entry."""
+    """Export of a chain: a JSON line for the ``start`` hash, and for each entry."""
     lines = [{"hash": start}, *({"hash": entry.hash, "entry": entry.text} for entry in entries)]
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
 def export_hashes(export: Path) -> list[str]:
-    """Hashes of an export, after a check that they are those of its entries.
+    """Hashes of an export, after a check that they fit its entries.
 
     Raises
     ------
     LedgerError
-        If the file cannot be read, or is no whole export.
+        If the file cannot be read, or is no complete export.
     """
     try:
         first, *rest = (json.loads(line) for line in export.read_text("utf-8").splitlines())

@@ -1,4 +1,4 @@
-"""Location of ledgers: the one that keeps a table's account, and all that may know the table."""
+"""Location of ledgers: the ledger of a table, and all ledgers that may know the table."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ _UNNAMED = (
 def ledger_path(
     private: object, ledger: str | Path | None = None, otherwise: str | Path | None = None
 ) -> Path:
-    """Path of a table's ledger: as stated, as PQD_LEDGER or else ``otherwise`` says.
+    """Path of a table's ledger: the stated one, else PQD_LEDGER, else ``otherwise``.
 
-    Without any of these it lies next to the table, in the folder of its parts, or, where it is a
-    frame, in the working folder.  That of a table on a server must be there already: in every other
-    folder the same rows would have another ledger, and a fresh budget.
+    Without these the ledger lies next to the table, in the folder of its parts, or for a frame in
+    the working folder.  For a table on a server the ledger must exist already: in every other
+    folder the same rows would get another ledger, and a fresh budget.
 
     Raises
     ------
     ParameterError
-        If the system cannot follow the path, or a table on a server has no ledger.
+        If the system cannot follow the path, or if a table on a server has no ledger.
     """
     stated = ledger or _variable() or otherwise
     if stated:
@@ -61,18 +61,18 @@ def _variable() -> str:
 
 
 def _default_paths(table: Table) -> list[Path]:
-    """Paths of a table's ledgers where none is stated: its own, and that beside each of its files.
+    """Default paths of a table's ledgers: its own, and the one beside each of its files.
 
-    A pattern of folders, or a dataset, has a ledger of its own; its files may have others.
+    A pattern of folders, or a dataset, has its own ledger; its files may have other ledgers.
     """
     folders = [table.source.folder or Path.cwd(), *(file.parent for file in table.files)]
     return [folder / FILE_NAME for folder in dict.fromkeys(folders)]
 
 
 def check_governing_ledger(private: Table, accountant: Accountant) -> None:
-    """Refuse another ledger while the one next to the table states a limit.
+    """Refuse another ledger if the ledger next to the table states a limit.
 
-    Else whoever names the ledger, a spec or a caller, would choose the limit too.
+    Otherwise whoever names the ledger, in a spec or a call, could evade the limit.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def check_governing_ledger(private: Table, accountant: Accountant) -> None:
 
 
 def _check_unlimited(own: Path, accountant: Accountant) -> None:
-    """Refuse a ledger beside the private table that states a limit."""
+    """Refuse the run if the ledger beside the private table states a limit."""
     with _opened(own) as ledger:
         limits = {ledger.limit, *(account.limit for account in ledger.accounts)}
     if limits != {NO_LIMIT}:
@@ -100,14 +100,14 @@ def _check_unlimited(own: Path, accountant: Accountant) -> None:
 
 
 def ledgers_of(tables: Sequence[Table], accountant: Accountant | None) -> Iterator[Ledger]:
-    """Every ledger that may know one of ``tables``, once each, and closed again.
+    """Yield every ledger that may know one of ``tables``, each once, and close it afterwards.
 
-    Of the run itself, of PQD_LEDGER, and next to the tables.
+    These are the ledgers of the run itself, of PQD_LEDGER, and next to the tables.
 
     Raises
     ------
     LedgerError
-        If one of them is there and cannot be read.
+        If one of them exists and cannot be read.
     """
     own = accountant.path.resolve() if accountant and accountant.exists() else None
     if accountant and own:

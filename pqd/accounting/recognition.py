@@ -1,4 +1,4 @@
-"""Recognition of a table: by its file, else by all that it holds."""
+"""Recognition of a table: by its file, else by its whole content."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     from pqd.engine.duckdb import DuckDBEngine
     from pqd.engine.tables import Table
 
-# Purpose of the key that rows are hashed under.
+# Purpose of the key under which rows are hashed.
 ROWS = "rows"
 
 
 def fingerprint_of(ledger: Ledger, engine: DuckDBEngine, table: Table) -> str:
-    """Fingerprint under which ``ledger`` keeps ``table``, or would.
+    """Fingerprint under which ``ledger`` keeps ``table``, or would keep it.
 
-    A file that is known is not read by rows.
+    The rows are not read if the ledger knows the file.
 
     Raises
     ------
@@ -30,5 +30,5 @@ def fingerprint_of(ledger: Ledger, engine: DuckDBEngine, table: Table) -> str:
 
 
 def fingerprint_by_file(ledger: Ledger, table: Table) -> str | None:
-    """Fingerprint of the table that a file is known to hold, None if unknown, or of a frame."""
+    """Fingerprint of the table that a file is known to hold; None if unknown, and for a frame."""
     return ledger.fingerprint_of_file(ledger.keyed_digest(table.digest()))

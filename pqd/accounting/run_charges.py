@@ -1,4 +1,4 @@
-"""Charges of the run that goes on, so that a run that breaks can say what it has charged."""
+"""Charges of the current run, so that a run that breaks can report them."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from pqd.accounting.composition import Charge
 
 
-# What a message says of a run that has charged nothing.
+# Words in a message of a run that charged nothing.
 _DENIED = re.compile(r"(?:(?<=\.) N|; n)othing was spent\b\.?")
 
 
 @dataclass(slots=True)
 class RunCharges:
-    """Charges of one run: ``spent`` ones, and ``unused`` ones, of which nothing was drawn.
+    """Charges of one run: ``spent`` charges, and ``unused`` charges, which drew nothing.
 
-    ``check_standing`` raises LostLedgerError if the ledger has lost what it held of them, or of
-    the answers that are replayed.
+    ``check_standing`` raises LostLedgerError if the ledger has lost the charges, or the answers
+    that are replayed.
     """
 
     spent: list[Charge] = field(default_factory=list)
@@ -44,19 +44,19 @@ class RunCharges:
         return sum((charge.delta for charge in (*self.spent, *self.unused)), Fraction(0))
 
     def leave_unused(self, charge: Charge) -> None:
-        """Count a charge as unused."""
+        """Move a charge from the spent to the unused ones."""
         self.spent.remove(charge)
         self.unused.append(charge)
 
     @property
     def amount(self) -> str:
-        """All charges in words."""
+        """Sum of all charges in words."""
         delta = f" and delta {float(self.delta):.3g}" if self.delta else ""
         return f"epsilon {epsilon_text(self.epsilon)}{delta}"
 
     @property
     def text(self) -> str:
-        """Sentence on what was charged, without its full stop; empty if nothing was."""
+        """Sentence on the run's charges, without its full stop; empty if nothing was charged."""
         if not (self.spent or self.unused):
             return ""
         told = f"{self.amount} was charged and stays charged (pqd ledger show)"
@@ -72,7 +72,7 @@ _CURRENT: ContextVar[RunCharges] = ContextVar("pqd_run_charges")
 
 
 def run_charges() -> RunCharges:
-    """Charges of the run that goes on."""
+    """Charges of the current run."""
     try:
         return _CURRENT.get()
     except LookupError:
@@ -80,7 +80,7 @@ def run_charges() -> RunCharges:
 
 
 def begin_charges() -> RunCharges:
-    """Charges of a run that begins: none."""
+    """Empty charges of a new run."""
     charges = RunCharges()
     _CURRENT.set(charges)
     return charges
@@ -88,7 +88,7 @@ def begin_charges() -> RunCharges:
 
 @contextmanager
 def telling_charges() -> Iterator[None]:
-    """Context in which every error of pqd says what the run has charged."""
+    """Context in which every error of pqd reports what the run has charged."""
     try:
         yield
     except PqdError as error:
@@ -97,17 +97,17 @@ def telling_charges() -> Iterator[None]:
 
 
 def tells_charges(message: str) -> bool:
-    """Whether a message says what the run has charged."""
+    """Whether a message reports what the run has charged."""
     told = run_charges().text
     return bool(told) and told[1:] in message
 
 
 def with_charges(message: str) -> str:
-    """Message that ends with what the run has charged, if it does not say so already."""
+    """Message that ends with the run's charges, unless it reports them already."""
     told = run_charges().text
     if not told:
         return message
-    # It was written where nobody knew of an earlier charge of the run.
+    # The words "Nothing was spent" come from code that knew of no earlier charge of the run.
     message = _DENIED.sub("", message)
     if NO_RECORD in message:
         told = f"{run_charges().amount} was charged"

@@ -1,4 +1,4 @@
-"""Stored answers: private outputs as a ledger keeps them, written and read."""
+"""Stored answers: the form in which a ledger keeps private outputs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def encode(answer: Answer) -> Body:
-    """Answer as an entry holds it."""
+    """Answer in the form of an entry."""
     if isinstance(answer, EstimatorOutput):
         return {"released": list(answer.numbers)}
     if isinstance(answer, Decision):
@@ -26,7 +26,7 @@ def encode(answer: Answer) -> Body:
 
 
 def decode(body: Body) -> Answer:
-    """Answer that an entry holds."""
+    """Answer from the form of an entry."""
     if "released" in body:
         return EstimatorOutput(tuple(map(int, body["released"])))
     if "batch" in body:

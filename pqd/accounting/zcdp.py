@@ -1,14 +1,15 @@
 """Zero-concentrated privacy (Bun and Steinke 2016): rho of an (epsilon, delta), and back.
 
 A mechanism is rho-zCDP if the Renyi divergence of order alpha between its outputs on neighbours is
-at most ``alpha rho``, for every alpha > 1.  Rhos of several mechanisms add up, also where each is
-chosen after the outputs of those before (Bun and Steinke 2016, Lemma 2.3).  By Canonne, Kamath and
-Steinke 2020, Proposition 12, rho-zCDP implies (epsilon, delta)-DP for every alpha > 1 at
+at most ``alpha rho``, for every alpha > 1.  Rhos of several mechanisms add up, even if each
+mechanism is chosen after the outputs of those before (Bun and Steinke 2016, Lemma 2.3).  By
+Canonne, Kamath and Steinke 2020, Proposition 12, rho-zCDP implies (epsilon, delta)-DP for every
+alpha > 1 at
 
     epsilon = alpha rho + (ln(1/delta) + (alpha - 1) ln(1 - 1/alpha) - ln alpha) / (alpha - 1).
 
-The proof holds at any alpha, so a good one is searched in doubles, and what follows from it is
-computed with 60 digits and rounded to the safe side: no double enters the argument.
+The proof holds at any alpha, so the code searches a good alpha in doubles.  It then computes the
+result with 60 digits and rounds it to the safe side: no double enters the argument.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ from functools import lru_cache
 
 from pqd.deciders import ParameterError
 
-# Digits of the result, and of the computation; what is kept back is far above its rounding.
+# Digits of the result and of the computation; the amount kept back is far above its rounding.
 _DIGITS, _PRECISION, _KEPT_BACK = 8, 60, Decimal("1e-40")
-# Search of alpha: first a grid of ln(alpha - 1), then thirds of the best place's neighbourhood.
+# Search of alpha: a grid of ln(alpha - 1), then a ternary search around the best grid point.
 _LOWEST, _HIGHEST, _STEP, _THIRDS = -12.0, 40.0, 0.25, 60
 
 
 @lru_cache(maxsize=256)
 def rho_of(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Rho, rounded down, such that rho-zCDP implies (epsilon, delta)-DP; about the largest.
+    """Rho, rounded down, such that rho-zCDP implies (epsilon, delta)-DP; nearly the largest.
 
     Raises
     ------
@@ -50,7 +51,7 @@ def rho_of(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 @lru_cache(maxsize=256)
 def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
-    """Epsilon, rounded up, such that rho-zCDP implies (epsilon, delta)-DP; about the least.
+    """Epsilon, rounded up, such that rho-zCDP implies (epsilon, delta)-DP; nearly the least.
 
     Raises
     ------
@@ -77,25 +78,25 @@ def _check_delta(delta: Fraction) -> None:
 
 
 def _log(delta: Fraction) -> float:
-    """Natural logarithm, also of a delta below every double."""
+    """Natural logarithm, also of a delta too small for a double."""
     return math.log(delta.numerator) - math.log(delta.denominator)
 
 
 def _offset(order: float, log_delta: float) -> float:
-    """What is added to ``order * rho``, about."""
+    """Term that is added to ``order * rho``, in doubles."""
     excess = order - 1
     return (-log_delta + excess * math.log(excess / order) - math.log(order)) / excess
 
 
 def _exact_offset(order: Decimal, delta: Fraction) -> Decimal:
-    """What is added to ``order * rho``, in the precision of the context."""
+    """Term that is added to ``order * rho``, in the precision of the context."""
     excess = order - 1
     log_delta = Decimal(delta.numerator).ln() - Decimal(delta.denominator).ln()
     return (-log_delta + excess * (excess / order).ln() - order.ln()) / excess
 
 
 def _best_alpha(worth: Callable[[float], float]) -> float:
-    """Alpha at which ``worth`` is about largest; any alpha above 1 is valid."""
+    """Alpha at which ``worth`` is nearly largest; any alpha above 1 is valid."""
 
     def at(place: float) -> float:
         return worth(1 + math.exp(place))
@@ -117,7 +118,7 @@ def _decimal(number: Fraction) -> Decimal:
 
 
 def _rounded(number: Decimal, rounding: Callable[[Fraction], int]) -> Fraction:
-    """``number`` at 8 digits, at least 0."""
+    """``number`` rounded to 8 digits, at least 0."""
     if number <= 0:
         return Fraction(0)
     place = Fraction(10) ** (_DIGITS - 1 - number.adjusted())
