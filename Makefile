@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PROGRAM := $(VENV)/.program
 READY := $(VENV)/.ready
 
-.PHONY: demo install test check pytest test-fast golden fuzz format lock samples tables notebook architecture pictures browser docs benchmark clean
+.PHONY: demo install test check pytest test-browser test-fast golden fuzz format lock samples tables notebook architecture pictures browser docs benchmark clean
 
 demo: $(PROGRAM)
 	$(BIN)/pqd profile samples/census_private.parquet samples/census_synthetic.parquet
@@ -27,8 +27,14 @@ check: $(READY)
 # Sets are ordered the same in every run; a fuzz orders them anew.  A test that takes long is not
 # waited for: whoever is idle takes over what else waits behind it.  A product of matrices takes one
 # thread, since all processors are busy.  Modules are compiled once, not in every process of a test.
+RUN_TESTS := PYTHONHASHSEED=0 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q
 pytest: $(READY)
-	PYTHONHASHSEED=0 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --dist worksteal -q
+	$(RUN_TESTS) -n auto --dist worksteal -m "not browser"
+	@echo "Not run: the pages in a browser, which make test-browser looks at."
+
+# The pages of reports in Chromium; make browser installs what drives it.
+test-browser: $(READY)
+	$(RUN_TESTS) -n auto --dist worksteal -m browser tests/browser
 
 # What tells most in under a minute: all but whole runs, statistics and the slowest checks.
 test-fast: $(READY)

@@ -78,6 +78,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         within = item.path.relative_to(Path(__file__).parent)
         if {*within.parts, within.stem}.intersection(SLOW):
             item.add_marker("slow")
+        if "browser" in within.parts:
+            item.add_marker("browser")
     gather_groups(items)
 
 
