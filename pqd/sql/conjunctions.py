@@ -1,9 +1,9 @@
-"""Conjunctions: a query as its head and the conditions of its WHERE, each shape read once.
+"""Conjunctions: a query as its head and the conditions of its WHERE, each shape parsed once.
 
 ``SELECT SUM(a) FROM D WHERE b = 'x' AND c < 5`` has the head ``SELECT SUM(a) FROM D`` and two
-conditions.  Each is read by itself, and what AND joins are these, where each binds tighter than
-AND; else the whole of WHERE is one condition.  What is unusual, or wrong, has no conjunction here:
-the whole query is read then.
+conditions.  Each condition is parsed by itself if all conditions bind tighter than AND; else the
+whole WHERE is one condition.  Unusual or wrong SQL has no conjunction here: then the whole query is
+parsed.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
 
 _SHAPES = 1024
 _BEFORE = "SELECT COUNT(*) FROM D WHERE "
-# What binds tighter than AND.
+# Expressions that bind tighter than AND.
 _TIGHT = (
     *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ),
     *(exp.Between, exp.In, exp.Like, exp.ILike, exp.Is, exp.Not, exp.Paren, exp.Column),
 )
-# A predicate of a shape: templates in place of the SQL of its atoms.
+# Predicate of a shape, with templates in place of the SQL of its atoms.
 _Parts = Template | tuple[Literal["and", "or"], tuple["_Parts", ...]]
 
 
 class Conjunction(NamedTuple):
-    """Query as its ``head`` and the conditions that AND joins, each with its literals."""
+    """Query as its ``head`` and the conditions joined by AND, each with its literals."""
 
     head: str
     conditions: tuple[tuple[Condition, tuple[str, ...]], ...]
 
     @property
     def where(self) -> str:
-        """The conditions as the parser prints them."""
+        """Conditions as the parser prints them."""
         return " AND ".join(condition.sql(literals) for condition, literals in self.conditions)
 
     @property
@@ -53,7 +53,7 @@ class Conjunction(NamedTuple):
     def resolved(
         self, schema: Schema, tables: frozenset[str]
     ) -> tuple[Predicate, frozenset[str]] | None:
-        """Predicate and columns; None if the whole must be read, which also says what is wrong."""
+        """Predicate and columns; None if the whole query must be parsed, which reports errors."""
         parts: dict[Predicate, None] = {}
         columns: set[str] = set()
         for condition, literals in self.conditions:
@@ -67,7 +67,7 @@ class Conjunction(NamedTuple):
 
 
 def conjunction(sql: str) -> Conjunction | None:
-    """Conjunction that a query is, None if it is not plainly one."""
+    """Conjunction that the query plainly is, else None."""
     found = tokens(sql) if len(sql) <= SQL_LIMIT else None
     spans = _spans(found) if found else None
     if not found or not spans:
@@ -83,7 +83,7 @@ def conjunction(sql: str) -> Conjunction | None:
 def _conditions(
     sql: str, found: Sequence[Token], spans: Sequence[tuple[int, int]]
 ) -> tuple[tuple[Condition, tuple[str, ...]], ...] | None:
-    """Conditions that stand in ``spans`` of the tokens; None if one cannot be read by itself."""
+    """Conditions in ``spans`` of the tokens; None if one of them cannot be parsed by itself."""
     conditions = []
     for first, last in spans:
         start, end = found[first].start, found[last - 1].end
@@ -96,7 +96,7 @@ def _conditions(
 
 
 def _spans(found: Sequence[Token]) -> list[tuple[int, int]] | None:
-    """Tokens of each condition, from its first to before its end; None without any."""
+    """Range of tokens (first, end) of each condition; None without conditions."""
     depth, start, between = 0, 0, False
     spans = []
     for place, (kind, text, _) in enumerate(found):
@@ -121,7 +121,7 @@ def _spans(found: Sequence[Token]) -> list[tuple[int, int]] | None:
 
 @lru_cache(_SHAPES)
 def _condition(shape: str, number: int) -> Condition | None:
-    """Condition of a shape with ``number`` stand-ins, None unless it can be read by itself."""
+    """Condition of a shape with ``number`` stand-ins; None if it cannot be parsed by itself."""
     try:
         nodes = statements(_BEFORE + shape)
     except QueryError:
@@ -138,7 +138,7 @@ def _condition(shape: str, number: int) -> Condition | None:
 
 
 class Condition:
-    """Condition of one shape, and its predicate under the schema that was last met."""
+    """Condition of one shape, and its predicate under the schema used last."""
 
     def __init__(self, shape: str, number: int, root: exp.Expr) -> None:
         """Take the tree of a ``shape`` with ``number`` stand-ins."""
@@ -149,20 +149,20 @@ class Condition:
 
     @property
     def is_tight(self) -> bool:
-        """Whether it binds tighter than AND."""
+        """Whether the condition binds tighter than AND."""
         return isinstance(self._root, _TIGHT)
 
     @property
     def is_whole(self) -> bool:
-        """Whether every literal stands in its SQL once."""
+        """Whether the condition's SQL has every literal once."""
         return sorted(self._sql.numbers) == list(range(self._number))
 
     def sql(self, literals: Sequence[str]) -> str:
-        """Its SQL as the parser prints it."""
+        """SQL of the condition, as the parser prints it."""
         return self._sql.filled(literals)
 
     def resolved(self, schema: Schema, tables: frozenset[str]) -> _Resolved | None:
-        """Predicate and columns, None if it must be read as a part of its query."""
+        """Predicate and columns; None if the condition must be parsed as a part of its query."""
         last = self._last
         if last is None or last[0] != tables or last[1] != schema:
             self._last = last = tables, dict(schema), self._read(schema, tables)
@@ -174,7 +174,7 @@ class Condition:
             with quiet():
                 parts = _parts(normal_form(checker.predicate(self._root)))
         except (QueryError, RecursionError):
-            # Wrong, or so with a stand-in alone: a date that is none.
+            # The condition is wrong, or only wrong with a stand-in, such as one in place of a date.
             return None
         whole = sorted(_numbers(parts)) == list(range(self._number))
         return _Resolved(parts, frozenset(checker.columns)) if whole else None

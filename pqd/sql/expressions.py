@@ -1,8 +1,8 @@
-"""The allow list of SQL expressions: every admitted one has a kind and cannot raise on any row.
+"""The allow list of SQL expressions: an admitted expression has a kind and raises on no row.
 
-A checked expression is emitted as DuckDB SQL over columns already cast to their kind: numbers are
-DOUBLE, so arithmetic saturates instead of overflowing; casts, divisions, regular expressions and
-anything else that may raise on some value are not admitted, since such an error would speak of D.
+A checked expression is emitted as DuckDB SQL over columns already cast to their kind.  Numbers are
+DOUBLE, so arithmetic saturates instead of overflowing.  Casts, divisions, regular expressions and
+whatever else may raise on some value are not admitted: such an error would reveal private rows.
 """
 
 import difflib
@@ -18,7 +18,7 @@ from pqd.sql.schema import Kind, Schema, fold_case, header_hint
 
 SQL_LIMIT = 100_000
 _MOMENTS = {exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ}
-# More could make gigabytes of text from one private cell.
+# More uses of || could make gigabytes of text from one private cell.
 _MOST_PIPES = 16
 
 
@@ -31,7 +31,7 @@ ADMITTED = (
 
 
 class ExpressionChecker:
-    """Checks expressions of one query against a schema and rewrites them for the engine."""
+    """Checker of one query's expressions: checks them against a schema and rewrites them."""
 
     def __init__(self, sql: str, schema: Schema, table_names: frozenset[str]) -> None:
         """``sql`` is the text that places refer to; ``table_names`` may qualify a column."""
@@ -43,21 +43,21 @@ class ExpressionChecker:
         self.columns: set[str] = set()
 
     def predicate(self, node: exp.Expr) -> exp.Expr:
-        """``node`` rewritten, which must be a boolean function of one row."""
+        """``node`` rewritten; it must be a boolean function of one row."""
         return self._as(Kind.BOOLEAN, node, "the WHERE clause")
 
     def number(self, node: exp.Expr, aggregate: str) -> exp.Expr:
-        """``node`` rewritten, which must be a number for one row."""
+        """``node`` rewritten; it must be a number for one row."""
         return self._as(Kind.NUMBER, node, aggregate)
 
     def scalar(self, node: exp.Expr) -> exp.Expr:
-        """``node`` rewritten, whatever its kind."""
+        """``node`` rewritten, of any kind."""
         return self._check(node)[0]
 
     def _as(self, kind: Kind, node: exp.Expr, user: str | exp.Expr) -> exp.Expr:
         rewritten, own_kind = self._check(node)
         if own_kind not in {kind, None}:
-            # Only here is the user put into words: that takes time with the size of the query.
+            # Put the user into words only here: that takes time proportional to the query.
             name = user if isinstance(user, str) else _name(user)
             self._refuse(
                 node, f"{_name(node)} is {_article(own_kind)}; {name} needs {_article(kind)}"
@@ -68,7 +68,7 @@ class ExpressionChecker:
         raise QueryError(message, self._sql, *place(node))
 
     def _check(self, node: exp.Expr) -> Checked:
-        """Rewritten expression and its kind; None is the kind of NULL."""
+        """Rewritten expression and its kind; the kind of NULL is None."""
         rule = _RULES.get(type(node))
         if rule is None:
             self._refuse(node, f"{_name(node)} is not admitted here; admitted are {ADMITTED}")
@@ -77,7 +77,8 @@ class ExpressionChecker:
             what = "a subquery" if "query" in extra else f"this form ({', '.join(extra)})"
             self._refuse(node, f"{what} is not admitted here; admitted are {ADMITTED}")
         rewritten, kind = rule.check(self, node)
-        # The engine's parser must see the tree that was checked, whatever its precedences are.
+        # In parentheses, so the engine's parser reads the checked tree whatever its precedences
+        # are.
         return (exp.Paren(this=rewritten) if type(node) in _OPEN else rewritten), kind
 
     def column(self, node: exp.Expr) -> Checked:
@@ -134,7 +135,7 @@ class ExpressionChecker:
         return (inner if closed else exp.Paren(this=inner)), kind
 
     def logical(self, node: exp.Expr) -> Checked:
-        """AND, OR, NOT over booleans; a chain of thousands is no deeper than one."""
+        """AND, OR, NOT over booleans; a chain of thousands is checked without recursion."""
         operands = [node.this] if isinstance(node, exp.Not) else node.flatten(unnest=False)
         word = node.key.upper()
         first, *rest = (self._as(Kind.BOOLEAN, operand, word) for operand in operands)
@@ -144,7 +145,7 @@ class ExpressionChecker:
         return chain, Kind.BOOLEAN
 
     def compared(self, node: exp.Expr) -> Checked:
-        """A comparison of values of one kind."""
+        """A comparison of values of the same kind."""
         names = [name for name in ("this", "expression", "low", "high") if node.args.get(name)]
         parts = [node.args[name] for name in names]
         listed = node.expressions if isinstance(node, exp.In) else []
@@ -159,7 +160,7 @@ class ExpressionChecker:
     def _of_one_kind(
         self, node: exp.Expr, parts: list[exp.Expr]
     ) -> tuple[list[exp.Expr], Kind | None]:
-        """Check ``parts``; times may meet text literals, else all must be of one kind."""
+        """Check ``parts``: all must be of the same kind, except that text literals may be times."""
         checked = [self._check(part) for part in parts]
         kinds = {kind for _, kind in checked if kind}
         if Kind.TIME in kinds and Kind.TEXT in kinds:
@@ -175,7 +176,7 @@ class ExpressionChecker:
         return [rewritten for rewritten, _ in checked], next(iter(kinds), None)
 
     def _moment(self, node: exp.Expr, checked: Checked) -> Checked:
-        """Read a text literal that is compared with a time as a time."""
+        """A text literal, compared with a time, read as a time."""
         if checked[1] is not Kind.TEXT or not isinstance(node, exp.Literal):
             return checked
         return self._timestamp(node, node.this), Kind.TIME
@@ -208,11 +209,11 @@ class ExpressionChecker:
         return self._negated(node, type(node)(this=text, expression=pattern)), Kind.BOOLEAN
 
     def _negated(self, like: exp.Expr, rewritten: exp.Expr) -> exp.Expr:
-        """``rewritten`` under NOT, where LIKE has it: the parser keeps it as a flag of LIKE."""
+        """``rewritten`` under NOT if LIKE is negated: the parser keeps that as a flag of LIKE."""
         return exp.Not(this=exp.Paren(this=rewritten)) if like.args.get("negate") else rewritten
 
     def escape(self, node: exp.Expr) -> Checked:
-        """LIKE with an escape character that cannot end the pattern (that would raise)."""
+        """LIKE with an escape character; the pattern must not end in it, since that would raise."""
         like, sign = node.this, node.expression
         if not isinstance(like, (exp.Like, exp.ILike)) or not isinstance(sign, exp.Literal):
             self._refuse(node, "ESCAPE belongs after LIKE 'pattern' and takes one character")
@@ -257,7 +258,7 @@ class ExpressionChecker:
         return exp.cast(length, "double"), Kind.NUMBER
 
     def substring(self, node: exp.Expr) -> Checked:
-        """A part of a text, between fixed places."""
+        """A part of a text between fixed places."""
         ends = [node.args[name] for name in ("start", "length") if node.args.get(name)]
         for end in ends:
             if not isinstance(end, exp.Literal) or not end.this.isdigit() or len(end.this) > 6:
@@ -293,8 +294,8 @@ class ExpressionChecker:
 
 
 def place(node: exp.Expr) -> tuple[int | None, int | None]:
-    """Offsets (start, stop) of ``node`` in its text, None where unknown."""
-    # The parser marks what it read as nothing (the rest of a text) by an end before its start.
+    """Offsets (start, stop) of ``node`` in its text; None where unknown."""
+    # The parser marks an empty part (the rest of a text) by an end before its start.
     spots = [
         part.meta for part in node.walk() if part.meta.get("end", -1) >= part.meta.get("start", 0)
     ]
@@ -312,7 +313,7 @@ def _rebuilt(node: exp.Expr, operands: list[exp.Expr]) -> exp.Expr:
 
 
 def _double(number: float) -> exp.Expr:
-    """Literal that DuckDB reads as DOUBLE: one with an exponent."""
+    """Literal that DuckDB reads as DOUBLE: a number with an exponent."""
     text = repr(number)
     return exp.Literal.number(text if "e" in text else text + "e0")
 
@@ -343,7 +344,7 @@ def _rules(
     }
 
 
-# Operators: what is emitted between or beside its operands, and so needs parentheses.
+# Operators: they are printed between or beside their operands, so they need parentheses.
 _OPEN = frozenset(
     {
         *(exp.And, exp.Or, exp.Not, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.DPipe),
@@ -352,7 +353,7 @@ _OPEN = frozenset(
     }
 )
 
-# Every admitted node, the arguments it may carry (any other is refused), and its rule.
+# Every admitted node, the arguments that it may carry (others are refused), and its rule.
 _RULES = _rules(
     ((exp.Column,), "this table", ExpressionChecker.column),
     ((exp.Literal,), "this is_string", ExpressionChecker.literal),

@@ -1,6 +1,6 @@
-"""Statements of a file of queries, with what is stated beside each.
+"""Statements of a file of queries, with the name, tolerance and bins stated beside each.
 
-A ``.sql`` file states it in comments before a statement (``-- tau: 5%``), a ``.csv`` list in
+A ``.sql`` file states them in comments before a statement (``-- tau: 5%``), a ``.csv`` list in
 columns.
 """
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-# What can be stated beside a query, in comments and in columns.
+# Names of the facts that can be stated beside a query, in comments and in columns.
 ID, TAU, BINS = "id", "tau", "bins"
 _STATED = re.compile(r"--[ \t]*(id|tau|bins)[ \t]*:[ \t]*([^\r\n]*)", re.IGNORECASE)
-# What is meant to state something and lacks the colon.
+# Comments that are meant to state something but lack the colon.
 _BARE = re.compile(
     r"--[ \t]*(?:(tau)[ \t]*=?[ \t]*[0-9.]+[ \t]*%?|(bins)[ \t]+\S+=\S+)[ \t\r]*$",
     re.IGNORECASE | re.MULTILINE,
@@ -36,7 +36,7 @@ _SHORTEST = len("--id:") - 1
 _BEFORE_SELECT = {"(", "UNION", "INTERSECT", "EXCEPT", "ALL", "DISTINCT"}
 _SQL, _PARTS = "sql", {"aggregate", "where_sql"}
 
-# Start and end of a token in a text, and whether it is a semicolon.
+# Start and end of a token in a text, and whether the token is a semicolon.
 _Place = tuple[int, int, bool]
 
 
@@ -48,10 +48,10 @@ class Mistake(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """Statement of a file: its SQL, its line, and what is stated beside it.
+    """Statement of a file: its SQL, its line, and the name, tolerance and bins stated beside it.
 
-    ``sql`` is empty where it is missing.  ``mistakes`` are those in what is stated; ``misplaced``
-    comments stand inside the statement.
+    ``sql`` is empty if the file lacks it.  ``mistakes`` are in the stated values; ``misplaced``
+    are comments inside the statement.
     """
 
     sql: str
@@ -62,17 +62,17 @@ class Statement(NamedTuple):
 
     @property
     def id(self) -> str | None:
-        """Name that is stated, None without one."""
+        """Stated name; None without one."""
         return self.stated.get(ID) or None
 
 
 def sql_statements(text: str, path: Path) -> list[Statement]:
-    """Statements of a ``.sql`` file, which end in semicolons; the last one may go without.
+    """Statements of a ``.sql`` file; each ends in a semicolon, except perhaps the last.
 
     Raises
     ------
     QueryError
-        If the text is not SQL, or a statement is not a SELECT; nothing of it is quoted.
+        If the text is not SQL, or a statement is not a SELECT; the message quotes nothing of it.
     """
     reader = _SqlReader(text)
     reader.split(_places(text, path))
@@ -82,9 +82,9 @@ def sql_statements(text: str, path: Path) -> list[Statement]:
 
 
 def is_unfinished(sql: str) -> bool:
-    """Whether a second statement begins in one, so that a semicolon is missing between them."""
+    """Whether a second statement begins inside ``sql``, so that a semicolon is missing."""
     depth, before = 0, ""
-    # Only SQL that was split before is asked about, so that it has tokens.
+    # ``sql`` was split before, so it has tokens.
     for start, end, _ in _tokens(sql) or ():
         word = sql[start:end].upper()
         if word == "SELECT" and start and not depth and before not in _BEFORE_SELECT:
@@ -95,12 +95,12 @@ def is_unfinished(sql: str) -> bool:
 
 
 def list_statements(text: str, path: Path) -> list[Statement]:
-    """Statements of a ``.csv`` list, one a row.
+    """Statements of a ``.csv`` list, one for each row.
 
     Raises
     ------
     QueryError
-        If it is no such list, or no CSV; nothing of it is quoted.
+        If it is no such list, or no CSV; the message quotes nothing of it.
     """
     rows = csv.reader(io.StringIO(text))
     found = []
@@ -127,7 +127,7 @@ def list_statements(text: str, path: Path) -> list[Statement]:
 
 
 def _row(row: Mapping[str, str], line: int, *, more: bool) -> Statement:
-    """Statement of a row; ``more`` says that it has more cells than the first line."""
+    """Statement of a row; ``more`` says that the row has more cells than the first line."""
     mistakes = []
     if more:
         mistakes.append(
@@ -145,7 +145,7 @@ def _row(row: Mapping[str, str], line: int, *, more: bool) -> Statement:
 
 
 def _of_parts(row: Mapping[str, str]) -> str:
-    """SQL of a row that has its parts; empty without an aggregate."""
+    """SQL of a row that states its parts; empty without an aggregate."""
     if not row.get("aggregate", "").isidentifier():
         return ""
     attribute, where = row.get("attribute") or "*", row.get("where_sql")
@@ -154,7 +154,7 @@ def _of_parts(row: Mapping[str, str]) -> str:
 
 
 def _check_select(sql: str, path: Path, place: str) -> None:
-    """Refuse what may be a table, or a dump of one, before anything of it is quoted."""
+    """Refuse text that may be a table, or a dump of one, before anything of it is quoted."""
     if not _SELECT.match(sql):
         raise QueryError(
             f"the query file {path} holds something else than queries: its {place} "
@@ -163,7 +163,7 @@ def _check_select(sql: str, path: Path, place: str) -> None:
 
 
 class _SqlReader:
-    """Statements found so far in a text, and what is stated beside the next one."""
+    """Reader of a text: the statements so far, and the values stated beside the next statement."""
 
     def __init__(self, text: str) -> None:
         self.found: list[Statement] = []
@@ -177,7 +177,7 @@ class _SqlReader:
         self._misplaced: list[Mistake] = []
 
     def split(self, places: Iterable[_Place]) -> None:
-        """Split the text at its semicolons; between two tokens are spaces and comments."""
+        """Split the text at its semicolons; only spaces and comments stand between tokens."""
         end = 0
         first = last = None
         for start, stop, is_end in places:
@@ -220,7 +220,7 @@ class _SqlReader:
             line = self._line(match.start())
             same_line = start and self._line(start) == line
             if name == ID:
-                # The last one counts.
+                # The last id counts.
                 value, *more = value.split() or [self._stated.get(ID, "")]
                 if more and not same_line:
                     self._mistakes.append(Mistake(line, _ONE_WORD))
@@ -236,7 +236,7 @@ class _SqlReader:
             self._stated[name] = value
 
     def _comments(self, start: int, stop: int, where: str) -> list[Mistake]:
-        """Mistakes: comments that state something at a place where it belongs to no query."""
+        """Mistakes: comments that state a value at a place that belongs to no query."""
         return [
             Mistake(
                 self._line(match.start()),
@@ -258,7 +258,7 @@ _EXAMPLES = {TAU: "-- tau: 5%", BINS: "-- bins: age=0:100:10"}
 
 
 def _places(text: str, path: Path) -> Iterable[_Place]:
-    """Start and end of each token but comments, and whether it is a semicolon."""
+    """Start and end of each token except comments, and whether it is a semicolon."""
     every = _tokens(text)
     if every is None:
         raise QueryError(f"the query file {path} is not SQL; check its quotes")
@@ -269,7 +269,7 @@ def _tokens(text: str) -> list[_Place] | None:
     plain = tokens(text)
     if plain is not None:
         return [(t.start, t.end, t.kind == "end") for t in plain if t.kind != "comment"]
-    # Raised outside the handler, whose error quotes the text.
+    # The caller raises, outside this handler: the error here quotes the text.
     every = None
     with suppress(SqlglotError):
         every = tokenize(text, read="duckdb")

@@ -1,7 +1,7 @@
-"""One query per group: GROUP BY over keys, and bins of a number.
+"""One query for each group: GROUP BY over keys, or bins of a number.
 
-Keys come from the synthetic table or from the caller, never from the private table: which groups
-exist there would be told otherwise.  A key that the private table lacks counts 0 rows.
+Keys come from the synthetic table or from the caller, never from the private table: that would
+reveal which groups exist there.  A key that the private table lacks counts 0 rows.
 """
 
 import re
@@ -20,7 +20,7 @@ from pqd.sql.schema import quote_identifier, quote_literal
 
 MOST_GROUPS = 1000
 BINS_OR_GROUPS = "bins and GROUP BY do not go together; use one of them"
-# A text that reads as nothing but a text: it begins with a letter, and no other label follows it.
+# A text that needs no quotes: it begins with a letter and cannot be taken for another label.
 _PLAIN = re.compile(r"[^\W\d_](?:[^=\n\r\"\[\]]*[^\s=\"\[\]])?")
 _ENDLESS = (float("inf"), float("-inf"))
 _WORDS = ("NULL", "TRUE", "FALSE", "NAN", "INFINITE")
@@ -28,7 +28,7 @@ _WORDS = ("NULL", "TRUE", "FALSE", "NAN", "INFINITE")
 
 @dataclass(frozen=True, slots=True)
 class Bins:
-    """``column`` cut into ``[lower, lower + width)``, ...; the last bin holds its upper end too."""
+    """``column`` cut into ``[lower, lower + width)``, ...; the last bin includes its upper end."""
 
     column: str
     lower: Fraction
@@ -42,7 +42,7 @@ class Bins:
         Raises
         ------
         ParameterError
-            If it is not of this form, or the width does not divide the range into 1 to 1,000 bins.
+            If it has another form, or the width does not divide the range into 1 to 1,000 bins.
         """
         name, sign, numbers = text.rpartition("=")
         parts = numbers.split(":")
@@ -64,12 +64,12 @@ class Bins:
         return cls(name.strip().strip('"'), low, high, width)
 
     def of(self, query: Query) -> tuple[Query, ...]:
-        """``query`` once per bin, ascending.
+        """``query`` once for each bin, ascending.
 
         Raises
         ------
         QueryError
-            If it is grouped already.
+            If the query is grouped already.
         """
         if query.group_by:
             raise QueryError(BINS_OR_GROUPS, query.sql)
@@ -88,14 +88,14 @@ class Bins:
 
 
 def grouped(query: Query, synthetic_keys: Callable[[], Sequence[Key]]) -> tuple[Query, ...]:
-    """``query`` once per group: of its own keys, else ``synthetic_keys``.
+    """``query`` once for each group: its own keys if it has any, else ``synthetic_keys``.
 
     Raises
     ------
     UnanswerableError
-        If there are no groups, too many, or one is infinite.
+        If there are no groups, or too many, or a key is infinite.
     QueryError
-        If a key is stated twice, or has not one value per grouping column.
+        If a key is stated twice, or lacks a value for a grouping column.
     """
     keys: Sequence[Key] = synthetic_keys() if query.keys is None else query.keys
     names = query.group_by
@@ -136,17 +136,17 @@ def _literal(cell: Cell) -> str:
 
 
 def _number(number: Fraction) -> str:
-    """Double nearest to ``number`` as SQL; ends of bins that meet are one double."""
+    """Double nearest to ``number``, as SQL; ends of neighbouring bins are the same double."""
     return repr(float(number))
 
 
 def _same(cell: Cell) -> str:
-    """One text for cells that are one value."""
+    """Text that is the same for cells with the same value."""
     return "NULL" if cell is None else _literal(cell)
 
 
 def _shown(cell: Cell) -> str:
-    """Cell for a label; a text that could be read otherwise is quoted."""
+    """Cell for a label; a text that could be taken for something else is quoted."""
     if cell is None:
         return "NULL"
     if isinstance(cell, str):

@@ -1,8 +1,8 @@
-"""Literals: SQL apart from its constants.  A workload of thousands of queries has few such shapes.
+"""Literals: SQL apart from its constants, since thousands of queries have few shapes.
 
-A literal is a text in single quotes or a number, as it is written.  A *shape* is SQL in which a
-stand-in has the place of each literal.  What is not plainly understood here has no tokens: prefixed
-or adjoining texts, comments in /* */, parameters, letters beyond ASCII outside of quotes.
+A literal is a text in single quotes or a number, as written.  A *shape* is SQL in which each
+literal is replaced by a stand-in.  SQL that is not plainly understood here has no tokens: prefixed
+or adjoining texts, comments in /* */, parameters, letters beyond ASCII outside quotes.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-# Stand-ins: a text of private use characters, and a number that nobody writes.
+# Stand-ins: a text of private use characters, and an improbable number.
 _FIRST, _MOST = 738_150_294_000, 1000
 _STAND_IN = re.compile(r"'\ue000(\d+)\ue001'|\b738150294(\d\d\d)(?:\.0e0)?\b")
 _SHAPES = 1024
 
 
 class Token(NamedTuple):
-    """Token of SQL, its text and place.
+    """Token of SQL with its text and place.
 
     ``kind`` is word, name (in double quotes), text, number, sign, open, close, end or comment.
     """
@@ -50,12 +50,12 @@ class Token(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Place after its last character."""
+        """Place after the token's last character."""
         return self.start + len(self.text)
 
 
 def tokens(sql: str) -> list[Token] | None:
-    """Tokens of SQL but for spaces, None if any is not plainly understood."""
+    """Tokens of SQL without spaces; None if any token is not plainly understood."""
     found = []
     end = 0
     while match := _TOKEN.match(sql, end):
@@ -66,16 +66,16 @@ def tokens(sql: str) -> list[Token] | None:
 
 
 class Shaped(NamedTuple):
-    """SQL as its shape and its literals, in order."""
+    """SQL as its shape and its literals in order."""
 
     shape: str
     literals: tuple[str, ...]
 
 
 def shaped(sql: str, parts: Sequence[Token], offset: int = 0) -> Shaped | None:
-    """Shape and literals of ``sql``, of which ``parts`` are the tokens; None for too many.
+    """Shape and literals of ``sql``, whose tokens are ``parts``; None for too many literals.
 
-    ``offset`` is the place of ``sql`` in the text that the tokens are places of.
+    ``offset`` is the place of ``sql`` in the text to which the tokens' places refer.
     """
     pieces: list[str] = []
     literals: list[str] = []
@@ -93,25 +93,26 @@ def shaped(sql: str, parts: Sequence[Token], offset: int = 0) -> Shaped | None:
 
 
 class Template:
-    """SQL made from a shape, in which each literal of the shape stands once."""
+    """SQL made from a shape; each literal of the shape occurs once."""
 
     def __init__(self, sql: str) -> None:
         """Find the stand-ins in ``sql``."""
         self._pieces = _STAND_IN.split(sql)
-        # Three pieces a stand-in: what is before it, and its number, as a text's or a number's.
+        # Three pieces for each stand-in: the text before it, its number if a text, its number if
+        # not.
         pairs = zip(self._pieces[1::3], self._pieces[2::3], strict=True)
         self.numbers = [int(text or number) for text, number in pairs]
         del self._pieces[2::3]
 
     def filled(self, literals: Sequence[str]) -> str:
-        """The SQL with ``literals`` in their places."""
+        """SQL with ``literals`` in their places."""
         pieces = self._pieces.copy()
         pieces[1::2] = [literals[number] for number in self.numbers]
         return "".join(pieces)
 
 
 def as_double(literal: str) -> str | None:
-    """Literal as DuckDB reads it: a number is a DOUBLE, one with an exponent; None if infinite."""
+    """Literal as DuckDB must read it: a number is a DOUBLE (with exponent); None if infinite."""
     if literal.startswith("'"):
         return literal
     number = float(literal)
@@ -121,9 +122,9 @@ def as_double(literal: str) -> str | None:
 
 @lru_cache(4 * _SHAPES)
 def condition_tree(sql: str) -> exp.Expr:
-    """Tree of a condition, to be read alone: whoever asks again is given the same one.
+    """Tree of a condition, only to be read: the same text gives the same tree.
 
-    One is parsed for a shape, so that places in the text are those of the shape.
+    Conditions of the same shape share a parse, so places in the tree are those of the shape.
 
     Raises
     ------
@@ -144,7 +145,7 @@ def condition_tree(sql: str) -> exp.Expr:
 
 
 class _Tree(NamedTuple):
-    """Parsed shape, and which stand-in each of its literals is, if any."""
+    """Parsed shape, and for each of its literals the number of the stand-in, if it is one."""
 
     root: exp.Expr
     numbers: tuple[int | None, ...]

@@ -1,4 +1,4 @@
-"""Overlaps: which of many regions may hold a row in common, by a few array operations for each."""
+"""Overlaps: which of many regions may have a row in common, by a few array operations each."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     Flags = NDArray[np.bool_]
 
-# Sets of a column, of as many as are compared with all others once.
+# Number of sets of a column whose comparison with all other sets is kept.
 _MOST_KEPT = 1024
 
 
 class Overlaps:
-    """Overlaps of regions with those before them, as ``separating`` finds them pair by pair.
+    """Overlaps of regions with the regions before them; equal to ``separating`` on each pair.
 
     Time and memory for one region grow with the number of regions, not with its square.
     """
@@ -37,9 +37,9 @@ class Overlaps:
         self._filled = np.array([_NOTHING not in region.values() for region in regions], np.bool_)
 
     def before(self, place: int) -> Flags:
-        """Whether each region before ``place`` may hold a row of the one at ``place``.
+        """Whether each region before ``place`` may share a row with the region at ``place``.
 
-        False proves that no row lies in both, whatever the table.
+        False proves, for every table, that no row lies in both.
         """
         common: Flags = self._filled[:place] & self._filled[place]
         for name in self._regions[place]:
@@ -50,15 +50,15 @@ class Overlaps:
 class _Pieces:
     """Value sets of one column as runs of pieces.
 
-    The cuts of all sets part the values into pieces, NULL is the last one; a set is a union of
-    pieces, so two sets are disjoint if and only if they have no piece in common.
+    The cuts of all sets divide the values into pieces; NULL is the last piece.  A set is a union
+    of pieces, so two sets are disjoint if and only if they have no piece in common.
     """
 
     def __init__(self, sets: Sequence[ValueSet]) -> None:
         codes: dict[ValueSet, int] = {}
         self._codes = np.array([codes.setdefault(one, len(codes)) for one in sets], np.intp)
         self._number = len(codes)
-        # Values of two types have no order in common, and nothing is proved.
+        # Values of two types have no common order, so nothing is proved about them.
         self._comparable = _one_type(sets)
         if not self._comparable:
             return
@@ -72,14 +72,14 @@ class _Pieces:
         self._sharing = lru_cache(_MOST_KEPT)(self._sets_sharing)
 
     def met_before(self, place: int) -> Flags:
-        """Whether each set before ``place`` has a piece of the one at ``place``."""
+        """Whether each set before ``place`` shares a piece with the set at ``place``."""
         if not self._comparable:
             return np.ones(place, np.bool_)
         return self._sharing(int(self._codes[place]))[self._codes[:place]]
 
     def _sets_sharing(self, code: int) -> Flags:
-        """Whether each set has a piece of one of them."""
-        # How many of its pieces are before each.
+        """Whether each set shares a piece with the set of number ``code``."""
+        # Number of the set's pieces before each piece.
         held = np.zeros(self._pieces + 1, np.intp)
         for low, high in self._runs[code]:
             held[low + 1 : high + 1] = 1
@@ -90,7 +90,7 @@ class _Pieces:
 
 
 def _runs(one: ValueSet, places: list[int], null: int) -> Iterator[tuple[int, int]]:
-    """Runs of pieces of a set, each from its first to before its end."""
+    """Runs of pieces of a set, each as (first, end)."""
     ends = [0, *places] if one.start else [*places]
     ends += [null] * (len(ends) % 2)
     yield from zip(ends[::2], ends[1::2], strict=True)

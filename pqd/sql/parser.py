@@ -1,4 +1,4 @@
-"""SQL text as trees: the one door between a user's text and sqlglot."""
+"""SQL text as trees: sqlglot's parser, with its errors turned into QueryError."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def statements(sql: str) -> list[exp.Expr]:
     Raises
     ------
     QueryError
-        If the text is not SQL; the message marks the place where that is known.
+        If the text is not SQL; the message marks the place if it is known.
     """
     try:
         with quiet():
             nodes = [node for node in sqlglot.parse(sql, read="duckdb") if node]
-            # Some odd texts make trees that are none; who prints or walks them would find out.
+            # Some odd texts give broken trees, which fail only when they are printed.
             for node in nodes:
                 node.sql(dialect="duckdb")
     except ParseError as error:
@@ -40,7 +40,7 @@ def statements(sql: str) -> list[exp.Expr]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep sqlglot from logging what it falls back to or cannot write: the refusal says it."""
+    """Silence sqlglot's log of fallbacks and unsupported SQL: our refusal reports them."""
     logger = logging.getLogger("sqlglot")
     before, logger.disabled = logger.disabled, True
     try:

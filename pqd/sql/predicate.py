@@ -1,7 +1,8 @@
 """A predicate as a tree over distinct atomic conditions, ready for bitmaps.
 
-NOT is pushed down to the atoms (De Morgan holds in SQL's three-valued logic), so the tree has only
-AND and OR above them: a row matches exactly if the tree is true of "this atom is TRUE".
+NOT is pushed down to the atoms (De Morgan's laws hold in SQL's three-valued logic), so only AND
+and OR stand above them.  A row matches exactly if the tree is true when each atom counts as true
+where it is TRUE, and as false otherwise.
 """
 
 import re
@@ -10,10 +11,10 @@ from typing import Literal, NamedTuple, Self
 
 from sqlglot import exp
 
-# Doubles as they stand in typed SQL: those below 0 in parentheses.
+# Doubles as typed SQL prints them: negative doubles in parentheses.
 _POSITIVE = r"[0-9]+(?:\.[0-9]+)?e[+-]?[0-9]+"
 _DOUBLE = rf"{_POSITIVE}|\(-{_POSITIVE}\)"
-# Texts, but those that no table holds: with a NUL, or with half of a sign; patterns that are texts.
+# Texts, except those that no table holds (with NUL, or a lone surrogate); plain patterns.
 _NOT_PLAIN = r"'\0\ud800-\udfff"
 _TEXT = rf"'((?:[^{_NOT_PLAIN}]|'')*)'"
 _PATTERN = rf"'((?:[^%_\\{_NOT_PLAIN}]|'')*)'"
@@ -23,7 +24,7 @@ _COMPARISON = re.compile(
 )
 
 
-# Both are tuples, whose hash costs a tenth of that of a dataclass.
+# Named tuples: their hash is cheaper than that of a dataclass.
 class Atom(NamedTuple):
     """One condition on a row, as DuckDB SQL; unknown counts as false."""
 
@@ -31,7 +32,7 @@ class Atom(NamedTuple):
 
 
 class Combined(NamedTuple):
-    """All (``and``) or any (``or``) of the parts; there are at least two."""
+    """AND (``and``) or OR (``or``) of the parts; there are at least two parts."""
 
     how: Literal["and", "or"]
     parts: tuple["Predicate", ...]
@@ -41,9 +42,10 @@ Predicate = Atom | Combined
 
 
 class Comparison(NamedTuple):
-    """Comparison of a column with a text, a double, or two: BETWEEN, where ``last`` is not None.
+    """Comparison of a column with a text or a double, or BETWEEN two doubles if ``last`` is given.
 
-    Texts are equal (``=``, or a LIKE without wildcards) or not (``<>``); none comes before another.
+    Texts are compared for equality (``=``, or LIKE without wildcards) or inequality (``<>``),
+    never for order.
     """
 
     column: str
@@ -53,7 +55,7 @@ class Comparison(NamedTuple):
 
     @classmethod
     def of(cls, sql: str) -> Self | None:
-        """Comparison that the SQL of an atom plainly is, else None; it is not parsed for that."""
+        """Comparison that an atom's SQL plainly is, else None; the SQL is not parsed for that."""
         match = _COMPARISON.fullmatch(sql)
         if match is None:
             return None
@@ -98,7 +100,7 @@ def atoms(predicate: Predicate) -> Iterator[Atom]:
 
 
 def canonical(predicate: Predicate) -> str:
-    """One text for predicates that differ in the order of their parts alone."""
+    """Text that is the same for predicates that differ only in the order of their parts."""
     if isinstance(predicate, Atom):
         return predicate.sql
     parts = sorted(map(canonical, predicate.parts))

@@ -37,24 +37,24 @@ _READ = ("aggregate", "attribute", "p", "where", "group_by", "_head", "_conjunct
 
 @dataclass(frozen=True)
 class Query:
-    """One query, parsed and held to the form that pqd understands; names are not yet resolved.
+    """One query, parsed and checked against the form that pqd understands; names not yet resolved.
 
     ``sql`` is DuckDB SQL; ``id`` names the query in reports.  ``aggregate`` is COUNT, COUNT
-    DISTINCT, SUM, AVG, MEDIAN or QUANTILE; ``p`` is the quantile's, None otherwise; ``attribute``
-    is the aggregated expression as SQL, None for ``COUNT(*)``; ``where`` is the predicate as SQL,
-    None without one; ``group_by`` are the columns that it is grouped by.
+    DISTINCT, SUM, AVG, MEDIAN or QUANTILE.  ``p`` is the quantile's, None otherwise.
+    ``attribute`` is the aggregated expression as SQL, None for ``COUNT(*)``.  ``where`` is the
+    predicate as SQL, None without one.  ``group_by`` are the grouping columns.
 
-    ``keys`` are the groups to ask for where the caller states them, one tuple a group; ``block`` is
-    the id of the query that this one is a group of, ``block_sql`` that query as it was written,
-    ``group`` the group in words.
+    ``keys`` are the groups to query if the caller states them, one tuple for each group.  If this
+    query is a group of another query, ``block`` is the id of that query, ``block_sql`` its SQL as
+    written, and ``group`` the group in words.
 
-    ``tau`` is a tolerance of its own (``"5%"``, ``10``), before that of the run; ``bins`` take it
-    once for each bin of a number (``"age=0:100:10"``).
+    ``tau`` is the query's own tolerance (``"5%"``, ``10``), which takes precedence over that of
+    the run.  With ``bins`` the query runs once for each bin of a number (``"age=0:100:10"``).
 
     Raises
     ------
     QueryError
-        If the text is not such a query; the message marks the place.
+        If the text is not of that form; the message marks the place.
     ParameterError
         If ``tau`` is no tolerance.
     """
@@ -87,11 +87,11 @@ class Query:
 
     @cached_property
     def tolerance(self) -> Tolerance | None:
-        """Tolerance of its own, None without one."""
+        """The query's own tolerance; None without one."""
         return None if self.tau is None else Tolerance.parse(self.tau)
 
     def _check_names(self) -> None:
-        """Hold the names to what every report can print: found later, they would cost budget."""
+        """Refuse names that some report cannot print: found later, they would cost budget."""
         for name in (self.id, self.block, self.group):
             if name is not None and not (isinstance(name, str) and is_whole(name)):
                 raise QueryError(f"the id {name!r} of a query is not text; write a word or a few")
@@ -111,7 +111,7 @@ class Query:
 
     @quiet()
     def _parts(self) -> _Parts:
-        """Aggregate, attribute, p, where and grouping, read from the whole text."""
+        """Aggregate, attribute, p, where and grouping, parsed from the whole text."""
         aggregate, value, p = aggregate_of(self.sql, self._select)
         attribute = value.sql(dialect="duckdb") if value is not None else None
         where = self._select.args.get("where")
@@ -121,11 +121,11 @@ class Query:
     @cached_property
     @quiet()
     def _select(self) -> exp.Select:
-        """Tree of the whole."""
+        """Tree of the whole query."""
         return parsed(self.sql)
 
     def _check_keys(self) -> None:
-        """Hold stated keys to the columns that they are values of."""
+        """Refuse stated keys that do not fit the grouping columns."""
         if self.keys is None:
             return
         columns = len(self.group_by)
@@ -146,7 +146,7 @@ class Query:
                 )
 
     def within(self, tau: Number) -> Query:
-        """The same query with a tolerance of its own; it is not parsed again."""
+        """Same query with its own tolerance ``tau``; it is not parsed again."""
         other = copy(self)
         object.__setattr__(other, "tau", tau)
         other.__dict__.pop("tolerance", None)
@@ -164,7 +164,7 @@ class Query:
     def only(self, condition: str, group: str) -> Query:
         """Query, ungrouped, on the rows that also meet ``condition`` (SQL).
 
-        The tree is kept and not parsed again: a printed predicate may read otherwise.
+        The tree is kept and not parsed again: a printed predicate may parse differently.
         """
         select = self._select.copy()
         select.set("group", None)
@@ -174,7 +174,7 @@ class Query:
             both = exp.and_(exp.paren(where.this), both, copy=False)
         select.set("where", exp.Where(this=both))
         for node in select.walk():
-            # Places in the text that was parsed are none in this one.
+            # The nodes' places refer to another text.
             node.meta.clear()
         restricted = copy(self)
         for name, value in (
@@ -195,7 +195,7 @@ class Query:
         return restricted
 
     def resolve(self, schema: Schema) -> BoundExpression:
-        """Check names and kinds against ``schema`` (public) and return what the engine needs."""
+        """Query in terms of typed columns, after a check of names and kinds against ``schema``."""
         if self._head and self._conjunction:
             head = self._head.resolved(schema)
             matching = head and self._conjunction.resolved(schema, self.tables)
@@ -208,7 +208,7 @@ class Query:
 
     @cached_property
     def tables(self) -> frozenset[str]:
-        """Names that may qualify a column, in small letters."""
+        """Names that may qualify a column, in lower case."""
         if self._head:
             return self._head.query.tables
         table = self._select.args["from_"].this
@@ -236,9 +236,9 @@ class Query:
 
 @dataclass(frozen=True)
 class BoundExpression:
-    """A query in terms of typed columns: its predicate, the SQL of its operand, its columns.
+    """Query in terms of typed columns: its predicate, the SQL of its operand, its columns.
 
-    ``where`` is the predicate without what COUNT(column) adds to it.
+    ``where`` is the predicate without the condition that COUNT(column) adds to it.
     """
 
     predicate: Predicate | None
@@ -247,13 +247,13 @@ class BoundExpression:
     where: Predicate | None
 
     def on_rows(self, matching: Predicate, columns: frozenset[str]) -> BoundExpression:
-        """The same of the rows that match; this has no predicate but that of COUNT(column)."""
+        """Same query on the matching rows; its own predicate is at most that of COUNT(column)."""
         both = combined("and", (matching, self.predicate)) if self.predicate else matching
         return BoundExpression(both, self.value, self.columns | columns, matching)
 
 
 class Head:
-    """Query without WHERE, as thousands of others begin, resolved once in a run."""
+    """Query without WHERE, which many queries share as their beginning; resolved once in a run."""
 
     def __init__(self, query: Query) -> None:
         """Take an ungrouped query."""
@@ -261,7 +261,7 @@ class Head:
         self._last: tuple[Schema, BoundExpression | None] | None = None
 
     def resolved(self, schema: Schema) -> BoundExpression | None:
-        """See ``Query.resolve``; None where it refuses."""
+        """Result of ``Query.resolve``; None if that refuses."""
         last = self._last
         if last is None or last[0] != schema:
             self._last = last = dict(schema), self._read(schema)
@@ -283,7 +283,7 @@ def _head(sql: str) -> Head | None:
 
 
 def _is_cell(cell: object) -> bool:
-    """Whether SQL can be written for a stated value, and every report print it."""
+    """Whether a stated value can be written as SQL and printed by every report."""
     if isinstance(cell, str):
         return is_whole(cell)
     if isinstance(cell, Decimal):

@@ -1,9 +1,9 @@
-"""Which queries can no row match together: a proof from one column, or none.
+"""Regions: a proof, from one column, that no row can match two queries together.
 
 Budgets of queries with pairwise disjoint predicates compose in parallel (the maximum, not the sum:
-McSherry 2009, Theorem 4), so a disjointness claimed wrongly is a privacy hole, and one that is
-missed costs budget only.  Everything here errs to that side: a predicate is over-approximated
-column by column, and what is not recognised restricts nothing.
+McSherry 2009, Theorem 4).  A wrong claim of disjointness would break privacy; a missed one only
+costs budget.  So everything here errs to the safe side: a predicate is over-approximated column by
+column, and an unrecognised condition restricts nothing.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,14 +34,14 @@ Region = Mapping[str, ValueSet]
 
 
 def region(predicate: Predicate | None) -> Region:
-    """Over-approximate the rows that match, column by column.
+    """Region that contains all matching rows, as an over-approximation column by column.
 
     Returns
     -------
     Region
-        By column of the schema, what a matching row may hold; a column that is not named may hold
-        anything.  **Guarantee** (soundness): every row on which ``predicate`` is TRUE lies in the
-        region; rows on which it is not may lie there too.
+        For each column of the schema the values that a matching row may hold; a missing column
+        may hold anything.  **Guarantee** (soundness): every row on which ``predicate`` is TRUE
+        lies in the region; other rows may lie there too.
     """
     if predicate is None:
         return {}
@@ -49,7 +49,7 @@ def region(predicate: Predicate | None) -> Region:
         return dict(_constraints(predicate.sql))
     parts = [region(part) for part in predicate.parts]
     named = [part.keys() for part in parts]
-    # A branch of OR that says nothing of a column admits everything there.
+    # A branch of OR that does not mention a column admits everything there.
     columns = set().union(*named) if predicate.how == "and" else set(named[0]).intersection(*named)
     return {
         column: _swept(predicate.how, [part[column] for part in parts if column in part])
@@ -58,13 +58,13 @@ def region(predicate: Predicate | None) -> Region:
 
 
 def separating(first: Region, second: Region) -> str | None:
-    """Column on which no value, nor NULL, is admitted by both regions.
+    """Column on which both regions admit no common value, nor NULL.
 
     Returns
     -------
     str or None
-        The alphabetically first such column.  **Guarantee**: a name proves that no row lies in both
-        regions, whatever the table; None proves nothing.
+        The alphabetically first such column.  **Guarantee**: a name proves, for every table, that
+        no row lies in both regions; None proves nothing.
     """
     for column in sorted(first.keys() | second.keys()):
         if disjoint(first.get(column, _ANYTHING), second.get(column, _ANYTHING)):
@@ -73,7 +73,7 @@ def separating(first: Region, second: Region) -> str | None:
 
 
 def describe(column: str, region: Region) -> str:
-    """Short words for what ``region`` admits on ``column``, to show a proof to a user."""
+    """Short words for the values that ``region`` admits on ``column``, to show a proof."""
     name, admitted = quote_identifier(column), region.get(column, _ANYTHING)
     fixed = {
         _ANYTHING: f"{name} is anything",
@@ -87,9 +87,9 @@ def describe(column: str, region: Region) -> str:
 
 
 class _Truth(NamedTuple):
-    """Where one condition on one column may be TRUE, and where it may be FALSE.
+    """Values of one column for which a condition may be TRUE, and values where it may be FALSE.
 
-    ``exact``: it is TRUE on all of these values, and FALSE on all of those.
+    If ``exact``, it is TRUE on all values of ``true`` and FALSE on all values of ``false``.
     """
 
     column: str
@@ -99,9 +99,9 @@ class _Truth(NamedTuple):
 
 
 def exactly(atom: Atom) -> tuple[str, ValueSet] | None:
-    """Column of a condition on one column, and just what it holds where the condition is TRUE.
+    """Column of a condition, and exactly the values for which the condition is TRUE.
 
-    None if the condition is not one whose meaning is known exactly.
+    None if the condition is not on one column, or its meaning is not known exactly.
     """
     truth = _read(atom.sql)
     return (truth.column, truth.true) if truth and truth.exact else None
@@ -119,12 +119,12 @@ def _read(sql: str) -> _Truth | None:
     try:
         return _truth(condition_tree(sql))
     except (ValueError, RecursionError, SqlglotError):
-        # Not recognised, or nested too deeply to be read again.
+        # The condition is not recognised, or nested too deeply to be parsed again.
         return None
 
 
 def _plain(comparison: Comparison) -> _Truth:
-    """Truth of a comparison: what ``_truth`` reads of its tree."""
+    """Truth of a comparison, equal to ``_truth`` of its tree."""
     column, sign, first, last = comparison
     if last is None:
         return _compared(_SIGNS[sign], column, first)
@@ -133,7 +133,7 @@ def _plain(comparison: Comparison) -> _Truth:
 
 
 def _truth(node: exp.Expr) -> _Truth:
-    """Read a condition; ValueError if it is not of a form whose meaning is known exactly."""
+    """Truth of a condition; ValueError if the form of the condition is not recognised."""
     node = node.unnest()
     if isinstance(node, exp.Column):
         return _compared(exp.EQ, _column(node), value=True)
@@ -159,7 +159,7 @@ def _truth(node: exp.Expr) -> _Truth:
 def _joined(how: Literal["and", "or"], truths: Sequence[_Truth]) -> _Truth:
     """Truth of an AND or OR of conditions on one column."""
     false = _swept("or" if how == "and" else "and", [truth.false for truth in truths])
-    # Where values of two types meet, nothing is known.
+    # If values of two types meet, nothing is known.
     exact = all(truth.exact for truth in truths) and _one_type(truth.true for truth in truths)
     return _Truth(truths[0].column, _swept(how, [truth.true for truth in truths]), false, exact)
 
@@ -172,7 +172,7 @@ def _compared(operator: type[exp.Expr], column: str, value: Value | None) -> _Tr
     if operator in {exp.Is, exp.NullSafeEQ}:
         true = _NULL if value is None else _constants_only(value)
         return _Truth(column, true, ValueSet(not true.null, not true.start, true.cuts))
-    # From here on NULL on either side is unknown, which is neither TRUE nor FALSE.
+    # From here on a comparison with NULL is unknown, which is neither TRUE nor FALSE.
     if value is None:
         return _Truth(column, _NOTHING, _NOTHING)
     wild = isinstance(value, str) and not {"%", "_"}.isdisjoint(value)
@@ -190,7 +190,7 @@ def _compared(operator: type[exp.Expr], column: str, value: Value | None) -> _Tr
 
 def _constants_only(value: Value) -> ValueSet:
     if isinstance(value, bool):
-        # One cut parts FALSE from TRUE, so that each is the complement of the other.
+        # One cut separates FALSE from TRUE, so each is the complement of the other.
         return ValueSet(null=False, start=not value, cuts=((True, False),))
     return ValueSet(null=False, start=False, cuts=((value, False), (value, True)))
 
@@ -203,7 +203,7 @@ def _column(node: exp.Expr) -> str:
 
 
 def _constant(node: exp.Expr) -> Value | None:
-    """Value of a constant as the engine reads it, None for NULL."""
+    """Value of a constant as the engine reads it; None for NULL."""
     node = node.unnest()
     if isinstance(node, exp.Null):
         return None
@@ -236,14 +236,14 @@ _NEGATED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.NEQ: exp.EQ,
     exp.NullSafeNEQ: exp.NullSafeEQ,
 }
-# Whether the half line starts below every value, and whether it ends above the constant.
+# Whether the half-line starts below every value, and whether it ends above the constant.
 _HALF_LINES: dict[type[exp.Expr], tuple[bool, bool]] = {
     exp.LT: (True, False),
     exp.LTE: (True, True),
     exp.GT: (False, True),
     exp.GTE: (False, False),
 }
-# What ``constant operator column`` is with the column first; LIKE and IS have no such form.
+# Operator for ``constant operator column`` with the column first; LIKE and IS have none.
 _MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
     **dict(zip(_HALF_LINES, (exp.GT, exp.GTE, exp.LT, exp.LTE), strict=True)),
     **{same: same for same in (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ)},
@@ -265,7 +265,7 @@ def _words(admitted: ValueSet) -> str:
 
 
 def _pieces(admitted: ValueSet) -> Iterator[tuple[Cut | None, Cut | None]]:
-    """Intervals by their ends; None is an end at infinity."""
+    """Intervals as pairs of ends; None is an end at infinity."""
     ends: list[Cut | None] = [None, *admitted.cuts] if admitted.start else [*admitted.cuts]
     ends += [None] * (len(ends) % 2)
     yield from zip(ends[::2], ends[1::2], strict=True)

@@ -1,4 +1,4 @@
-"""Columns: their kinds, their names without regard to capitals, and how SQL quotes them."""
+"""Columns: their kinds, their names regardless of case, and their quoting in SQL."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -14,12 +14,12 @@ def fold_case(name: str) -> str:
 
 
 def like_values(names: Iterable[str]) -> bool:
-    """Whether a name of a column looks like a cell: a number, or a date."""
+    """Whether some column name looks like a cell: a number, or a date."""
     return any(_VALUE.fullmatch(name.strip()) for name in names)
 
 
 def header_hint(names: Iterable[str]) -> str:
-    """End of a message on an unknown column, where names of the copy's columns look like cells."""
+    """Hint for the message on an unknown column; empty unless some names look like cells."""
     if not like_values(names):
         return ""
     return (

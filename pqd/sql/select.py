@@ -1,4 +1,4 @@
-"""SELECT statements of the form that pqd understands: one aggregate of one table, no more."""
+"""SELECT statements in the form that pqd understands: one aggregate of one table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AGGREGATES = (
     "MEDIAN(expression) and QUANTILE(expression, p)"
 )
 _FORM = f"write SELECT one of {AGGREGATES} FROM a table [WHERE predicate] [GROUP BY columns]"
-# What has one person's value for an answer, and the quantile that is near.
+# Aggregates whose answer is one person's value, and the nearest quantile.
 _EXTREMES = {exp.Max: "0.99", exp.Min: "0.01"}
 _KNOWN = {
     exp.Count: "COUNT",
@@ -34,7 +34,7 @@ _KNOWN = {
 
 
 def parsed(sql: str) -> exp.Select:
-    """Tree of one SELECT, without its comments; QueryError with the place if it is none."""
+    """Tree of one SELECT without its comments; QueryError with the place for anything else."""
     if not isinstance(sql, str) or not sql.strip():
         raise QueryError("the query is empty; " + _FORM)
     if len(sql) > SQL_LIMIT:
@@ -46,7 +46,7 @@ def parsed(sql: str) -> exp.Select:
         refuse(f"{len(nodes)} statements were found; write one SELECT a query", sql)
     (node,) = nodes
     for part in node.walk():
-        # A comment says nothing that is asked.
+        # Comments are no part of the query.
         part.comments = None
     if not isinstance(node, exp.Select):
         refuse(f"{type(node).__name__.upper()} is not a SELECT; {_FORM}", sql, node)
@@ -75,13 +75,13 @@ def _check_clauses(sql: str, select: exp.Select) -> None:
     extra = [k for k, v in table.args.items() if v and k not in {"this", "alias"}]
     named = isinstance(table, exp.Table) and isinstance(table.this, exp.Identifier)
     start = place(table)[0]
-    # A name in single quotes would be a file to DuckDB.
+    # DuckDB would read a name in single quotes as a file.
     if not named or extra or table.alias_column_names or sql[start : (start or 0) + 1] == "'":
         refuse("FROM takes the name of one table, such as D", sql, table)
 
 
 def grouping(sql: str, select: exp.Select) -> tuple[str, ...]:
-    """Columns of GROUP BY; beside the aggregate nothing else may be selected."""
+    """Columns of GROUP BY; only these may be selected beside the aggregate."""
     group = select.args.get("group")
     columns = group.expressions if group else []
     extra = [k for k, v in group.args.items() if v and k != "expressions"] if group else []
@@ -105,12 +105,12 @@ def grouping(sql: str, select: exp.Select) -> tuple[str, ...]:
 
 
 def aggregates(node: exp.Expr) -> bool:
-    """Whether a selected expression is not a bare column."""
+    """Whether a selected expression is more than a bare column."""
     return not isinstance(node.unalias(), exp.Column)
 
 
 def aggregate_of(sql: str, select: exp.Select) -> tuple[str, exp.Expr | None, Fraction | None]:
-    """Aggregate, its operand (None for ``COUNT(*)``) and the quantile's p."""
+    """Aggregate, its operand (None for ``COUNT(*)``), and p for a quantile."""
     node = next(filter(aggregates, select.expressions), select.expressions[0]).unalias()
     name = _KNOWN.get(type(node))
     extra = [k for k, v in node.args.items() if v and k not in {"this", "big_int", "quantile"}]

@@ -1,4 +1,4 @@
-"""Tolerance of a query: how far the private answer may be from the synthetic one."""
+"""Tolerance of a query: the distance that the private answer may have from the synthetic one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Tolerance:
 
     @classmethod
     def parse(cls, tau: Number | None) -> Tolerance:
-        """Tolerance of ``10``, ``"10"`` or ``"3.2%"``; ParameterError unless greater than 0."""
+        """Tolerance from ``10``, ``"10"`` or ``"3.2%"``; ParameterError unless greater than 0."""
         if tau is None:
             raise ParameterError("tau (--tau) is missing; give it a value such as 10 or 3.2%")
         text = str(tau).strip()
@@ -33,7 +33,7 @@ class Tolerance:
 
     @property
     def share(self) -> Fraction:
-        """Tolerance of a distance: a share of the rows; ParameterError from 1 on."""
+        """Tolerance of a distance, as a share of the rows; ParameterError if it is 1 or more."""
         if self.amount >= 1:
             raise ParameterError(
                 f"tau is {self.text}; a distance is a share of the rows, so tau must be below 1, "
@@ -47,7 +47,7 @@ class Tolerance:
         Raises
         ------
         UnanswerableError
-            If it is a share of 0.
+            If the tolerance is a share of an answer that is 0.
         """
         if not self.relative:
             return self.amount

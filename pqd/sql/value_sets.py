@@ -1,4 +1,4 @@
-"""Sets of values of one column, with their algebra: what a condition admits."""
+"""Sets of values of one column that a condition admits, with their algebra."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -7,11 +7,11 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Literal
 
-# Numbers are doubles, as in the engine: literals that are one double are one value, and -0 is 0.
+# Numbers are doubles, as in the engine: literals of the same double are equal, and -0 is 0.
 Value = float | str | bool | datetime
 
 
-# The place just below a value (False) or just above it (True); places sort as the values do.
+# Place just below a value (False) or just above it (True); places sort like the values.
 Cut = tuple[Value, bool]
 
 
@@ -19,10 +19,11 @@ Cut = tuple[Value, bool]
 class ValueSet:
     """Set of the values that a column may hold: NULL or not, and a union of intervals of one type.
 
-    ``null`` says whether NULL is admitted, ``start`` whether values below the first cut are; at
-    each cut (ascending) admission turns over.  So [a, b) is cut below a and below b, the constant
-    a is cut below and above a, and a complement is the same cuts from the other start.  A set of
-    texts is such a union of constants; which order the engine gives to texts does not matter.
+    ``null`` says whether NULL is admitted, ``start`` whether values below the first cut are.  At
+    each cut, in ascending order, admission toggles.  For example, [a, b) has a cut below a and a
+    cut below b; the constant a has cuts below and above a; a complement has the same cuts and
+    the other ``start``.  A set of texts is a union of constants, so the engine's order of texts
+    does not matter.
     """
 
     null: bool
@@ -31,7 +32,7 @@ class ValueSet:
 
     @property
     def single(self) -> object:
-        """The type of the one value that is admitted (None for NULL alone), False if more are."""
+        """Type of the only admitted value (None for NULL); False if more values are admitted."""
         if self == _NULL:
             return None
         values = {value for value, _ in self.cuts}
@@ -39,7 +40,7 @@ class ValueSet:
             return False
         (value,) = values
         if isinstance(value, bool):
-            # One cut tells which of the two it is.
+            # One cut is enough: it separates FALSE from TRUE.
             return bool if len(self.cuts) == 1 else False
         return type(value) if len(self.cuts) == 2 and not self.start else False
 
@@ -57,9 +58,9 @@ _NOTHING = ValueSet(null=False, start=False)
 
 
 def disjoint(first: ValueSet, second: ValueSet) -> bool:
-    """Whether no value, nor NULL, is admitted by both; False where values of two types meet.
+    """Whether no value, nor NULL, is admitted by both; False if values of two types meet.
 
-    Both are walked from cut to cut, in steps that grow with the number of cuts.
+    Walks both sets from cut to cut, in time linear in the number of cuts.
     """
     ours, theirs = first.cuts, second.cuts
     inside, there = first.start, second.start
@@ -76,17 +77,17 @@ def disjoint(first: ValueSet, second: ValueSet) -> bool:
             beyond, there = beyond + 1, not there
         if inside and there:
             return False
-    # Where one has no further cut, the other comes in at its next one.
+    # If one set has no further cut, the other set comes in at its next cut.
     return not (inside and beyond < len(theirs)) and not (there and ahead < len(ours))
 
 
 def union(first: ValueSet, second: ValueSet) -> ValueSet:
-    """Set that holds what either admits, or more."""
+    """Set that holds at least the values that either set admits."""
     return _swept("or", (first, second))
 
 
 def _swept(how: Literal["and", "or"], parts: Sequence[ValueSet]) -> ValueSet:
-    """Set that all (and) or any (or) of ``parts`` admit; anything if types of values mix."""
+    """Set that all (and) or any (or) of ``parts`` admit; everything if types of values mix."""
     if len(parts) == 1:
         return parts[0]
     if not _one_type(parts):
@@ -109,5 +110,5 @@ def _swept(how: Literal["and", "or"], parts: Sequence[ValueSet]) -> ValueSet:
 
 
 def _one_type(parts: Iterable[ValueSet]) -> bool:
-    """Whether all cuts are at values of one type, which are in order."""
+    """Whether all cuts are at values of one type, so that they have an order."""
     return len({type(value) for part in parts for value, _ in part.cuts}) <= 1

@@ -1,4 +1,4 @@
-"""Queries from text: one SQL string, several, a ``.sql`` file, or a ``.csv`` list of them."""
+"""Queries from text: one SQL string, several, a ``.sql`` file, or a ``.csv`` list."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ _KINDS = {".sql", ".csv"}
 def as_queries(
     queries: str | Query | Iterable[str | Query], bins: str | None = None
 ) -> tuple[Query, ...]:
-    """``queries`` parsed, each with an id of its own (``q1``, ``q2``, ... by default).
+    """``queries`` parsed, each with its own id (``q1``, ``q2``, ... by default).
 
-    One that states bins is there once for each; ``bins`` are those of queries that state none.
+    A query with bins becomes one query for each bin; ``bins`` is for queries that state none.
 
     Raises
     ------
     NothingSelectedError
-        If there is none.
+        If there is no query.
     QueryError
-        If one is not understood, or an id stands twice; the message names the query.
+        If a query is not understood, or an id occurs twice; the message names the query.
     ParameterError
         If bins are not understood.
     """
@@ -75,7 +75,7 @@ def _binned(query: Query, bins: str | None) -> tuple[Query, ...]:
 
 
 def _named(number: int, query: object, free: Iterator[str]) -> Query:
-    """Query with an id: its own, else the next one that is free."""
+    """Query with an id: its own, else the next free id."""
     if isinstance(query, Query):
         return query if query.id else replace(query, id=next(free))
     if not isinstance(query, str):
@@ -84,18 +84,18 @@ def _named(number: int, query: object, free: Iterator[str]) -> Query:
 
 
 def read_queries(path: str | Path, tables: Iterable[str | Path] = ()) -> tuple[Query, ...]:
-    """Read a workload file, which is none of the files of the run's ``tables``.
+    """Queries of a workload file, which must be none of the files of the run's ``tables``.
 
-    A ``.sql`` file holds statements that end in ``;``; lines ``-- id: NAME``, ``-- tau: 5%`` and
-    ``-- bins: age=0:100:10`` before one state its name, tolerance and bins.
+    In a ``.sql`` file each statement ends in ``;``.  Lines ``-- id: NAME``, ``-- tau: 5%`` and
+    ``-- bins: age=0:100:10`` before a statement state its name, tolerance and bins.
     A ``.csv`` file has the columns ``id, sql`` or ``id, aggregate, attribute, where_sql``, and
     ``tau`` and ``bins`` if they are stated.
 
     Raises
     ------
     QueryError
-        If the file cannot be read, or queries in it are not understood: all of them are named, up
-        to 20.  Nothing of it is quoted unless it is known for a file of queries: a private table
+        If the file cannot be read, or queries in it are not understood: up to 20 of them are
+        named.  The message quotes the file only if it is known to hold queries: a private table
         may be given by mistake.
     """
     path = Path(path)
@@ -119,7 +119,7 @@ def read_queries(path: str | Path, tables: Iterable[str | Path] = ()) -> tuple[Q
 
 
 def _query(statement: Statement) -> tuple[Query | None, list[Mistake]]:
-    """Query of a statement, and all that is wrong with it and with what is stated beside it."""
+    """Query of a statement, and all mistakes in the query and in the values stated beside it."""
     mistakes, line = list(statement.mistakes), statement.line
     stated: dict[str, str] = {}
     for name, parse in ((TAU, Tolerance.parse), (BINS, Bins.parse)):
@@ -144,7 +144,7 @@ def _query(statement: Statement) -> tuple[Query | None, list[Mistake]]:
 
 
 def _text(path: Path, tables: Iterable[str | Path]) -> tuple[str, str]:
-    """Text of a regular file, and the suffix of its name once links are followed."""
+    """Text of a regular file, and the suffix of its name after links are followed."""
     file = _regular(path)
     kind = file.suffix.lower() if file else ""
     if file is None or kind not in _KINDS:
@@ -154,7 +154,7 @@ def _text(path: Path, tables: Iterable[str | Path]) -> tuple[str, str]:
         )
     if any(_same_file(file, table) for table in tables):
         raise QueryError(f"the query file {path} is a table of this run; name a file of queries")
-    # Raised outside the handlers, whose errors hold what was read.
+    # Raise outside the handlers: their errors hold the text of the file.
     text, reason = None, "cannot be read"
     try:
         with file.open(encoding="utf-8-sig") as opened:
@@ -173,7 +173,7 @@ def _text(path: Path, tables: Iterable[str | Path]) -> tuple[str, str]:
 
 
 def _regular(path: Path) -> Path | None:
-    """File that a path leads to, None if it is none."""
+    """Regular file that a path leads to, or None."""
     try:
         file = path.resolve()
         mode = file.stat().st_mode
