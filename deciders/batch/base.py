@@ -15,11 +15,12 @@ NoiseLaw = tuple[NoiseSum, ...]
 
 @dataclass(frozen=True, slots=True)
 class BatchOutput:
-    """Private output of one batch, in units of what is summed up: all that leaves a mechanism.
+    """Private output of one batch, in units of the summed values: all that leaves a mechanism.
 
-    ``answers`` has one per query.  ``thresholds`` are where the sums were truncated: one, or one
-    per query, or both again for the negative side.  ``deviations`` are those of each answer's
-    noise, given the thresholds.  None where the mechanism has none.
+    ``answers`` has one answer for each query.  ``thresholds`` are where the sums were truncated:
+    one for all queries, or one for each query, or both again for the negative side.
+    ``deviations`` are the standard deviations of the answers' noise, given the thresholds.  None
+    means that the mechanism has no thresholds, or no deviations.
     """
 
     answers: tuple[float, ...]
@@ -33,7 +34,7 @@ class BatchOutput:
         thresholds: Iterable[int] | None = None,
         deviations: Iterable[float] | None = None,
     ) -> Self:
-        """Output of numbers of any type, arrays among them."""
+        """Output with numbers of any type, including arrays."""
         return cls(
             tuple(map(float, answers)),
             None if thresholds is None else tuple(map(int, thresholds)),
@@ -42,7 +43,7 @@ class BatchOutput:
 
 
 class BatchMechanism(Protocol[Table_contra]):
-    """One way to answer a batch, as a frozen value; it reads rows, a histogram or answers.
+    """One way to answer a batch, as a frozen value; it reads rows, a histogram or exact answers.
 
     Conformers that read exact answers: NoisyAnswers.  Rows (``LinearMechanism``): NoisyClasses,
     ClippedComposition, Numerical, NumericalInTwoSteps, Normalization, GlobalTruncation,
@@ -60,7 +61,7 @@ class BatchMechanism(Protocol[Table_contra]):
         ...
 
     def noise_law(self, epsilon: Number) -> NoiseLaw | None:
-        """Law of each answer's error, None where that depends on the rows."""
+        """Law of each answer's error; None if it depends on the rows."""
         ...
 
     def largest_scale(self, epsilon: Number) -> Fraction:

@@ -1,8 +1,8 @@
 """Errors of a released answer, and the verdicts that follow from it.
 
-This turns the answers of a batch into verdicts (GenericDecider, Patwa 2023, Algorithm 1): an answer
-counts as within tolerance if the released one is.  All of it is public or post-processing of a
-release, so it costs no privacy, and doubles will do.
+The rule turns the answers of a batch into verdicts (GenericDecider, Patwa 2023, Algorithm 1): an
+answer is within tolerance if the released answer is.  Everything here is public, or post-processing
+of a release, so it costs no privacy and may use floating point.
 """
 
 import math
@@ -21,7 +21,7 @@ from pqd.deciders.interval import Interval
 from pqd.deciders.single.base import BOTH, NEITHER, Decision, Estimate
 
 _FARTHEST = 2**60
-# The answers of a query of which no end is known.
+# Range of the answers of a query without known bounds.
 _ANY = AnswerRange(-math.inf, math.inf)
 
 
@@ -34,7 +34,7 @@ class Errors(Protocol):
     symmetric: ClassVar[bool]
 
     def __hash__(self) -> int:
-        """Hash: an immutable value."""
+        """Hash: an error law is an immutable value."""
         ...
 
     def inside(self, first: int, beyond: int) -> float:
@@ -44,9 +44,10 @@ class Errors(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SimulatedErrors:
-    """Errors that a mechanism made on public data, where the theory gives no distribution.
+    """Errors that a mechanism made on public data, for mechanisms without a known distribution.
 
-    A chance is ``(hits + 1) / (draws + 2)`` (rule of succession), so a few draws prove little.
+    A chance is estimated as ``(hits + 1) / (draws + 2)`` (rule of succession), so that few draws
+    prove little.
     """
 
     draws: tuple[float, ...]
@@ -54,36 +55,36 @@ class SimulatedErrors:
     symmetric: ClassVar[bool] = False
 
     def inside(self, first: int, beyond: int) -> float:
-        """Share of errors that lie there."""
+        """Estimated chance of an error from ``first`` to ``beyond - 1``."""
         hits = sum(first <= round(draw) < beyond for draw in self.draws)
         return (hits + 1) / (len(self.draws) + 2)
 
 
 def accept(errors: Errors, gap: int, tau: Fraction) -> float:
-    """``Pr[yes]`` where the exact answer is ``gap`` units off a whole synthetic one."""
+    """``Pr[yes]`` if the exact answer is ``gap`` units above a whole synthetic answer."""
     return errors.inside(math.floor(-tau) + 1 - gap, math.ceil(tau) - gap)
 
 
 def on_either_side(errors: Errors, gap: int, tau: Fraction) -> tuple[float, ...]:
-    """``Pr[yes]`` where the exact answer is ``gap`` above and below; once if they are the same."""
+    """``Pr[yes]`` if the exact answer is ``gap`` above, and below; only once if they are equal."""
     above = accept(errors, gap, tau)
     return (above,) if errors.symmetric else (above, accept(errors, -gap, tau))
 
 
 def rates(errors: Errors, tau: Fraction) -> ErrorRates:
-    """Chances of a no at a gap of 0, and of a yes at 2 tau (the worse side)."""
+    """Chances of a no at a gap of 0, and of a yes at a gap of 2 tau (the worse side)."""
     false_yes = max(on_either_side(errors, math.ceil(2 * tau), tau))
     return ErrorRates(1 - accept(errors, 0, tau), false_yes)
 
 
-# Of the law and public numbers alone; many queries of a batch have one law.
+# Cached: it depends only on the law and public numbers, and many queries share a law.
 @lru_cache(maxsize=4096)
 def threshold(errors: Errors, alpha: Number) -> Threshold:
     """Effectiveness threshold (Def. 3.4): about the least whole tau in units."""
     level = float(probability(alpha, "alpha"))
 
     def suffices(tau: int) -> bool:
-        # The cheaper rate first: most that do not suffice fail by it.
+        # Test the cheaper rate first: most values of tau that do not suffice fail by it.
         within = 1 - accept(errors, 0, Fraction(tau)) <= level
         return within and max(on_either_side(errors, 2 * tau, Fraction(tau))) <= level
 
@@ -96,10 +97,11 @@ def decided(
 ) -> Decision:
     """Verdict on ``interval`` from the released answer, in units: Algorithm 1.
 
-    The p-value, where the noise is known: for *within* the larger of the chances that an answer
-    just beyond either end is released so far inside; for *outside* the chance that an answer at an
-    end is released so far beyond that end, or as far beyond the other (docs/theory.md, Theorem B1).
-    It is that of the answer cut to the ``possible`` ones, so it is never less (``AnswerRange``).
+    There is a p-value if the noise is known.  For *within* it is the larger of two chances: that
+    an answer just beyond an end is released so far inside, for either end.  For *outside* it is
+    the chance that an answer at an end is released so far beyond that end, or as far beyond the
+    other end (docs/theory.md, Theorem B1).  The p-value uses the released answer cut to the
+    ``possible`` answers, which never makes it smaller (``AnswerRange``).
     """
     low, high = whole_span(interval)
     yes = low <= released < high
@@ -117,9 +119,9 @@ def decided(
 def estimate(
     errors: Errors, released: int, alpha: Number, possible: AnswerRange = _ANY
 ) -> Estimate:
-    """Released answer, with an interval at level alpha where the noise is known.
+    """Released answer, with an interval at level alpha if the noise is known.
 
-    The answer is cut to the ``possible`` ones first, and so are the ends.
+    The answer and the ends of the interval are cut to the ``possible`` answers.
     """
     value = possible.cut(Fraction(released))
     if not isinstance(errors, NoiseSum):
@@ -129,17 +131,17 @@ def estimate(
 
 
 def proved_outcomes(errors: Iterable[Errors]) -> frozenset[bool]:
-    """Outcomes that have a p-value: both where the noise of every answer is known, else none."""
+    """Outcomes with a p-value: both if the noise of every answer is known, else none."""
     return BOTH if all(isinstance(one, NoiseSum) for one in errors) else NEITHER
 
 
 @lru_cache(maxsize=4096)
 def reach(errors: NoiseSum, alpha: Number) -> int:
-    """Distance within which the exact answer lies with probability ``1 - alpha``.
+    """Distance within which the exact answer lies with probability at least ``1 - alpha``.
 
-    At least 1, if there is noise.
+    The distance is at least 1 if there is noise.
     """
     level = float(probability(alpha, "alpha"))
-    # Looked for are the least whole numbers from 1 on.
+    # The search finds whole numbers from 1 on.
     beyond = least(lambda far: 2 * errors.at_least(far) <= level, _FARTHEST)
     return _FARTHEST if beyond is None else max(beyond - 1, min(errors.count, 1))

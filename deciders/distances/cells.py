@@ -1,4 +1,4 @@
-"""Release of all cells of one marginal, and the shares of the private rows that they hold."""
+"""Release of all cells of one marginal, and the shares of the private rows in the cells."""
 
 from collections.abc import Iterable, Sequence
 
@@ -18,8 +18,8 @@ LAPLACE_CELLS = "laplace_cells"
 def release_cells(counts: Iterable[int], epsilon: Number, noise: Noise) -> tuple[int, ...]:
     """Rows in each cell, with discrete Laplace noise of scale ``1 / epsilon``.
 
-    Guarantee: epsilon-DP for all cells together.  A row is in one cell, so it moves one count, by
-    1: their L1 sensitivity is 1 (Dwork et al. 2006).
+    Guarantee: epsilon-DP for all cells together.  A row is in one cell and moves only its count,
+    by 1, so the counts have L1 sensitivity 1 (Dwork et al. 2006).
     """
     scale = 1 / budget_of(epsilon)
     return tuple(noise.laplace(int(count), scale) for count in counts)
@@ -30,9 +30,9 @@ def cell_shares(
 ) -> Floats:
     """Share of the private rows in each cell: value, low and high, an array (cells, 3).
 
-    ``noisy`` are the released cells, ``estimates`` what was released of the number of rows, with
-    noise of its own: each interval takes both noises together, and holds its share with
-    probability at least 1 - alpha (docs/theory.md, Theorem D7).
+    ``noisy`` are the released cells.  ``estimates`` have the released number of rows, which has
+    its own noise.  Each interval accounts for both noises and holds its share with probability at
+    least 1 - alpha (docs/theory.md, Theorem D7).
     """
     noise = IndependentNoise((Term(1.0, 1, LaplaceLaw(1 / budget_of(epsilon))),))
     level = float(probability(alpha, "alpha"))

@@ -1,9 +1,9 @@
 """Law of a weighted sum of independent whole-numbered noises, by its characteristic function.
 
-``S = sum_g c_g Z_g``, Z_g the sum of ``draws`` noises of one law.  Tails are upper bounds: what the
-inversion may lose is added, about 1e-8, and no tail is above Chernoff's bound, which is accurate
-where they are smaller.  ``smoothed`` sums have a random part of one step added to every Z_g, so
-that their tails grow with every weight (docs/theory.md, Theorem D7).
+``S = sum_g c_g Z_g``, where Z_g is the sum of ``draws`` noises of one law.  Tails are upper bounds:
+the possible loss by the inversion, about 1e-8, is added.  No tail is above Chernoff's bound, which
+is the more accurate one for small tails.  In ``smoothed`` sums a random part of one step is added
+to every Z_g, so that the tails grow with every weight (docs/theory.md, Theorem D7).
 """
 
 import math
@@ -17,14 +17,14 @@ from numpy.typing import ArrayLike
 from pqd.deciders.distances.noise_laws import NoiseLaw
 from pqd.deciders.distributions import Floats
 
-# Odd harmonics that a tail is summed from, and points of its grid in one period.
+# Number of odd harmonics that a tail is summed from, and grid points in one period.
 _HARMONICS = 2**14
 _GRID = 4 * _HARMONICS
-# Chance of all that lies beyond a quarter of a period.
+# Probability beyond a quarter of a period.
 _BEYOND = 1e-9
-# Smoothing kernel: so many uniforms, and its half-width times the highest frequency.
+# Smoothing kernel: the number of uniforms, and its half-width times the highest frequency.
 _UNIFORMS, _SHARPNESS = 8, 50.0
-# What the inversion loses: harmonics that are left out, each at most (8 / (width t))^8, and laps.
+# Loss by the inversion: omitted harmonics, each at most (8 / (width t))^8, and laps.
 _LOST = (_UNIFORMS / _SHARPNESS) ** _UNIFORMS / (math.pi * _UNIFORMS) + 2 * _BEYOND + 1e-10
 _TILTS = np.concatenate((np.linspace(0.01, 0.9, 60), 1 - np.geomspace(0.09, 1e-6, 30)))
 
@@ -36,14 +36,14 @@ def _sinc(x: Floats) -> Floats:
 
 
 _ODD: Floats = np.arange(1, 2 * _HARMONICS, 2, dtype=np.float64)
-# Transform of the kernel at each harmonic, whatever the period, times 2/(pi k).
+# Transform of the kernel at each harmonic, for any period, times 2/(pi k).
 _KERNEL: Floats = (
     2 / np.pi / _ODD * _sinc(_SHARPNESS / _UNIFORMS / (2 * _HARMONICS) * _ODD) ** _UNIFORMS
 )
 
 
 class Term(NamedTuple):
-    """Noise of one law, ``draws`` times, with one weight."""
+    """Noise of one law, drawn ``draws`` times, with one weight."""
 
     weight: float
     draws: int
@@ -52,29 +52,29 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True)
 class Combination:
-    """Weighted sum of noises; ``smoothed``: each term's sum has a uniform of one step added."""
+    """Weighted sum of noises; if ``smoothed``, a uniform of one step is added to each term."""
 
     terms: tuple[Term, ...]
     smoothed: bool = False
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of the sum, without what is added."""
+        """Standard deviation of the sum, without the added uniforms."""
         return math.sqrt(sum(t.draws * (t.weight * t.law.deviation) ** 2 for t in self.terms))
 
     @property
     def lost(self) -> float:
-        """Most that a tail exceeds that of the kernel's blurred sum."""
+        """Most by which a tail exceeds the tail of the sum blurred by the kernel."""
         return _LOST
 
     @property
     def added(self) -> float:
-        """Most that the smoothing moves the sum."""
+        """Most by which the smoothing moves the sum."""
         return sum(term.weight for term in self.terms) / 2 if self.smoothed else 0.0
 
     @cached_property
     def _moments(self) -> tuple[Floats, Floats]:
-        """Tilts, and the logarithm of the sum's moment at each."""
+        """Tilts, and the logarithm of the sum's moment at each tilt."""
         largest = min((t.law.largest_tilt / t.weight for t in self.terms), default=math.inf)
         tilts = _TILTS * min(largest, 64 / max(self.deviation, 1e-300))
         logs: Floats = np.zeros_like(tilts)
@@ -92,28 +92,28 @@ class Combination:
 
     @cached_property
     def _period(self) -> float:
-        """Period: all but 1e-9 of the sum, each side, lies within a quarter of it."""
+        """Period: on each side all but 1e-9 of the sum's probability is within a quarter of it."""
         tilts, logs = self._moments
         reach = float(((logs - math.log(_BEYOND)) / tilts).min()) + self.added
         return 4 * reach / (1 - 4 * _SHARPNESS / (4 * np.pi * _HARMONICS))
 
     @property
     def width(self) -> float:
-        """Half the width of the kernel, which blurs every place of the sum."""
+        """Half the width of the kernel, which blurs the sum everywhere."""
         return _SHARPNESS * self._period / (4 * np.pi * _HARMONICS)
 
     @cached_property
     def _tails(self) -> Floats:
-        """``Pr[S >= x]`` at the places ``m period / grid`` of a quarter of the period, bounded.
+        """Bounds on ``Pr[S >= x]`` at the places ``m period / grid`` of a quarter of the period.
 
         The chance of the half circle from x on is ``1/2 - sum over odd k of 2/(pi k) f(t_k)
-        sin(t_k x)``, ``t_k = 2 pi k / period`` (a Fourier series), f the sum's transform.
+        sin(t_k x)``, ``t_k = 2 pi k / period`` (a Fourier series), where f is the sum's transform.
         """
         angles = 2 * np.pi / self._period * _ODD
         logs: Floats = np.zeros_like(angles)
         for term in self.terms:
             logs += term.draws * np.log(np.maximum(term.law.transform(term.weight * angles), 1e-99))
-        # Factors below 1e-86 count for nothing, and would cost time.
+        # Factors below 1e-86 do not matter, and are slow to compute.
         factors: Floats = np.exp(np.maximum(logs, -200.0)) * _KERNEL
         if self.smoothed:
             for term in self.terms:
@@ -122,7 +122,7 @@ class Combination:
         padded[1 : 2 * _HARMONICS : 2] = factors
         # The sine sum is minus the imaginary part of the transform.
         tails = 0.5 + np.fft.rfft(padded).imag[: _GRID // 4]
-        # Tails never rise: what rounding made rise is raised before it.
+        # Tails never rise; where rounding makes a tail rise, the tails before it are raised.
         return np.minimum(np.maximum.accumulate(tails[::-1])[::-1] + _LOST, 1.0)
 
     def at_least(self, x: ArrayLike) -> Floats:
@@ -132,7 +132,7 @@ class Combination:
             return np.where(points > 0, 0.0, 1.0)
         places = np.floor((points - self.width) * (_GRID / self._period))
         inner = self._tails[np.clip(places, 0, _GRID // 4 - 1).astype(np.int64)]
-        # Left of the middle the chance of the rest, from below, is not needed: 1 is an upper bound.
+        # Left of the middle 1 is an upper bound, so the tails from below are not needed.
         bounds: Floats = np.where(places < 0, 1.0, np.minimum(inner, self.chernoff(points)))
         return bounds
 
@@ -140,7 +140,7 @@ class Combination:
         """Least x on the grid, at least 0, with ``Pr[S >= x] <= level``; rounded up."""
         if not self.terms:
             return 0.0
-        # The tails fall: the first that is at most the level.
+        # The tails fall, so take the first that is at most the level.
         place = _GRID // 4 - int(np.searchsorted(self._tails[::-1], level, side="right"))
         if place < _GRID // 4:
             return place * self._period / _GRID + self.width
@@ -150,5 +150,5 @@ class Combination:
 
 @lru_cache(maxsize=512)
 def combination(terms: tuple[Term, ...], *, smoothed: bool = False) -> Combination:
-    """Weighted sum of ``terms``, computed once."""
+    """Weighted sum of ``terms``, cached."""
     return Combination(terms, smoothed)

@@ -1,8 +1,8 @@
 """Figures of a confusion matrix that was released as cells, with their intervals.
 
 One row of the table is in one cell of the matrix (true class, predicted class), so the matrix costs
-epsilon once (cells.py).  Everything here is post-processing of it.  Each interval holds its figure
-with probability at least 1 - alpha, whatever the private table is (docs/theory.md, Theorem D10).
+epsilon once (cells.py).  Everything here is post-processing of the matrix.  Each interval holds its
+figure with probability at least 1 - alpha, for every private table (docs/theory.md, Theorem D10).
 """
 
 from functools import lru_cache
@@ -22,18 +22,18 @@ from pqd.deciders.distributions import Floats
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number, budget_of, probability
 
-# Ends of the segments of a share, denser where one of the weights theta and 1 - theta is small.
+# Ends of the segments of a share theta, denser where theta or 1 - theta is small.
 _EDGES: Floats = np.sin(np.linspace(0, np.pi / 2, 33)) ** 2
 # Part of alpha that bounds the rows and the recall of every class, for the balanced accuracy.
 _BOUNDING = 0.2
 
 
 class ConfusionFigures(NamedTuple):
-    """Figures of a classifier; None where the matrix says nothing of them.
+    """Figures of a classifier; None if the matrix says nothing of them.
 
-    ``recalls`` are the shares of each true class that are predicted rightly; their intervals hold
-    all at once, since the noise says which of them are told.  ``shares`` are those of each true
-    class among all rows: also the accuracy of always naming that class.
+    ``recalls`` are the shares of each true class that are predicted rightly.  Their intervals
+    hold all at once, since the noise decides which of them are reported.  ``shares`` are the
+    shares of each true class among all rows: also the accuracy of always naming that class.
     """
 
     accuracy: ShareEstimate
@@ -86,9 +86,10 @@ def _recalls(matrix: Floats, critical: CriticalValues) -> list[list[float]]:
 def _balanced(matrix: Floats, law: LaplaceLaw, alpha: float) -> ShareEstimate | None:
     """Mean of the recalls; None unless every class surely has rows.
 
-    Its error is ``sum_i e_i / (C R_i)`` and a remainder ``sum_i e_i (R_i - R^_i) / (C R_i R^_i)``,
-    where ``e_i = (1 - r_i) Z_ii - r_i sum_j Z_ij`` and R_i are a class's rows.  Most of alpha
-    bounds the first, at the largest possible weights; the rest bounds all R_i and r_i at once.
+    Let R_i be a class's rows and ``e_i = (1 - r_i) Z_ii - r_i sum_j Z_ij``.  The error of the mean
+    is ``sum_i e_i / (C R_i)`` plus a remainder ``sum_i e_i (R_i - R^_i) / (C R_i R^_i)``.  Most of
+    alpha bounds the first term, at the largest possible weights; the rest of alpha bounds all R_i
+    and r_i at once.
     """
     classes, rows, right = len(matrix), matrix.sum(axis=1), matrix.diagonal()
     each = _BOUNDING * alpha / (2 * classes)

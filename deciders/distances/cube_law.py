@@ -1,9 +1,9 @@
-"""Law of weighted sums of cube noise, by its radius.
+"""Law of weighted sums of cube noise, computed from the law of its radius.
 
-Given the radius R, a coordinate with a uniform of one step added is uniform on ``-(R + 1/2) .. R +
+Given the radius R, a coordinate with an added uniform of one step is uniform on ``-(R + 1/2) .. R +
 1/2``.  So a weighted sum of K coordinates is a radius times a sum of uniforms on -1 .. 1, which is
-bounded and does not depend on the budget (docs/theory.md, Lemma D5a).  Every table is rounded to
-the side of larger tails: radii and places of the other noise outwards.
+bounded and does not depend on the budget (docs/theory.md, Lemma D5a).  Every table is rounded
+towards larger tails: radii, and places of the other noise, are rounded outwards.
 """
 
 import math
@@ -19,11 +19,11 @@ from pqd.deciders.distances.noise_laws import NoiseLaw, UniformLaw
 from pqd.deciders.distributions import Floats
 from pqd.deciders.exact import as_float
 
-# Radii that are told apart, places of a tail's table and of a uniform sum's, values of the rows.
+# Numbers of radii, of places in a tail's table, of places in a uniform sum's, of rows' values.
 _RADII, _PLACES, _FINE, _VALUES = 600, 1500, 4096, 1200
-# Radii less likely than the likeliest by this exponent are left out; what that and sums may lose.
+# Radii less likely than the likeliest by this exponent are left out; bound on the loss by this.
 _NEGLIGIBLE, _LOST = 45.0, 1e-12
-# A tail's table ends at as many deviations, where it is below 1e-9.
+# A tail's table ends at this many deviations, where the tail is below 1e-9.
 _REACH = 16.0
 
 
@@ -36,14 +36,14 @@ class CubeLaw:
 
     @property
     def deviation(self) -> float:
-        """Standard deviation, of which the third of ``E R (R + 1)`` is the square."""
+        """Standard deviation: the square root of a third of ``E R (R + 1)``."""
         radii, masses = _radii(self.numbers, self.scale)
         return math.sqrt(float((radii**2 - 0.25) @ masses) / 3)
 
 
 @dataclass(frozen=True, slots=True)
 class CubeNoise:
-    """Weighted sum of coordinates; ``weights`` holds each weight > 0 with its number."""
+    """Weighted sum of coordinates; ``weights`` pairs each weight > 0 with its number."""
 
     law: CubeLaw
     weights: tuple[tuple[float, int], ...]
@@ -55,7 +55,7 @@ class CubeNoise:
         return self.law.deviation * math.sqrt(squares)
 
     def critical(self, share: float, rows: NoiseLaw, alpha: float) -> float:
-        """Value that ``share Z_n`` minus this noise is beyond with probability alpha at most."""
+        """Value that ``|share Z_n`` minus this noise| exceeds with probability at most alpha."""
         low, high = 0.0, self.deviation + share * rows.deviation + 1
         while self._tail(np.array([high]), share, rows)[0] > alpha / 2:
             low, high = high, 2 * high
@@ -72,11 +72,11 @@ class CubeNoise:
 
     @property
     def _added(self) -> float:
-        """Most that the uniforms of one step move the sum."""
+        """Most by which the added uniforms of one step move the sum."""
         return sum(weight * count for weight, count in self.weights) / 2
 
     def _tail(self, x: Floats, share: float, rows: NoiseLaw) -> Floats:
-        """Tail of the sum with its uniforms, and of the rows, at places ``x >= 0``."""
+        """Tail of the sum with its uniforms, and of the rows' noise, at places ``x >= 0``."""
         if not share:
             return self._own(x)
         values, chances = _values(rows)
@@ -86,7 +86,7 @@ class CubeNoise:
         return tails
 
     def _own(self, x: Floats) -> Floats:
-        """Tail of the sum with its uniforms alone."""
+        """Tail of the sum with its uniforms, without the rows' noise."""
         step, above, below = _tables(self)
         places = np.minimum(np.abs(x) / step, _PLACES - 1.0)
         near = above[np.floor(places).astype(np.int64)]
@@ -104,11 +104,11 @@ def _tables(noise: CubeNoise) -> tuple[float, Floats, Floats]:
     most = sum(weight * count for weight, count in noise.weights)
     last = min(_REACH * noise.deviation + most / 2, most * float(radii[-1]))
     places, (upper, lower) = np.linspace(0, last, _PLACES), _uniform_tails(noise.weights)
-    # Each radius stands for those down to the one before.
+    # Each radius stands for the radii down to the one before.
     inner = np.concatenate(([0.5], radii[:-1]))
     above = _mixed(upper, np.floor(np.divide.outer(places, radii) * ((_FINE - 1) / most)), masses)
     below = _mixed(lower, np.ceil(np.divide.outer(places, inner) * ((_FINE - 1) / most)), masses)
-    # The last place stands for all beyond.
+    # The last place stands for all places beyond.
     below[-1] = 0.0
     return float(places[1]), above + _LOST, np.maximum(below - _LOST, 0.0)
 
@@ -135,7 +135,7 @@ def _uniform_tails(weights: tuple[tuple[float, int], ...]) -> tuple[Floats, Floa
 
 @lru_cache(maxsize=64)
 def _radii(numbers: int, scale: Fraction) -> tuple[Floats, Floats]:
-    """Radii plus 1/2, rounded up to one of some hundreds, and the chance of each."""
+    """Radii plus 1/2, rounded up to one of some hundred values, and the chance of each."""
     rate = as_float(1 / scale)
     peak = max(0.0, numbers / rate - 0.5)
 
@@ -150,7 +150,7 @@ def _radii(numbers: int, scale: Fraction) -> tuple[Floats, Floats]:
     first = math.floor(float(down[log(down) >= top - _NEGLIGIBLE].min(initial=peak)))
     every = np.unique(np.round(np.linspace(first, last, min(last - first + 1, 50 * _RADII))))
     weights = np.exp(log(every) - top)
-    # Between places that are not neighbours the law is smooth: each stands for those around it.
+    # Between places that are not neighbours the law is smooth: each place stands for those around.
     weights *= np.gradient(every) if every.size > 1 else 1.0
     groups = -(-np.arange(1, every.size + 1) * min(_RADII, every.size) // every.size) - 1
     masses = np.bincount(groups, weights=weights / weights.sum()).astype(np.float64)

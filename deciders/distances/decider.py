@@ -1,9 +1,9 @@
 """Decider of one distance against one tolerance: the inverse-sensitivity margin of section 3.
 
-With a distance of T rows among n and a tolerance tau, ``G = tau n - T`` is above 0 exactly where
-``T / n < tau``.  One row moves n by 1 and T by at most 1, so it moves G by at most ``1 + tau``, and
-the margin ``ceil(G / (1 + tau))`` by at most 1: a whole number of sensitivity 1, at least 1 exactly
-where the truth is yes (docs/theory.md, Theorem D4).
+With a distance of T rows among n and a tolerance tau, ``G = tau n - T`` is above 0 exactly if
+``T / n < tau``.  One row moves n by 1 and T by at most 1, so it moves G by at most ``1 + tau`` and
+the margin ``ceil(G / (1 + tau))`` by at most 1.  So the margin is a whole number of sensitivity 1,
+at least 1 exactly if the truth is yes (docs/theory.md, Theorem D4).
 """
 
 import math
@@ -30,7 +30,7 @@ class DistanceDecider:
     key_fields: ClassVar[tuple[str, ...]] = ()
 
     def margin(self, rows: Fraction, n: int, tau: Number) -> int:
-        """Margin, of a distance of ``rows`` among ``n``: at least 1 exactly for a yes."""
+        """Margin of a distance of ``rows`` among ``n``: at least 1 exactly for a yes."""
         share = probability(tau, "tau")
         return math.ceil((share * n - rows) / (1 + share))
 
@@ -61,8 +61,8 @@ class DistanceDecider:
         """Effectiveness threshold (Def. 3.4) among ``n`` rows: a closed form, as a share.
 
         With ``k = _clear(epsilon, alpha)`` both errors are at most alpha exactly if ``tau n`` is
-        above ``(k - 1)(1 + tau)``.  What is given is the next double; infinite from 1 on, and 0
-        where every tolerance can be told.
+        above ``(k - 1)(1 + tau)``.  The threshold is the next double.  It is infinite if it would
+        be 1 or more, and 0 if every tolerance can be decided.
         """
         k = _clear(epsilon, probability(alpha, "alpha"))
         if k == 1:
@@ -74,9 +74,9 @@ class DistanceDecider:
     def people(self, decision: Decision, epsilon: Number, alpha: Number) -> int:
         """Number of people, at least, whose rows must be added or removed to change the truth.
 
-        This, and that the truth is the outcome, holds with probability at least 1 - alpha: the
-        margin is never more than that number (Theorem D4), and the noise carries it k or more up,
-        or as many down, with a probability of at most alpha.  0 says nothing.
+        The number and the outcome are both right with probability at least 1 - alpha.  The margin
+        is never more than the true number (Theorem D4), and the noise raises it by k or more, or
+        lowers it by k or more, with probability at most alpha in total.  0 says nothing.
         """
         if decision.margin is None:
             return 0
@@ -89,7 +89,7 @@ def _clear(epsilon: Number, alpha: Fraction) -> int:
     budget, level = budget_of(epsilon), float(alpha)
     rate = as_float(budget)
     k = max(1, math.ceil(-(math.log(level) + math.log1p(math.exp(-rate))) / rate))
-    # A double may have fallen on either side.
+    # The double may have been rounded to either side.
     while noise_tail(k, 1 / budget) > level:
         k += 1
     while k > 1 and noise_tail(k - 1, 1 / budget) <= level:

@@ -1,8 +1,8 @@
 """Estimates, intervals and verdicts that follow from one release of K distances, at no cost.
 
-All of it is post-processing of ``numbers[0]``, the noisy number of rows, and ``numbers[1:]``, the
-noisy distances in whole rows: doubles do.  Statements hold whatever the private table is, with the
-stated probability over the noise (docs/theory.md, Theorems D7 to D9).
+Everything is post-processing of ``numbers[0]``, the noisy number of rows, and ``numbers[1:]``, the
+noisy distances in whole rows, so doubles may be used.  Statements hold for every private table,
+with the stated probability over the noise (docs/theory.md, Theorems D7 to D9).
 """
 
 import math
@@ -27,14 +27,14 @@ from pqd.deciders.distributions import Floats
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number, probability
 
-# A distance in whole rows is off by at most this.
+# Rounding error of a distance in whole rows, at most.
 _ROUNDING = 0.5
-# The share at which the width of an interval is foretold.
+# Share for which the width of an interval is predicted.
 _TYPICAL = 0.1
 
 
 class RowsEstimate(NamedTuple):
-    """Number of rows as estimated; ``low .. high`` holds it with probability 1 - alpha."""
+    """Estimated number of rows; ``low .. high`` holds it with probability 1 - alpha."""
 
     value: int
     low: int
@@ -55,10 +55,10 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True)
 class DistanceEstimates:
-    """What a release says of the number of rows and of each of K distances.
+    """Estimates of the number of rows, and of each of K distances, from a release.
 
-    Guarantee: each interval holds what it is about with probability at least 1 - alpha, and each
-    p-value is valid, for every private table.
+    Guarantee: for every private table each interval holds its quantity with probability at least
+    1 - alpha, and each p-value is valid.
     """
 
     released: tuple[int, ...]
@@ -66,7 +66,7 @@ class DistanceEstimates:
     alpha: float
 
     def __post_init__(self) -> None:
-        """Raise ParameterError without a distance, or for an alpha that is no probability."""
+        """Raise ParameterError without a distance, or if alpha is no probability."""
         if len(self.released) < 2:
             raise ParameterError("a release has a number of rows and at least one distance")
         object.__setattr__(self, "alpha", float(probability(self.alpha, "alpha")))
@@ -95,20 +95,21 @@ class DistanceEstimates:
     def verdicts(self, tau: Number) -> tuple[NDArray[np.bool_], Floats]:
         """Whether each distance is below ``tau``, and the p-values, arrays (K,).
 
-        A distance is a share of the rows, so the noisy T^ is cut to ``0 .. n^`` first, as for the
-        interval.  Of n^ rows, none or fewer, nothing is known: the p-value is 1.
+        A distance is a share of the rows, so the noisy T^ is first cut to ``0 .. n^``, as for the
+        interval.  If n^ is 0 or less, nothing is known: the p-value is 1.
 
-        Proof of validity: no cut makes a p-value less.  Let ``g = tau n^ - T^`` and ``g'`` be the
-        same with the cut T^.  For ``n^ > 0`` the cut at 0 concerns a yes alone and the cut at n^ a
-        no alone, since ``0 < tau < 1``; either moves g towards 0 and not beyond, so ``g'`` has the
-        sign of g and ``abs(g') <= abs(g)``.  The p-value is the chance of noise of ``abs(g')`` or
-        more, hence at least that of ``abs(g)``, which is valid (docs/theory.md, Theorem D8).
+        Proof of validity: no cut makes a p-value less.  Let ``g = tau n^ - T^``, and let ``g'`` be
+        the same with the cut T^.  For ``n^ > 0`` the cut at 0 concerns only a yes and the cut at n^
+        only a no, since ``0 < tau < 1``.  Either cut moves g towards 0 and not beyond, so ``g'``
+        has the sign of g and ``abs(g') <= abs(g)``.  The p-value is the chance of noise of
+        ``abs(g')`` or more, so it is at least that of ``abs(g)``, which is valid (docs/theory.md,
+        Theorem D8).
         """
         share = probability(tau, "tau")
         n, *distances = self.released
         if n <= 0:
             return self.distances[:, 0] < float(share), np.ones(len(distances))
-        # Exact: a verdict on the edge is a no, as the decider's.
+        # Exact: a distance at the tolerance is a no, as for the decider.
         gaps = [share * n - min(max(rows, 0), n) for rows in distances]
         outcomes = np.array([gap > 0 for gap in gaps])
         away = np.array([abs(float(gap)) for gap in gaps]) - _ROUNDING
@@ -123,10 +124,10 @@ class DistanceEstimates:
         return ShareEstimate(*share_estimates([part], whole, critical, _ROUNDING)[0].tolist())
 
     def mean_of(self, parts: Sequence[Sequence[Fraction]]) -> ShareEstimate:
-        """Mean of several weighted means by equal parts, as ``mean``.
+        """Mean of several weighted means in equal parts, with its interval.
 
-        Where one of them is cut to 0 or 1 the mean of the cut ones is its value, so that it lies
-        among theirs; the interval is that of ``mean``, and holds the value too.
+        If one of the means is cut to 0 or 1, the value is the mean of the cut means, so that it
+        lies among them.  The interval is that of ``mean``, widened to hold the value.
         """
         weights = [sum(each, Fraction(0)) / len(parts) for each in zip(*parts, strict=True)]
         whole, values = self.mean(weights), [self.mean(part).value for part in parts]
@@ -138,12 +139,12 @@ class DistanceEstimates:
     def difference(self, first: Sequence[Fraction], second: Sequence[Fraction]) -> Difference:
         """Difference of the weighted means ``first`` and ``second``, first minus second.
 
-        Both means are cut to ``0 .. n^`` first.  Where ``d`` is their difference and ``d'`` that of
-        the cut means, ``d'`` has the sign of d, if it is not 0, and ``abs(d') <= abs(d)``.
+        Both means are first cut to ``0 .. n^``.  Let ``d`` be their difference and ``d'`` that of
+        the cut means: ``d'`` has the sign of d, unless it is 0, and ``abs(d') <= abs(d)``.
 
-        Proof of validity: the p-value is the chance of noise of ``min(-d, -d')`` or more, at least
-        that of ``-d``, which is valid.  The interval holds all that either d or d' accepts, at
-        least what d does; it holds 0 wherever d' accepts it.
+        Proof of validity: the p-value is the chance of noise of ``min(-d, -d')`` or more, so it is
+        at least that of ``-d``, which is valid.  The interval holds everything that d or d'
+        accepts, so it holds at least what d accepts; it holds 0 if d' accepts 0.
         """
         check_weights(self._checked(first))
         check_weights(self._checked(second))
@@ -160,7 +161,7 @@ class DistanceEstimates:
         one, other = (min(max(self._weighted(each), 0.0), whole) for each in (first, second))
         _, low, high = signed_interval(part, whole, critical, slack)
         value, least, most = signed_interval(one - other, whole, critical, slack)
-        # At a difference of 0 the number of rows takes no part.
+        # At a difference of 0 the number of rows has no influence.
         away = min(-part, other - one) - slack
         p_value = float(noise.at_least(away, 0.0, self.law.rows))
         return Difference(value, min(low, least), max(high, most), p_value)
@@ -184,8 +185,8 @@ def _one(law: VectorLaw) -> WeightedNoise:
 def bonferroni(p_values: ArrayLike) -> Floats:
     """Adjusted p-values of verdicts: those up to alpha are all true with probability 1 - alpha.
 
-    It holds however the p-values depend on each other.  A verdict's direction is chosen by what was
-    released, so one of its two claims is false whatever the others are, and Holm's rule would be
+    This holds for any dependence of the p-values.  The release chooses a verdict's direction, so
+    one of the two claims of a verdict is false whatever the others are, and Holm's rule would be
     wrong more often than alpha (docs/theory.md, Theorem D9).
     """
     values = np.asarray(p_values, dtype=np.float64)
@@ -195,7 +196,7 @@ def bonferroni(p_values: ArrayLike) -> Floats:
 def holm(p_values: ArrayLike) -> Floats:
     """Adjusted p-values (Holm 1979): those up to alpha are all valid with probability 1 - alpha.
 
-    It holds however the p-values depend on each other, for claims that were fixed before.
+    This holds for any dependence of the p-values, for claims fixed before the release.
     """
     values = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(values, kind="stable")
@@ -222,11 +223,11 @@ def _foretold(noise: WeightedNoise, law: VectorLaw, n: int, alpha: float) -> flo
 
 
 def vector_tau_min(law: VectorLaw, n: int, alpha: float) -> float:
-    """Least tolerance that a verdict can tell among ``n`` rows, infinite if none below 1 does.
+    """Least tolerance that a verdict can decide among ``n`` rows; infinite if none below 1.
 
-    At a distance of 0 it says no, and at one of twice the tolerance yes, each with a probability of
-    at most alpha.  The noise grows more slowly than the tolerance, so from 1 on down every step of
-    the search is one that suffices.
+    At this tolerance a distance of 0 gives a no, and a distance of twice the tolerance a yes,
+    each with probability at most alpha.  The noise grows more slowly than the tolerance, so every
+    step of the search, from 1 downwards, is a tolerance that suffices.
     """
     tau, noise = 1.0, _one(law)
     for _ in range(40):

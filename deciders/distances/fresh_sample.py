@@ -1,6 +1,7 @@
-"""Distance that a fresh sample of the copy's own distribution has on average: no copy is better.
+"""Expected distance of a fresh sample of the copy's own distribution: no copy does better.
 
-It is exact, without simulation, and public where the number of rows is: a reference for a score.
+The distance is exact, without simulation, and public if the number of rows is public.  It serves
+as a reference for a score.
 """
 
 import math
@@ -12,11 +13,11 @@ from pqd.deciders.errors import ParameterError
 
 
 def fresh_sample_distance(copy: ArrayLike, n: int) -> float:
-    """Expected total variation of ``n`` rows drawn from the copy's distribution, a share.
+    """Expected total variation of ``n`` rows drawn from the copy's distribution, as a share.
 
-    The rows of a cell are binomial, and the mean deviation of a binomial of n and p is
+    The rows of a cell are binomial.  The mean deviation of a binomial of n and p is
     ``2 v C(n, v) p^v (1 - p)^(n - v + 1)`` with ``v = floor(n p) + 1`` (de Moivre 1730; Diaconis
-    and Zabell 1991).  The distance is half their sum, divided by n.
+    and Zabell 1991).  The distance is half the sum of these deviations, divided by n.
 
     Raises
     ------

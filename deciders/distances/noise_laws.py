@@ -1,7 +1,7 @@
 """Laws of whole-numbered noise: discrete Laplace and discrete Gaussian.
 
-Both are symmetric and log-concave, so a sum of several of one law is symmetric with one peak.
-Only intervals, p-values and error rates come from here, so doubles cost no privacy.
+Both are symmetric and log-concave, so a sum of noises of one law is symmetric with one peak.
+They give only intervals, p-values and error rates, so doubles cost no privacy.
 """
 
 import math
@@ -17,9 +17,9 @@ from pqd.deciders.exact import as_float
 
 # A discrete Gaussian of at least this deviation is transformed by Poisson's formula.
 _WIDE = 1.0
-# Values of a discrete Gaussian within as many deviations have all of its chance but 1e-30.
+# Values of a discrete Gaussian within this many deviations have all of its chance but 1e-30.
 _FAR = 12
-# Below this deviation tails are sums of their terms.
+# Below this deviation a tail is the sum of its terms.
 _SUMMED = 100
 
 
@@ -36,7 +36,7 @@ class NoiseLaw(ABC):
     @property
     @abstractmethod
     def largest_tilt(self) -> float:
-        """Tilts t below this have a moment ``E exp(t Z)``."""
+        """Tilts t below this have a finite moment ``E exp(t Z)``."""
 
     @abstractmethod
     def tail(self, steps: int) -> float:
@@ -104,7 +104,7 @@ class GaussianLaw(NoiseLaw):
 
     @property
     def deviation(self) -> float:
-        """Standard deviation; sigma is no less (Canonne, Kamath and Steinke 2020, Corollary 9)."""
+        """Sigma, which bounds the deviation (Canonne, Kamath and Steinke 2020, Corollary 9)."""
         return as_float(self.sigma)
 
     @property
@@ -113,10 +113,10 @@ class GaussianLaw(NoiseLaw):
         return math.inf
 
     def tail(self, steps: int) -> float:
-        """``Pr[Z >= steps]``; for sigma from 100 on rounded up, by less than a part in a thousand.
+        """``Pr[Z >= steps]``; for sigma >= 100 rounded up by less than a part in a thousand.
 
-        There the sum is the integral from the first term on and half that term, up to a twelfth of
-        the slope there (Euler and Maclaurin); the whole slope is added.
+        For these sigma the sum is the integral from the first term on, plus half that term, up to a
+        twelfth of the slope there (Euler and Maclaurin); the code adds the whole slope.
         """
         if steps < 1:
             return 1 - self.tail(1 - steps)
@@ -133,7 +133,7 @@ class GaussianLaw(NoiseLaw):
         if sigma >= _WIDE:
             near = angles - 2 * np.pi * np.round(angles / (2 * np.pi))
             squares = [(sigma * (near + 2 * np.pi * k)) ** 2 / 2 for k in (-1, 0, 1)]
-            # Below exp(-200) a bell counts for nothing, and would cost time.
+            # Below exp(-200) a bell does not matter, and is slow to compute.
             bells = [np.exp(-np.minimum(square, 200.0)) for square in squares]
             summed: Floats = sum(bells, np.zeros_like(angles))
             return summed / (1 + 2 * math.exp(-((sigma * 2 * math.pi) ** 2) / 2))
@@ -150,7 +150,7 @@ class GaussianLaw(NoiseLaw):
 
 @lru_cache(maxsize=4096)
 def _gaussian_sum(first: int | None, sigma: Fraction) -> float:
-    """Sum of ``exp(-z^2 / (2 sigma^2))`` over all z from ``first`` on, or over all of them."""
+    """Sum of ``exp(-z^2 / (2 sigma^2))`` over all z from ``first`` on, or over all z."""
     deviation = as_float(sigma)
     last = math.ceil(_FAR * deviation) + 1
     z = np.arange(-last if first is None else first, max(last, first or 0) + 1, dtype=np.float64)
@@ -159,7 +159,7 @@ def _gaussian_sum(first: int | None, sigma: Fraction) -> float:
 
 @dataclass(frozen=True, slots=True)
 class UniformLaw(NoiseLaw):
-    """Uniform law on -1 .. 1, which is no noise of its own: cube noise is made of it."""
+    """Uniform law on -1 .. 1: no noise by itself, but a part of cube noise."""
 
     @property
     def deviation(self) -> float:

@@ -1,8 +1,8 @@
-"""Confidence intervals of a share ``T / n`` where both are known with noise, by test inversion.
+"""Confidence intervals of a share ``T / n`` with noise on both numbers, by test inversion.
 
-A share theta is in the interval unless ``theta n^ - T^`` is farther from 0 than noise carries
-``theta Z_n - Z_T``, with probability 1 - alpha.  The critical value grows with the weights of the
-noises (docs/theory.md, Theorem D7), so on a segment of thetas it is taken where they are largest.
+A share theta is in the interval unless ``theta n^ - T^`` is farther from 0 than the noise carries
+``theta Z_n - Z_T`` with probability 1 - alpha.  The critical value grows with the weights of the
+noises (docs/theory.md, Theorem D7), so each segment of thetas uses the one at its largest weights.
 """
 
 import math
@@ -16,12 +16,12 @@ from pqd.deciders.distances.noise_laws import NoiseLaw
 from pqd.deciders.distances.vector_law import WeightedNoise
 from pqd.deciders.distributions import Floats
 
-# Segments on which the deviation grows by this factor; at most so many.
+# Factor by which the deviation grows on a segment, and the largest number of segments.
 _GROWTH, _MOST_SEGMENTS = 1.01, 48
 
 
 class ShareEstimate(NamedTuple):
-    """Share between 0 and 1 as estimated; ``low .. high`` holds it with probability 1 - alpha."""
+    """Estimated share between 0 and 1; ``low .. high`` holds it with probability 1 - alpha."""
 
     value: float
     low: float
@@ -45,8 +45,8 @@ def share_estimates(
 ) -> Floats:
     """Value, low and high of each share ``part / whole``, an array (parts, 3).
 
-    ``slack`` is what the parts may be off without noise.  Parts are cut to ``0 .. whole``, which
-    only widens the intervals.  Nothing is said of parts of a whole that is not above 0.
+    ``slack`` bounds the error of the parts besides noise.  Parts are cut to ``0 .. whole``, which
+    only widens the intervals.  If the whole is not above 0, the intervals are 0 to 1.
     """
     numerators = np.asarray(parts, dtype=np.float64)
     if whole <= 0:
@@ -60,7 +60,7 @@ def share_estimates(
 def signed_interval(
     part: float, whole: float, critical: CriticalValues, slack: float
 ) -> ShareEstimate:
-    """Value, low and high of a share between -1 and 1, of a ``whole`` above 0."""
+    """Value, low and high of a share between -1 and 1, for a ``whole`` above 0."""
     numerator = min(max(part, -whole), whole)
     edges = np.concatenate((-critical.edges[:0:-1], critical.edges))
     allowed = np.concatenate((critical.values[::-1], critical.values)) + slack
@@ -69,7 +69,7 @@ def signed_interval(
 
 
 def _hull(parts: Floats, whole: float, allowed: Floats, edges: Floats) -> tuple[Floats, Floats]:
-    """Least and largest share that is accepted on some segment; ``part / whole`` is one."""
+    """Least and largest share accepted on some segment; ``part / whole`` is always included."""
     low = np.maximum((parts[:, None] - allowed) / whole, edges[:-1])
     high = np.minimum((parts[:, None] + allowed) / whole, edges[1:])
     accepted, value = low <= high, parts / whole
@@ -80,9 +80,9 @@ def _hull(parts: Floats, whole: float, allowed: Floats, edges: Floats) -> tuple[
 
 @lru_cache(maxsize=256)
 def critical_values(noise: WeightedNoise, rows: NoiseLaw, alpha: float) -> CriticalValues:
-    """Critical values of ``theta n^ - T^``, two-sided, where T^ has ``noise`` and n^ has ``rows``.
+    """Two-sided critical values of ``theta n^ - T^``; T^ has ``noise``, n^ that of ``rows``.
 
-    The segments are those on which the deviation grows by a per cent, if they are not too many.
+    On each segment the deviation grows by one per cent, unless that makes too many segments.
     """
     still, moving = noise.deviation, rows.deviation
     ratio = math.hypot(1.0, moving / still) if still > moving / 1e6 else 1e6

@@ -1,11 +1,11 @@
-"""Distances between the private counts of a marginal's cells and the copy's, in rows.
+"""Distances between the private counts of a marginal's cells and the copy's shares, in rows.
 
-With ``h(x)`` private rows in cell x, n private rows in all, and ``p(x)`` the copy's share of its
-own rows, each compares ``h`` with ``n p``.  Divided by n it is the usual distance, between 0 and 1.
-The copy's counts are public and fixed.
+Cell x has ``h(x)`` private rows, and ``p(x)`` is the copy's share of its own rows there.  With n
+private rows in all, each distance compares ``h`` with ``n p``.  Divided by n it is the usual
+distance, between 0 and 1.  The copy's counts are public and fixed.
 
 Guarantee: one row, added or removed, moves each distance by at most 1 (docs/theory.md, section 11).
-All are exact fractions: no double takes part.
+All distances are exact fractions: no double takes part.
 """
 
 import hashlib
@@ -22,14 +22,14 @@ from numpy.typing import ArrayLike, NDArray
 from pqd.deciders.errors import ParameterError
 
 Counts = NDArray[np.int64]
-# Sums beyond this are computed with Python's integers, which have no end.
+# Larger sums are computed with Python's integers, which have no limit.
 _LARGEST = 2**62
 
 
 class Distance(Protocol):
     """Distance in rows, of sensitivity 1, as a frozen value.
 
-    Conformers: TotalVariation, KolmogorovSmirnov, EarthMovers; MeanDistance, of the counts of
+    Conformers: TotalVariation, KolmogorovSmirnov, EarthMovers; MeanDistance, for the counts of
     several marginals.
     """
 
@@ -40,14 +40,14 @@ class Distance(Protocol):
         ...
 
     def facts(self) -> Any:  # noqa: ANN401 - JSON values
-        """All that the distance depends on but the counts, for a cache key."""
+        """Facts for a cache key: everything that the distance depends on except the counts."""
         ...
 
 
-# Without slots, so that what is computed of the copy is computed once.
+# No slots: numbers computed from the copy are cached.
 @dataclass(frozen=True, eq=False)
 class _CellDistance(ABC):
-    """Distance from the rows of the ``copy`` in each cell, public: whole numbers from 0 on.
+    """Distance from the ``copy``: its rows in each cell, public whole numbers >= 0.
 
     Raises
     ------
@@ -60,7 +60,7 @@ class _CellDistance(ABC):
     id: ClassVar[str]
 
     def __post_init__(self) -> None:
-        """Keep the copy's counts as a row of whole numbers of its own."""
+        """Keep the copy's counts as a new array of whole numbers."""
         counts = np.array(self.copy, dtype=np.int64).ravel()
         counts.setflags(write=False)
         if not counts.size or counts.min() < 0 or not counts.any():
@@ -78,19 +78,19 @@ class _CellDistance(ABC):
         return self.copy.size
 
     def rows(self, counts: ArrayLike) -> Fraction:
-        """Exact distance in rows, ``0 .. n``, of private ``counts``, one for each cell."""
+        """Exact distance in rows, ``0 .. n``, of private ``counts``, one count for each cell."""
         private = np.asarray(counts, dtype=np.int64).ravel()
         if private.size != self.cells:
             raise ParameterError(f"{private.size} counts for {self.cells} cells")
         n = int(private.sum())
-        # No sum, of no distance, is larger than this.
+        # An upper bound on all sums, of all distances.
         if 2 * n * self.copy_rows * self.cells > _LARGEST:
             return self._rows(private.astype(object), self.copy.astype(object), n)
         return self._rows(private, self.copy, n)
 
     @abstractmethod
     def _rows(self, private: Any, copy: Any, n: int) -> Fraction:  # noqa: ANN401 - of either type
-        """Exact distance, from counts of a type that holds every sum."""
+        """Exact distance, from counts of a type that can hold every sum."""
 
     def facts(self) -> list[Any]:
         """Id, number of cells, and a digest of the copy's counts."""
@@ -131,8 +131,8 @@ class KolmogorovSmirnov(_CellDistance):
 class EarthMovers(_CellDistance):
     """Earth mover's, ``W = sum |H - n F| / (cells - 1)`` over all cells but the last.
 
-    The cells are equal steps of a bounded lattice: ``W / n`` is the mean way that a row must go,
-    as a share of the whole range (Theorem D2); 0 for a single cell.
+    The cells are equal steps of a bounded lattice.  ``W / n`` is the mean distance that a row must
+    move, as a share of the whole range (Theorem D2); 0 for a single cell.
     """
 
     id: ClassVar[str] = "earth_movers"
@@ -163,12 +163,12 @@ class MeanDistance:
         check_weights([weight for weight, _ in self.parts])
 
     def rows(self, counts: Sequence[Any]) -> Fraction:
-        """Exact mean in rows, of the counts of each part, in the order of the parts."""
+        """Exact mean in rows, given the counts for each part, in the order of the parts."""
         pairs = zip(self.parts, counts, strict=True)
         return sum((w * distance.rows(own) for (w, distance), own in pairs), Fraction(0))
 
     def facts(self) -> list[Any]:
-        """Id, and weight and facts of each part."""
+        """Id, then the weight and the facts of each part."""
         return [self.id, [[str(weight), part.facts()] for weight, part in self.parts]]
 
 
@@ -181,7 +181,7 @@ def check_weights(weights: Sequence[Fraction]) -> None:
 def whole_rows(rows: Fraction) -> int:
     """Nearest whole number, ``floor(rows + 1/2)``.
 
-    Guarantee: numbers that differ by at most k, a whole number, stay so.  The floor never falls,
-    and ``floor(x + k) = floor(x) + k`` (Lemma D3).
+    Guarantee: numbers that differ by at most a whole k still do after rounding, since the floor is
+    monotone and ``floor(x + k) = floor(x) + k`` (Lemma D3).
     """
     return (2 * rows.numerator + rows.denominator) // (2 * rows.denominator)

@@ -1,8 +1,8 @@
 """Release of K distances and of the number of rows, all at once.
 
-Everything that is said of them later is post-processing of these K + 1 whole numbers: estimates,
-intervals, verdicts at any tolerance, means (estimates.py).  ``numbers[0]`` is the number of rows,
-the others are the distances in whole rows (docs/theory.md, Theorems D5 and D6).
+All later statements are post-processing of these K + 1 whole numbers: estimates, intervals,
+verdicts at any tolerance, means (estimates.py).  ``numbers[0]`` is the number of rows, the others
+are the distances in whole rows (docs/theory.md, Theorems D5 and D6).
 """
 
 import math
@@ -20,16 +20,17 @@ from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number, budget_of, positive
 from pqd.deciders.noise import Noise
 
-# A square root is rounded up at this many binary digits.
+# A square root is rounded up at this binary digit.
 _DIGITS = 64
 
 
 def rows_share(numbers: int) -> Fraction:
-    """Part of the budget that pays for the number of rows, beside so many distances.
+    """Part of the budget that pays for the number of rows, beside ``numbers`` distances.
 
-    Every figure is divided by it: a distance of a fifth of the rows depends on its noise a fifth as
-    much as on its own.  That of a distance grows with their number, that of the rows does not, so
-    beside few distances the rows need more: a fifth beside one, a twentieth from sixteen on.
+    Every figure is divided by the number of rows.  A distance of a fifth of the rows depends a
+    fifth as much on the noise of the number of rows as on its own noise.  The noise of a distance
+    grows with the number of distances, that of the rows does not, so beside few distances the rows
+    need a larger part: a fifth beside one distance, a twentieth from sixteen on.
     """
     return max(Fraction(1, 20), Fraction(1, numbers + 4))
 
@@ -39,11 +40,12 @@ class CubeVector:
     """K distances by the K-norm mechanism of their largest, and the number of rows by Laplace.
 
     Guarantee: epsilon-DP (Hardt and Talwar 2010).  One row moves each distance, in whole rows, by
-    at most 1, so it moves their largest difference by at most 1, at scale ``1/e_d``; the number of
-    rows moves by 1, at scale ``1/e_n``: ``e_n + e_d = epsilon`` together (Theorem D5).
+    at most 1, so it moves the vector by at most 1 in the largest coordinate, at scale
+    ``1/e_d``.  It moves the number of rows by 1, at scale ``1/e_n``.  Together they cost
+    ``e_n + e_d = epsilon`` (Theorem D5).
 
-    Of many distances each has half the mean error that discrete Laplace noise of its own would give
-    it at a K-th of the budget, and no long tails.
+    For many distances each has half the mean error that its own discrete Laplace noise at a K-th
+    of the budget would give, and no long tails.
     """
 
     numbers: int
@@ -76,7 +78,7 @@ class CubeVector:
         return VectorLaw(LaplaceLaw(1 / of_rows), CubeLaw(self.numbers, 1 / of_all))
 
     def largest_scale(self, epsilon: Number) -> Fraction:
-        """Largest noise scale that is drawn, or that of a step of the largest distance."""
+        """Largest noise scale that is drawn, including that of a proposed radius."""
         of_rows, of_all = self.shares(epsilon)
         return max(1 / of_rows, 1 / of_all, cube_radius(self.numbers, 1 / of_all).spread)
 
@@ -85,9 +87,9 @@ class CubeVector:
 class GaussianVector:
     """K distances and the number of rows by the discrete Gaussian mechanism.
 
-    Guarantee: rho-zCDP, where a person changes up to ``rows`` rows (Canonne, Kamath and Steinke
-    2020, Theorem 14).  She moves the number of rows and each distance by at most ``rows``: at
-    deviations sigma_n and sigma_d that is ``rows^2 / (2 sigma_n^2) + K rows^2 / (2 sigma_d^2)``,
+    Guarantee: rho-zCDP if a person changes up to ``rows`` rows (Canonne, Kamath and Steinke 2020,
+    Theorem 14).  A person moves the number of rows and each distance by at most ``rows``.  At
+    deviations sigma_n and sigma_d that costs ``rows^2 / (2 sigma_n^2) + K rows^2 / (2 sigma_d^2)``,
     which is rho.
     """
 
@@ -104,7 +106,7 @@ class GaussianVector:
             raise ParameterError(f"a person changes {self.rows} rows; at least 1 is needed")
 
     def sigmas(self, rho: Number) -> tuple[Fraction, Fraction]:
-        """Deviation of the number of rows, and of each distance, rounded up."""
+        """Deviations of the number of rows and of each distance, rounded up."""
         budget, squared = positive(rho, "rho"), Fraction(self.rows) ** 2
         share = rows_share(self.numbers)
         of_rows = squared / (2 * share * budget)

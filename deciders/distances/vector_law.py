@@ -1,4 +1,4 @@
-"""Law of a vector's noise, and of any weighted sum of its distances beside its number of rows."""
+"""Law of a vector's noise, and of weighted sums of its distances with its number of rows."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ class WeightedNoise(Protocol):
         ...
 
     def critical(self, share: float, rows: NoiseLaw, alpha: float) -> float:
-        """Value that ``share Z_n`` minus this noise is beyond with probability alpha at most.
+        """Value that ``|share Z_n`` minus this noise| exceeds with probability at most alpha.
 
-        It holds for smaller shares too (docs/theory.md, Theorem D7).
+        The value holds for smaller shares too (docs/theory.md, Theorem D7).
         """
         ...
 
@@ -35,7 +35,7 @@ class WeightedNoise(Protocol):
         ...
 
     def __hash__(self) -> int:
-        """Hash, so that critical values are computed once."""
+        """Hash, by which critical values are cached."""
         ...
 
 
@@ -51,7 +51,7 @@ class IndependentNoise:
         return Combination(self.terms).deviation
 
     def critical(self, share: float, rows: NoiseLaw, alpha: float) -> float:
-        """Value that ``share Z_n`` minus this noise is beyond with probability alpha at most."""
+        """Value that ``|share Z_n`` minus this noise| exceeds with probability at most alpha."""
         both = Combination(self._with(share, rows), smoothed=True)
         return both.quantile(alpha / 2) + both.added
 
@@ -66,15 +66,15 @@ class IndependentNoise:
 class VectorLaw(NamedTuple):
     """Law of the noise of a vector: of its number of rows, and of each of its distances.
 
-    The number of rows is independent of the distances; these are independent of each other, or
-    coordinates of one cube noise.
+    The number of rows is independent of the distances.  The distances are independent of each
+    other, or coordinates of one cube noise.
     """
 
     rows: NoiseLaw
     distance: NoiseLaw | CubeLaw
 
     def weighted(self, weights: Iterable[float]) -> WeightedNoise:
-        """Noise of a weighted sum of different distances; signs do not matter."""
+        """Noise of a weighted sum of different distances; the signs of weights do not matter."""
         counts: dict[float, int] = {}
         for weight in weights:
             if weight:

@@ -1,6 +1,6 @@
-"""Estimators: one epsilon-DP release from which any number of intervals is judged.
+"""Estimators: one epsilon-DP release that answers for any number of intervals.
 
-A decider spends its budget on one interval; an estimator spends it once and then answers for every
+A decider spends its budget on one interval.  An estimator spends it once and then answers for every
 interval by post-processing.
 """
 

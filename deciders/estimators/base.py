@@ -1,15 +1,15 @@
-"""Estimators: their interface, their output, and what follows from it for one interval.
+"""Estimators: their interface, their output, and the verdicts that follow for one interval.
 
-A *cut* splits the line of answers in two.  An estimator gives, for a cut, the p-values of the two
-claims "the answer is below the cut" and "the answer is not": the largest probability, over all
-tables for which the claim is false, of a release that speaks for it as much.  An interval lies
-between two cuts, so a verdict on it follows:
+A *cut* splits the line of answers in two.  For each cut an estimator gives p-values of two claims,
+"the answer is below the cut" and "the answer is not below it".  The p-value of a claim is the
+largest probability, over all tables for which the claim is false, of a release that speaks at
+least as strongly for it.  An interval lies between two cuts, so a verdict on it follows:
 
 * *within* needs both claims, so its p-value is the larger of theirs (an intersection-union test);
-* *outside* needs either, so its p-value is twice the smaller (Bonferroni), or what an estimator
-  knows better (``apart``).
+* *outside* needs one claim, so its p-value is twice the smaller (Bonferroni), or a better one
+  that the estimator knows (``apart``).
 
-Nothing here reads the private table: all is post-processing of one release.
+Nothing here reads the private table: everything is post-processing of one release.
 """
 
 import math
@@ -29,7 +29,7 @@ Span = tuple[Cut, Cut]
 
 @dataclass(frozen=True, slots=True)
 class EstimatorOutput:
-    """Private output of one estimator: whole numbers, all that leaves it about D."""
+    """Private output of one estimator: whole numbers, all that it reveals about D."""
 
     numbers: tuple[int, ...]
 
@@ -37,10 +37,10 @@ class EstimatorOutput:
 class Estimator(Protocol):
     """One mechanism that answers for any interval, as a frozen value; lattice units throughout.
 
-    Conformers: LaplaceEstimate, SumAndCount, RankCounts, ExponentialQuantile, RaceEstimate.  Of one
-    decider alone: MajorityCounts.
-    ``exact`` says that ``below`` and ``at_least`` are p-values that can be small; else one of them,
-    or both, are 1, and an outcome is worth what ``accept`` says on public stand-ins.
+    Conformers: LaplaceEstimate, SumAndCount, RankCounts, ExponentialQuantile, RaceEstimate.
+    MajorityCounts serves one decider only.
+    ``exact``: both p-values, ``below`` and ``at_least``, can be small.  Otherwise one of them, or
+    both, are always 1, and an outcome is worth what ``accept`` says on public stand-ins.
     """
 
     id: ClassVar[str]
@@ -53,7 +53,7 @@ class Estimator(Protocol):
 
     @property
     def bounds(self) -> tuple[int | None, int | None, int]:
-        """Lower, upper and step of the attribute, None where no bound is needed."""
+        """Lower, upper and step of the attribute; None where no bound is needed."""
         ...
 
     def largest_scale(self, epsilon: Number) -> Fraction:
@@ -85,38 +85,38 @@ class Estimator(Protocol):
         ...
 
     def apart(self, released: EstimatorOutput, span: Span, epsilon: Number) -> float:
-        """P-value of the claim that the answer is not between the cuts ``span``."""
+        """P-value of the claim that the answer is not between the two cuts of ``span``."""
         ...
 
     def estimate(self, released: EstimatorOutput) -> Fraction | None:
-        """Answer as estimated, None where the release gives none."""
+        """Estimated answer; None if the release gives none."""
         ...
 
     def confidence(
         self, released: EstimatorOutput, epsilon: Number, alpha: Number
     ) -> tuple[Fraction | None, Fraction | None]:
-        """Ends that hold the answer with probability >= 1 - alpha; None for no bound."""
+        """Ends that hold the answer with probability >= 1 - alpha; None means no bound."""
         ...
 
 
 class BonferroniClaims:
-    """Mix-in of the estimators whose two claims are all that is known: Bonferroni."""
+    """Mix-in of the estimators that know only the two claims, combined by Bonferroni."""
 
     __slots__ = ()
 
     def apart(self: Estimator, released: EstimatorOutput, span: Span, epsilon: Number) -> float:
-        """Twice the smaller p-value of both claims."""
+        """Twice the smaller p-value of the two claims."""
         low, high = span
         either = self.below(released, low, epsilon), self.at_least(released, high, epsilon)
         return min(1.0, 2 * min(either))
 
 
 def two_sided(tail: Callable[[int], float], released: int, first: int, last: int) -> float:
-    """P-value of "the answer is not in ``first .. last``" from answer plus noise.
+    """P-value of "the answer is not in ``first .. last``", given the answer plus noise.
 
     The noise is symmetric with one peak, and ``tail(x)`` is at least its chance of x or more.  The
-    p-value is the largest chance, over answers inside, of a release at least as far outside; it is
-    that of an answer at an end (docs/theory.md, Theorem B1).  1 for a release inside.
+    p-value is the largest chance, over answers inside, of a release at least as far outside; an
+    answer at an end has that chance (docs/theory.md, Theorem B1).  1 for a release inside.
     """
     beyond = max(first - released, released - last)
     return min(1.0, tail(beyond) + tail(beyond + last - first)) if beyond > 0 else 1.0
@@ -150,7 +150,7 @@ def outside(
 
 
 def clear_of(estimator: Estimator, released: EstimatorOutput, span: Span, epsilon: Number) -> float:
-    """P-value of the claim that the answer is not between the cuts ``span``."""
+    """P-value of the claim that the answer is not between the two cuts of ``span``."""
     low, high = span
     return 0.0 if low >= high else estimator.apart(released, span, epsilon)
 
@@ -163,7 +163,7 @@ def claimed(
     *,
     outcome: bool,
 ) -> float | None:
-    """P-value of an outcome, None where the release has none for it."""
+    """P-value of an outcome; None if the release gives none for it."""
     p_value = (within if outcome else outside)(estimator, released, interval, epsilon)
     return None if p_value >= 1 and not estimator.exact else p_value
 
@@ -175,9 +175,9 @@ def by_cuts(
     epsilon: Number,
     alpha: Number,
 ) -> tuple[Fraction | None, Fraction | None]:
-    """Cuts up to which, from either side, claims hold at alpha/2 one after another.
+    """Cuts up to which, from either side, the claims hold at level alpha/2, one after another.
 
-    Tested in a fixed order, up to the first that does not hold, so no error adds up.
+    Claims are tested in a fixed order, up to the first that fails, so errors do not add up.
     """
     level = float(probability(alpha, "alpha")) / 2
     low = high = None

@@ -19,7 +19,7 @@ from pqd.deciders.noise import Noise
 
 
 class _Runs(NamedTuple):
-    """Lattice points that share a score: the first of each run, how many, and their log-weights.
+    """Runs of lattice points with equal scores: first point, number of points, log-weight.
 
     A log-weight is that of the whole run.
     """
@@ -34,10 +34,10 @@ class ExponentialQuantile(BonferroniClaims, LatticeBounds):
     """Lattice point e, drawn with weight ``exp(-epsilon u(e) / (2 max(a, b - a)))``; p is a/b.
 
     The distance u(e) is the largest of 0, ``a #(v > e) - (b - a) #(v <= e)`` and
-    ``(b - a) #(v < e) - a #(v >= e) + 1``.  It is 0 exactly where e is the p-quantile, so equal
-    values tie as they should; for the median it is the number of rows to add or remove until e is
-    the median, twice the distance of ranks: the rank score has sensitivity 1/2, not the 1 that
-    ``em_median`` (Patwa 2023) takes.
+    ``(b - a) #(v < e) - a #(v >= e) + 1``.  It is 0 exactly if e is the p-quantile, so equal
+    values tie as they should.  For the median u(e) is the number of rows to add or remove until e
+    is the median, which is twice the distance of ranks: the rank score has sensitivity 1/2, not
+    the 1 that ``em_median`` (Patwa 2023) takes.
 
     Guarantee: epsilon-DP (McSherry and Talwar 2007): one row changes u by at most max(a, b - a).
     The weights are doubles (docs/limitations.md); the draw is a descent of exact yes/no choices.
@@ -66,11 +66,11 @@ class ExponentialQuantile(BonferroniClaims, LatticeBounds):
         return self.lower, self.upper
 
     def largest_scale(self, epsilon: Number) -> Fraction:
-        """Scale of one count at this budget: it only chooses, but one too small is refused."""
+        """Scale of one count at this budget: not drawn, but a tiny budget is refused by it."""
         return 1 / budget_of(epsilon)
 
     def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> EstimatorOutput:
-        """Chosen lattice point."""
+        """Lattice point that was drawn."""
         runs = self._runs(histogram, epsilon)
         low, high = 0, runs.weights.size
         while high - low > 1:
@@ -87,7 +87,7 @@ class ExponentialQuantile(BonferroniClaims, LatticeBounds):
         return EstimatorOutput((first,))
 
     def _runs(self, histogram: Histogram, epsilon: Number) -> _Runs:
-        """Runs in ascending order: each value held, and the points between them."""
+        """Runs in ascending order: each value of the table, and the points between values."""
         lower, upper = self._ends()
         part, rest = self.p.numerator, self.p.denominator - self.p.numerator
         values, ranks = histogram.values, histogram.cumulative_counts
@@ -101,7 +101,7 @@ class ExponentialQuantile(BonferroniClaims, LatticeBounds):
         under[0::2] = upto[0::2] = ranks
         under[1::2], upto[1::2] = ranks[:-1], ranks[1:]
         mass = histogram.mass
-        # Products that do not fit into 64 bits would wrap around, and the privacy with them.
+        # Products beyond 64 bits would wrap around and break the guarantee.
         if max(part, rest) * (mass + 1) >= 2**62:
             under, upto = under.astype(object), upto.astype(object)
         distance = np.maximum(
@@ -115,15 +115,15 @@ class ExponentialQuantile(BonferroniClaims, LatticeBounds):
         return _Runs(first[kept], points[kept], weights)
 
     def span(self, interval: Interval) -> Span:
-        """First lattice unit inside and the first one above."""
+        """First lattice unit inside, and the first unit above the interval."""
         return whole_span(interval)
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """Share of the weight that lies inside."""
+        """Share of the weight that lies inside the interval."""
         lower, upper = self._ends()
         low, high = (min(max(cut, lower), upper + 1) for cut in whole_span(interval))
         runs = self._runs(histogram, epsilon)
-        # Points of a run below a cut: those at first, first + step, ...
+        # Number of a run's points below a cut; the points are first, first + step, ...
         upto = [np.clip(-((runs.first - cut) // self.step), 0, runs.points) for cut in (low, high)]
         held = upto[1] - upto[0]
         with np.errstate(divide="ignore"):

@@ -21,19 +21,21 @@ from pqd.deciders.noise import Noise, fineness
 class LaplaceEstimate:
     """Answer plus discrete Laplace noise of scale ``sensitivity / epsilon``.
 
-    Guarantee: epsilon-DP (Ghosh, Roughgarden and Sundararajan 2009; Dwork et al. 2006): one row
-    changes a count, and a number of distinct values, by at most 1, and a sum of values in
-    ``lower .. upper`` by at most ``max(|lower|, |upper|)``, all whole numbers.  Noise may be finer:
-    with ``fineness`` grid points per unit the answer, a whole number of grid points, moves by at
-    most ``fineness`` times as many, and so does the scale: the same guarantee.
+    Guarantee: epsilon-DP (Ghosh, Roughgarden and Sundararajan 2009; Dwork et al. 2006).  One row
+    changes a count, or a number of distinct values, by at most 1, and a sum of values in
+    ``lower .. upper`` by at most ``max(|lower|, |upper|)``; all are whole numbers.  The noise may
+    be finer: with ``fineness`` grid points for each unit the answer, a whole number of grid
+    points, moves by at most ``fineness`` times as many, and the scale is ``fineness`` times as
+    large: the same guarantee.
 
-    The p-values are exact tails of the noise.  The verdict on any one interval is right as often
-    as that of an ``inv_count`` decider with the same budget, but for the farther end.
+    The p-values are exact tails of the noise.  A verdict on any one interval is right as often as
+    that of an ``inv_count`` decider with the same budget, except for the noise beyond the farther
+    end.
 
-    Estimate, interval and p-values are of the released number, cut to the answers that a table can
-    have (``AnswerRange``).  No cut makes a p-value less: "below" takes the number cut from below
-    alone, "at least" from above alone, and "apart" a number that is no farther from any interval
-    that holds a possible answer.  So each is as valid as that of the number itself.
+    Estimate, interval and p-values use the released number, cut to the answers that a table can
+    have (``AnswerRange``).  No cut makes a p-value less: "below" uses the number cut only from
+    below, "at least" the number cut only from above, and "apart" a number that is no farther from
+    any interval that holds a possible answer.  So each p-value is as valid as without the cut.
     """
 
     aggregate: str
@@ -78,7 +80,7 @@ class LaplaceEstimate:
 
     @property
     def sensitivity(self) -> int:
-        """Most that one row can change the answer, at least 1."""
+        """Largest change of the answer by one row, at least 1."""
         return max(abs(self.lower or 0), abs(self.upper or 0), 1)
 
     def scale(self, epsilon: Number) -> Fraction:
@@ -88,7 +90,7 @@ class LaplaceEstimate:
     largest_scale = scale
 
     def finely(self, epsilon: Number) -> "LaplaceEstimate":
-        """Same with noise on the fine grid: the real-valued Laplace of the papers."""
+        """Same estimator with noise on the fine grid, as the papers' real-valued Laplace noise."""
         return replace(self, fineness=fineness(self.scale(epsilon)))
 
     def _steps(self, epsilon: Number) -> Fraction:
@@ -105,7 +107,7 @@ class LaplaceEstimate:
         return EstimatorOutput((noise.laplace(true, self._steps(epsilon)),))
 
     def span(self, interval: Interval) -> Span:
-        """First whole number inside and the first one above."""
+        """First whole number inside, and the first number above the interval."""
         return whole_span(interval)
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
@@ -114,7 +116,7 @@ class LaplaceEstimate:
         if low >= high:
             return 0.0
         true, scale = self.answer(histogram) * self.fineness, self._steps(epsilon)
-        # From the side where the tails are small, so that their difference keeps its digits.
+        # Compute from the side with small tails, so that their difference keeps its digits.
         if true >= high:
             low, high, true = 1 - high, 1 - low, -true
         return as_probability(noise_tail(low - true, scale) - noise_tail(high - true, scale))
@@ -124,7 +126,7 @@ class LaplaceEstimate:
         return span[0] * self.fineness <= released.numbers[0] < span[1] * self.fineness
 
     def below(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
-        """``Pr[Z <= noisy - cut]``: the least answer that is not below is the cut."""
+        """``Pr[Z <= noisy - cut]``, since the least answer that is not below the cut is the cut."""
         least = math.ceil(cut) * self.fineness
         return noise_tail(least - self.range.floored(released.numbers[0]), self._steps(epsilon))
 
@@ -145,7 +147,7 @@ class LaplaceEstimate:
         )
 
     def estimate(self, released: EstimatorOutput) -> Fraction:
-        """Noisy answer, cut to the possible ones."""
+        """Noisy answer, cut to the possible answers."""
         return self.range.cut(self.noisy(released))
 
     def noisy(self, released: EstimatorOutput) -> Fraction:
@@ -155,9 +157,9 @@ class LaplaceEstimate:
     def confidence(
         self, released: EstimatorOutput, epsilon: Number, alpha: Number
     ) -> tuple[Fraction | None, Fraction | None]:
-        """Possible answers within a quantile of the noise, and at least 1, of the cut number."""
+        """Possible answers within the reach of the noise, at least 1, around the cut number."""
         noisy, grid = self.range.cut(released.numbers[0]), self.fineness
-        # Of a reach of 1 two whole numbers lie between, also where noise is finer.
+        # With a reach of at least 1 the interval holds two whole numbers, also with finer noise.
         reach = max(_reach(self._steps(epsilon), probability(alpha, "alpha")), grid)
         low, high = -(-(noisy - reach) // grid), (noisy + reach) // grid
         return Fraction(self.range.floored(low)), Fraction(self.range.capped(high))

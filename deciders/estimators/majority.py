@@ -1,4 +1,4 @@
-"""MEDIAN by three noisy counts: all rows, and those beyond either end (Patwa 2023, Alg. 3)."""
+"""MEDIAN by three noisy counts: all rows, and the rows beyond each end (Patwa 2023, Alg. 3)."""
 
 import math
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from pqd.deciders.histogram import Histogram
 from pqd.deciders.interval import Interval
 from pqd.deciders.noise import Noise, fineness
 
-# Grid points by which the noise of a claim is farther out than real-valued noise, at most.
+# Grid points by which a claim's noise may exceed real-valued noise, at most.
 _ROUNDED = 3
 
 
@@ -29,16 +29,16 @@ _ROUNDED = 3
 class MajorityCounts(BonferroniClaims):
     """Noisy n, noisy ``q1 = #(v < a)`` and noisy ``q2 = #(v >= b)`` for the cuts a < b.
 
-    Each has noise of scale ``2/epsilon``, drawn on a grid of ``fineness`` points per row.
+    Each has noise of scale ``2/epsilon``, drawn on a grid of ``fineness`` points for each row.
 
-    Guarantee: epsilon-DP (Patwa 2023, Prop. 6.2; Dwork et al. 2006): a row changes n by 1, which
-    costs epsilon/2, and at most one of q1 and q2, the rows beyond two different ends, by 1, which
-    costs epsilon/2 (McSherry 2009); by composition all three may be shown.
+    Guarantee: epsilon-DP (Patwa 2023, Prop. 6.2; Dwork et al. 2006).  A row changes n by 1, which
+    costs epsilon/2.  It changes at most one of q1 and q2, the rows beyond two different ends, by
+    1, which costs epsilon/2 (McSherry 2009).  By composition all three may be shown.
 
     The lower median is below b exactly if ``n - 2 q2 >= 0``, and not below a exactly if
-    ``n - 2 q1 >= 1``, for odd, even and no n (docs/theory.md, Lemma 2): without rows it is below
-    every cut, which makes it outside.  What is released of either left side differs from it by
-    ``X + 2 Y``, X and Y noise of one scale, whose tails are known.
+    ``n - 2 q1 >= 1``, for odd, even and zero n (docs/theory.md, Lemma 2); without rows it counts
+    as below every cut, and so as outside.  The release gives each left side with an error
+    ``X + 2 Y``, where X and Y are noises of the same scale; its tails are known.
     """
 
     cuts: tuple[int, int]
@@ -69,7 +69,7 @@ class MajorityCounts(BonferroniClaims):
         return EstimatorOutput(tuple(noise.laplace(n * self.fineness, scale) for n in counts))
 
     def span(self, interval: Interval) -> Span:
-        """First lattice unit inside and the first one above."""
+        """First lattice unit inside, and the first unit above the interval."""
         return whole_span(interval)
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
@@ -78,7 +78,7 @@ class MajorityCounts(BonferroniClaims):
         return majority_probability(*counts, budget_of(epsilon))
 
     def contains(self, released: EstimatorOutput, span: Span) -> bool:
-        """Whether neither side has reached ``ceil(n~/2)``: Algorithm 3."""
+        """Whether neither side reaches ``ceil(n~/2)``: Algorithm 3."""
         self._check(span[0], span[1])
         mass, below, above = released.numbers
         majority = -(-mass // (2 * self.fineness)) * self.fineness
@@ -92,7 +92,7 @@ class MajorityCounts(BonferroniClaims):
     def _excess(self, released: EstimatorOutput, cut: Cut) -> int:
         """Noisy ``#(v < cut) - #(v >= cut)``, in grid points.
 
-        The median is below the cut exactly if that is not negative.
+        The median is below the cut exactly if the exact number is not negative.
         """
         self._check(cut)
         mass, below, above = released.numbers
@@ -101,22 +101,22 @@ class MajorityCounts(BonferroniClaims):
     def _tail(self, points: int, epsilon: Number) -> float:
         """``Pr[X + 2 Y >= points]``, rounded up.
 
-        Discrete noise is real-valued noise moved by less than one grid point: both have the same
-        tails at points at most one apart.
+        Discrete noise is real-valued noise moved by less than one grid point: the tails of both are
+        equal at points that are at most one apart.
         """
         scale = self.largest_scale(epsilon) * self.fineness
         return doubled_tail(as_float((points - _ROUNDED) / scale))
 
     def below(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
-        """Chance of noise that lifts an excess of -1 row to the observed one."""
+        """Chance of noise that raises an excess of -1 row to the observed excess."""
         return self._tail(self._excess(released, cut) + self.fineness, epsilon)
 
     def at_least(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
-        """Chance of noise that sinks an excess of 0 to the observed one."""
+        """Chance of noise that lowers an excess of 0 to the observed excess."""
         return self._tail(-self._excess(released, cut), epsilon)
 
     def estimate(self, released: EstimatorOutput) -> None:
-        """Nothing: which side holds the median is all that is known."""
+        """None: the release only shows which side holds the median."""
         return
 
     def confidence(
@@ -127,12 +127,12 @@ class MajorityCounts(BonferroniClaims):
 
 
 def counts_beyond(histogram: Histogram, cuts: tuple[int, int]) -> tuple[int, int, int]:
-    """All rows, those below the first cut, and those not below the second."""
+    """All rows, the rows below the first cut, and the rows not below the second."""
     low, high = cuts
     return histogram.mass, histogram.count_below(low), histogram.mass - histogram.count_below(high)
 
 
-# Below this an exponential is 0.
+# An exponential below this is 0.
 _UNDERFLOW = -750.0
 # coef * exp(rate * x / scale): exponential pieces of the Laplace law's F(x), for x < 0 and x >= 0.
 _BEFORE = ((0.5, 1),)
@@ -143,7 +143,7 @@ def majority_probability(mass: int, below: int, above: int, epsilon: Fraction) -
     """``sum_k Pr[ceil((mass + Lap)/2) = k] F(k - below) F(k - above)``, all of scale 2/epsilon.
 
     Between a few whole numbers k every factor is a sum of exponentials, so the series is a sum of
-    finite geometric ones: no loop over k, no truncation.
+    finite geometric series: it needs no loop over k and no truncation.
     """
     numerator, denominator = epsilon.as_integer_ratio()
     scale = ratio(2 * denominator, numerator)

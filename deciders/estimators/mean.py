@@ -17,7 +17,7 @@ from pqd.deciders.histogram import Histogram
 from pqd.deciders.interval import Interval
 from pqd.deciders.noise import Noise
 
-# What part of the budget goes to the count: its noise counts by the distance from the centre only.
+# Part of the budget for the count, whose noise counts only by the distance from the centre.
 _COUNT_SHARE = Fraction(1, 8)
 _REACH = 40
 _MOST_TERMS = 2**22
@@ -28,16 +28,17 @@ _HALVINGS = 60
 class SumAndCount(BonferroniClaims):
     """``S = sum (v - centre)`` and ``n``, each with discrete Laplace noise.
 
-    The mean is below e exactly if ``S - (e - centre) n < 0``, and what is released of the left side
-    differs from it by ``Z_S - (e - centre) Z_n``, whose tails are summed exactly over Z_n.  An
-    empty table has the value 0 and thus counts as outside.
+    The mean is below e exactly if ``S - (e - centre) n < 0``.  The release gives the left side with
+    an error of ``Z_S - (e - centre) Z_n``, whose tails are summed exactly over Z_n.  An empty
+    table has the value 0 there and thus counts as outside.
 
-    The left side of n rows is ``(lower - e) n .. (upper - e) n``.  What speaks for a claim is cut
-    to that, at the noisy n, before its p-value: no p-value becomes less, so each stays valid.
+    For n rows the left side lies in ``(lower - e) n .. (upper - e) n``.  The evidence for a claim
+    is cut to this range, at the noisy n, before its p-value is taken.  No p-value becomes less,
+    so each stays valid.
 
     Guarantee: epsilon-DP by sequential composition (Dwork et al. 2006): 7/8 of epsilon for S, which
-    one row changes by at most ``max(upper - centre, centre - lower)``, 1/8 for n.  ``centre`` is
-    public; the nearer it lies to the mean, the less the noise of n counts.
+    one row changes by at most ``max(upper - centre, centre - lower)``, and 1/8 for n.  ``centre``
+    is public; the nearer it is to the mean, the less the noise of n matters.
     """
 
     lower: int
@@ -68,13 +69,13 @@ class SumAndCount(BonferroniClaims):
         return max(self._scales(epsilon))
 
     def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> EstimatorOutput:
-        """Noisy sum and the noisy count."""
+        """Noisy sum and noisy count."""
         sums, counts = self._scales(epsilon)
         total = histogram.total - self.centre * histogram.mass
         return EstimatorOutput((noise.laplace(total, sums), noise.laplace(histogram.mass, counts)))
 
     def span(self, interval: Interval) -> Span:
-        """Ends: a mean is any number."""
+        """Ends of the interval itself: a mean may be any number."""
         return interval.lower, interval.upper
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
@@ -100,12 +101,12 @@ class SumAndCount(BonferroniClaims):
         return total - (cut - self.centre) * Fraction(count)
 
     def below(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
-        """Chance of noise that lowers an excess of 0 to the observed one, if that is possible."""
+        """Chance of noise that lowers an excess of 0 to the observed one, after its cut."""
         least = Fraction(self.lower - cut) * max(released.numbers[1], 0)
         return self._tail(-max(self._excess(released, cut), least), cut, epsilon)
 
     def at_least(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
-        """Chance of noise that raises an excess of 0 to the observed one, if that is possible."""
+        """Chance of noise that raises an excess of 0 to the observed one, after its cut."""
         most = Fraction(self.upper - cut) * max(released.numbers[1], 0)
         return self._tail(min(self._excess(released, cut), most), cut, epsilon)
 
@@ -114,12 +115,12 @@ class SumAndCount(BonferroniClaims):
         sums, counts = self._scales(epsilon)
         found, chances = _around(counts)
         needed = as_float(excess) + as_float(Fraction(cut - self.centre)) * found
-        # A hair less, so that rounding can only raise a p-value.
+        # Slightly less, so that rounding can only raise a p-value.
         needed -= 1e-9 * (1 + np.abs(needed))
         return as_probability(mean_of(_tails(np.ceil(needed), sums), chances) + 1e-15)
 
     def estimate(self, released: EstimatorOutput) -> Fraction | None:
-        """Ratio, within the bounds; None for a count below 1."""
+        """Ratio, cut to the bounds; None for a count below 1."""
         total, count = released.numbers
         if count < 1:
             return None
@@ -141,18 +142,18 @@ class SumAndCount(BonferroniClaims):
 
 
 def _edge(ruled_out: Callable[[Fraction], bool], end: Fraction, middle: Fraction) -> Fraction:
-    """Last value that is ruled out on the way from ``end``; ``end`` if it is not."""
+    """Last value that is ruled out on the way from ``end``; ``end`` if it is not ruled out."""
     if end == middle or not ruled_out(end):
         return end
     outer, inner = end, middle
     for _ in range(_HALVINGS):
-        # Doubles between, so that the fractions stay short.
+        # Use doubles in between, so that the fractions stay short.
         between = Fraction(as_float((outer + inner) / 2))
         outer, inner = (between, inner) if ruled_out(between) else (outer, between)
     return outer
 
 
-# One release is held against many cuts.
+# Cached, since one release is compared with many cuts.
 @lru_cache(maxsize=128, typed=True)
 def _scales_of(reach: int, epsilon: Number) -> tuple[Fraction, Fraction]:
     """Scales of the sum and of the count."""
@@ -162,7 +163,7 @@ def _scales_of(reach: int, epsilon: Number) -> tuple[Fraction, Fraction]:
 
 @lru_cache(maxsize=4)
 def _around(scale: Fraction) -> tuple[Floats, Floats]:
-    """Values that noise of ``scale`` takes, but for 1e-17, and their chances; to be read alone."""
+    """Values of noise of ``scale``, except for 1e-17, with their chances; read-only."""
     reach = math.ceil(as_float(scale) * _REACH) + 1
     if reach > _MOST_TERMS:
         raise ParameterError("the noise of a count reaches too far; use a larger epsilon")

@@ -1,4 +1,4 @@
-"""SUM by Race-to-the-Top, where public bounds are far above the values that occur."""
+"""SUM by Race-to-the-Top, for public bounds far above the values that occur."""
 
 import math
 from dataclasses import dataclass
@@ -24,13 +24,14 @@ class RaceEstimate(TruncationRungs):
     ``b_j = t_j log2(GS) / epsilon``; ``beta`` is the probability that it exceeds the truth.
 
     Guarantee: epsilon-DP.  The paper splits epsilon into log2(GS) parts but races over
-    ceil(log2 GS) rungs; that does not overspend (ours): a row of value v moves only rungs with
-    ``t_j >= v``, each by v, so it costs ``epsilon/log2(GS) * sum_j v/t_j``, and with J rungs that
-    sum is below ``2 - 2^(1-J) <= log2(GS)``.
+    ceil(log2 GS) rungs.  That does not overspend (ours): a row of value v moves only rungs with
+    ``t_j >= v``, each by v, so it costs ``epsilon/log2(GS) * sum_j v/t_j``.  With J rungs the sum
+    is below ``2 - 2^(1-J) <= log2(GS)``.
 
-    It exceeds the sum by x >= 0 with probability at most ``sum_j exp(-x / b_j) beta / (2 log2 GS)``
-    (a union bound over the rungs), which is a p-value of "at least".  It may fall short by any
-    amount that the truncation hides, so there is none of "below", and no verdict of yes has one.
+    The estimate exceeds the sum by x >= 0 with probability at most
+    ``sum_j exp(-x / b_j) beta / (2 log2 GS)`` (a union bound over the rungs), which is a p-value of
+    "at least".  The estimate may fall short by any amount that the truncation hides, so there is
+    no p-value of "below", and no verdict of yes has a p-value.
     """
 
     beta: float = 0.05
@@ -64,7 +65,7 @@ class RaceEstimate(TruncationRungs):
         return EstimatorOutput((largest.numerator, largest.denominator))
 
     def span(self, interval: Interval) -> Span:
-        """First whole number inside and the first one above."""
+        """First whole number inside, and the first number above the interval."""
         return whole_span(interval)
 
     def chance_inside(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
@@ -84,11 +85,11 @@ class RaceEstimate(TruncationRungs):
         )
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """``Pr[a <= max < b]`` for the cuts a and b, the atom at 0 among them."""
+        """``Pr[a <= max < b]`` for the cuts a and b, including the atom at 0."""
         low, high = whole_span(interval)
         if low >= high:
             return 0.0
-        # The estimate is continuous but for its atom at 0, which is inside if a <= 0.
+        # The estimate is continuous except for its atom at 0, which is inside if a <= 0.
         ends = Interval(low if low > 0 else -1, max(high, 0))
         return self.chance_inside(histogram, ends, epsilon)
 
@@ -101,7 +102,7 @@ class RaceEstimate(TruncationRungs):
         return 1.0
 
     def at_least(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
-        """Chance that the estimate exceeds ``cut - 1`` by as much."""
+        """Chance that the estimate exceeds ``cut - 1`` by at least the observed amount."""
         estimate = self.estimate(released)
         excess = as_float(estimate - math.ceil(cut) + 1)
         if excess < 0 or not estimate:
@@ -110,7 +111,7 @@ class RaceEstimate(TruncationRungs):
         return min(1.0, weight * sum(math.exp(-excess / as_float(b)) for b in self.scales(epsilon)))
 
     def apart(self, released: EstimatorOutput, span: Span, epsilon: Number) -> float:
-        """P-value of "at least", the only claim that it can make."""
+        """P-value of "at least", the only claim that the release can support."""
         return self.at_least(released, span[1], epsilon)
 
     def estimate(self, released: EstimatorOutput) -> Fraction:

@@ -31,9 +31,10 @@ from pqd.deciders.noise import Noise
 class RankCounts(BonferroniClaims, LatticeBounds):
     """Noisy counts of the rows in the bins between ``cuts``.
 
-    With ``p = a/b``, the p-quantile is below a cut exactly if ``(b - a) L - a H >= 0``, L and H
-    being the rows below the cut and not below it: sums of bins.  What is released of the left side
-    differs from it by a sum of discrete Laplace noises of known weights, whose tails are exact.
+    With ``p = a/b`` the p-quantile is below a cut exactly if ``(b - a) L - a H >= 0``.  L is the
+    number of rows below the cut and H the number not below it; both are sums of bins.  The release
+    gives the left side with an error that is a sum of discrete Laplace noises of known weights,
+    whose tails are exact.
 
     Guarantee: epsilon-DP by parallel composition (McSherry 2009): a row lies in one bin, which it
     changes by 1, and every bin has noise of scale 1/epsilon.  The cuts are public.
@@ -55,24 +56,24 @@ class RankCounts(BonferroniClaims, LatticeBounds):
             raise ParameterError("the cuts must ascend, and there must be one")
 
     def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> EstimatorOutput:
-        """Noisy counts, of the lowest bin first."""
+        """Noisy counts, beginning with the lowest bin."""
         ranks = [0, *(histogram.count_below(cut) for cut in self.cuts), histogram.mass]
         scale = 1 / budget_of(epsilon)
         return EstimatorOutput(tuple(noise.laplace(int(n), scale) for n in np.diff(ranks)))
 
     def span(self, interval: Interval) -> Span:
-        """First lattice unit inside and the first one above."""
+        """First lattice unit inside, and the first unit above the interval."""
         return whole_span(interval)
 
     def _weights(self) -> tuple[int, int]:
-        """Weights of a row below a cut for the claim, and of one above against it."""
+        """Weight of a row below a cut for the claim, and weight of a row above against it."""
         return self.p.denominator - self.p.numerator, self.p.numerator
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """Sum over the noise Y of the middle: ``-(b - a) (y + Y) <= V < a (y + Y)``.
 
-        V is ``(b - a)`` times the rows below the interval less ``a`` times those above it.  Cuts
-        that are not among ``cuts`` are taken as if they stood beside their neighbours.
+        V is ``(b - a)`` times the rows below the interval minus ``a`` times the rows above it.  A
+        cut that is not among ``cuts`` is treated as if it stood beside its neighbours.
         """
         low, high = whole_span(interval)
         if low >= high:
@@ -112,7 +113,7 @@ class RankCounts(BonferroniClaims, LatticeBounds):
         Raises
         ------
         ParameterError
-            If the tails of a claim could not be computed; here, where it is public.
+            If the tails of a claim cannot be computed: refused here, where all is public.
         """
         scale = 1 / budget_of(epsilon)
         for cut in self.cuts:
@@ -128,17 +129,17 @@ class RankCounts(BonferroniClaims, LatticeBounds):
         return weighted_noise_sum(self._terms(cut), 1 / budget_of(epsilon))
 
     def below(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
-        """Chance of noise that lifts a surplus of -1 to the observed one."""
+        """Chance of noise that raises a surplus of -1 to the observed surplus."""
         surplus = self._surplus(released, cut)
         return as_probability(float(self._noise(cut, epsilon).at_least(surplus + 1)))
 
     def at_least(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
-        """Chance of noise that sinks a surplus of 0 to the observed one."""
+        """Chance of noise that lowers a surplus of 0 to the observed surplus."""
         surplus = self._surplus(released, cut)
         return as_probability(float(self._noise(cut, epsilon).at_least(-surplus)))
 
     def estimate(self, released: EstimatorOutput) -> Fraction | None:
-        """Place where the surplus crosses 0, straight between cuts; None without bounds."""
+        """Point where the surplus crosses 0, linear between cuts; None without bounds."""
         if self.lower is None or self.upper is None:
             return None
         gain, loss = self._weights()
@@ -158,5 +159,5 @@ class RankCounts(BonferroniClaims, LatticeBounds):
     def confidence(
         self, released: EstimatorOutput, epsilon: Number, alpha: Number
     ) -> tuple[Fraction | None, Fraction | None]:
-        """Cuts that the claims reach from either side: no bound, D need not keep it."""
+        """Cuts that the claims reach from either side; never the bounds, which D need not keep."""
         return by_cuts(self, self.cuts, released, epsilon, alpha)

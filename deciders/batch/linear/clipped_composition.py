@@ -1,4 +1,4 @@
-"""A baseline: every query by itself, clipped at a private high quantile, at equal shares."""
+"""A baseline: each query on its own, clipped at a private high quantile, at equal shares."""
 
 import math
 from dataclasses import dataclass
@@ -21,19 +21,20 @@ _FAILURE = 0.05
 class ClippedComposition:
     """Mechanism of Huang, Liang and Yi (2021) for each of the queries (Qiu 2022, section 1).
 
-    With half of a query's share a clipping point is searched for among ``0, base, 2 base, ...`` by
-    halving: each of k steps compares a noisy number of rows above a threshold with ``bar``.  With
-    the other half the sum clipped there is released.  (They halve the values themselves; powers of
-    two lose a factor of 2 at most and need fewer steps.)
+    Half of a query's share pays for a binary search of a clipping point among ``0, base, 2 base,
+    ...``: each of k steps compares a noisy number of rows above a threshold with ``bar``.  The
+    other half pays for the sum clipped at that point.  (The authors search among all values;
+    powers of two lose at most a factor of 2 and need fewer steps.)
 
-    The bar is what the noise of all k comparisons stays below with probability 0.95 (ours).  So
-    with that probability the clipping point is at most twice the largest value, and with that
-    probability at most twice as many rows as the bar lie above it.  (As many rows as ``2 / share``
-    would do as much harm clipped as the noise does, but the search cannot see so few: below its
-    noise of scale ``2 k / share`` a bar lets it go astray upwards in most runs.)
+    The noise of all k comparisons stays below the bar with probability 0.95 (ours).  So with
+    probability 0.95 the clipping point is at most twice the largest value, and also with
+    probability 0.95 at most twice as many rows as the bar lie above it.  (Clipping ``2 / share``
+    rows would do as much harm as the noise, but the search cannot see so few rows: with a bar below
+    its noise, of scale ``2 k / share``, it would go astray upwards in most runs.)
 
-    Guarantee: (epsilon, delta)-DP: ``PrivacyBudget.share`` over the queries, basic composition
-    within one.  A row moves a count by at most 1 and the sum clipped at tau by at most tau.
+    Guarantee: (epsilon, delta)-DP by ``PrivacyBudget.share`` over the queries and basic
+    composition within each query.  A row moves a count by at most 1, and the sum clipped at tau by
+    at most tau.
     """
 
     queries: NumericalQueries
@@ -43,7 +44,7 @@ class ClippedComposition:
     key_fields: ClassVar[tuple[str, ...]] = ("base",)
 
     def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> BatchOutput:
-        """Answers, clipping points, and deviations of the noise at those."""
+        """Answers, clipping points, and deviations of the noise at the clipping points."""
         share = PrivacyBudget.of(epsilon, delta).share(self.queries.size)
         thresholds = self._thresholds
         check_scale(2 * int(thresholds[-1]) / share)
@@ -58,11 +59,11 @@ class ClippedComposition:
         return BatchOutput.of(answers, thresholds[places], deviations)
 
     def noise_law(self, epsilon: Number) -> None:
-        """Nothing: clipping takes away what depends on the rows."""
+        """None: the loss by clipping depends on the rows."""
         return
 
     def largest_scale(self, epsilon: Number) -> Fraction:
-        """Bound on the scales of the search and of a sum clipped at the uppermost threshold."""
+        """Bound on the scales of the search, and of a sum clipped at the highest threshold."""
         thresholds = self._thresholds
         widest = max(int(thresholds[-1]), (thresholds.size - 1).bit_length())
         return 2 * widest * self.queries.size / budget_of(epsilon)
@@ -73,16 +74,16 @@ class ClippedComposition:
 
 
 def bar(steps: int, scale: Fraction) -> int:
-    """Bar that ``steps`` draws of discrete Laplace noise exceed with probability 0.05 at most.
+    """Bar that some of ``steps`` draws of discrete Laplace noise exceeds with probability <= 0.05.
 
     A draw exceeds a whole B with probability ``a^(B + 1) / (1 + a) <= exp(-B / scale) / 2``, where
-    ``a = exp(-1 / scale) <= 1``; all of them together with ``steps`` times that.
+    ``a = exp(-1 / scale) <= 1``; some draw does with at most ``steps`` times that.
     """
     return math.ceil(as_float(scale) * math.log(steps / (2 * _FAILURE)))
 
 
 def _clip(above: Integers, epsilon: Fraction, noise: Noise) -> int:
-    """Least threshold with few rows above it, as far as noise lets one see."""
+    """Least threshold with few rows above it, as far as the noise allows."""
     low, high = 0, above.size - 1
     steps = high.bit_length()
     scale = steps / epsilon
@@ -99,5 +100,5 @@ def _clip(above: Integers, epsilon: Fraction, noise: Noise) -> int:
 
 
 def _clipped_sum(total: int, bound: int, epsilon: Fraction, noise: Noise) -> float:
-    """Sum with noise of scale ``bound / epsilon``; clipped at 0 it is 0."""
+    """Sum with noise of scale ``bound / epsilon``; a sum clipped at 0 is 0."""
     return as_float(noisy_value(total, bound / epsilon, noise)) if bound else 0.0

@@ -1,4 +1,4 @@
-"""Sets of conditions ``f_w``: which classes of rows each query of a batch selects."""
+"""Sets of conditions ``f_w``: the classes of rows that each query of a batch selects."""
 
 import math
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from pqd.deciders.errors import ParameterError
 from pqd.deciders.histogram import Integers
 
 Booleans = NDArray[np.bool_]
-# Whole numbers or doubles: what is said of one holds for the other, and whole numbers stay exact.
+# Whole numbers or doubles: the code is the same for both, and whole numbers stay exact.
 Numbers = NDArray[Any]
-# Numbers that are added up at a time.
+# Limit of the numbers that are added up at once.
 _MOST_SUMMANDS = 2**21
 
 
@@ -36,7 +36,7 @@ class Conditions(Protocol):
         ...
 
     def largest(self, values: Integers) -> Integers:
-        """Largest of ``values`` (one of each class) under each condition; 0 if none."""
+        """Largest of ``values`` (one for each class) under each condition; 0 if there is none."""
         ...
 
     def row(self, place: int) -> Booleans:
@@ -45,7 +45,7 @@ class Conditions(Protocol):
 
     @property
     def covered(self) -> Booleans:
-        """Whether any condition selects each class."""
+        """Whether each class is selected by some condition."""
         ...
 
 
@@ -67,7 +67,7 @@ class Intervals:
 
     @classmethod
     def up_to(cls, length: int, widest: int) -> "Intervals":
-        """All intervals of at most ``widest`` places, by their first place."""
+        """All intervals of at most ``widest`` places, sorted by their first place."""
         first, extra = np.divmod(np.arange(length * widest), widest)
         kept = first + extra < length
         return cls(length, first[kept], (first + extra)[kept])
@@ -87,9 +87,9 @@ class Intervals:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranges:
-    """Rectangles: one interval of each of several ordered attributes, in every combination.
+    """Rectangles: every combination of one interval from each of several ordered attributes.
 
-    A class is a combination of the attributes' places, the last attribute the fastest.
+    A class is a combination of the attributes' places; the last attribute varies fastest.
     """
 
     axes: tuple[Intervals, ...]
@@ -114,7 +114,7 @@ class Ranges:
 
     @property
     def _order(self) -> list[int]:
-        """Axes, those first that shrink a table most, so that least is carried along."""
+        """Axes, beginning with those that shrink a table most, so that later steps are cheap."""
         growth = [axis.first.size / axis.length for axis in self.axes]
         return sorted(range(len(growth)), key=growth.__getitem__)
 
@@ -144,7 +144,7 @@ class Ranges:
 
     @property
     def covered(self) -> Booleans:
-        """Whether any rectangle holds each class."""
+        """Whether each class is inside some rectangle."""
         sides = []
         for axis in self.axes:
             steps = np.zeros(axis.length + 1, np.int64)
@@ -160,9 +160,9 @@ def _product(sides: list[Booleans]) -> Booleans:
 
 @dataclass(frozen=True, eq=False)
 class Subsets:
-    """Any conditions, as one row of yes and no for each: a dense matrix (size, classes).
+    """Arbitrary conditions, each a row of booleans: a dense matrix (size, classes).
 
-    Sums take time with the runs of classes that conditions select.
+    The time of sums grows with the number of runs of selected classes.
     """
 
     matrix: Booleans
@@ -179,11 +179,11 @@ class Subsets:
 
     @cached_property
     def _runs(self) -> tuple[Integers, Integers, Integers]:
-        """First place of each run and the one after its last, in order; runs of each condition."""
+        """First place of each run, the place after its last, and the runs of each condition."""
         turns = np.zeros((self.size, self.classes + 1), np.bool_)
         turns[:, :-1] = self.matrix
         turns[:, 1:] ^= self.matrix
-        # Turns come in pairs within a condition: on, and off again.
+        # Within a condition turns come in pairs: on, then off.
         places = np.flatnonzero(turns)
         which, ends = np.divmod(places, self.classes + 1)
         return ends[0::2], ends[1::2], np.bincount(which[0::2], minlength=self.size)
@@ -204,19 +204,19 @@ class Subsets:
 
     def largest(self, values: Integers) -> Integers:
         """Largest value under each condition, 0 if none."""
-        # The first class that is selected, of those in descending order of their values.
+        # Take the first selected class when classes are in descending order of their values.
         order = np.argsort(-values, kind="stable")
         ordered = self.matrix[:, order] if np.ptp(values) else self.matrix
         largest: Integers = values[order][ordered.argmax(axis=1)]
         return np.where(ordered.any(axis=1), largest, 0)
 
     def row(self, place: int) -> Booleans:
-        """One row of the matrix."""
+        """Row ``place`` of the matrix."""
         chosen: Booleans = self.matrix[place]
         return chosen
 
     @property
     def covered(self) -> Booleans:
-        """Whether any condition selects each class."""
+        """Whether each class is selected by some condition."""
         covered: Booleans = np.any(self.matrix, axis=0)
         return covered

@@ -1,4 +1,4 @@
-"""Ranges over one ordered attribute: dyadic intervals per level set, without any universe."""
+"""Ranges over one ordered attribute by dyadic intervals of each level set, without a universe."""
 
 import math
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from pqd.deciders.histogram import Integers
 from pqd.deciders.noise import Noise, noisy_value
 
 Layers = list[Floats]
-# The probability that any noisy count is off by more than its alpha.
+# The probability that some noisy count is off by more than its alpha.
 _FAILURE = 0.05
 
 
@@ -33,7 +33,7 @@ class _Node:
 
 
 def dyadic_cover(first: int, last: int) -> list[_Node]:
-    """Fewest dyadic intervals whose disjoint union is ``first .. last``."""
+    """Smallest set of dyadic intervals whose disjoint union is ``first .. last``."""
     nodes, layer, low, high = [], 0, first, last + 1
     while low < high:
         if low % 2:
@@ -47,7 +47,7 @@ def dyadic_cover(first: int, last: int) -> list[_Node]:
 
 
 def dyadic_sums(leaves: Integers) -> list[Integers]:
-    """Sums of all dyadic intervals: of single leaves, of pairs, ..., of all."""
+    """Sums of all dyadic intervals: of single leaves, of pairs, ..., of all leaves."""
     layers = [leaves]
     while layers[-1].shape[0] > 1:
         below = layers[-1]
@@ -61,19 +61,19 @@ def dyadic_sums(leaves: Integers) -> list[Integers]:
 class DyadicMechanism:
     """Section 4.2 (Qiu 2022) for intervals of one attribute.
 
-    Rows that some query selects, with ``g > 0``, fall into level sets ``D_i``, ``tau_(i-1) < g <=
-    tau_i``; all others are left out, since a class that nobody asks for may have ``g`` above every
-    threshold.  Of each set all
-    dyadic intervals are released twice: how many rows they hold, and their sum of ``g / tau_i``
-    (Chan, Shi and Song 2011; Dwork et al. 2010).  Then ``c_{w,tau}`` and ``l_{w,tau}`` of any
-    interval are sums over its dyadic intervals and the level sets, and Algorithm 2's search
-    applies, with an alpha for each query and threshold that bounds the noise of all of them at
-    once with probability 0.95: public, no budget is spent on it.
+    Rows with ``g > 0`` that some query selects fall into level sets ``D_i``, ``tau_(i-1) < g <=
+    tau_i``.  All other rows are left out: a class that no query selects may have ``g`` above every
+    threshold.  For each level set all dyadic intervals are released twice: their number of rows,
+    and their sum of ``g / tau_i`` (Chan, Shi and Song 2011; Dwork et al. 2010).  Then
+    ``c_{w,tau}`` and ``l_{w,tau}`` of any interval are sums over its dyadic intervals and the
+    level sets, and Algorithm 2's search applies.  The search has an alpha for each query and
+    threshold; with probability 0.95 they bound the noise of all of them at once.  These alphas
+    are public and cost no budget.
 
-    Guarantee: (epsilon, delta)-DP, for delta = 0 Theorem 4.4.  A row lies in one level set (so
-    these compose in parallel, and no size is needed: ours for added and removed rows), there in
-    ``layers`` dyadic intervals, in each of which it counts for at most 1, in two passes: ``2
-    layers`` mechanisms of ``PrivacyBudget.share`` each.
+    Guarantee: (epsilon, delta)-DP, for delta = 0 Theorem 4.4.  A row lies in one level set, so
+    level sets compose in parallel, and no size is needed (ours, for added and removed rows).
+    There the row lies in ``layers`` dyadic intervals, in each of which it counts for at most 1,
+    in two passes: ``2 layers`` mechanisms of ``PrivacyBudget.share`` each.
     """
 
     queries: NumericalQueries
@@ -117,33 +117,33 @@ class DyadicMechanism:
         return BatchOutput.of(answers, np.minimum(thresholds[places], self.queries.limits))
 
     def noise_law(self, epsilon: Number) -> None:
-        """Nothing: thresholds cut rows off."""
+        """None: thresholds cut off rows."""
         return
 
     def largest_scale(self, epsilon: Number) -> Fraction:
-        """Bound on the scale of the sums of the uppermost level set."""
+        """Bound on the scale of the sums of the highest level set."""
         layers = (self._axis().length - 1).bit_length() + 1
         top = int(doubling(self.base, int(self.queries.limits.max()))[-1])
         return 2 * layers * top / budget_of(epsilon)
 
     def _levels(self, rows: Rows, thresholds: Integers) -> tuple[Integers, Integers]:
-        """Rows and sums by class and level set, of the classes that a query selects."""
+        """Rows and sums by class and level set, for the classes that some query selects."""
         covered = self.queries.conditions.covered[:, None]
         counts, totals = level_sets(rows, self.queries.universe, thresholds)
         return np.where(covered, counts[:, 1:], 0), np.where(covered, totals[:, 1:], 0)
 
     def _alpha(self, nodes: Integers, width: int, scale: Fraction) -> Floats:
-        """Bounds on the noise of each count, all together but for ``_FAILURE``."""
+        """Bounds on the noise of each count; all hold together except with ``_FAILURE``."""
         terms = nodes[:, None] * np.arange(width - 1, -1, -1)
         bound: Floats = noise_bound(terms, _FAILURE / terms.size) * as_float(scale)
         return bound
 
 
 def noise_bound(terms: Integers, failure: float) -> Floats:
-    """Bound x, ``Pr[|sum of terms Laplace(1) draws| > x] <= failure``, by Chernoff's bound.
+    """Bound x with ``Pr[|sum of terms Laplace(1) draws| > x] <= failure``, by Chernoff's bound.
 
-    ``E exp(t Z) = 1 / (1 - t^2)``, so any t in (0, 1) gives ``x = (ln(2 / failure) - terms
-    ln(1 - t^2)) / t``.  Discrete Laplace noise has the smaller moments: ``(cosh t - 1) / t^2``
+    ``E exp(t Z) = 1 / (1 - t^2)``, so every t in (0, 1) gives ``x = (ln(2 / failure) - terms
+    ln(1 - t^2)) / t``.  Discrete Laplace noise has smaller moments, since ``(cosh t - 1) / t^2``
     increases.
     """
     tilts = np.linspace(0.005, 0.995, 199)
@@ -154,7 +154,7 @@ def noise_bound(terms: Integers, failure: float) -> Floats:
 
 
 def _noisy(layers: list[Integers], weights: Integers, scale: Fraction, noise: Noise) -> Layers:
-    """Every sum with noise of ``scale`` times the worth of its level set."""
+    """Every sum with noise of ``scale`` times the weight of its level set."""
     return [
         np.array(
             [

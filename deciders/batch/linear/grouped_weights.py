@@ -1,8 +1,8 @@
-"""Weights of a universe's cells, one line of levels for all classes that nothing tells apart.
+"""Weights of a universe's cells, with one line of levels for all classes with equal weights.
 
-Multiplicative weights begin even and move by the queries that were measured, and these see of a
-class only which of their conditions hold.  So classes in which the same ones hold have the same
-weights: a few lines stand for all classes, and measuring a query divides some of them.
+Multiplicative weights begin uniform and move by the measured queries.  A query treats all classes
+that the same conditions select alike.  So classes selected by the same measured conditions have the
+same weights: a few lines stand for all classes, and measuring a query divides some of them.
 """
 
 from collections.abc import Sequence
@@ -17,29 +17,29 @@ from pqd.deciders.histogram import Integers
 
 
 class GroupedWeights:
-    """Weights of total ``size`` over the universe of ``queries``, at first all equal."""
+    """Weights of total ``size`` over the universe of ``queries``, which begin equal."""
 
     def __init__(self, queries: LinearQueries, size: int) -> None:
-        """Begin with one group, or one for each kind of line that the universe has."""
+        """Begin with one group, or with one for each distinct line of the universe's weights."""
         universe = queries.queries.universe
         lines, groups = universe.weights, np.zeros(universe.classes, np.int64)
         if len(lines) > 1:
             lines, inverse = np.unique(lines, axis=0, return_inverse=True)
             groups = inverse.reshape(-1)
         self._queries, self._size, self._lines = queries, size, lines
-        # The group of each class; of each group its line, its weights and their sum, up to one
-        # factor for all, and the classes that each condition selects of it.
+        # ``_groups`` is the group of each class.  Each group has a line, weights and their sum (up
+        # to a factor common to all groups), and the number of its classes under each condition.
         self._groups = groups
         self._line: Integers = np.arange(len(lines))
         self._table: Floats = np.ones(lines.shape)
         self._masses: Floats = self._table.sum(axis=1)
         self._classes = np.bincount(groups)
         self._selected = self._counted(np.ones(groups.size, np.bool_), self._line)
-        # Groups of each measured query, and its worths by line and level.
+        # For each measured query its groups, and its worths by line and level.
         self._measured: list[tuple[Integers, Floats]] = []
 
     def divide(self, query: UnitQuery) -> None:
-        """Divide groups until each is inside or outside ``query``, which counts as measured."""
+        """Divide groups until each is inside or outside ``query``, then add it as measured."""
         inside = self._queries.queries.conditions.row(query.condition)
         held = np.bincount(self._groups[inside], minlength=self._classes.size)
         divided = np.flatnonzero((held > 0) & (held < self._classes))
@@ -57,7 +57,7 @@ class GroupedWeights:
         self._measured.append((within, query.worths(self._lines)))
 
     def pull(self, answers: Sequence[float], replays: int) -> None:
-        """Move the weights towards the last of the measured ``answers``, then so often to all."""
+        """Move the weights towards the last measured answer, then ``replays`` times towards all."""
         for number in [len(answers) - 1, *(replays * list(range(len(answers))))]:
             self._pull(number, answers[number])
 
@@ -92,7 +92,7 @@ class GroupedWeights:
         return self._size / float(self._classes @ self._masses)
 
     def _by_group(self, lines: Numbers, groups: Integers) -> Numbers:
-        """Line of each group; one line where there is no other."""
+        """Line of each group, or the single line if all groups share it."""
         return lines if len(lines) == 1 else lines[self._line[groups]]
 
     def _counted(self, classes: Booleans, groups: Integers) -> Floats:

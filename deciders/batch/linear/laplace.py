@@ -29,9 +29,9 @@ def _totals(queries: NumericalQueries, rows: Rows) -> Integers:
 class NoisyAnswers:
     """WORKLOAD (Wu 2019, Algorithm 6) for any queries: noise on each answer.
 
-    Guarantee: epsilon-DP (Dwork et al. 2006) where one row, added or removed, moves the answers to
-    ``queries`` queries, which are whole numbers, by at most ``norm`` in all: each has discrete
-    Laplace noise of scale ``norm / epsilon``.
+    Guarantee: epsilon-DP (Dwork et al. 2006) if adding or removing one row moves the answers to
+    ``queries`` queries, which are whole numbers, by at most ``norm`` in total.  Each answer has
+    discrete Laplace noise of scale ``norm / epsilon``.
     """
 
     queries: int
@@ -61,8 +61,8 @@ class NoisyAnswers:
 class NoisyClasses:
     """IDENTITY (Wu 2019, Algorithm 5) for any conditions: noise on each class, then sums.
 
-    Guarantee: epsilon-DP (Dwork et al. 2006): a row is in one class and moves its whole-number sum
-    by at most ``norm``, the largest top; each has discrete Laplace noise of scale
+    Guarantee: epsilon-DP (Dwork et al. 2006).  A row is in one class and moves its sum, a whole
+    number, by at most ``norm``, the largest top.  Each sum has discrete Laplace noise of scale
     ``norm / epsilon``.  The rest is post-processing.
     """
 
@@ -73,7 +73,7 @@ class NoisyClasses:
 
     @property
     def norm(self) -> int:
-        """Change of all sums together by one row, at most; at least 1."""
+        """Largest change of all sums together by one row, at least 1."""
         return max(1, int(self.queries.universe.tops.max()))
 
     def largest_scale(self, epsilon: Number) -> Fraction:
@@ -81,7 +81,7 @@ class NoisyClasses:
         return self.norm / budget_of(epsilon)
 
     def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> BatchOutput:
-        """Sums of the noisy classes; pure, whatever delta is."""
+        """Sums of the noisy classes; pure epsilon-DP at any delta."""
         scale = self.largest_scale(epsilon)
         noisy = [noise.laplace(value, scale) for value in _totals(self.queries, rows).tolist()]
         sums = self.queries.conditions.sums(np.array(noisy, np.float64)[:, None])
@@ -89,9 +89,9 @@ class NoisyClasses:
         return BatchOutput.of(sums[:, 0], deviations=deviations)
 
     def noise_law(self, epsilon: Number) -> NoiseLaw:
-        """One draw for each class that an answer adds up."""
+        """Law with a draw for each class that an answer adds up."""
         scale, draws = self.largest_scale(epsilon), self._draws.tolist()
-        # One of each: a sum's tails are found when they are first asked for.
+        # Share a law between equal numbers: its tails are computed on first use.
         laws = {number: NoiseSum(number, scale) for number in draws}
         return tuple(laws[number] for number in draws)
 

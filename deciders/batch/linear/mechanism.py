@@ -1,4 +1,4 @@
-"""Mechanisms for a batch of numerical queries, and those of them that release a distribution."""
+"""Mechanisms for a batch of numerical queries; some of them release a distribution."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from pqd.deciders.noise import Noise
 
 
 class LinearMechanism(BatchMechanism[Rows], Protocol):
-    """Batch mechanism that reads rows, pure or approximate.
+    """Batch mechanism that reads rows, with pure or approximate differential privacy.
 
     Conformers: NoisyClasses, ClippedComposition, Numerical, NumericalInTwoSteps, Normalization,
     GlobalTruncation, DyadicMechanism, SignedMechanism.
@@ -29,10 +29,10 @@ class LinearMechanism(BatchMechanism[Rows], Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DistributionFit:
-    """Private distribution on the universe and the answers on it.
+    """Private distribution on the universe, and the answers on it.
 
-    ``answers`` and ``thresholds`` are (queries,), ``distribution`` has the weight of each cell;
-    ``alpha`` is the error of the linear queries, None where it is not measured.
+    ``answers`` and ``thresholds`` have the shape (queries,).  ``distribution`` has the weight of
+    each cell.  ``alpha`` is the error of the linear queries; None if it is not measured.
     """
 
     answers: Floats
@@ -56,5 +56,5 @@ class DistributionMechanism(ABC):
         return BatchOutput.of(fit.answers, fit.thresholds)
 
     def noise_law(self, epsilon: Number) -> None:
-        """Nothing: errors of a distribution depend on the rows."""
+        """None: the errors of a distribution depend on the rows."""
         return

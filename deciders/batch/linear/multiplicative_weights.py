@@ -25,8 +25,8 @@ def exponential_choice(log_weights: Floats, noise: Noise) -> int:
     """Place, drawn with probability proportional to ``exp(log_weights)``.
 
     With weights ``exp(epsilon score / (2 s))`` of scores of sensitivity s the draw is epsilon-DP
-    (McSherry and Talwar 2007).  Each choice between two halves is exact given its log-odds, which
-    are doubles (docs/limitations.md); each half is scaled by its own largest weight, so that no
+    (McSherry and Talwar 2007).  Each choice between two halves is exact, given its log-odds,
+    which are doubles (docs/limitations.md).  Each half is scaled by its own largest weight, so no
     place has probability 0.
     """
     low, high = 0, log_weights.size
@@ -43,8 +43,9 @@ def _log_sum(log_weights: Floats) -> float:
     return highest + math.log(float(np.exp(log_weights - highest).sum()))
 
 
-# True answers are sums of whole numbers, rounded once or twice (2^-53 of at most 2^31 rows each
-# time); estimates are the same doubles on neighbouring tables.  Sensitivities are widened by this.
+# True answers are sums of whole numbers, rounded once or twice (each time by 2^-53 of at most 2^31
+# rows); estimates are the same doubles on neighbouring tables.  ``SLACK`` is added to
+# sensitivities for this rounding.
 SLACK = Fraction(1, 1024)
 _STEPS = SLACK.denominator
 
@@ -52,8 +53,8 @@ _STEPS = SLACK.denominator
 def noisy_size(counts: Integers, group: int, epsilon: Fraction, noise: Noise) -> int:
     """Number of cells that the table holds, at least 1: epsilon-DP.
 
-    The paper takes n as public, as replacing a row leaves it alone.  Adding or removing one
-    changes it by at most ``group`` (ours).
+    The paper takes n as public, since replacing a row does not change it.  Adding or removing a
+    row changes n by at most ``group`` (ours).
     """
     return max(1, noise.laplace(int(counts.sum()), group / epsilon))
 
@@ -63,11 +64,11 @@ def noisy_error(
 ) -> float:
     """Largest error of ``weights`` over all queries, at least 0: epsilon-DP.
 
-    ``tails`` are those of the table.  With ``weights`` fixed each error moves by at most the
-    sensitivity s when a row is added or removed, and so does their maximum: section 6 states 1 for
-    a replaced row, and s = 1 holds here too, but for universes in which a row is several cells
-    (ours).  Released are whole multiples of 1/1024, in which the maximum of doubles has sensitivity
-    ``1024 s + 1``.
+    ``tails`` are those of the table.  For fixed ``weights`` each error, and so their maximum,
+    moves by at most the sensitivity s if a row is added or removed.  Section 6 states s = 1 for
+    a replaced row; s = 1 holds here too, except in universes where a row is several cells (ours).
+    The release is a whole multiple of 1/1024; in these units the maximum, computed in doubles,
+    has sensitivity ``1024 s + 1``.
     """
     error = float(np.abs(queries.answers(tails) - weights.answers).max())
     scale = error_scale(queries.sensitivity, epsilon)
@@ -83,19 +84,19 @@ def error_scale(sensitivity: int, epsilon: Fraction) -> Fraction:
 class MultiplicativeWeights:
     """MWEM (Hardt, Ligett and McSherry 2012), the variant of PMW that the paper runs.
 
-    From the uniform distribution of mass n on, each of ``rounds`` selects the query of the largest
-    error by the exponential mechanism, measures it with Laplace noise, and multiplies every
-    cell x by ``exp(q(x) (measured - estimated) / (2 n))``; then the measurements of all rounds are
-    gone through ``replays`` times more in the same way, and the last distribution is returned.
-    MWEM's theorem is about the average of the rounds without replays; its authors replay, and the
-    average would keep the distributions of rounds that knew less.
+    It begins with the uniform distribution of mass n.  Each of ``rounds`` selects the query with
+    the largest error by the exponential mechanism, measures it with Laplace noise, and multiplies
+    every cell x by ``exp(q(x) (measured - estimated) / (2 n))``.  Then each round applies all
+    measurements so far ``replays`` times more in the same way.  The last distribution is
+    returned.  MWEM's theorem is about the average over the rounds, without replays.  Its authors
+    replay too, and the average would include distributions of rounds that knew less.
 
     Guarantee: (epsilon, delta)-DP, as the adaptive composition of ``2 rounds`` mechanisms of one
-    share each (``PrivacyBudget.share``): selection, by an error of sensitivity s, and measurement,
-    by an exact rational answer of sensitivity s, where s is ``queries.sensitivity`` (ours: both
-    change by at most s when one row is added or removed, given all that was released before).
-    The rest is post-processing; n is noisy or public.  The selection's weights are doubles, and
-    its sensitivity is taken as ``s + 1/1024`` for what they are off by.
+    share each (``PrivacyBudget.share``).  A selection uses an error of sensitivity s, and a
+    measurement an exact rational answer of sensitivity s, where s is ``queries.sensitivity``
+    (ours: given all earlier releases, both change by at most s if one row is added or removed).
+    The rest is post-processing; n is noisy or public.  The selection's weights are doubles; to
+    make up for their rounding its sensitivity is taken as ``s + 1/1024``.
     """
 
     key_fields: ClassVar[tuple[str, ...]] = ("rounds", "replays")
@@ -115,7 +116,7 @@ class MultiplicativeWeights:
         budget: PrivacyBudget,
         noise: Noise,
     ) -> GroupedWeights:
-        """Weights of all cells, of total ``size``, for a table of which ``tails`` are known."""
+        """Weights of all cells, of total ``size``, fitted to a table with the given ``tails``."""
         share = budget.share(2 * self.rounds)
         sensitivity, truth = queries.sensitivity, queries.answers(tails)
         weights, measured = GroupedWeights(queries, size), list[float]()
@@ -123,7 +124,7 @@ class MultiplicativeWeights:
             errors = np.abs(truth - weights.answers)
             query = queries.query(_select(errors, sensitivity, share, noise))
             noisy = as_float(noisy_value(query.exact(tails), sensitivity / share, noise))
-            # No answer lies outside 0 .. n, and an update cannot overflow then.
+            # Every answer lies in 0 .. n; the cut also keeps an update from overflow.
             measured.append(min(max(noisy, 0.0), float(size)))
             weights.divide(query)
             weights.pull(measured, self.replays)
@@ -131,6 +132,6 @@ class MultiplicativeWeights:
 
 
 def _select(errors: Floats, sensitivity: int, share: Fraction, noise: Noise) -> int:
-    """Query by the exponential mechanism, ``exp(share error / (2 s))``."""
+    """Query chosen by the exponential mechanism, ``exp(share error / (2 s))``."""
     rate = as_float(share / (2 * (sensitivity + SLACK)))
     return exponential_choice(errors * rate, noise)

@@ -1,4 +1,4 @@
-"""Two baselines: divide every query by what a row may contribute, then answer linear queries."""
+"""Two baselines: divide each query by a row's largest contribution, then answer linear queries."""
 
 from __future__ import annotations
 
@@ -26,15 +26,17 @@ _FAILURE = 0.05
 
 
 def private_radius(values: Integers, base: int, upper: int, epsilon: Fraction, noise: Noise) -> int:
-    """First of ``base, 2 base, ...`` (last: ``upper``) above which few values lie.
+    """First of ``base, 2 base, ...`` (last: ``upper``) with few values above it.
 
-    AboveThreshold on the counts ``#(value > tau)``, from the lowest on: the first noisy count that
-    is at most the noisy bar stops (Dong and Yi 2021, private radius; Qiu 2022, section 5).
+    AboveThreshold on the counts ``#(value > tau)``, from the lowest threshold on: it stops at the
+    first noisy count that is at most the noisy bar (Dong and Yi 2021, private radius; Qiu 2022,
+    section 5).
 
-    Guarantee: epsilon-DP (Lyu, Su and Li 2017, Theorem 3): adding a row raises no count but by 1
-    and lowers none, so with half the budget for the bar and half for the one count that stops,
-    both scales are ``2 / epsilon``.  The bar is ``(4 / epsilon) ln(1/0.05)``, so that a count of 0
-    stops but with probability 0.05: the radius is then at most twice the largest value.
+    Guarantee: epsilon-DP (Lyu, Su and Li 2017, Theorem 3).  Adding a row raises each count by at
+    most 1 and lowers none.  Half the budget pays for the bar and half for the single count that
+    stops, so both scales are ``2 / epsilon``.  The bar is ``(4 / epsilon) ln(1/0.05)``, so a
+    count of 0 stops except with probability 0.05; the radius is then at most twice the largest
+    value.
     """
     histogram = Histogram.from_values(values)
     scale = radius_scale(epsilon)
@@ -95,10 +97,10 @@ class Normalization(DistributionMechanism):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GlobalTruncation(Normalization):
-    """One private radius for the batch, then every query truncated and divided by it (section 1).
+    """A private radius for the batch; every query is truncated at it and divided by it (section 1).
 
     Guarantee: (epsilon, delta)-DP: ``radius_share`` of epsilon for the radius, the rest as in
-    ``Normalization`` on queries that the radius, already released, makes public.
+    ``Normalization``, on queries that are public given the released radius.
     """
 
     radius_share: Fraction = Fraction(1, 10)
@@ -108,7 +110,7 @@ class GlobalTruncation(Normalization):
     key_fields: ClassVar[tuple[str, ...]] = ("base", "size_share", "radius_share")
 
     def fit(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> DistributionFit:
-        """Answers, the radius as threshold of each query, and the distribution."""
+        """Answers, the radius as the threshold of each query, and the distribution."""
         budget = PrivacyBudget.of(epsilon, delta)
         for_radius = budget.epsilon * self.radius_share
         upper = int(self.queries.limits.max())

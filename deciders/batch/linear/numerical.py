@@ -1,4 +1,4 @@
-"""The paper's mechanism: every query truncated at a threshold of its own, found privately."""
+"""The paper's mechanism: every query is truncated at its own threshold, found privately."""
 
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -26,8 +26,8 @@ from pqd.deciders.noise import Noise
 def first_few(above: Numbers, alpha: Numbers | float) -> Integers:
     """First threshold of each query with at most ``alpha`` mass above it.
 
-    The search of Algorithms 1 and 2.  Above the last threshold there is nothing, whatever a noisy
-    answer says, so the search ends there.
+    This is the search of Algorithms 1 and 2.  Nothing lies above the last threshold, whatever a
+    noisy answer says, so the search ends there.
     """
     few = above <= alpha
     few[:, -1] = True
@@ -39,13 +39,14 @@ def first_few(above: Numbers, alpha: Numbers | float) -> Integers:
 class Numerical(DistributionMechanism):
     """Algorithm 2 (Qiu 2022, section 3.3): one distribution for thresholds and answers.
 
-    Multiplicative weights on all ``c_{w,tau} = 1[w > tau]`` and ``l_{w,tau} = min(w / tau, 1)``,
-    ``tau = base, 2 base, ...``; then for each query the first ``tau`` with ``c_{w,tau} <= alpha``,
-    and the answer ``tau l_{w,tau}``, both on the released distribution (0 for ``tau = 0``).
+    Multiplicative weights run on all ``c_{w,tau} = 1[w > tau]`` and
+    ``l_{w,tau} = min(w / tau, 1)``, ``tau = base, 2 base, ...``.  Each query then takes the first
+    ``tau`` with ``c_{w,tau} <= alpha`` and the answer ``tau l_{w,tau}``, both on the released
+    distribution (0 for ``tau = 0``).
 
     Guarantee: (epsilon, delta)-DP: ``size_share`` and ``alpha_share`` of epsilon for n and for
-    alpha, the rest for the weights.  Wherever the noise leaves alpha no smaller than the errors
-    that it stands for, at most ``2 alpha`` cells lie above a threshold, which is at most
+    alpha, the rest for the weights.  Accuracy: if the noisy alpha is no smaller than the errors
+    that it stands for, at most ``2 alpha`` cells lie above a threshold, the threshold is at most
     ``max(base, 2 Delta_w(D))``, and the error is at most ``4 alpha max(base, Delta_w(D))``
     (Theorem 3.2 with its constant, ours).  ``base`` is the b of section 5.
     """
@@ -97,11 +98,12 @@ class Numerical(DistributionMechanism):
 class NumericalInTwoSteps(Numerical):
     """Algorithm 1 and section 3.2: one distribution for thresholds, a second for the answers.
 
-    Multiplicative weights on the ``c_{w,tau}``, thresholds as in Algorithm 2, then multiplicative
-    weights on ``min(w / tau_w, 1)`` with the thresholds found, scaled back.
+    Multiplicative weights run on the ``c_{w,tau}``, and thresholds are found as in Algorithm 2.
+    Multiplicative weights then run on ``min(w / tau_w, 1)`` with these thresholds, scaled back.
 
-    Guarantee: (epsilon, delta)-DP: after ``size_share`` half of what is left, and half of delta,
-    for the thresholds, of which ``alpha_share`` for alpha, and half for the answers.
+    Guarantee: (epsilon, delta)-DP.  After ``size_share`` for n, half of the rest and half of delta
+    pay for the thresholds (``alpha_share`` of that for alpha), and the other halves for the
+    answers.
     """
 
     id: ClassVar[str] = "numerical_two"
@@ -121,7 +123,7 @@ class NumericalInTwoSteps(Numerical):
         alpha = noisy_error(tests, tails, weights, for_alpha, noise)
         places = first_few(weights.tails(thresholds).above, alpha)
         cuts = thresholds[places]
-        # A query truncated at 0 is answered by 0; its divisor only has to be positive.
+        # A query truncated at 0 has the answer 0; its divisor only has to be positive.
         linear = CappedQueries(self.queries, np.maximum(cuts, 1))
         second = self.weights.fit(linear, linear.tails(counts), size, half, noise)
         answers = second.answers * cuts

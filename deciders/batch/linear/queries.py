@@ -1,4 +1,4 @@
-"""Batches of numerical queries ``w``: what a row contributes, in whole units, summed over rows."""
+"""Batches of numerical queries ``w``: the contribution of a row, in whole units, over all rows."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,13 +23,13 @@ def doubling(base: int, peak: int) -> Integers:
 
 
 class Tails(NamedTuple):
-    """Mass above each threshold, and sums of worths capped there: both (conditions, thresholds)."""
+    """Mass above each threshold, and sums of worths capped there; both (conditions, thresholds)."""
 
     above: Numbers
     capped: Numbers
 
 
-# Without slots, so that the limits are found once.
+# No slots: the limits are cached.
 @dataclass(frozen=True, eq=False)
 class NumericalQueries:
     """``w(t) = f_w(class of t) g(t)`` with conditions ``f_w`` (definition 4.1, case b)."""
@@ -38,7 +38,7 @@ class NumericalQueries:
     universe: Universe
 
     def __post_init__(self) -> None:
-        """Raise ParameterError unless both speak of the same classes."""
+        """Raise ParameterError unless conditions and universe have the same classes."""
         if self.conditions.classes != self.universe.classes:
             raise ParameterError(
                 f"the conditions are about {self.conditions.classes} classes, "
@@ -62,7 +62,7 @@ class NumericalQueries:
 
     @property
     def group(self) -> int:
-        """Number of cells that one row counts in, at most."""
+        """Largest number of cells that one row counts in."""
         return self.universe.group
 
     def counts(self, rows: Rows) -> Integers:
@@ -70,7 +70,7 @@ class NumericalQueries:
         return self.universe.counts(rows)
 
     def maxima(self, rows: Rows) -> Integers:
-        """``g`` of the rows that any query selects, else 0."""
+        """``g`` of each row that some query selects, 0 for other rows."""
         classes = np.clip(rows.classes, 0, self.universe.classes - 1)
         return np.where(self.conditions.covered[classes], self.universe.values(rows), 0)
 
@@ -95,7 +95,7 @@ class NumericalQueries:
 
 
 def class_tails(table: Numbers, weights: Integers, thresholds: Integers) -> Tails:
-    """Tails of each line of a table of cells, whose ``weights`` are one line, or one for each."""
+    """Tails of each line of a table of cells; ``weights`` has one line for all, or one for each."""
     ends = np.stack([np.searchsorted(line, thresholds, side="right") for line in weights])
     held, mass = _upto(table, ends)
     above = mass - held
@@ -103,7 +103,7 @@ def class_tails(table: Numbers, weights: Integers, thresholds: Integers) -> Tail
 
 
 def _upto(table: Numbers, ends: Integers) -> tuple[Numbers, Numbers]:
-    """Sums of each line up to its ends, and of the whole line."""
+    """Sums of each line up to its ends, and sum of the whole line."""
     prefix = np.zeros((table.shape[0], table.shape[1] + 1), table.dtype)
     np.cumsum(table, axis=1, out=prefix[:, 1:])
     sums = prefix[:, ends[0]] if len(ends) == 1 else np.take_along_axis(prefix, ends, axis=1)

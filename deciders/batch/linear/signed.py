@@ -15,14 +15,14 @@ from pqd.deciders.noise import Noise
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignedMechanism:
-    """``w = w+ - w-`` where the sign is that of ``g``: one mechanism for each side.
+    """``w = w+ - w-``, where the sign is that of ``g``: one mechanism for each side of 0.
 
-    A row's level is ``g``; ``positive`` sees the rows with ``g > 0``, ``negative`` those with
-    ``g < 0`` as ``-g``.
+    A row's level is ``g``.  ``positive`` sees the rows with ``g > 0``; ``negative`` sees those with
+    ``g < 0``, as ``-g``.
 
-    Guarantee: (epsilon, delta)-DP, with all of the budget on both sides (ours): a row lies on one
-    side, so adding or removing it leaves the other as it is (parallel composition, McSherry 2009).
-    It would not hold for a replaced row, which may change sides.
+    Guarantee: (epsilon, delta)-DP, with the whole budget on each side (ours).  A row lies on one
+    side, so adding or removing it does not change the other side (parallel composition, McSherry
+    2009).  This does not hold for a replaced row, which may change sides.
     """
 
     positive: LinearMechanism
@@ -34,7 +34,7 @@ class SignedMechanism:
         return self.positive.id
 
     def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> BatchOutput:
-        """Differences; thresholds of the positive side come first."""
+        """Differences of the two sides; the thresholds of the positive side come first."""
         sides = []
         for mechanism, sign in ((self.positive, 1), (self.negative, -1)):
             levels = sign * rows.levels
@@ -49,9 +49,9 @@ class SignedMechanism:
         return BatchOutput.of(np.subtract(plus.answers, minus.answers), thresholds, deviations)
 
     def noise_law(self, epsilon: Number) -> NoiseLaw | None:
-        """Draws of both sides together, each taken at the larger scale of both.
+        """Draws of both sides together, each taken at the larger scale of the two.
 
-        Symmetric noise with one peak reaches farther with every part that does, so tails stay
+        A sum of symmetric noises with one peak reaches farther if one of them does, so tails stay
         upper bounds.
         """
         plus, minus = (side.noise_law(epsilon) for side in (self.positive, self.negative))
@@ -65,5 +65,5 @@ class SignedMechanism:
         return tuple(laws[pair] for pair in pairs)
 
     def largest_scale(self, epsilon: Number) -> Fraction:
-        """Larger scale of both sides."""
+        """Larger scale of the two sides."""
         return max(side.largest_scale(epsilon) for side in (self.positive, self.negative))

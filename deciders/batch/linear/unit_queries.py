@@ -1,4 +1,4 @@
-"""Linear queries made of numerical ones: every cell counts for something in [0, 1]."""
+"""Linear queries made of numerical queries: every cell has a worth in [0, 1]."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class UnitQuery(NamedTuple):
     test: bool
 
     def worths(self, weights: Integers) -> Floats:
-        """Worth of cells of these weights, where the condition holds."""
+        """Worths of cells with these weights, where the condition holds."""
         if self.test:
             return (weights > self.bound).astype(np.float64)
         return np.minimum(weights, self.bound) / self.bound
@@ -38,7 +38,7 @@ class UnitQuery(NamedTuple):
         return Fraction(int(tails.capped[self.condition, self.column]), self.bound)
 
 
-# Without slots, so that thresholds are found once.
+# No slots: the thresholds are cached.
 @dataclass(frozen=True, eq=False)
 class LinearQueries(ABC):
     """Batch of linear queries over a universe.  Subclasses: ThresholdQueries, CappedQueries.
@@ -51,7 +51,7 @@ class LinearQueries(ABC):
     @property
     @abstractmethod
     def thresholds(self) -> Integers:
-        """Thresholds that the queries ask about, ascending."""
+        """Thresholds of the queries, ascending."""
 
     @property
     @abstractmethod
@@ -61,7 +61,7 @@ class LinearQueries(ABC):
     @property
     @abstractmethod
     def sensitivity(self) -> int:
-        """Change of an answer by one row, added or removed, at most."""
+        """Largest change of an answer by one row, added or removed."""
 
     @abstractmethod
     def answers(self, tails: Tails) -> Floats:
@@ -69,7 +69,7 @@ class LinearQueries(ABC):
 
     @abstractmethod
     def query(self, place: int) -> UnitQuery:
-        """One of the queries."""
+        """Query number ``place``."""
 
     def tails(self, vector: Numbers) -> Tails:
         """Tails of a vector over the universe."""
@@ -78,7 +78,7 @@ class LinearQueries(ABC):
 
 @dataclass(frozen=True, eq=False)
 class ThresholdQueries(LinearQueries):
-    """Query sets C and, with ``linear``, C and L of Algorithms 1 and 2.
+    """Query set C of Algorithms 1 and 2, and with ``linear`` also L.
 
     ``c_{w,tau} = 1[w > tau]`` for all thresholds but the last, ``l_{w,tau} = min(w / tau, 1)`` for
     all but the first, which is 0.
@@ -109,18 +109,18 @@ class ThresholdQueries(LinearQueries):
 
     @property
     def sensitivity(self) -> int:
-        """Cells of one row."""
+        """Number of cells of one row."""
         return self.queries.group
 
     def answers(self, tails: Tails) -> Floats:
-        """C, then L, of one query after the other."""
+        """Answers of C, then of L, query by query."""
         parts = [tails.above[:, :-1].astype(np.float64)]
         if self.linear:
             parts.append(tails.capped[:, 1:] / self.thresholds[1:])
         return np.concatenate(parts, axis=1).reshape(-1)
 
     def query(self, place: int) -> UnitQuery:
-        """One of C or of L."""
+        """Query of C or of L."""
         condition, number = divmod(place, self._width)
         test = number < self._tests
         column = number if test else number - self._tests + 1
@@ -131,9 +131,9 @@ class ThresholdQueries(LinearQueries):
 class CappedQueries(LinearQueries):
     """``min(w / d_w, 1)`` with one divisor for each query.
 
-    Where every divisor is at least ``Delta_w`` nothing is cut off, and a row moves an answer by
-    ``w(t) / d_w <= 1`` however many cells it is, as the worths of its cells add up to ``w(t)``
-    (ours); else by at most the cells of one row.
+    If every divisor is at least ``Delta_w``, nothing is cut off: a row moves an answer by ``w(t) /
+    d_w <= 1`` even if it is several cells, since the worths of its cells add up to ``w(t)``
+    (ours).  Otherwise it moves an answer by at most its number of cells.
     """
 
     divisors: Integers
@@ -145,7 +145,7 @@ class CappedQueries(LinearQueries):
 
     @cached_property
     def _columns(self) -> Integers:
-        """Place of each divisor among them."""
+        """Place of each divisor among the thresholds."""
         return np.searchsorted(self.thresholds, self.divisors)
 
     @property
@@ -155,7 +155,7 @@ class CappedQueries(LinearQueries):
 
     @property
     def sensitivity(self) -> int:
-        """One, or the cells of one row."""
+        """One, or the number of cells of one row."""
         return 1 if np.all(self.divisors >= self.queries.limits) else self.queries.group
 
     def answers(self, tails: Tails) -> Floats:

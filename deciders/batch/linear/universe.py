@@ -1,7 +1,7 @@
-"""The universe of a batch of queries: classes of rows times levels of the number summed up.
+"""The universe of a batch of queries: classes of rows times levels of the summed number.
 
 Decomposable queries (Qiu 2022, definition 4.1) are ``w(t) = f_w(class of t) g(t)``: conditions on
-a public class, and one number ``g >= 0`` for the whole batch, in whole units.  Nothing here is
+a public class, and one number ``g >= 0`` for the whole batch, in whole units.  No memory is
 allocated before a table is counted, and a universe that does not fit is refused by its size.
 """
 
@@ -14,26 +14,26 @@ from pqd.deciders.errors import ParameterError
 from pqd.deciders.histogram import Integers
 
 LARGEST_UNIVERSE = 2**27
-# Sums of that many units over 2^31 rows fit into 64 bits.
+# Sums of values up to this, over 2^31 rows, fit into 64 bits.
 _LARGEST_UPPER = 2**32
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Rows:
-    """Private table as queries see it: the class of every row, and its level."""
+    """Private table as queries see it: the class and the level of every row."""
 
     classes: Integers
     levels: Integers
 
     def __repr__(self) -> str:
-        """Type alone: what it counts may be private, and a traceback may show this."""
+        """Type alone: the rows are private, and a traceback may show this."""
         return "Rows(...)"
 
 
 class Universe(Protocol):
     """Cells that rows become.  Conformers: LevelUniverse, DigitUniverse.
 
-    A cell is a class and a level, the level the fastest; ``weights`` ascend along the levels.
+    A cell is a class and a level; the level varies fastest.  ``weights`` ascend along the levels.
     ``id`` is part of ledger keys.
     """
 
@@ -46,7 +46,7 @@ class Universe(Protocol):
 
     @property
     def weights(self) -> Integers:
-        """Worth of a cell, as (1, levels) or (classes, levels)."""
+        """Worth of each cell, as (1, levels) or (classes, levels)."""
         ...
 
     @property
@@ -56,7 +56,7 @@ class Universe(Protocol):
 
     @property
     def group(self) -> int:
-        """Number of cells that one row counts in, at most."""
+        """Largest number of cells that one row counts in."""
         ...
 
     def values(self, rows: Rows) -> Integers:
@@ -76,7 +76,7 @@ class Universe(Protocol):
 class LevelUniverse:
     """Every class at every level: a row is one cell.
 
-    ``weights`` is ``g`` at each level, (1, levels) where it is the same in all classes.
+    ``weights`` is ``g`` at each level; it is (1, levels) if all classes share it.
     """
 
     classes: int
@@ -106,7 +106,7 @@ class LevelUniverse:
 
     @property
     def group(self) -> int:
-        """One row is one cell."""
+        """One: a row is one cell."""
         return 1
 
     def _places(self, rows: Rows) -> tuple[Integers, Integers]:
@@ -135,12 +135,12 @@ class LevelUniverse:
 class DigitUniverse:
     """Reduced universe (section 4.1): levels 1, 2, 4, ... instead of ``0 .. upper``.
 
-    A row is one cell for each binary digit 1 of its ``g``, of that digit's worth, so every sum
-    ``w(D)`` stays what it is.  A row's level is ``g``, clipped to ``0 .. upper``.
+    A row is one cell for each binary digit 1 of its ``g``; the cell has that digit's worth, so
+    every sum ``w(D)`` keeps its value.  A row's level is ``g``, clipped to ``0 .. upper``.
 
-    The paper counts ``1 + log2(upper)`` cells to a row.  Fewer will do (ours): of d digits, a
-    number below ``upper`` has a 0 where the first difference is, hence at most ``d - 1`` ones,
-    which ``2^(d - 1) - 1`` has; so ``group`` is that or the ones of ``upper`` itself.
+    The paper counts ``1 + log2(upper)`` cells for a row.  Fewer are enough (ours).  Of d digits, a
+    number below ``upper`` has a 0 at the first difference to ``upper``, so it has at most ``d - 1``
+    ones, as ``2^(d - 1) - 1`` has.  So ``group`` is that, or the ones of ``upper`` itself.
     """
 
     classes: int
@@ -163,12 +163,12 @@ class DigitUniverse:
 
     @property
     def tops(self) -> Integers:
-        """Bound."""
+        """Bound of every class."""
         return np.broadcast_to(np.int64(self.upper), self.classes)
 
     @property
     def group(self) -> int:
-        """Most ones that a number up to ``upper`` has."""
+        """Largest number of ones of a number up to ``upper``."""
         return max(self.upper.bit_count(), self._digits - 1)
 
     def values(self, rows: Rows) -> Integers:
@@ -191,9 +191,9 @@ class DigitUniverse:
 
 
 def level_sets(rows: Rows, universe: Universe, thresholds: Integers) -> tuple[Integers, Integers]:
-    """Rows and sums of ``g`` by class and level set (0, ...], ..., (section 4.2).
+    """Rows and sums of ``g`` by class and level set (section 4.2).
 
-    Level set j is ``thresholds[j - 1] < g <= thresholds[j]``, and set 0 is ``g <= thresholds[0]``.
+    Level set j is ``thresholds[j - 1] < g <= thresholds[j]``; set 0 is ``g <= thresholds[0]``.
     """
     values, width = universe.values(rows), thresholds.size
     sets = np.minimum(np.searchsorted(thresholds, values), width - 1)
@@ -205,7 +205,7 @@ def level_sets(rows: Rows, universe: Universe, thresholds: Integers) -> tuple[In
 
 
 def check_upper(upper: int) -> None:
-    """Raise ParameterError unless sums of so large values fit."""
+    """Raise ParameterError unless sums of values up to ``upper`` fit."""
     if not 1 <= upper <= _LARGEST_UPPER:
         raise ParameterError(
             f"the largest value is {upper:,} units; it must lie between 1 and 2^32: "

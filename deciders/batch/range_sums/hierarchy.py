@@ -1,8 +1,8 @@
-"""A binary tree of weighted counts: measuring it, least squares, and variances of range sums.
+"""A binary tree of weighted counts: measurement, least squares, and variances of range sums.
 
-The strategy matrix A of the matrix mechanism (Li et al. 2015) with a row for each node of a tree
-over ``leaves`` cells: ``weight`` times the sum of the cells below.  A is never written out:
-everything takes a pass over the levels.
+The strategy matrix A of the matrix mechanism (Li et al. 2015) has a row for each node of a tree
+over ``leaves`` cells: ``weight`` times the sum of the cells below the node.  A is never written
+out: every computation is a pass over the levels of the tree.
 """
 
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ def level_edges(leaves: int) -> list[Integers]:
 class Crossings:
     """Ranges of cells over the nodes of one level.
 
-    A range holds the nodes ``first .. last - 1`` whole; what it has left of ``first`` and right of
-    ``last`` lies in one node each.
+    A range holds the nodes ``first .. last - 1`` whole.  Its cells left of ``first`` lie in one
+    node, and so do its cells right of ``last``.
     """
 
     def __init__(self, edges: Integers, starts: Integers, stops: Integers) -> None:
@@ -46,14 +46,14 @@ class Crossings:
         return np.cumsum(opened - np.bincount(self.last[some], minlength=number))[:-1]
 
     def parts(self, running: Floats) -> tuple[Floats, Floats]:
-        """Parts of each range in its left and its right node, of cells' running sums."""
+        """Parts of each range in its left and its right node, from running sums of the cells."""
         ends = np.minimum(self._stops, self._edges[self.first])
         left = running[ends] - running[self._starts]
         begin = np.where(self.last >= self.first, self._edges[self.last], self._stops)
         return left, running[self._stops] - running[begin]
 
     def squares(self, running: Floats) -> Floats:
-        """Sum for each node of the squares of these parts."""
+        """Sum of the squares of these parts, for each node."""
         left, right = self.parts(running)
         number = self._edges.size - 1
         squares: Floats = np.bincount(self.left, left**2, number).astype(np.float64)
@@ -61,7 +61,7 @@ class Crossings:
 
 
 class _Level(NamedTuple):
-    """Variances of node totals at unit noise: from the children, and with the node's own."""
+    """Variances of node totals at unit noise: from the children, and with the node's own too."""
 
     children: Floats
     total: Floats
@@ -69,10 +69,10 @@ class _Level(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
-    """Tree, by the weights of its nodes at each depth, whole numbers >= 0.
+    """Tree, given by the weights of its nodes at each depth, whole numbers >= 0.
 
-    Every leaf that is a cell has a weight of at least 1, so A has full column rank; halving may
-    leave a leaf without a cell, which has none.
+    Every leaf that is a cell has a weight of at least 1, so A has full column rank.  Halving may
+    leave a leaf without a cell; it has weight 0.
     """
 
     weights: tuple[Integers, ...]
@@ -84,14 +84,14 @@ class Hierarchy:
 
     @property
     def norm(self) -> int:
-        """Largest L1 norm of a column of A: the weights from the root down to a leaf."""
+        """Largest L1 norm of a column of A: the sum of the weights from the root to a leaf."""
         paths = self.weights[0]
         for level in self.weights[1:]:
             paths = np.repeat(paths, 2) + level
         return int(paths[np.diff(self._edges[-1]) > 0].max())
 
     def measure(self, cells: NDArray[Any]) -> list[int]:
-        """``A cells``, whole numbers for whole cells, the nodes of weight 0 left out."""
+        """``A cells``, whole numbers for whole cells, without the nodes of weight 0."""
         running = running_sums(cells.astype(object))
         measurements: list[int] = []
         for edges, weights in zip(self._edges, self.weights, strict=True):
@@ -102,9 +102,9 @@ class Hierarchy:
     def estimate(self, measured: Floats) -> Floats:
         """``A+ measured``, the least squares solution, in two passes (Hay et al. 2010).
 
-        Upwards each node's total is the mean of its own measurement and of its children's sum,
-        weighted by precision; downwards what a node's total differs from its children's sum is
-        shared among them in proportion to their variances.
+        Upwards, a node's total is the mean of its own measurement and of its children's sum,
+        weighted by precision.  Downwards, the difference between a node's total and its children's
+        sum is shared among the children in proportion to their variances.
         """
         own = self._by_node(measured)
         totals_by_depth = [own[-1]]
@@ -121,7 +121,7 @@ class Hierarchy:
         return totals[np.diff(self._edges[-1]) > 0]
 
     def _by_node(self, measured: Floats) -> list[Floats]:
-        """Measurements divided by their weights, 0 for nodes that have none."""
+        """Measurements divided by their weights; 0 for nodes without a measurement."""
         found, used = [], 0
         for weights in self.weights:
             level, kept = np.zeros(weights.size), weights > 0
@@ -144,8 +144,8 @@ class Hierarchy:
     def variances(self, starts: Integers, stops: Integers, coefficients: Floats) -> Floats:
         """``w (A'A)^-1 w'`` for ranges w of cells, each cell times its coefficient.
 
-        Below a node the estimates have covariance C, block by block; its own measurement of weight
-        m takes ``m^2 / (1 + m^2 1'C1) (C1)(C1)'`` off (Sherman and Morrison).
+        Below a node the estimates have covariance C, block by block.  The node's own measurement,
+        of weight m, reduces it by ``m^2 / (1 + m^2 1'C1) (C1)(C1)'`` (Sherman and Morrison).
         """
         shares = self._levels[-1].total[np.diff(self._edges[-1]) > 0]
         squares = running_sums(coefficients**2 * shares)
@@ -169,6 +169,6 @@ class Hierarchy:
 
 
 def _paired(values: Floats) -> Floats:
-    """Sums of neighbours two by two: what two children have together."""
+    """Sums of neighbours two by two: the total of each node's two children."""
     sums: Floats = values[0::2] + values[1::2]
     return sums

@@ -1,7 +1,7 @@
-"""The matrix mechanism's strategies: what is measured, its norm, and answers from it.
+"""The matrix mechanism's strategies: statistics to measure, their norm, and answers from them.
 
 With T the diagonal of clamped weights, a strategy measures whole numbers ``M x`` of the vector form
-x.  The L1 norm of M (the largest column) is what one row changes in them, so noise of scale
+x.  One row changes them by at most the L1 norm of M (its largest column), so noise of scale
 ``norm / epsilon`` on each is epsilon-DP (Li et al. 2015, Proposition 2; Dwork et al. 2006).
 """
 
@@ -24,11 +24,11 @@ _SHARES = np.arange(200, 0, -1)[:, None] / 200
 
 
 class _State(NamedTuple):
-    """State of the nodes of a level when all their columns have norm 1.
+    """State of the nodes of a level if all their columns have norm 1.
 
-    ``total`` is the variance of a node's count, ``weighted`` that of its coefficients' sum, and
-    ``error`` the sum of the variances of the ranges' parts in it.  ``shares`` has, for each cell,
-    the covariance of its estimate with its node's count.
+    ``total`` is the variance of a node's count, and ``weighted`` that of the sum of its
+    coefficients.  ``error`` is the sum of the variances of the ranges' parts in it.  ``shares``
+    has for each cell the covariance of its estimate with its node's count.
     """
 
     total: Floats
@@ -40,14 +40,15 @@ class _State(NamedTuple):
 def greedy_hierarchy(starts: Integers, stops: Integers, coefficients: Floats) -> Hierarchy:
     """Tree for ranges of cells, each cell times its coefficient.
 
-    From the leaves upward, every node takes the share of its columns' norm that makes the variance
-    of the ranges' parts in it least, the rest goes to its children in the proportions found
-    before.  Least over a grid of shares, and only for the tree below: greedy, not optimal.
+    From the leaves upwards, every node takes the share of its columns' norm that minimises the
+    variance of the ranges' parts in it; the rest goes to its children in the proportions found
+    before.  The minimum is over a grid of shares and only for the tree below the node: the
+    algorithm is greedy, not optimal.
 
-    A range that holds a node's parent whole is left to the parent (ours), but for what no total
+    A range that holds a node's parent whole is left to the parent (ours), except for what no total
     above can tell: the part of its coefficients that is uncorrelated with the node's count.  Li,
-    Hay and Miklau count it at every node and let what a node gains fade with its depth; on all
-    prefixes of 1,024 cells that has 1.3 times the squared error.
+    Hay and Miklau count such a range at every node, and let a node's gain fade with its depth; on
+    all prefixes of 1,024 cells this has 1.3 times the squared error.
     """
     edges = level_edges(coefficients.size)
     crossings = [Crossings(level, starts, stops) for level in edges]
@@ -66,11 +67,11 @@ def greedy_hierarchy(starts: Integers, stops: Integers, coefficients: Floats) ->
 
 
 class _Ranges(NamedTuple):
-    """Demand of the ranges on each node of a level.
+    """Ranges' demands on each node of a level.
 
-    ``parts`` and ``gain`` are squared covariances with its count: of the ranges' parts in it, all
-    together, and of one that holds it whole.  ``held`` is how many do that but do not hold its
-    parent, ``by_parent`` how many hold its parent.
+    ``parts`` and ``gain`` are squared covariances with the node's count: ``parts`` of all ranges'
+    parts in it together, ``gain`` of one range that holds it whole.  ``held`` is the number of
+    ranges that hold it whole but not its parent; ``by_parent`` is the number that hold its parent.
     """
 
     parts: Floats
@@ -87,10 +88,11 @@ def _leaves(edges: Integers, held: Integers, coefficients: Floats) -> _State:
 
 
 def _joined(below: _State, sizes: Integers, ranges: _Ranges) -> tuple[_State, Floats]:
-    """Nodes made of pairs of those ``below``, and the share that each takes."""
+    """Nodes made of pairs of the nodes ``below``, and the share that each takes."""
     total, weighted, error = (v[0::2] + v[1::2] for v in (below.total, below.weighted, below.error))
-    # Variance that falls with that of the node's count, and variance that only grows as the
-    # children's share falls: of a range that holds the node, and of all parts in it together.
+    # Each variance has a part that falls with the variance of the node's count (told), and a part
+    # that only grows as the children's share falls (beyond): for one range that holds the node,
+    # and for all parts in it together.
     told_of_one = ranges.gain / total
     told = ranges.parts / total + ranges.held * told_of_one
     beyond_one = _beyond(weighted, told_of_one)
@@ -100,7 +102,7 @@ def _joined(below: _State, sizes: Integers, ranges: _Ranges) -> tuple[_State, Fl
         return mute / rest**2 + heard / (rest**2 + total * (1 - rest) ** 2)
 
     errors = variance(_SHARES, beyond + ranges.by_parent * beyond_one, told)
-    # A single cell is measured once.
+    # A single cell is measured only once.
     rest = np.where(sizes > 1, _SHARES[np.argmin(errors, axis=0), 0], 1.0)
     shrunk = variance(rest, np.zeros(1), np.ones(1))
     state = _State(
@@ -113,13 +115,13 @@ def _joined(below: _State, sizes: Integers, ranges: _Ranges) -> tuple[_State, Fl
 
 
 def _beyond(whole: Floats, part: Floats) -> Floats:
-    """``whole - part``, 0 where it is but rounding: shares would magnify that."""
+    """``whole - part``, set to 0 if it is only rounding: shares would magnify that."""
     difference = whole - part
     return np.where(difference > 1e-9 * whole, difference, 0.0)
 
 
 def hierarchy_of_shares(taken: Sequence[Floats], leaves: int) -> Hierarchy:
-    """Tree from the share that each inner node takes of what its parents leave.
+    """Tree, given the share that each inner node takes of what its parents leave.
 
     Weights are whole, add up to NORM on every path, and are at least 1 for a leaf.
     """
@@ -131,7 +133,7 @@ def hierarchy_of_shares(taken: Sequence[Floats], leaves: int) -> Hierarchy:
     return Hierarchy((*weights, left * np.diff(level_edges(leaves)[-1])), leaves)
 
 
-# From ranges of cells (starts, stops) and the cells' coefficients to a tree.
+# Function from ranges of cells (starts, stops) and the cells' coefficients to a tree.
 Chooser = Callable[[Integers, Integers, Floats], Hierarchy]
 
 
@@ -143,7 +145,7 @@ class Strategy(Protocol):
 
     @property
     def norm(self) -> int:
-        """Most that one row changes in all statistics together, at least 1."""
+        """Largest change of all statistics together by one row, at least 1."""
         ...
 
     def statistics(self, counts: Integers) -> list[int]:
@@ -194,7 +196,7 @@ class AnswersStrategy:
 
     @property
     def norm(self) -> int:
-        """Largest weight times the number of ranges that it counts in."""
+        """Largest product of a bucket's weight and the number of ranges that it counts in."""
         changed = self.weights.astype(object) * self.workload.containing
         return max(1, int(changed.max()))
 
@@ -216,9 +218,9 @@ class AnswersStrategy:
 class TreeStrategy:
     """GreedyH on cells of neighbouring buckets: A times the sums of ``scaled`` rows in each cell.
 
-    ``edges`` are where the cells begin; an answer is the sum of its cells' least squares estimates
-    times ``coefficients``.  Buckets that no range tells apart share a cell: that loses nothing (the
-    workload's columns are equal there) and makes A of full column rank.
+    ``edges`` are where the cells begin.  An answer is the sum of its cells' least squares
+    estimates times ``coefficients``.  Buckets that no range separates share a cell: nothing is
+    lost, since the workload's columns are equal there, and A has full column rank.
     """
 
     workload: RangeSums
@@ -249,7 +251,7 @@ class TreeStrategy:
 
     @property
     def norm(self) -> int:
-        """``||AT||_1`` or ``||A||_1``: columns of A share one norm, so the largest row counts."""
+        """``||AT||_1`` or ``||A||_1``: columns of A have equal norms; the largest weight counts."""
         return self.hierarchy.norm * max(1, int(self.scaled.max()))
 
     def statistics(self, counts: Integers) -> list[int]:

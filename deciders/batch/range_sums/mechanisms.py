@@ -30,9 +30,9 @@ class RangeSumMechanism(ABC):
     """One mechanism for one workload, as a frozen value; a ``BatchMechanism`` of histograms.
 
     Subclasses: SingleQueries, IdentityMechanism, WorkloadMechanism, TruncationIndependent,
-    TruncationAware.  Values are taken to be >= 0.  Given its thresholds (one, or one per range
-    where each chose its own) an answer is an unbiased estimate of the *truncated* sum with its
-    standard deviation; by how much truncation lowers the sum is not known.
+    TruncationAware.  Values are assumed to be >= 0.  Given its thresholds (one, or one for each
+    range that chose its own) an answer is an unbiased estimate of the *truncated* sum, with its
+    standard deviation.  The amount by which truncation lowers the sum is not known.
     """
 
     workload: RangeSums
@@ -41,7 +41,7 @@ class RangeSumMechanism(ABC):
     id: ClassVar[str]
 
     def budgets(self, epsilon: Number) -> tuple[Fraction, Fraction]:
-        """Budget of one threshold, ``rho epsilon``, and of the noise added after it."""
+        """Budget of one threshold, ``rho epsilon``, and of the noise after it."""
         budget = budget_of(epsilon)
         spent = exact(self.truncation.share) * budget
         return spent, budget - spent
@@ -51,7 +51,7 @@ class RangeSumMechanism(ABC):
         """Epsilon-DP answers (guarantee and source in each conformer)."""
 
     def noise_law(self, epsilon: Number) -> None:
-        """Nothing: how much truncation and buckets take away depends on the rows."""
+        """None: the loss by truncation and buckets depends on the rows."""
         return
 
     @abstractmethod
@@ -60,7 +60,7 @@ class RangeSumMechanism(ABC):
 
     @abstractmethod
     def untruncated_scale(self, epsilon: Number) -> Fraction:
-        """Largest noise scale of the answers: that without truncation."""
+        """Largest noise scale of the answers, which is the scale without truncation."""
 
     def largest_scale(self, epsilon: Number) -> Fraction:
         """Bound on the noise scales that ``release`` draws; public."""
@@ -68,7 +68,7 @@ class RangeSumMechanism(ABC):
         return max(of_threshold, self.untruncated_scale(epsilon))
 
     def errors(self, histogram: Histogram, threshold: int, epsilon: Number) -> Floats:
-        """Each answer's expected squared error, given the threshold (Wu 2019, A.3, A.4).
+        """Expected squared error of each answer, given the threshold (Wu 2019, A.3, A.4).
 
         The square of the bias ``W(D - T)x`` plus the variance: not private, for analysis.
         """
@@ -78,7 +78,7 @@ class RangeSumMechanism(ABC):
         return squares + self.variances(threshold, epsilon)
 
     def law(self, histogram: Histogram, epsilon: Number) -> dict[int, float]:
-        """Thresholds and their chances: not private, for analysis."""
+        """Thresholds and their probabilities: not private, for analysis."""
         buckets = self.workload.buckets
         law = self.truncation.law(buckets.counts(histogram), buckets, self.budgets(epsilon)[0])
         chances: dict[int, float] = {}
@@ -89,10 +89,10 @@ class RangeSumMechanism(ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SingleQueries(RangeSumMechanism):
-    """SQM (Wu 2019, Algorithms 1-3): every range by itself, with a threshold t of its own.
+    """SQM (Wu 2019, Algorithms 1-3): each range on its own, with its own threshold t.
 
-    The sum with weights clamped to t, plus noise of scale ``min(t, top) / eps``, ``top`` the
-    largest weight in the range.
+    An answer is the sum with weights clamped to t, plus noise of scale ``min(t, top) / eps``, where
+    ``top`` is the largest weight in the range.
 
     Guarantee: epsilon-DP by sequential composition (Dwork et al. 2006): each of m ranges has
     ``epsilon / m``, of which its threshold spends the share rho.  Algorithms 2 and 3 as printed
@@ -123,7 +123,7 @@ class SingleQueries(RangeSumMechanism):
         return BatchOutput.of(answers, thresholds, deviations)
 
     def variances(self, threshold: int, epsilon: Number) -> Floats:
-        """Variances of the ranges' own noises."""
+        """Variances of the noise of each range."""
         rest = self.budgets(epsilon)[1]
         clamped = np.maximum(1, np.minimum(self.workload.tops, threshold))
         distinct, places = np.unique(clamped, return_inverse=True)
@@ -136,16 +136,17 @@ class SingleQueries(RangeSumMechanism):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MatrixMechanism(RangeSumMechanism):
-    """Mix-in of the batch query mode (Wu 2019, Algorithm 9): one threshold, then one strategy.
+    """Mix-in of the batch query mode (Wu 2019, Algorithm 9): a threshold, then a strategy.
 
     Guarantee: epsilon-DP by sequential composition: ``rho epsilon`` for the threshold, the rest
-    for the strategy's statistics, whole numbers that one row changes by its norm in all.  The
-    strategy depends on the released threshold, not on the table; answers are post-processing.
+    for the strategy's statistics.  These are whole numbers, which one row changes by at most the
+    strategy's norm in total.  The strategy depends on the released threshold, not on the table;
+    answers are post-processing.
     """
 
     @abstractmethod
     def strategy(self, weights: Integers) -> Strategy:
-        """Strategy when rows count by ``weights``, the diagonal of T."""
+        """Strategy if rows count by ``weights``, the diagonal of T."""
 
     def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> BatchOutput:
         """Epsilon-DP answers."""
@@ -161,7 +162,7 @@ class MatrixMechanism(RangeSumMechanism):
         return BatchOutput.of(answers, (threshold,), deviations)
 
     def variances(self, threshold: int, epsilon: Number) -> Floats:
-        """Strategy's variances times that of its noise."""
+        """Variances of the strategy times the variance of the noise."""
         strategy = self.strategy(self.workload.weights(threshold))
         return strategy.variances() * noise_variance(strategy.norm / self.budgets(epsilon)[1])
 
@@ -179,7 +180,7 @@ class IdentityMechanism(MatrixMechanism):
     key_fields: ClassVar[tuple[str, ...]] = ()
 
     def strategy(self, weights: Integers) -> Strategy:
-        """Counts."""
+        """Strategy that measures counts."""
         return CountsStrategy(self.workload, weights)
 
 
@@ -191,7 +192,7 @@ class WorkloadMechanism(MatrixMechanism):
     key_fields: ClassVar[tuple[str, ...]] = ()
 
     def strategy(self, weights: Integers) -> Strategy:
-        """Answers."""
+        """Strategy that measures answers."""
         return AnswersStrategy(self.workload, weights)
 
 
@@ -203,7 +204,7 @@ class TruncationIndependent(MatrixMechanism):
     key_fields: ClassVar[tuple[str, ...]] = ()
 
     def strategy(self, weights: Integers) -> Strategy:
-        """Tree of sums."""
+        """Strategy that measures a tree of sums."""
         return TreeStrategy.of_sums(self.workload, weights)
 
 
@@ -215,5 +216,5 @@ class TruncationAware(MatrixMechanism):
     key_fields: ClassVar[tuple[str, ...]] = ()
 
     def strategy(self, weights: Integers) -> Strategy:
-        """Tree of counts."""
+        """Strategy that measures a tree of counts."""
         return TreeStrategy.of_counts(self.workload, weights)

@@ -1,4 +1,4 @@
-"""Choice of the mechanism for a batch of range sums, judged on public data."""
+"""Choice of the mechanism for a batch of range sums, by its errors on public data."""
 
 import math
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ from pqd.deciders.distributions import Floats
 from pqd.deciders.exact import Number, as_float
 from pqd.deciders.histogram import Histogram
 
-# The paper's ratio, in hundredths, is the least between two rungs; more only where rungs were many.
+# Rungs grow at least by the paper's ratio (in hundredths), and by more if there would be many.
 _RATIO, _RUNGS = 120, 32
 
 MECHANISMS: dict[str, type[RangeSumMechanism]] = {
@@ -49,12 +49,12 @@ class RankingRow(NamedTuple):
 
 
 def proposals(buckets: Buckets, public: Histogram) -> tuple[Truncation, ...]:
-    """Truncations whose parameters come from public data alone (ours), none among them.
+    """Truncations with parameters from public data alone (ours); ``NoTruncation`` is the first.
 
-    Rungs ascend from the median of the copy's positive values to the bound, in 32 steps at most,
-    and a part 1/4, 1/8, ... of the rows is to be clamped, down to one row of the copy's.
-    Recursive thresholds start at that median, or where a sixteenth of those values lies above.
-    In other units all of them are the same, but for thresholds' rounding to whole units.
+    Rungs ascend in at most 32 steps from the median of the copy's positive values to the bound.
+    The part of the rows to be clamped is 1/4, 1/8, ..., down to one row of the copy.  Recursive
+    thresholds start at that median, or where a sixteenth of those values lies above.  A change of
+    units changes nothing, except that thresholds are rounded to whole units.
     """
     counts, ends = buckets.counts(public), np.array(buckets.ends)
     positive = np.where(ends > 0, counts, 0)
@@ -75,19 +75,19 @@ def proposals(buckets: Buckets, public: Histogram) -> tuple[Truncation, ...]:
 
 
 class _ExpectedErrors:
-    """Expected total squared errors on ``public``: of the bias by thresholds, and of the noise."""
+    """Expected total squared errors on ``public``, from the bias by threshold and the noise."""
 
     def __init__(self, workload: RangeSums, public: Histogram, epsilon: Number) -> None:
         self._workload, self._epsilon = workload, epsilon
         self._counts = workload.buckets.counts(public)
         self._exact = workload.answers(self._counts)
-        # Many truncations have thresholds in common, and all mechanisms their bias.
+        # Cached: truncations share thresholds, and all mechanisms share their bias.
         self._biases: dict[int, Floats] = {}
         self._laws: dict[tuple[Truncation, Fraction], dict[int, float]] = {}
         self._known: dict[tuple[str, Fraction, int], float] = {}
 
     def of(self, mechanism: RangeSumMechanism, limit: float = math.inf) -> float:
-        """Error of a mechanism, infinite if it is beyond ``limit``."""
+        """Error of a mechanism; infinite if it exceeds ``limit``."""
         budgets = mechanism.budgets(self._epsilon)
         law = self._law(mechanism.truncation, budgets[0])
         if math.fsum(chance * float(self._bias(at).sum()) for at, chance in law.items()) > limit:
@@ -128,8 +128,8 @@ def ranking(
 ) -> list[RankingRow]:
     """All mechanisms with all ``truncations``, least expected error on ``public`` first.
 
-    ``public`` is a synthetic table's histogram: a choice made on the private one would have to be
-    paid for.  By default the truncations are ``proposals``.
+    ``public`` is the histogram of a synthetic table: a choice made on the private table would cost
+    budget.  By default the truncations are ``proposals``.
     """
     errors = _ExpectedErrors(workload, public, epsilon)
     every = _mechanisms(workload, public, truncations)
@@ -140,11 +140,11 @@ def ranking(
 def best(workload: RangeSums, public: Histogram, epsilon: Number) -> RangeSumMechanism:
     """Mechanism and truncation with the least expected error on ``public``: first of ``ranking``.
 
-    Errors are added up no further than shows that another mechanism has a smaller one.
+    The sum of a mechanism's errors stops once it exceeds the least error so far.
     """
     errors, every = _ExpectedErrors(workload, public, epsilon), _mechanisms(workload, public)
     least, found = math.inf, dict[int, float]()
-    # Those that do not truncate first: they are quick, and few others are as good.
+    # Begin without truncation: that is cheap, and few others are as good.
     places = sorted(range(len(every)), key=lambda n: bool(every[n].truncation.share))
     for place in places:
         found[place] = errors.of(every[place], least)

@@ -17,20 +17,20 @@ from pqd.deciders.single.sparse_vector import integral
 
 Law = tuple[tuple[int, float], ...]
 
-# In the law of a recursive threshold: what a cell spans on the scale of logarithms, and how many
-# scales of noise have a chance of a millionth.
+# For the law of a recursive threshold: the width of a cell on the scale of logarithms, and the
+# number of noise scales beyond which the probability is a millionth.
 _CELL, _RAREST = 0.1, 14
-# An exponent that gives a large double.
+# Exponent for which exp gives a large double.
 _LARGE = 700.0
-# Levels beyond any number of rows.
+# Level above any number of rows.
 _HIGHEST = 2.0**62
 
 
 class Truncation(Protocol):
-    """Way to a threshold, as a frozen value.
+    """Way to find a threshold, as a frozen value.
 
     Conformers: NoTruncation, SparseVectorTruncation, RecursiveTruncation.  ``share`` (the paper's
-    rho) is the part of a release's budget that it spends.
+    rho) is the part of a release's budget that the threshold spends.
     """
 
     id: ClassVar[str]
@@ -51,7 +51,7 @@ class Truncation(Protocol):
         ...
 
     def law(self, counts: Integers, buckets: Buckets, budget: Fraction) -> Law:
-        """Thresholds up to ``buckets.top`` and their chances: not private, for analysis."""
+        """Thresholds up to ``buckets.top`` and their probabilities: not private, for analysis."""
         ...
 
 
@@ -64,40 +64,42 @@ class NoTruncation:
 
     @property
     def share(self) -> Number:
-        """Nothing."""
+        """Zero: no threshold is measured."""
         return 0
 
     def threshold(
         self, counts: Integers, buckets: Buckets, top: int, budget: Fraction, noise: Noise
     ) -> int:
-        """``top``."""
+        """Threshold ``top``."""
         return top
 
     def largest_scale(self, budget: Fraction) -> Fraction:
-        """0: nothing is drawn."""
+        """Zero: no noise is drawn."""
         return Fraction(0)
 
     def law(self, counts: Integers, buckets: Buckets, budget: Fraction) -> Law:
-        """One threshold that truncates nothing."""
+        """Single threshold, which truncates nothing."""
         return ((buckets.top, 1.0),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparseVectorTruncation:
-    """TRUNC_SVT: the first rung ``s, c s, c^2 s, ...`` that a part ``r`` of the rows is at most.
+    """TRUNC_SVT: the first rung ``s, c s, c^2 s, ...`` that covers a part ``r`` of the rows.
 
-    With ``r = a/b`` the rung j is taken if ``g_j + Lap(2b / eps) >= Lap(2 max(a, b - a) / eps)``,
-    ``g_j = b #(v <= rung j) - a n``.  If none is, nothing is truncated.
+    A rung covers the rows with values of at most the rung.  With ``r = a/b`` rung j is taken if
+    ``g_j + Lap(2b / eps) >= Lap(2 max(a, b - a) / eps)``, where
+    ``g_j = b #(v <= rung j) - a n``.  If no rung is taken, nothing is truncated.
 
     Guarantee: budget-DP.  AboveThreshold (Dwork and Roth 2014; Lyu et al. 2017) with noise of
-    scale ``2b / eps`` on g_j in place of ``4 max(a, b - a) / eps`` (ours): half of it for r near 1.
+    scale ``2b / eps`` on g_j instead of ``4 max(a, b - a) / eps`` (ours), about half for r near 1.
 
-    Proof: adding a row moves g_j by -a or by b - a, and the moves ascend with j.  Shift the
-    threshold's noise by a whole number d: what is passed over stays so if d is at least the largest
-    of those moves, and what is taken stays so if d is at most its own.  From the smaller table to
-    the larger, d as the move of the rung taken does for both, and costs ``eps / 2`` at most.  The
-    other way round the moves descend: with d as the first one, the noise of the rung taken has to
-    be shifted too, by what lies between the two, at most b: another ``eps / 2``.
+    Proof.  Adding a row moves g_j by -a or by b - a, and the moves ascend with j.  Shift the
+    threshold's noise by a whole number d.  A rung that is passed over is still passed over if d
+    is at least its move, and a rung that is taken is still taken if d is at most its move.  From
+    the smaller table to the larger, let d be the move of the rung taken: it does for all rungs
+    and costs ``eps / 2`` at most.  From the larger table to the smaller the moves descend.  Let d
+    be the first move; then the noise of the rung taken must be shifted too, by the difference of
+    the two moves, at most b: another ``eps / 2``.
     """
 
     start: Number
@@ -133,7 +135,7 @@ class SparseVectorTruncation:
         return [kept.denominator * int(rows) - needed for rows in held]
 
     def _scales(self, budget: Fraction) -> tuple[Fraction, Fraction]:
-        """Scales of the threshold's noise and of each rung's."""
+        """Scales of the threshold's noise, and of the noise of each rung."""
         a, b = exact(self.kept).as_integer_ratio()
         return 2 * max(a, b - a) / budget, 2 * b / budget
 
@@ -154,16 +156,16 @@ class SparseVectorTruncation:
         return max(self._scales(budget))
 
     def law(self, counts: Integers, buckets: Buckets, budget: Fraction) -> Law:
-        """Rungs' chances: an integral over the threshold's noise."""
+        """Probabilities of the rungs: an integral over the threshold's noise."""
         rungs = self.rungs(buckets.top)
         once, each = map(as_float, self._scales(budget))
-        # Half a unit, since whole numbers are compared and the integral takes noise as continuous.
+        # Half a unit: whole numbers are compared, and the integral takes the noise as continuous.
         surpluses = np.array(self._surpluses(counts, buckets, rungs), dtype=np.float64) + 0.5
 
         def passed(y: Floats) -> Floats:
             going_on = np.cumprod(laplace_cdf((once * y - surpluses[:, None]) / each), axis=0)
             density = np.exp(-np.abs(y)) / 2
-            # The first row is the chance to get to the first rung.
+            # The first row is the probability of reaching the first rung.
             return np.vstack((density, going_on * density))
 
         reached = np.append(integral(passed, surpluses / once), 0.0)
@@ -175,17 +177,18 @@ class SparseVectorTruncation:
 class RecursiveTruncation:
     """TRUNC_RECUR: the threshold of the recursive mechanism (Chen and Zhou 2013; Wu 2019, A.5).
 
-    ``Delta = min{theta e^(i beta) : at most i rows lie above theta e^(i beta)}``, and the threshold
-    is ``Delta e^(mu + Lap(beta / eps))`` with ``beta = 2 eps / 5``, eps the threshold's budget.
+    ``Delta = min{theta e^(i beta) : at most i rows lie above theta e^(i beta)}``.  The threshold is
+    ``Delta e^(mu + Lap(beta / eps))`` with ``beta = 2 eps / 5``, where eps is its budget.
 
-    Here the noise is added to the least i (ours): the threshold is ``theta e^(mu + beta J)``, with
+    Here the noise is added to the least i (ours): the threshold is ``theta e^(mu + beta J)`` with
     ``J = i + Z``, Z discrete Laplace of scale 1/eps.  A row's *level* is the least l >= 0 with
-    ``v <= theta e^(l beta)``, a public whole number of each bucket, so i is the least number for
+    ``v <= theta e^(l beta)``, a public whole number of each bucket.  So i is the least number for
     which at most i rows have a level above i (an h-index).
 
-    Guarantee: budget-DP.  Added rows raise the numbers of rows above a level, by 1 at most; so i
-    does not fall, and at i + 1 at most i + 1 rows have a level above i + 1: it rises by 1 at most.
-    Rounding of the levels is of no concern: that holds for any whole number of each bucket.
+    Guarantee: budget-DP.  Adding a row raises the number of rows above each level by at most 1 and
+    lowers none.  So i does not fall; and since at most i + 1 rows then have a level above i + 1, it
+    rises by at most 1.  Rounding of the levels does no harm: the proof holds for any whole number
+    of each bucket.
     """
 
     start: Number
@@ -212,7 +215,7 @@ class RecursiveTruncation:
         return int(np.maximum(levels, rows - np.cumsum(counts)).min(initial=rows))
 
     def at(self, index: float, top: int, budget: Fraction) -> int:
-        """Threshold of a noisy index, 1 to ``top``."""
+        """Threshold at a noisy index, 1 to ``top``."""
         height = as_float(exact(self.offset) + exact(self.rate) * budget * Fraction(index))
         start = as_float(exact(self.start))
         if height >= math.log(top / start):
@@ -222,7 +225,7 @@ class RecursiveTruncation:
     def threshold(
         self, counts: Integers, buckets: Buckets, top: int, budget: Fraction, noise: Noise
     ) -> int:
-        """Threshold of the noisy index."""
+        """Threshold at the noisy index."""
         index = self.index(counts, buckets, budget)
         return self.at(noise.laplace(index, 1 / budget), top, budget)
 
@@ -231,11 +234,11 @@ class RecursiveTruncation:
         return 1 / budget
 
     def law(self, counts: Integers, buckets: Buckets, budget: Fraction) -> Law:
-        """Thresholds and their chances, indices taken together in cells, at their means.
+        """Thresholds and their probabilities, with indices grouped in cells at their means.
 
-        Chances are exact, that of ``top`` with them; within a cell thresholds differ by a tenth.
-        Upwards cells go on as far as ``top``, since squares of thresholds grow nearly as fast as
-        chances fall; downwards, what has a chance of a millionth in all is one cell.
+        Probabilities are exact, also that of ``top``; within a cell thresholds differ by a tenth.
+        Upwards the cells go on to ``top``, since squares of thresholds grow nearly as fast as
+        probabilities fall.  Downwards, one cell holds the last indices, with a millionth in total.
         """
         index, rate = self.index(counts, buckets, budget), as_float(budget)
         beta = as_float(exact(self.rate) * budget)
@@ -258,7 +261,7 @@ def _beyond(distance: int, rate: float) -> float:
 
 
 def _cell(low: int, high: int, rate: float) -> tuple[float, float]:
-    """``Pr[low <= Z < high]``, ``low >= 0``, and the mean of Z there."""
+    """``Pr[low <= Z < high]``, ``low >= 0``, and the mean of Z in that range."""
     chance = _beyond(low, rate) * -math.expm1(-(high - low) * rate)
     mean, missing = (n / math.expm1(min(n * rate, _LARGE)) for n in (1, high - low))
     return chance, low + mean - missing

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.histogram import Histogram, Integers
 
-# Whole numbers of any size; sums that feed the noise must not wrap around.
+# Python integers of any size: sums that feed the noise must not wrap around.
 Exact = NDArray[np.object_]
 
 
@@ -20,9 +20,9 @@ class Buckets:
     """Public bins of an attribute with values >= 0, by their ascending upper ends, lattice units.
 
     Bucket i holds ``ends[i - 1] < v <= ends[i]`` and counts each of its rows as ``ends[i]``, as in
-    the paper; values above the last end are clamped to it, values below the first are raised to
-    it.  So a table of buckets is the table under a map of single rows, which costs no privacy,
-    and one bucket per lattice value changes nothing.
+    the paper.  Values above the last end are clamped to it; values below the first end are raised
+    to it.  So a table of buckets is the table under a map of single rows, which costs no privacy.
+    With a bucket for each lattice value nothing changes.
     """
 
     ends: tuple[int, ...]
@@ -39,7 +39,7 @@ class Buckets:
         return self.ends[-1]
 
     def counts(self, histogram: Histogram) -> Integers:
-        """Vector form ``x``: how many rows each bucket holds."""
+        """Vector form ``x``: the number of rows in each bucket."""
         places = np.searchsorted(np.array(self.ends), histogram.values)
         counts = np.zeros(len(self.ends), np.int64)
         np.add.at(counts, np.minimum(places, counts.size - 1), histogram.counts)
@@ -50,15 +50,15 @@ class Buckets:
 class RangeSums:
     """Workload W: for each range ``(start, stop)`` the sum over the buckets start .. stop - 1.
 
-    W is never written out: sums come from running sums, and what one row may change from counts
-    of how many ranges contain its bucket.
+    W is never written out.  Sums come from running sums; the most that one row can change comes
+    from the number of ranges that contain its bucket.
     """
 
     buckets: Buckets
     ranges: tuple[tuple[int, int], ...]
 
     def __post_init__(self) -> None:
-        """Raise ParameterError unless there are ranges, none empty, all within the buckets."""
+        """Raise ParameterError unless there are ranges, all nonempty and within the buckets."""
         number = len(self.buckets.ends)
         if not self.ranges or any(not 0 <= low < high <= number for low, high in self.ranges):
             raise ParameterError(f"ranges must be pairs 0 <= start < stop <= {number}")
@@ -86,7 +86,7 @@ class RangeSums:
         return np.cumsum(opened - np.bincount(self.stops, minlength=number))[:-1]
 
     def weights(self, threshold: int) -> Integers:
-        """Diagonal of T: ends clamped to ``threshold``, 0 where no range looks."""
+        """Diagonal of T: ends clamped to ``threshold``; 0 for buckets in no range."""
         clamped = np.minimum(self.buckets.ends, threshold)
         return np.where(self.containing > 0, clamped, 0)
 
@@ -97,7 +97,7 @@ class RangeSums:
         return found
 
     def answers(self, counts: Integers, thresholds: int | Integers | None = None) -> Exact:
-        """Exact sums ``WDx``, or ``WTx`` clamped to one threshold or to one each."""
+        """Exact sums ``WDx``, or ``WTx`` clamped to one threshold, or to one for each range."""
         ends = np.array(self.buckets.ends)
         clamp = np.asarray(self.buckets.top if thresholds is None else thresholds)
         above = np.clip(np.searchsorted(ends, clamp, side="right"), self.starts, self.stops)
@@ -108,7 +108,7 @@ class RangeSums:
         return found
 
     def edges(self, weights: Integers | None = None) -> Integers:
-        """First buckets of the cells that some range, or a step of ``weights``, tells apart."""
+        """First buckets of the cells that some range, or a step of ``weights``, separates."""
         edges = [self.starts, self.stops, np.array([0, len(self.buckets.ends)])]
         if weights is not None:
             edges.append(np.flatnonzero(np.diff(weights)) + 1)
@@ -120,6 +120,6 @@ class RangeSums:
 
 
 def running_sums(values: NDArray[Any]) -> NDArray[Any]:
-    """Sums of the first 0, 1, 2, ... values, of their type."""
+    """Sums of the first 0, 1, 2, ... values, of the type of the values."""
     running: NDArray[Any] = np.concatenate((np.zeros(1, values.dtype), np.cumsum(values)))
     return running
