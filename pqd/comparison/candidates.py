@@ -1,4 +1,4 @@
-"""Candidates of a comparison: synthetic tables by name, references among them."""
+"""Candidates of a comparison: synthetic tables by name, including reference tables."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 
 class Candidates:
-    """Tables that are compared.
+    """Tables that are compared, and the private table.
 
     Attributes
     ----------
     private
         The private table.
     files
-        The label of each candidate's file: two files may have one name.
+        Label of each candidate's file; two files may have the same name.
     kinds
-        The kind of each candidate: one of the caller's, or a reference.
+        Kind of each candidate: the caller's candidate, or a reference.
     """
 
     def __init__(
@@ -47,9 +47,9 @@ class Candidates:
         accountant: Accountant | None,
         names: Collection[str] | None = (),
     ) -> None:
-        """Open the tables, and check that none of the public ones is private.
+        """Open the tables, and check that no public table is private.
 
-        The columns ``names``, all for None, are read for it, which the run will need.
+        The check reads the columns ``names`` (all for None), which the run will need anyway.
 
         Raises
         ------
@@ -65,17 +65,17 @@ class Candidates:
 
     @property
     def names(self) -> list[str]:
-        """Names, references last."""
+        """Names of the candidates, references last."""
         return list(self._tables)
 
     @property
     def tables(self) -> SyntheticTables:
-        """Synthetic tables with the private one."""
+        """Synthetic tables and the private table."""
         return SyntheticTables(list(self._tables.values()), self.private)
 
     @property
     def public(self) -> SyntheticTables:
-        """Synthetic tables alone."""
+        """Synthetic tables without the private table."""
         return SyntheticTables(list(self._tables.values()))
 
     def bind(
@@ -102,7 +102,7 @@ class Candidates:
         Raises
         ------
         PqdError
-            If a query is wrong, or a weight is of no query.
+            If a query is wrong, or a weight names no query.
         """
         progress(stages.READING_COPIES)
         requests = [parameters.request(query) for query in queries]

@@ -1,4 +1,4 @@
-"""Parameters of a comparison: those of its queries, weights, references."""
+"""Parameters of a comparison: the parameters of its queries, weights, references."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from pqd.parameters import Parameters
     from pqd.sql.query import Query
 
-# Name in messages: of the argument, and of the option of the command line.
+# Name in messages: the argument, and the option of the command line.
 REFERENCE_EPSILON = "references (--reference-epsilon)"
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonParameters:
-    """Parameters of all queries of a comparison, and those that differ from query to query.
+    """Parameters of all queries of a comparison, and parameters that differ between queries.
 
-    ``weights`` are by query id; ``references`` is the budget of the independent marginals, None
+    ``weights`` are by query id.  ``references`` is the budget of the independent marginals; None
     without references.
     """
 
@@ -41,7 +41,7 @@ class ComparisonParameters:
         weights: Mapping[str, Number] | None = None,
         references: Number | None = None,
     ) -> ComparisonParameters:
-        """Parameters as a caller states them; PqdError names what is wrong."""
+        """Parameters as a caller states them; PqdError names the mistake."""
         if parameters.mechanism not in {AUTO, *ESTIMATORS}:
             raise DeciderError(
                 f"there is no estimator {parameters.mechanism!r}; "
@@ -59,11 +59,11 @@ class ComparisonParameters:
         return next((self.weights[name] for name in names if name), Fraction(1))
 
     def request(self, query: Query) -> QueryRequest:
-        """Request of a query, at its own tolerance if it has one."""
+        """Request of a query, at the query's own tolerance if it has one."""
         return QueryRequest.of(query, self.parameters)
 
     def check(self, queries: Sequence[Query]) -> None:
-        """Refuse a weight of no query."""
+        """Refuse a weight that names no query."""
         known = {query.id for query in queries} | {query.block for query in queries}
         for name in self.weights:
             if name not in known:

@@ -139,7 +139,7 @@ class _EstimateOutcome:
         return Evidence(weight, tuple(self._within), tuple(self._outside), self._never)
 
     def _never(self, a: int, b: int) -> float:
-        """P-value of the claim that the answer is in no part of b's interval outside a's."""
+        """P-value of the claim that the answer is not in b's interval and outside a's."""
         first, second = self._comparison.intervals[a], self._comparison.intervals[b]
         if second is None:
             return 0.0
@@ -156,7 +156,7 @@ class _EstimateOutcome:
 
 
 def _beyond(first: Span, second: Span) -> list[Span]:
-    """Parts of ``second`` that are not in ``first``."""
+    """Parts of ``second`` outside ``first``."""
     (low, high), (start, stop) = first, second
     if high <= start or stop <= low:
         return [second]
@@ -173,7 +173,7 @@ def _split_evidence(
     claimed_outside = [1.0 if d.outcome else p for d, p in zip(decisions, chances, strict=True)]
 
     def never(a: int, b: int) -> float:
-        """P-value of the claim that a is within or b outside."""
+        """P-value of the claim that a is within or b is outside."""
         first, second = comparison.intervals[a], comparison.intervals[b]
         if first and second and first.lower <= second.lower and second.upper <= first.upper:
             return 0.0
@@ -216,7 +216,7 @@ def _cell(
 
 
 def _closest(cells: Sequence[Cell]) -> tuple[str, ...]:
-    """Candidates nearest to the estimate, or with the largest margin; none where it is unknown."""
+    """Candidates nearest to the estimate, or with the largest margin; none if unknown."""
     nearness = [-abs(cell.gap) if cell.gap is not None else cell.margin for cell in cells]
     known = [near for near in nearness if near is not None]
     if not known:

@@ -1,18 +1,18 @@
-"""Leaderboard: shares of candidates, bands around them, and pairs of which one is better.
+"""Leaderboard: candidates' shares, bands around the shares, and pairs with a better candidate.
 
-Each query gives, per candidate, the p-values of the claims that it is within and outside its
-tolerance.  The noise of different queries is independent, so closed testing
-(deciders/evaluation/closed_testing.py) bounds the number of true claims from below, for sets of
-queries however chosen.
+Each query gives p-values for each candidate: of the claims that the candidate is within its
+tolerance, and that it is outside.  The noise of different queries is independent.  So closed
+testing (deciders/evaluation/closed_testing.py) bounds the number of true claims from below, for any
+set of queries, however it was chosen.
 
-* **Band**: alpha is shared by all candidates and by the two ends.  The lower end counts the claims
-  "within" that hold, the upper end all queries but the claims "outside" that hold.
-* **Better**: alpha is shared by all ordered pairs (a, b) and by two counts.  The weight of queries
-  where a is within and b outside is at least what the claims "a within and b outside" give; that of
-  queries the other way round is at most all but the claims that it is not so.  If the first exceeds
-  the second, a is within tolerance on more of the weight than b.
+* **Band**: all candidates and both ends share alpha.  The lower end counts the claims "within" that
+  hold; the upper end counts all queries except the claims "outside" that hold.
+* **Better**: all ordered pairs (a, b) and two counts share alpha.  The claims "a within and b
+  outside" bound the weight of such queries from below.  The claims "not (b within and a
+  outside)" bound the weight of the reverse queries from above.  If the first bound exceeds the
+  second, a is within tolerance on more of the weight than b.
 
-Each holds for all candidates, or pairs, at once with probability at least 1 - alpha.  Ours;
+With probability at least 1 - alpha all bands hold at once, and so do all pairs.  Ours;
 docs/theory.md, section 7.
 """
 
@@ -26,16 +26,16 @@ from itertools import permutations
 from pqd.deciders.evaluation.closed_testing import Discoveries
 from pqd.reports.models.compare import CandidateKind, ComparedQuery, LeaderboardRow
 
-# Number of queries that are named where a candidate is farthest off.
+# Number of named queries on which a candidate is farthest off.
 _NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Evidence of one query on the candidates, by number.
+    """Evidence of one query on the candidates, which are numbered.
 
-    ``within`` and ``outside`` are p-values of these claims; ``never(a, b)`` is that of the claim
-    that b is not within where a is outside.
+    ``within`` and ``outside`` are the p-values of these claims.  ``never(a, b)`` is the p-value of
+    the claim that b is not within while a is outside.
     """
 
     weight: Fraction
@@ -45,7 +45,7 @@ class Evidence:
 
 
 def better(evidence: Sequence[Evidence], candidates: int, alpha: float) -> set[tuple[int, int]]:
-    """Pairs (a, b) of which it is established that a is better than b."""
+    """Pairs (a, b) for which it is established that a is better than b."""
     pairs = list(permutations(range(candidates), 2))
     if not pairs:
         return set()
@@ -64,7 +64,7 @@ def better(evidence: Sequence[Evidence], candidates: int, alpha: float) -> set[t
 
 
 def band(evidence: Sequence[Evidence], candidate: int, level: float) -> tuple[float, float]:
-    """Ends between which the candidate's share lies, each wrong with at most ``level``."""
+    """Ends of the candidate's share, each wrong with probability at most ``level``."""
     weights = _places_by_weight(evidence)
     whole = sum((each.weight for each in evidence), Fraction(0))
     inside = _weight(weights, [each.within[candidate] for each in evidence], level)
@@ -84,7 +84,7 @@ def _weight(
 ) -> Fraction:
     """Lower bound on the weight of the queries whose claim is true.
 
-    The bounds hold for all sets at once, so those of the queries of each weight add up.
+    The bounds hold for all sets of queries at once, so the bounds of each weight add up.
     """
     discoveries = Discoveries(p_values, level)
     bounds = (weight * discoveries.among(each) for weight, each in weights.items())
@@ -97,7 +97,7 @@ def leaderboard(
     kinds: Mapping[str, CandidateKind],
     alpha: Fraction,
 ) -> tuple[tuple[LeaderboardRow, ...], tuple[tuple[str, str], ...]]:
-    """Candidates, the largest share first, and the pairs (better, worse) that are established."""
+    """Candidates, the largest share first, and the established pairs (better, worse)."""
     names = list(kinds)
     pairs = better(evidence, len(names), float(alpha))
     level = float(alpha) / (2 * len(names))
@@ -132,14 +132,14 @@ def _share(queries: Sequence[ComparedQuery], number: int) -> float:
 
 
 def _wins(queries: Sequence[ComparedQuery], name: str) -> Iterator[str]:
-    """Queries on which the candidate, and not every candidate, is closest."""
+    """Queries on which this candidate, but not every candidate, is closest."""
     for query in queries:
         if name in query.closest and len(query.closest) < len(query.cells):
             yield query.id
 
 
 def _worst(queries: Sequence[ComparedQuery], number: int) -> list[str]:
-    """Queries on which the candidate is farthest outside, in tolerances."""
+    """Queries on which the candidate is farthest outside, measured in tolerances."""
     off = [(query.cells[number], query.id) for query in queries]
     outside = [(cell, name) for cell, name in off if cell.outcome == "no"]
     outside.sort(key=lambda pair: (pair[0].strain is None, -(pair[0].strain or 0)))

@@ -1,4 +1,4 @@
-"""Ranking of copies by overall quality: one release, and all that follows from it."""
+"""Ranking of copies by overall quality: one release, and the results that follow from it."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankingParameters:
-    """Parameters of a ranking; all of it public.
+    """Parameters of a ranking; all of them are public.
 
     Attributes
     ----------
     request
-        The marginals, and their cells.
+        Marginals and their cells.
     total_epsilon
-        The budget of the whole run.
+        Budget of the whole run.
     alpha
-        The error probability that the caller accepts.
+        Error probability that the caller accepts.
     marginals
-        Whether the distance of each marginal is wanted, which then shares the budget.
+        Whether the distance of each marginal is wanted; these distances then share the budget.
     warnings
-        Warnings of what is allowed and seldom meant.
+        Warnings of parameters that are allowed but rarely meant.
     """
 
     request: ProfileRequest
@@ -87,21 +87,21 @@ class RankingParameters:
         )
 
 
-# Without slots, so that the law is computed once.
+# No slots: the law is cached.
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RankingPlan:
-    """Ranking that is planned: its one measurement, and how each copy's quality follows from it.
+    """Planned ranking: its one measurement, and how each copy's quality follows from it.
 
     Attributes
     ----------
     bound
-        The marginals of all copies, in cells that all of them make.
+        Marginals of all copies, in cells that all copies share.
     names
-        The names of the copies, in the order of their tables.
+        Names of the copies, in the order of their tables.
     measurement
-        The number of rows with the mean distance of each copy, or each of its distances.
+        Number of rows, with the mean distance of each copy, or with all distances of each copy.
     each
-        Whether it is each distance.
+        Whether the measurement has all distances.
     """
 
     bound: BoundProfile
@@ -110,9 +110,9 @@ class RankingPlan:
     each: bool
 
     def weights(self, copy: int, ways: int | None = None) -> tuple[Fraction, ...]:
-        """Weight of each measured number in a copy's mean distance, or in that of ``ways`` alone.
+        """Weight of each measured number in a copy's mean distance, or in the mean of one ``ways``.
 
-        By ways only where each distance is measured.
+        A mean of one ``ways`` needs the measurement of all distances.
         """
         nothing = Fraction(0)
         if not self.each:
@@ -125,9 +125,9 @@ class RankingPlan:
 def plan_ranking(
     bound: BoundProfile, names: Sequence[str], parameters: RankingParameters
 ) -> RankingPlan:
-    """Plan of a ranking of the copies that ``bound`` holds.
+    """Plan of a ranking of the copies in ``bound``.
 
-    A person of several rows changes each number by as many: the budget of a row is that part.
+    A person with k rows changes each number by up to k, so a row has a k-th of the budget.
     """
     copies = range(len(names))
     if parameters.marginals:
@@ -152,10 +152,10 @@ def _each(marginals: Sequence[BoundMarginal], copy: int) -> Distances:
 
 
 class Ranking:
-    """Ranking as it follows from the released numbers: post-processing."""
+    """Ranking that follows from the released numbers: post-processing."""
 
     def __init__(self, plan: RankingPlan, released: Sequence[int], alpha: Fraction) -> None:
-        """Compute nothing yet."""
+        """Store the released numbers and compute nothing yet."""
         self._plan, self._bound, self._alpha = plan, plan.bound, float(alpha)
         law = plan.measurement.law
         self._estimates = DistanceEstimates(tuple(released), law, self._alpha)
@@ -167,7 +167,7 @@ class Ranking:
 
     @cached_property
     def better(self) -> tuple[tuple[int, int], ...]:
-        """Pairs of copies of which the first is better, all at once with probability 1 - alpha."""
+        """Pairs (better, worse) of copies; all hold at once with probability 1 - alpha."""
         pairs = list(permutations(range(len(self._plan.names)), 2))
         weights = [self._plan.weights(copy) for copy in range(len(self._plan.names))]
         p_values = [self._estimates.difference(weights[a], weights[b]).p_value for a, b in pairs]
@@ -201,7 +201,7 @@ class Ranking:
         )
 
     def marginals(self) -> tuple[RankedMarginal, ...]:
-        """Each marginal's distance of each copy, the largest first; none if not measured."""
+        """Distances of each marginal for each copy, the largest first; empty if not measured."""
         if not self._plan.each:
             return ()
         marginals = self._bound.marginals
@@ -218,7 +218,7 @@ class Ranking:
         return tuple(sorted(found, key=lambda each: -max(e.value for e in each.estimates)))
 
     def _mean(self, copy: int, ways: int | None) -> ShareEstimate:
-        """Mean distance of a copy; of all marginals that of its means by ways, where known."""
+        """Mean distance of a copy; for all marginals the mean of the means by ways, if known."""
         if not self._plan.each:
             return self._estimates.mean(self._plan.weights(copy))
         sizes = {each.ways for each in self._bound.marginals} if ways is None else {ways}
@@ -229,7 +229,7 @@ class Ranking:
         return Figure(*map(float, self._estimates.distances[place]))
 
     def _score(self, copy: int, ways: int | None = None) -> Score:
-        """Quality of a copy, of all its marginals or of those of so many columns."""
+        """Quality of a copy, from all its marginals or from the marginals of ``ways`` columns."""
         plan, weights = self._plan, self._plan.weights(copy, ways)
         own = mean_weights(self._bound.marginals, ways)
         rows = max(1, round(self.rows.value))

@@ -65,7 +65,7 @@ def add_references(  # noqa: PLR0913 - those of a comparison
 ) -> ReferenceRun:
     """References, added to the candidates; ``epsilon`` is the total cost of the marginals.
 
-    Refusals come before the marginals are paid for: the budget must reach for the comparison too.
+    Refusals come before the marginals are paid for: the budget must cover the comparison too.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def add_references(  # noqa: PLR0913 - those of a comparison
     later = candidates.plan(queries, parameters, unit, progress)
     warn((*plan.measurements.warnings, *later.measurements.warnings), progress)
     charge = quote_sets([plan.measurements], accountant, progress).charge
-    # A query that is settled now may not be with one more candidate.
+    # A query that is settled now may not be settled with one more candidate.
     settled = [each for each in later.comparisons if each.measurement.settled]
     more = sum((each.parameters.epsilon for each in settled), Fraction(0))
     after = replace(charge, epsilon=charge.epsilon + more)
@@ -122,12 +122,12 @@ def _marginals(
 
 MARGINALS = "independent marginals"
 _SEED = 0
-# A number with more values is cut into bins; a value as frequent as a bin is a bin of its own.
+# Numbers with more values are cut into bins; a value as frequent as a bin gets its own bin.
 _MOST_NUMBERS, _BINS = 100, 32
 _MOST_KEYS = 1000
 
 
-# Bin: its condition in SQL and in words, and the values that a row of it is drawn from.
+# Bin: its condition in SQL, its label, and the values from which its rows are drawn.
 _Bin = tuple[str, str, tuple[float, ...]]
 
 
@@ -148,7 +148,7 @@ def columns_of(
     Raises
     ------
     ParameterError
-        If a column has too many values, or there is none.
+        If a column has too many values, or no column is named.
     """
     schema = tables.schema(names, facts)
     known = {fold_case(name): name for name in schema}
@@ -191,7 +191,7 @@ def _numbers(first: pd.DataFrame, name: str) -> list[float]:
 
 
 def _binned(column: str, ascending: list[float]) -> list[_Bin]:
-    """Bins: frequent values by themselves, then ranges of the others that cover the whole line."""
+    """Bins: each frequent value alone, then ranges of the other values that cover the line."""
     values, counts = np.unique(ascending, return_counts=True)
     frequent = values[counts * _BINS >= len(ascending)].tolist()
     bins: list[_Bin] = [(f"{column} = {_sql(v)}", number_text(v), (v,)) for v in frequent]
@@ -204,7 +204,7 @@ def _binned(column: str, ascending: list[float]) -> list[_Bin]:
     for low, high in pairwise(edges):
         above = [f"{column} >= {_sql(low)}"] if low > -math.inf else []
         below = [f"{column} < {_sql(high)}"] if high < math.inf else []
-        # Without an edge, NULL must still be left to its own bin.
+        # A bin without edges must leave NULL to the bin of NULL.
         condition = " AND ".join([*above, *below]) or f"{column} IS NOT NULL"
         values_between = others[(others >= low) & (others < high)]
         label = f"others in [{number_text(low)}, {number_text(high)})"
@@ -219,8 +219,8 @@ def _sql(number: float) -> str:
 class GroupCount(EstimatorMeasurement):
     """Measurement of one group's count of a marginal.
 
-    It never shares its noise with an estimate of the comparison: a candidate that is made from the
-    noise that it is judged by would look better than it is.
+    It never shares its noise with an estimate of the comparison: a candidate made from the noise
+    by which it is judged would look better than it is.
     """
 
     kind = "marginal"
@@ -235,12 +235,12 @@ class GroupCountPlan:
 
     @property
     def measurements(self) -> MeasurementSet:
-        """Measurements: one per count."""
+        """Measurements: one for each count."""
         return self.bound.measurement_set(self.marginals)
 
 
 def select_group_counts(bound: BoundWorkload) -> GroupCountPlan:
-    """Plan of the count of every group."""
+    """Plan to count every group."""
     return GroupCountPlan(*bound.select(_group_count))
 
 
@@ -259,7 +259,7 @@ def _group_count(bound: BoundQuery) -> GroupCount:
 def marginals(
     columns: Sequence[Column], plan: GroupCountPlan, outputs: Outputs, rows: int
 ) -> pd.DataFrame:
-    """Table of ``rows`` rows, each column drawn by itself from its released counts.
+    """Table of ``rows`` rows; each column is drawn independently from its released counts.
 
     Guarantee: post-processing of the measurements.
     """
@@ -282,6 +282,6 @@ def marginals(
 
 
 def resampled(first: pd.DataFrame) -> pd.DataFrame:
-    """As many rows of the first candidate, drawn anew with replacement."""
+    """Rows of the first candidate, drawn anew with replacement, in the same number."""
     rows = len(first)
     return first.iloc[np.random.default_rng(_SEED).integers(0, rows, rows)].reset_index(drop=True)

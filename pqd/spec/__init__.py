@@ -1,4 +1,4 @@
-"""The spec of ``pqd check``: an ``audit.toml`` read, described and begun."""
+"""The spec of ``pqd check``: reading, describing and suggesting an ``audit.toml``."""
 
 from pqd.spec.editor_schema import json_schema
 from pqd.spec.model import Check, Source, Spec

@@ -1,4 +1,4 @@
-"""The JSON Schema of spec files, for editors: the same table of facts as the reader's."""
+"""The JSON Schema of spec files, for editors, made from the reader's table of keys."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pqd.spec.schema import CHECK_NEEDS, IN_PLACE_OF, SECTIONS, SHARED_BY, Key, 
 def json_schema() -> dict[str, Any]:
     """JSON Schema (draft 2020-12) of a spec file, for editors.
 
-    It admits every file that ``read_spec`` reads.  What it cannot say, only the reader checks:
-    that ids differ, bounds ascend, names and variables exist.
+    It admits every file that ``read_spec`` reads.  Some rules only the reader checks: that ids
+    differ, that bounds ascend, that names and variables exist.
     """
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -59,7 +59,7 @@ def _key(key: Key) -> dict[str, Any]:
 
 
 def _with_any_of(name: str) -> dict[str, Any]:
-    """Condition of a check that has ``name``, or what stands in place of it."""
+    """Condition on a check: it has ``name``, or the key that replaces ``name``."""
     if name not in IN_PLACE_OF:
         return {"required": [name]}
     return {"anyOf": [{"required": [name]}, {"required": [IN_PLACE_OF[name]]}]}

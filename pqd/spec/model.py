@@ -21,10 +21,10 @@ Scalar = str | int | bool | Decimal
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file that the spec names, or a table of a server, of which ``path`` is the URL.
+    """File that the spec names, or table on a server, whose URL is ``path``.
 
-    ``written`` is the path as it stands in the spec, and what messages show: ``path`` may hold
-    what the environment keeps secret, so no repr has it.
+    ``written`` is the path as it stands in the spec, and the form that messages show.  ``path``
+    may hold secrets from the environment, so no repr shows it.
     """
 
     path: Path | str = field(repr=False)
@@ -33,14 +33,14 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One ``[[check]]`` with its defaults filled in; ``line`` is that of its header, from 1.
+    """One ``[[check]]`` with its defaults filled in; ``line`` is the line of its header, from 1.
 
-    It is about a query (``sql``), about one ``marginal`` by its columns, or about a ``score``, of
-    which ``at_least`` so much is wanted, both as written; ``sql`` is empty, the others None, where
-    it is not.  ``tau`` is as written, for ``Parameters.parse``, and None for a score;
-    ``synthetic`` has the names of the tables.  ``keys`` holds a tuple for each key where several
-    columns are grouped; ``epsilon`` is None where
-    the check shares that of ``[shared_budget]``.
+    A check is about a query (``sql``), about a ``marginal`` given by its columns, or about a
+    ``score`` that must be ``at_least`` an amount, both as written.  For the other kinds ``sql`` is
+    empty and the other fields are None.  ``tau`` is as written, for ``Parameters.parse``; None for
+    a score.  ``synthetic`` has the names of the tables.  ``keys`` holds a tuple for each key if
+    several columns are grouped.  ``epsilon`` is None if the check shares the budget of
+    ``[shared_budget]``.
     """
 
     id: str
@@ -64,7 +64,7 @@ class Check:
 
     @property
     def tolerance(self) -> Tolerance:
-        """Tolerance: of a score, what may be lacking from 100 %; ParameterError if it is none."""
+        """Tolerance; for a score the amount that may lack to 100 %.  ParameterError if invalid."""
         if self.at_least is None:
             return Tolerance.parse(self.tau)
         least = Tolerance.parse(self.at_least)
@@ -72,7 +72,7 @@ class Check:
 
     @property
     def asked(self) -> str:
-        """Query, or the distance that is asked for: what a report shows as SQL."""
+        """Query, or distance in words, that a report shows as SQL."""
         if self.score is not None:
             return f"{MEAN_DISTANCE}({self.score}, {self.ways} ways)"
         if self.marginal is not None:
@@ -93,10 +93,10 @@ class ReleaseSpec:
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A spec file as read; what is None is not stated.
+    """Spec file as read; None stands for facts that are not stated.
 
     ``epsilon`` and ``delta`` are the most that the private table may ever spend in its ledger.
-    ``shared_budget`` is what checks without an epsilon share in all, and how they share it.
+    ``shared_budget`` is the total epsilon of the checks without an epsilon, and their sharing.
     """
 
     path: Path

@@ -1,4 +1,4 @@
-"""Where the tables and keys of a TOML text stand; tomllib itself gives no places."""
+"""Lines of the tables and keys in a TOML text; tomllib itself gives no places."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 Where = tuple[str | int, ...]
 
-# A text that never ends runs to the end of the file, so the statement that opened it is known.
+# A text without an end runs to the end of the file, so the statement that opened it is known.
 _TOKEN = re.compile(
     r'"""(?:\\.?|[^\\])*?(?:"{3,5}|\Z)'
     r"|'''.*?(?:'{3,5}|\Z)"
@@ -25,7 +25,7 @@ _TOKEN = re.compile(
 
 
 class Places:
-    """The line of every table and key; ``("check", 2, "tau")`` is the tau of the third check."""
+    """Line of every table and key; ``("check", 2, "tau")`` is the tau of the third check."""
 
     def __init__(self, text: str) -> None:
         """Find the places in ``text``, which is TOML."""
@@ -56,7 +56,7 @@ class Places:
         return (*array, self._last[array])
 
     def _indexed(self, names: Where) -> Where:
-        """Place of a header: its names, each array with its last element's index."""
+        """Place of a header: its names, each array followed by the index of its last element."""
         where: Where = ()
         for name in names:
             where = (*where, name)
@@ -66,9 +66,9 @@ class Places:
 
 
 def statements(text: str) -> Iterator[tuple[int, str]]:
-    """Line and head of each statement: a header, or what stands before the ``=``.
+    """Line and head of each statement: a header, or the text before the ``=``.
 
-    Texts and lists may run over several lines; a line in them that looks like a header is none.
+    Texts and lists may span lines; a line inside them that looks like a header is not a header.
     """
     line = begun = 1
     depth, start, end = 0, -1, -1
@@ -89,14 +89,14 @@ def statements(text: str) -> Iterator[tuple[int, str]]:
 
 
 def longest_dotted_key(text: str) -> tuple[int, int]:
-    """Most dots of one dotted key, or header, and its line: tomllib squares them."""
+    """Number of dots in the longest dotted key or header, and its line."""
     most, where, dots, line = 0, 1, 0, 1
     for token in _TOKEN.finditer(text):
         sign = token[0]
         if sign in {"=", "\n", "[", "]", "{", "}"}:
             dots = 0
         elif sign[0] not in "\"'#":
-            # What a comma parts are two keys of an inline table, or two numbers of a list.
+            # A comma separates two keys of an inline table, or two numbers of a list.
             for number, part in enumerate(sign.split(",")):
                 dots = part.count(".") + (0 if number else dots)
                 if dots > most:

@@ -36,7 +36,7 @@ class Code(StrEnum):
 class Place(NamedTuple):
     """Place in a spec file: ``[columns.age]`` is section ``columns.age``; lines begin with 1.
 
-    None is the whole file, or the whole section.
+    A section of None is the whole file, a key of None the whole section.
     """
 
     section: str | None = None
@@ -46,7 +46,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong in a spec; what the message says is for people alone."""
+    """Mistake in a spec; the message is for people only."""
 
     code: Code
     place: Place
@@ -54,7 +54,7 @@ class Problem:
 
 
 class SpecValueError(ParameterError):
-    """A value that a key cannot have."""
+    """Value that a key cannot have."""
 
     def __init__(self, code: Code, message: str) -> None:
         """Keep the code."""
@@ -63,10 +63,10 @@ class SpecValueError(ParameterError):
 
 
 class SpecError(PqdError, ValueError):
-    """A spec file that cannot be used; ``problems`` has all of them, the message the first 20."""
+    """Spec file that cannot be used; ``problems`` has all problems, the message the first 20."""
 
     def __init__(self, file: str, problems: Sequence[Problem]) -> None:
-        """Put each problem on a line of its own, in the order of the file."""
+        """Put each problem on its own line, in the order of the file."""
         self.problems = tuple(sorted(problems, key=lambda problem: problem.place.line or 0))
         lines = [
             f"{_place_text(file, problem.place)}: {problem.message}"
@@ -82,7 +82,7 @@ def _place_text(file: str, place: Place) -> str:
 
 
 def printable(text: str) -> str:
-    """Text with every sign escaped that would break or disguise a line."""
+    """Text in which every sign that would break or disguise a line is escaped."""
     return "".join(
         sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
     )

@@ -1,6 +1,6 @@
 """Reader of spec files.
 
-The format is that of docs/audit-spec.schema.json.  All problems of a file are reported at once,
+docs/audit-spec.schema.json describes the format.  All problems of a file are reported at once,
 each with its line.
 """
 
@@ -33,7 +33,7 @@ from pqd.stated.column_facts import parse_columns
 if TYPE_CHECKING:
     from pqd.spec.positions import Where
 
-# Sections that name a table, which may be on a server.
+# Sections that name a table; the table may be on a server.
 _TABLES = {"private", "synthetic"}
 _VARIABLE = re.compile(r"\$\$\{|\$\{([^}]*)(\}?)")
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -42,15 +42,15 @@ _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec:
     """Read a spec file; no table is opened and no SQL is parsed.
 
-    ``environ`` is where ``${NAME}`` in a path is looked up; ``$${`` stands for ``${`` itself.
+    ``${NAME}`` in a path is looked up in ``environ``; ``$${`` stands for ``${`` itself.
 
     Raises
     ------
     SpecError
-        If the file cannot be read or anything in it is wrong; no message holds a value of
+        If the file cannot be read or anything in it is wrong; no message shows a value of
         ``environ``.
     NothingSelectedError
-        If all is well but there is no check and no release.
+        If everything is right but there is no check and no release.
     """
     path = Path(path)
     document = _document(path)
@@ -90,7 +90,7 @@ def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec
 
 
 def _document(path: Path) -> Document:
-    """Content of a file that is TOML and has a table of a spec."""
+    """Content of a file that is TOML and has at least one table of a spec."""
     try:
         text, data = read_toml(path)
     except UnreadableError as error:
@@ -98,7 +98,7 @@ def _document(path: Path) -> Document:
         problem = Problem(error.code, Place(line=error.line), str(error))
         raise SpecError(name, [problem]) from None
     if data and not data.keys() & SECTION.keys():
-        # Nothing of it is quoted: it may be anything.
+        # The message quotes nothing of the file, which may be anything.
         headers = ", ".join(section.header for section in SECTIONS)
         message = f"it is no spec: it has none of {headers}"
         raise SpecError(path.name, [Problem(Code.NOT_A_SPEC, Place(), message)])
@@ -107,14 +107,14 @@ def _document(path: Path) -> Document:
 
 @dataclass(frozen=True)
 class _Files:
-    """How paths in a spec become files."""
+    """Files that the paths in a spec name."""
 
     document: Document
     folder: Path
     environ: Mapping[str, str] = field(repr=False)
 
     def source(self, values: Values, where: Where, key: str = "path") -> Source | None:
-        """File that ``key`` names; None if there is none or it has a problem."""
+        """File that ``key`` names; None if there is none, or if it has a problem."""
         written = values.get(key)
         if written is None:
             return None
@@ -165,7 +165,7 @@ def _privacy(document: Document) -> Values:
 
 
 def _shared_budget(document: Document) -> tuple[Fraction, str] | None:
-    """Budget that checks share; a problem is noted if no check can take part in it."""
+    """Budget that checks share; a problem is noted if no check can share it."""
     values, defaults = document.table("shared_budget"), document.data.get("defaults")
     if "shared_budget" in document.data and isinstance(defaults, dict) and "epsilon" in defaults:
         text = "[defaults] gives every check an epsilon of its own, so none shares [shared_budget]"
@@ -177,7 +177,7 @@ def _shared_budget(document: Document) -> tuple[Fraction, str] | None:
 
 
 def _release(document: Document, files: _Files, synthetic: tuple[str, ...]) -> ReleaseSpec | None:
-    """Table ``[release]``, None if there is none or something is wrong with it."""
+    """Table ``[release]``; None if there is none, or if something is wrong with it."""
     values = document.table("release")
     if "synthetic" in values:
         named = {"synthetic": (values["synthetic"],)}
@@ -195,7 +195,7 @@ def _release(document: Document, files: _Files, synthetic: tuple[str, ...]) -> R
 
 
 def _columns(document: Document) -> dict[str, dict[str, Any]]:
-    """Facts of columns, once the library has accepted them."""
+    """Facts of columns; a problem is noted if the library does not accept them."""
     columns = {}
     for name, facts in document.named_tables("columns"):
         columns[name] = facts
@@ -208,7 +208,7 @@ def _columns(document: Document) -> dict[str, dict[str, Any]]:
 
 
 def _checks(document: Document, synthetic: tuple[str, ...]) -> Iterator[Values]:
-    """Fields of each check; those with a problem lack some."""
+    """Fields of each check; checks with a problem lack some fields."""
     general: Values = {**DEFAULTS, "synthetic": synthetic, "bins": None, "keys": None}
     general |= {"sql": "", "tau": None, "epsilon": None}
     general["alpha"] = exact(DEFAULTS["alpha"])
@@ -224,13 +224,13 @@ def _checks(document: Document, synthetic: tuple[str, ...]) -> Iterator[Values]:
             document.add(Code.DUPLICATE, (*where, "id"), text)
         elif name:
             lines[name] = line
-        # A distance has one decider, and a score its own measure: those of [defaults] are not its.
+        # A distance or a score ignores the decider and the measure of [defaults].
         own = {**general, **shared, **values, "line": line}
         yield own | ({"tau": None} if "score" in values else {})
 
 
 def _check_terms(document: Document, label: str, where: tuple[str, int]) -> None:
-    """Note what neither the check nor [defaults] says, right or wrong."""
+    """Note required keys that neither the check nor [defaults] has, right or wrong."""
     own, shared = document.data[where[0]][where[1]], document.data.get("defaults")
     if not isinstance(own, dict):
         return
@@ -249,7 +249,7 @@ def _check_terms(document: Document, label: str, where: tuple[str, int]) -> None
 def _check_synthetic(
     document: Document, label: str, where: Where, values: Values, known: tuple[str, ...]
 ) -> None:
-    """Note names of synthetic tables that the file does not have."""
+    """Note names of synthetic tables that the file lacks."""
     for name in values.get("synthetic", ()):
         if known and name not in known:
             document.add(

@@ -1,4 +1,4 @@
-"""The tables and keys of a spec file: one table of facts, for the reader and the JSON Schema."""
+"""The tables and keys of a spec file: one list of facts for the reader and the JSON Schema."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NAME_PATTERN = "^[A-Za-z0-9_-]+$"
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key of a table; ``example`` is a line that a message can tell the user to add."""
+    """One key of a table; ``example`` is a line that a message can suggest."""
 
     name: str
     value_type: ValueType
@@ -50,11 +50,12 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One table of the file; ``header`` is how it is written, ``form`` table, named or list.
+    """One table of the file; ``header`` is its form in the file, ``form`` is table, named or list.
 
-    A ``named`` section holds one table of these keys per name, a ``list`` any number of them.
-    ``example`` is a header to copy.  Exactly one of the keys ``one_of`` must stand there;
-    ``together`` says which key needs which others, ``apart`` which key stands with none of others.
+    A ``named`` section holds a table of these keys for each name; a ``list`` holds any number of
+    tables.  ``example`` is a header to copy.  Exactly one of the keys ``one_of`` must be present.
+    ``together`` maps a key to the keys that it needs; ``apart`` maps a key to the keys that it
+    excludes.
     """
 
     name: str
@@ -71,7 +72,7 @@ class Section:
 
     @property
     def key(self) -> dict[str, Key]:
-        """The keys by name."""
+        """Keys by name."""
         return {key.name: key for key in self.keys}
 
 
@@ -103,7 +104,7 @@ _SHARED_BUDGET = (
     ),
 )
 
-# What [defaults] may give for every check.
+# Keys that [defaults] may give for every check.
 _CHECK_DEFAULTS = (
     Key(
         "tau",
@@ -312,10 +313,10 @@ SECTIONS = (
     ),
 )
 SECTION = {section.name: section for section in SECTIONS}
-# Each check needs these, from itself or from [defaults].
+# Each check needs these keys, in itself or in [defaults].
 CHECK_NEEDS = ("tau", "epsilon")
-# A check with this key needs no tau.
+# A check with the key on the right needs no key on the left.
 IN_PLACE_OF = {"tau": "score"}
-# With [shared_budget] a check needs no epsilon.
+# With the section on the right a check needs no key on the left.
 SHARED_BY = {"epsilon": "shared_budget"}
 DEFAULTS = {key.name: key.default for key in _CHECK_DEFAULTS if key.default is not None}

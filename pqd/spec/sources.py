@@ -1,4 +1,4 @@
-"""The files that a spec names: opened under the names that it gives them, kept out of messages."""
+"""The files that a spec names: opened under the spec's names, and kept out of messages."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 
 def ledger_of(spec: Spec, stated: str | Path | None = None) -> Path:
-    """Path of the ledger: as stated, as PQD_LEDGER or the spec says, or beside the table.
+    """Path of the ledger: the stated one, else PQD_LEDGER, else the spec's, else beside the table.
 
-    The variable comes before the spec: who may change the spec may not choose the account.
+    The variable precedes the spec: whoever may change the spec must not choose the account.
     """
     return ledger_path(spec.private.path, stated, spec.ledger.path if spec.ledger else None)
 
 
 @contextmanager
 def paths_as_written(spec: Spec) -> Iterator[None]:
-    """Keep what ``${NAME}`` stands for out of messages: a path is shown as it is written."""
+    """Show paths as the spec writes them, so that no message shows the value of ``${NAME}``."""
     try:
         yield
     except PqdError as error:
@@ -44,9 +44,10 @@ def paths_as_written(spec: Spec) -> Iterator[None]:
 
 
 def _spellings(source: Source) -> list[tuple[str, str]]:
-    """Pairs of a path, or of what lies beside it, as messages name it and as the spec writes it.
+    """Pairs of a path as messages name it and as the spec writes it, also for files beside it.
 
-    Longest first.  A ledger lies beside its table, so a folder that is not written out is hidden.
+    The longest paths come first.  A ledger lies beside its table, so a folder that the spec does
+    not write out is hidden too.
     """
     if not isinstance(source.path, Path):
         return [(source.path, source.written)]
@@ -63,14 +64,14 @@ def _spellings(source: Source) -> list[tuple[str, str]]:
 
 
 def open_source(source: Source, role: Role) -> Table:
-    """Open a table; it is called by the name that the spec gives it."""
+    """Open a table under the name that the spec gives it."""
     return replace(open_table(source.path, role), label=label_of(source))
 
 
 def label_of(source: Source) -> str:
-    """Name of a table in reports: that in the spec, not what stands for a variable.
+    """Name of a table in reports: the name in the spec, never the value of a variable.
 
-    A pattern that says nothing comes with its folder.
+    A pattern such as ``*.csv`` is shown with its folder.
     """
     if not isinstance(source.path, Path):
         return address_name(source.written)

@@ -1,8 +1,8 @@
 """Suggested checks of a copy: rows, overall quality, columns, strongest pairs, means and medians.
 
-Only the copy is read.  Each tolerance is what the copy's own sampling noise explains, plus what can
-be told at the price: a copy of the private table's size that is drawn from the same distribution
-passes with high probability, as far as the private table has about as many rows.
+Only the copy is read.  Each tolerance is the copy's own sampling noise plus the least difference
+that can be decided at this epsilon.  So a copy of the private table's size, drawn from the same
+distribution, passes with high probability, if the private table has about as many rows.
 """
 
 from __future__ import annotations
@@ -35,32 +35,32 @@ if TYPE_CHECKING:
     from pqd.planning.bound_workload import BoundQuery, BoundWorkload
 
 _MOST_COLUMNS, _MOST_PAIRS, _MOST_NUMBERS = 20, 5, 5
-# Both tables are taken as samples: their difference has twice the variance of one.
+# Both tables count as samples: their difference has twice the variance of one sample.
 _TWO_SAMPLES = math.sqrt(2)
-# Standard errors that a mean or a median is given, and the chance that a distance between two
-# samples is further above its mean than is allowed for (McDiarmid 1989).
+# Standard errors that a mean or a median is allowed, and the chance that the distance between two
+# samples exceeds its mean by more than is allowed (McDiarmid 1989).
 _DEVIATIONS, _UNLIKELY = 3, 0.01
 # Chance that noise hides a right answer, times the level of the p-value.
 _LEVEL = Fraction(1, 20) * Fraction(1, 1000)
-# Beyond this share of the rows, or of the column's range, a tolerance tells nothing.
+# A tolerance beyond this share of the rows, or of the column's range, says too little.
 _MOST_TAU, _MOST_OF_RANGE = Fraction(1, 2), Fraction(1, 4)
 _USUAL = Fraction(1, 20)
 
 
 class SuggestedCheck(NamedTuple):
-    """Check to be written: its name, its keys with their values as TOML has them, and a comment."""
+    """Check to be written: its name, its keys with their TOML values, and a comment."""
 
     name: str
     keys: dict[str, object]
     comment: str
 
 
-# Check at a budget, None where nothing can be told at it.
+# Function from a budget to a check, or to None if nothing can be decided at that budget.
 Candidate = Callable[[Fraction], SuggestedCheck | None]
 
 
 class Suggestions(NamedTuple):
-    """Checks, what each costs, and how many were left out since they tell too little."""
+    """Checks, the epsilon of each, and the number of checks that are left out as too weak."""
 
     checks: tuple[SuggestedCheck, ...]
     epsilon: Fraction
@@ -68,17 +68,17 @@ class Suggestions(NamedTuple):
 
     @property
     def total(self) -> Fraction:
-        """What all checks of a run cost together: they read the same rows, so they add up."""
+        """Epsilon of all checks of a run: they read the same rows, so their epsilons add up."""
         return self.epsilon * len(self.checks)
 
 
 def suggested_checks(
     profile: BoundProfile | None, workload: BoundWorkload, rows: int, total: Fraction
 ) -> Suggestions:
-    """Checks that cost at most ``total`` together, at equal parts; those on rows always.
+    """Checks that cost at most ``total`` together, in equal parts; the check on rows always.
 
-    ``profile`` is the copy's, None if it has no column to profile; ``workload`` has the queries of
-    ``number_queries``, bound, and ``rows`` is the copy's number of rows.
+    ``profile`` is the copy's profile; None if it has no column to profile.  ``workload`` has the
+    bound queries of ``number_queries``.  ``rows`` is the copy's number of rows.
     """
     candidates = [
         *_counted(workload),
@@ -88,7 +88,7 @@ def suggested_checks(
     ]
     share = rounded_down(total / len(candidates))
     kept = [each for each in candidates if each(share)]
-    # What remains has more budget, and so tells more.
+    # The remaining checks get more budget, and so can decide more.
     share = rounded_down(total / max(1, len(kept)))
     checks = tuple(check for each in kept if (check := each(share)))
     return Suggestions(checks, share, len(candidates) - len(checks))
@@ -105,19 +105,19 @@ def number_queries(profile: BoundProfile | None) -> list[Query]:
             try:
                 queries.append(Query(sql, f"{name} {word}"))
             except PqdError:
-                # The query language has no words for some odd names.
+                # Some odd names cannot be written in the query language.
                 continue
     return queries
 
 
 def rounded_down(number: Fraction, digits: int = 2) -> Fraction:
-    """``number``, above 0, at so many significant digits, not above it."""
+    """``number`` > 0, rounded down to ``digits`` significant digits."""
     place = _place(number, digits)
     return math.floor(number / place) * place
 
 
 def rounded_up(number: Fraction, digits: int = 2) -> Fraction:
-    """``number``, above 0, at so many significant digits, not below it."""
+    """``number`` > 0, rounded up to ``digits`` significant digits."""
     place = _place(number, digits)
     return math.ceil(number / place) * place
 
@@ -133,7 +133,7 @@ def _short(amount: Fraction) -> str:
 
 
 def percent(share: Fraction) -> str:
-    """Share above 0 as a tolerance, such as ``2.4%``, not below it."""
+    """Share above 0, rounded up, as a tolerance such as ``2.4%``."""
     return f"{float(rounded_up(share * 100)):g}%"
 
 
@@ -142,7 +142,7 @@ def _named(workload: BoundWorkload, *aggregates: str) -> Iterator[BoundQuery]:
 
 
 def _told(bound: BoundQuery, tau: Fraction, epsilon: Fraction) -> Fraction | None:
-    """What can be told from an answer at a budget, None if nothing can."""
+    """Least tolerance that can be decided at a budget; None if none can."""
     criteria = Criteria.of(tau=tau, alpha=_LEVEL).at(epsilon)
     request = QueryRequest(bound.query, criteria)
     try:
@@ -153,7 +153,7 @@ def _told(bound: BoundQuery, tau: Fraction, epsilon: Fraction) -> Fraction | Non
 
 
 def _counted(workload: BoundWorkload) -> Iterator[Candidate]:
-    """Number of rows, within a twentieth, or what can be told of so few."""
+    """Number of rows, within 5 %, or within what can be decided for few rows."""
     for bound in _named(workload, "COUNT"):
         rows = bound.synthetic[0].mass
 
@@ -170,15 +170,15 @@ def _counted(workload: BoundWorkload) -> Iterator[Candidate]:
 
 
 def _deviation(rows: int) -> float:
-    """How far the distance between two samples is above its mean with a chance of 1 % at most."""
+    """Excess of the distance between two samples over its mean that has a chance of at most 1 %."""
     return math.sqrt(math.log(1 / _UNLIKELY) / rows)
 
 
 def _tolerance(expected: float, rows: int, epsilon: Fraction) -> Fraction | None:
-    """Tolerance of a distance that two samples of ``rows`` have on average; None if too wide.
+    """Tolerance for a distance that two samples of ``rows`` have on average; None if too wide.
 
-    The margin of a distance s is that of tau - s, over 1 + tau: with t the least that can be told
-    from 0, tau = s + t + s t.
+    The margin of a distance s is (tau - s) / (1 + tau), in shares of the rows.  With t the least
+    tolerance that can be decided at distance 0, tau = s + t + s t.
     """
     told = DistanceDecider().tau_min(rows, epsilon, _LEVEL).tau
     if math.isinf(told):
@@ -189,7 +189,7 @@ def _tolerance(expected: float, rows: int, epsilon: Fraction) -> Fraction | None
 
 
 def _expected(marginal: BoundMarginal, rows: int) -> float:
-    """Distance between two samples of the copy's distribution, on average, about."""
+    """Approximate mean distance between two samples of the copy's distribution."""
     return _TWO_SAMPLES * fresh_sample_distance(marginal.copies[0], rows)
 
 
@@ -221,7 +221,7 @@ def _scored(profile: BoundProfile, rows: int) -> Iterator[Candidate]:
 
 
 def _distances(profile: BoundProfile, rows: int) -> Iterator[Candidate]:
-    """Columns, then the pairs that depend on each other most in the copy."""
+    """Columns, then the pairs with the strongest dependence in the copy."""
     constant = {each.name for each in profile.columns if each.constant}
     columns = [m for m in profile.marginals if m.ways == 1 and not constant & set(m.columns)]
     for marginal in columns[:_MOST_COLUMNS]:
@@ -256,7 +256,7 @@ def _distance(marginal: BoundMarginal, rows: int, lead: str) -> Candidate:
 def dependence(marginal: BoundMarginal, rows: int) -> float:
     """Share of the copy's rows that would have to change for a pair to be independent.
 
-    Beyond what sampling alone makes of independent columns.
+    The share that sampling alone gives to independent columns is subtracted.
     """
     counts: NDArray[np.float64] = marginal.copies[0].reshape(marginal.marginal.shape) / max(
         1, int(marginal.copies[0].sum())
@@ -266,7 +266,7 @@ def dependence(marginal: BoundMarginal, rows: int) -> float:
 
 
 def _averaged(workload: BoundWorkload) -> Iterator[Candidate]:
-    """Means and medians, with what sampling alone makes of them."""
+    """Means and medians, with the deviation that sampling alone causes."""
     for bound in _named(workload, "AVG", "MEDIAN"):
         histogram, unit = bound.synthetic[0], lattice_of(bound.query, bound.statistic)[1]
         if histogram.values.size > 2:
@@ -294,7 +294,7 @@ def _average(bound: BoundQuery, histogram: Histogram, unit: Fraction) -> Candida
 
 
 def _mean_error(histogram: Histogram) -> float:
-    """Three standard errors of the difference of two samples' means, in lattice units."""
+    """Three standard errors of the difference between two samples' means, in lattice units."""
     values, counts = histogram.values.astype(float), histogram.counts
     mean = float(values @ counts) / histogram.mass
     variance = float(((values - mean) ** 2) @ counts) / histogram.mass
@@ -302,9 +302,9 @@ def _mean_error(histogram: Histogram) -> float:
 
 
 def _median_error(histogram: Histogram) -> float:
-    """How far the order statistics lie from the median that are three standard errors of rank off.
+    """Distance from the median to the order statistics three standard errors of rank away.
 
-    The rank of a sample's median has a standard error of half the root of the rows.
+    The rank of a sample's median has a standard error of half the square root of the rows.
     """
     rows = histogram.mass
     off = math.ceil(_DEVIATIONS * _TWO_SAMPLES * math.sqrt(rows) / 2)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pqd.spec.suggested_checks import SuggestedCheck, Suggestions
 
 _MOST_COLUMNS, _WIDTH = 50, 98
-# Runs that the budget of the table reaches for, each of which measures everything anew.
+# Number of runs that the table's budget pays for, each of which measures everything anew.
 _RUNS = 10
 
 _HEAD = """\
@@ -60,7 +60,7 @@ _LEDGER = """\
 # [ledger]                        # where spending is kept on record;
 # path = "pqd-ledger.sqlite"      # beside the private table if left out
 """
-# A server has no folder in which the next run would find it.
+# A table on a server has no folder in which the next run would find the ledger.
 _NAMED_LEDGER = """\
 [ledger]                          # where spending is kept on record: at a place that lasts
 path = "pqd-ledger.sqlite"
@@ -100,8 +100,8 @@ def spec_template(
 ) -> str:
     """Text of a spec for two tables, to be written into ``spec_folder``.
 
-    Its checks cost at most ``total_epsilon`` together.  Only the synthetic table is read; of the
-    private one nothing but the path is used, without a password.
+    Its checks cost at most ``total_epsilon`` together.  Only the synthetic table is read.  Of the
+    private table only the path is used, without a password.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def _copy_facts(private: str | Path, synthetic: str | Path, total_epsilon: Fract
     location = location_of(private)
     check_other_places([Place(file, location.whole_table) for file in location.files], table)
     tables = SyntheticTables([table])
-    # All columns are looked at: read with what a ledger may ask of the rows, in one pass.
+    # Every column is needed: read them in one pass with the hashes that a ledger may ask for.
     check_separation(tables, names=None)
     try:
         profile = bind_profile(tables, ProfileRequest(distances=("tv",)))
@@ -177,7 +177,7 @@ def _copy_facts(private: str | Path, synthetic: str | Path, total_epsilon: Fract
 
 
 def _numbers(table: Table) -> dict[str, Lattice]:
-    """Lattice of each column of numbers that has a value."""
+    """Lattice of each column of numbers that has values."""
     from pqd.engine.synthetic_tables import SyntheticTables  # noqa: PLC0415 - slow to import
     from pqd.sql.schema import Kind, quote_identifier  # noqa: PLC0415
 
@@ -192,7 +192,7 @@ def _numbers(table: Table) -> dict[str, Lattice]:
 
 
 def _written(checks: tuple[SuggestedCheck, ...]) -> Iterator[str]:
-    """Checks as TOML, each with its comment; ids differ."""
+    """Checks as TOML, each with its comment; their ids differ."""
     known: set[str] = set()
     for check in checks:
         slug = _slug(check.name) or "check"
@@ -203,7 +203,7 @@ def _written(checks: tuple[SuggestedCheck, ...]) -> Iterator[str]:
 
 
 def _not_checked(facts: _CopyFacts) -> Iterator[str]:
-    """Comments on what has no check, and why."""
+    """Comments on columns and checks that were left out, with the reason."""
     if facts.checks.left_out:
         yield "\n" + _comment(
             f"{facts.checks.left_out} more were left out: with so few rows they tell too little at "
@@ -215,7 +215,7 @@ def _not_checked(facts: _CopyFacts) -> Iterator[str]:
 
 
 def _comment(text: str) -> str:
-    """Text as lines of a comment; what would end one is escaped."""
+    """Text as lines of a comment; signs that would end a comment are replaced."""
     safe = "".join(sign if sign.isprintable() else " " for sign in text)
     return textwrap.indent(textwrap.fill(safe, _WIDTH, break_on_hyphens=False) + "\n", "# ")
 
@@ -247,7 +247,7 @@ def _decimal(number: Fraction) -> str:
 
 
 def _path(given: str | Path, folder: Path, role: str) -> str:
-    """Path from ``folder`` as TOML, the absolute one where there is no way from it; or a URL.
+    """Path from ``folder`` as TOML, or the absolute path if there is no way from it; or a URL.
 
     A URL is written without its password.
     """
@@ -255,12 +255,12 @@ def _path(given: str | Path, folder: Path, role: str) -> str:
         return toml_text(written_address(given).replace("${", "$${"))
     path = Path(given)
     try:
-        # The folder of a link is followed, since .. depends on it; the link itself is kept.
+        # Follow links of the folder, since .. depends on them, but keep a link at the end.
         full = path.absolute().parent.resolve() / path.name
         try:
             written = Path(os.path.relpath(full, folder.resolve())).as_posix()
         except ValueError:
-            # Another drive, on Windows.
+            # The path is on another drive (Windows).
             written = full.as_posix()
         written.encode()
     except (OSError, ValueError, RuntimeError):
@@ -269,7 +269,7 @@ def _path(given: str | Path, folder: Path, role: str) -> str:
 
 
 def toml_text(text: str) -> str:
-    """``text`` as TOML on one line, in single quotes where that saves escapes."""
+    """``text`` as TOML on one line, in single quotes if that saves escapes."""
     if ('"' in text or "\\" in text) and "'" not in text and text.isprintable():
         return f"'{text}'"
     return '"' + "".join(map(_escaped, text)) + '"'

@@ -1,4 +1,4 @@
-"""The text of a spec file as TOML, and what is wrong where it is none."""
+"""The text of a spec file as TOML, and its mistakes if it is not TOML."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 LIMIT = 1_000_000
 _TOO_LONG = f"it has more than {LIMIT:,} characters; a spec is shorter (is it a table?)"
-# A table of a column needs one; Python's reader takes the square of them in time.
+# A table of a column needs one dot; Python's reader takes time quadratic in the dots.
 _MOST_DOTS = 16
 _AT = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 _JSON = re.compile(r"\s*(\{|\[\s*\{)")
 _YAML = re.compile(r"""\s*(- +)?([\w-]+|"[^"]*"|'[^']*'):(\s|$)|\s*- |---\s*$""")
 _SQL = re.compile(r"\s*(SELECT\b|--)", re.IGNORECASE)
-# What a line looks like that breaks the TOML, and what to do about it; the first that fits.
+# Patterns of lines that break the TOML, and the remedy; the first that fits is used.
 _HINTS = (
     (r"=\s*[+-]?[\d._]+\s*%", 'a share needs quotes, such as tau = "5%"'),
     (r'=\s*"[^"]*\\', "a backslash needs single quotes around the text, or write / in a path"),
@@ -48,7 +48,7 @@ SINGLE_CHECK = "[check] is a single table; write [[check]], with two brackets, b
 
 
 class UnreadableError(ValueError):
-    """A file that is no TOML; ``line`` is the line at fault, None where the whole file is.
+    """File that is no TOML; ``line`` is the faulty line; None if the whole file is at fault.
 
     ``code`` is ``unreadable_file``, ``not_toml`` or ``duplicate``.
 
@@ -62,12 +62,12 @@ class UnreadableError(ValueError):
 
 
 def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
-    """Text of a file and its content; decimals stay exact.
+    """Text and content of a file; decimals stay exact.
 
     Raises
     ------
     UnreadableError
-        If it cannot be read, or is not TOML.
+        If the file cannot be read, or is not TOML.
     """
     text = _text(path)
     name = path.name.lower()
@@ -106,14 +106,14 @@ def _text(path: Path) -> str:
 
 
 def _content(path: Path) -> bytes:
-    """Bytes of a file, no more than tell that it is too long."""
+    """Bytes of a file, at most enough to see that it is too long."""
     reason = "it cannot be read; check its name"
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
             reason = "it is a folder; name the spec file in it, such as audit.toml"
         elif stat.S_ISREG(mode):
-            # A pipe would be waited for.
+            # Only regular files: reading a pipe would wait.
             with path.open("rb") as file:
                 return file.read(4 * LIMIT + 1)
     except PermissionError:
@@ -121,7 +121,7 @@ def _content(path: Path) -> bytes:
     except FileNotFoundError:
         reason = "there is no such file; `pqd init PRIVATE COPY` writes one"
     except (OSError, ValueError, RuntimeError):
-        # A path with a zero byte is a ValueError, a loop of links may be a RuntimeError.
+        # A path with a zero byte raises ValueError, a loop of links perhaps RuntimeError.
         pass
     raise UnreadableError(reason, code=Code.UNREADABLE_FILE)
 
@@ -137,16 +137,16 @@ def _decimal(text: str) -> Decimal:
     try:
         return Decimal(text)
     except InvalidOperation:
-        # Its exponent has 19 digits or more: too large or small to be of use, and refused as this.
+        # An exponent of 19 digits or more: the number is useless, and refused like infinity.
         return Decimal("Infinity")
 
 
 def _toml_error(text: str, reason: str) -> UnreadableError:
-    """Error with the line, the reason that TOML gives, and what to do."""
+    """Error with the line, the reason that TOML gives, and a remedy."""
     at = _AT.search(reason)
     reason = reason[: at.start()] if at else reason
     lines = text.split("\n")
-    # At the end of the file only the statement that was not ended tells where the fault is.
+    # At the end of the file only the unfinished statement shows where the fault is.
     begun = [line for line, _ in statements(text)] or [1]
     line = min(int(at[1]), len(lines)) if at and at[1] else begun[-1]
     first, content = lines[begun[0] - 1], lines[line - 1]
@@ -157,7 +157,7 @@ def _toml_error(text: str, reason: str) -> UnreadableError:
     if _SQL.match(first):
         return UnreadableError("it is SQL; a file of queries goes to `pqd audit --queries`", line)
     if _TWICE.match(reason):
-        # TOML's own words quote the name.
+        # TOML's own message quotes the name.
         twice = "a key or table stands twice; write each of them once"
         single = _CHECK.match(content)
         return UnreadableError(SINGLE_CHECK if single else twice, line, Code.DUPLICATE)

@@ -1,4 +1,4 @@
-"""The tables of a spec held against the table of known keys; problems are gathered, not raised."""
+"""The tables of a spec compared with the known keys; problems are collected, not raised."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Values = dict[str, Any]
 
 
 class Document:
-    """The content of a spec file, and the problems found in it so far."""
+    """Content of a spec file, and the problems found in it so far."""
 
     def __init__(self, data: dict[str, Any], places: Places) -> None:
         """Note tables that are unknown or missing."""
@@ -44,7 +44,7 @@ class Document:
         return self._places.line(where)
 
     def require(self, name: str) -> None:
-        """Note that a table is missing, unless its name is there misspelt."""
+        """Note that a table is missing, unless a misspelt name is there."""
         section = SECTION[name]
         if not any(other == name or closest_name(other, SECTION) == name for other in self.data):
             needed = (key for key in section.keys if key.required or key.name in section.one_of[:1])
@@ -75,7 +75,7 @@ class Document:
         self.problems.append(Problem(code, place, message))
 
     def table(self, name: str) -> Values:
-        """Values of a table that stands once or not at all."""
+        """Values of a table that occurs at most once."""
         if name not in self.data:
             return {}
         section = SECTION[name]
@@ -121,7 +121,7 @@ class Document:
                 yield label, self._values(section, table, label, (name, number))
 
     def _values(self, section: Section, table: object, label: str, where: Where) -> Values:
-        """Values of one table that are right; a problem is noted for every other."""
+        """Valid values of one table; a problem is noted for every other value."""
         if not isinstance(table, dict):
             message = f"{label} is {value_text(table)}; write a table of key = value lines"
             self.add(Code.WRONG_TYPE, where, message)
@@ -147,9 +147,9 @@ class Document:
     def _check_combination(
         self, section: Section, stated: AbstractSet[str], label: str, where: Where
     ) -> None:
-        """Note keys of which one must stand there alone, and that need or exclude each other.
+        """Note keys that must stand alone, that need each other, or that exclude each other.
 
-        ``max_rows`` without its unit is told by the reader.
+        The reader reports ``max_rows`` without ``unit``.
         """
         if not section.one_of:
             return
@@ -181,7 +181,7 @@ class Document:
 
 
 def _section_and_key(where: Where) -> tuple[str, str | None]:
-    """Names of the section and the key that a place is in: ``columns.age`` and ``bounds``."""
+    """Names of the section and the key of a place: ``columns.age`` and ``bounds``."""
     section = SECTION.get(str(where[0]))
     depth = 1 if section is None or section.form == "table" else 2
     names = [str(name) for name in where[:depth] if isinstance(name, str)]
@@ -189,7 +189,7 @@ def _section_and_key(where: Where) -> tuple[str, str | None]:
 
 
 def header(section: str, name: str) -> str:
-    """Header of a table with a name of the user's."""
+    """Header of a table whose name the user chose."""
     bare = re.fullmatch(NAME_PATTERN, name)
     return f"[{section}.{name if bare else quoted(name)}]"
 

@@ -1,4 +1,4 @@
-"""Types of values in a spec file: how each is read, and the same as JSON Schema."""
+"""Types of values in a spec file: how each is read, and its JSON Schema."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SIZE = r"(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?|[0-9]+/0*[1-9]
 _ANY_SIZE = rf"^\s*[+-]?{_SIZE}\s*$"
 _ABOVE_ZERO = rf"^\s*\+?(?=[0-9.]*[1-9]){_SIZE}\s*$"
 _SHARE = rf"^\s*\+?(?=[0-9.]*[1-9]){_SIZE}\s*%?\s*$"
-# Beyond every double; text of longer whole numbers costs more than it is worth.
+# Limit beyond every double; longer whole numbers are slow to print.
 _MOST_BITS = 1100
 
 
@@ -28,9 +28,9 @@ _MOST_BITS = 1100
 class ValueType:
     """Type of a value.
 
-    ``read`` takes the value as TOML gives it and the key's name; it returns the value as ``Spec``
-    holds it, or raises ParameterError: ``SpecValueError`` for all that the library does not check.
-    ``schema`` says the same in JSON Schema.
+    ``read`` takes the value as TOML gives it, and the key's name.  It returns the value as ``Spec``
+    holds it, or raises ParameterError: ``SpecValueError`` for rules that the library does not
+    check.  ``schema`` states the same rules in JSON Schema.
     """
 
     schema: dict[str, Any]
@@ -44,14 +44,14 @@ def quoted(text: str) -> str:
 
 
 def closest_name(name: str, known: Iterable[str]) -> str | None:
-    """Name among the ``known`` ones that was probably meant, None if none is near."""
+    """Name among the ``known`` names that was probably meant; None if none is near."""
     lowered = {other.lower(): other for other in known}
     near = get_close_matches(name.lower(), lowered, n=1)
     return lowered[near[0]] if near else None
 
 
 def suggestion(name: str, known: Collection[str]) -> str:
-    """Hint for a name that is none of the ``known`` ones."""
+    """Hint for a name that is not among the ``known`` names."""
     near = closest_name(name, known)
     return f"did you mean {near}?" if near else f"use {', '.join(known)}"
 
@@ -72,7 +72,7 @@ def value_text(value: object) -> str:
 
 
 def _check_type(value: object, name: str, wanted: str, *types: type) -> None:
-    """Refuse a value of another type; true and false are no numbers."""
+    """Refuse a value of another type; true and false are not numbers."""
     if type(value) not in types:
         raise SpecValueError(Code.WRONG_TYPE, f"{name} is {value_text(value)}; {wanted} is needed")
     if type(value) is int and value.bit_length() >= _MOST_BITS:
@@ -83,7 +83,7 @@ def _check_type(value: object, name: str, wanted: str, *types: type) -> None:
 def _number(
     parse: Callable[[Any, str], Any], wanted: str, number: dict[str, Any], text: str
 ) -> ValueType:
-    """Type of a number, or of a text with one: ``"1/3"``."""
+    """Type of a number, or of a text that holds a number such as ``"1/3"``."""
 
     def read(value: Any, name: str) -> Any:  # noqa: ANN401 - whatever stands in the file
         _check_type(value, name, wanted, int, Decimal, str)
@@ -229,7 +229,7 @@ def _names(example: str) -> ValueType:
 
 
 def _check_distinct(items: list[Any], name: str) -> None:
-    """Refuse a list that is empty, or holds an item twice; true is not 1."""
+    """Refuse a list that is empty, or that holds an item twice; true differs from 1."""
     if not items:
         message = f"{name} is an empty list; name at least one, or leave the key out"
         raise SpecValueError(Code.EMPTY_VALUE, message)
