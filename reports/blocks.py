@@ -90,6 +90,7 @@ class Column(NamedTuple):
     everywhere, ``PAGE`` is for pages alone.
     ``legend`` says above the table what the title means.
     ``below``: where a cell may have two lines, this column is the second line of the one before.
+    ``foreign``: the title is a name that a user gave, which no format changes.
     """
 
     title: str
@@ -98,6 +99,7 @@ class Column(NamedTuple):
     fold: int = 0
     legend: str = ""
     below: bool = False
+    foreign: bool = False
 
 
 class Key(NamedTuple):

@@ -159,11 +159,12 @@ def _copy(copy: RankedCopy, digits: int, scale: tuple[float, float], marks: tupl
 
 
 def _marginals(report: RankingReport, rows: Sequence[RankedMarginal], ways: int) -> Table:
-    names = (Column(copy.candidate, "number") for copy in report.copies)
+    names = (Column(copy.candidate, "number", foreign=True) for copy in report.copies)
     most = None if ways == 1 else _WORST
     return Table(
         columns=(Column(ways_text(ways, 1), "name", fold=14), *names),
         groups=[Group(rows=[_marginal(each) for each in rows], most=most)],
+        find="name of a column" if ways == report.ways else "",
         between="; ",
     )
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # Where each format's function lives; models import none of them before it is used.
 _HOMES = {
     "brief_text": "pqd.reports.writers.notebook",
-    "html_text": "pqd.reports.html",
+    "html_text": "pqd.reports.writers.html",
     "json_text": "pqd.reports.json",
     "markdown_text": "pqd.reports.writers.markdown",
     "notebook_html": "pqd.reports.writers.notebook",

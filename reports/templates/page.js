@@ -97,6 +97,9 @@
       body.hidden = !held || Boolean(kind) && !marks.some(
         (mark) => mark.standing === kind && (!name || mark.candidate === name));
     }
+    for (const row of every("tr[data-row]")) {
+      row.hidden = document.getElementById(row.dataset.row).hidden;
+    }
     for (const part of every("th[data-candidate], td[data-candidate], tr[data-candidate]")) {
       part.hidden = Boolean(name) && part.dataset.candidate !== name;
     }

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pqd.reports.html import html_text
+from pqd.reports.writers.html import html_text
 from tests.support import profile_reports, ranking_reports, release_reports
 from tests.support.audit_reports import (
     AUDIT,

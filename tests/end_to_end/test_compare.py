@@ -19,8 +19,8 @@ from pqd.comparison.comparison_parameters import ComparisonParameters
 from pqd.comparison.references import MARGINALS
 from pqd.deciders import SimulatedNoise
 from pqd.parameters import Parameters
-from pqd.reports.html import html_text
 from pqd.reports.models.compare import CompareReport
+from pqd.reports.writers.html import html_text
 from pqd.reports.writers.markdown import markdown_text
 from pqd.sql.workload_files import as_queries
 

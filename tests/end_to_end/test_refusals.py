@@ -11,7 +11,7 @@ import pytest
 import pqd
 from pqd.deciders.errors import UnanswerableError
 from pqd.errors import PqdError, QueryError
-from pqd.reports.html import html_text
+from pqd.reports.writers.html import html_text
 from pqd.reports.writers.notebook import notebook_html
 
 Ran = tuple[int, str, str]

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 
-from pqd.reports.html import MOST_ROWS, html_text
 from pqd.reports.text.escape import visible
+from pqd.reports.writers.html import html_text
+from pqd.reports.writers.html.views import MOST_ROWS
 from tests.support import compare_reports, release_reports
 from tests.support.audit_reports import CURVED, audit_of, many_groups, many_queries, plan_of
 from tests.support.check_reports import BROKEN, GROUPED, hostile, many_checks, report_of

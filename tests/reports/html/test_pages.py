@@ -15,8 +15,7 @@ import pytest
 from hypothesis import given
 
 from pqd.reports import plots
-from pqd.reports.html import html_text
-from pqd.reports.html import page as frame
+from pqd.reports.html import page as former_frame
 from pqd.reports.models.audit import AuditReport
 from pqd.reports.models.check import CheckReport
 from pqd.reports.models.compare import CompareReport
@@ -26,6 +25,7 @@ from pqd.reports.models.ranking import RankingReport
 from pqd.reports.models.release import ReleaseReport
 from pqd.reports.text.compare import worst_compared
 from pqd.reports.text.escape import visible
+from pqd.reports.writers.html import frame, html_text
 from tests.support import (
     audit_reports,
     check_reports,
@@ -99,11 +99,16 @@ def _pictures_drawn_once() -> Iterator[None]:
         yield
 
 
+def _clear() -> None:
+    frame._environment.cache_clear()
+    former_frame._environment.cache_clear()
+
+
 @pytest.fixture
 def _fresh_templates() -> Iterator[None]:
-    frame._environment.cache_clear()
+    _clear()
     yield
-    frame._environment.cache_clear()
+    _clear()
 
 
 def shape(page: Page) -> list[tuple[str, tuple[str, ...]]]:
@@ -142,7 +147,7 @@ def test_a_twin_without_escaping_is_caught(kind: str, monkeypatch: pytest.Monkey
         return real(**(options | {"autoescape": False}))
 
     monkeypatch.setattr(jinja2, "Environment", careless)
-    frame._environment.cache_clear()
+    _clear()
     with pytest.raises(AssertionError):
         stays_text(QUOTING[kind], SCRIPT)
 
@@ -337,9 +342,13 @@ def test_every_colour_can_be_read() -> None:
         "macros.html.j2",
         "notebook.html.j2",
         "reading.html.j2",
+        "document.html.j2",
+        "blocks.html.j2",
+        "pictures.html.j2",
+        "pages.js",
     ]
     + [f"{kind}.html.j2" for kind in ("base", "audit", "plan", "check", "compare", "release")]
-    + ["profile.html.j2", "ranking.html.j2"],
+    + ["profile.html.j2"],
 )
 def test_templates_travel_with_the_package(name: str) -> None:
     assert importlib.resources.files("pqd.reports").joinpath("templates", name).is_file()

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from pqd.reports.html import html_text
 from pqd.reports.html.heat_maps import difference_map, level_of, matrix, signed_level
 from pqd.reports.models.profile import LeftOut
+from pqd.reports.writers.html import html_text
 from tests.support.pages import Page, contrast, themes
 from tests.support.profile_reports import (
     ADULT_PROFILE,

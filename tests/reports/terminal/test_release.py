@@ -10,7 +10,6 @@ from fractions import Fraction
 
 import pytest
 
-from pqd.reports.html import html_text
 from pqd.reports.text.numbers import to_digits_of
 from pqd.reports.text.release import (
     difference,
@@ -20,6 +19,7 @@ from pqd.reports.text.release import (
     query_sentences,
     truncation_text,
 )
+from pqd.reports.writers.html import html_text
 from pqd.reports.writers.terminal import terminal_text
 from pqd.reports.writers.terminal.layout import Extent
 from tests.support.release_reports import (

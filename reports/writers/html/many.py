@@ -1,0 +1,118 @@
+"""Very many rows of a page: the first as HTML, and all as data that its script shows in pages.
+
+A row has no picture, and its details are made when it is opened: the page stays below a kilobyte
+per query, opens at once, and can still be read without its script.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from pqd.reports import blocks as b
+from pqd.reports.writers.html.texts import code_text, harmless
+
+# As many rows are seen at once, and without the script.
+_PAGE = 100
+# As many are printed; a browser gives up beyond some ten thousand.
+_PRINTED = 1000
+# What a text within an inline block of data must not hold.
+_ESCAPES = str.maketrans({sign: f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"})
+# A text, what it is sorted by, and its class.
+Shown = tuple[str, str, str]
+
+
+class FirstRow(NamedTuple):
+    """Row that is read without the script."""
+
+    row: b.Row
+    cells: Sequence[Shown]
+
+
+def many_view(
+    table: b.Table, heads: Sequence[tuple[str, str]], names: Sequence[str]
+) -> dict[str, Any]:
+    """View of a table of very many rows, the worst first.
+
+    Parameters
+    ----------
+    table
+        All rows.
+    heads
+        Title and class of each column.
+    names
+        What rows can be found by.
+    """
+    from markupsafe import Markup  # noqa: PLC0415 - comes with Jinja2, which is imported late
+
+    places = {name: place for place, name in enumerate(names)}
+    columns = [place for place, column in enumerate(table.columns) if not column.below]
+    kinds = [table.columns[place].kind for place in columns]
+    name = kinds.index("name")
+    head: list[str] = []
+    first: list[FirstRow] = []
+    rows = []
+    for row in table.rows:
+        cells = [_shown(row.cells[place]) for place in columns]
+        if len(first) < _PAGE:
+            first.append(FirstRow(row, tuple(cells)))
+        called = cells.pop(name)[0]
+        rows.append(_values(row, called, cells, places, head))
+    data = {"page": _PAGE, "printed": _PRINTED, "head": head, "name": name, "rows": rows}
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return {
+        "heads": heads,
+        "name": name,
+        "total": f"{len(rows):,}",
+        "first": first,
+        "blank": FirstRow(b.Row(id="", cells=()), [("", "", "")] * len(heads)),
+        "data": Markup(text.translate(_ESCAPES)),  # noqa: S704 - no sign of it begins a tag
+    }
+
+
+def _shown(cell: b.Cell) -> Shown:
+    badge, sort = cell.badge, cell.sort
+    by = "" if sort is None else sort if isinstance(sort, str) else repr(sort)
+    text = f"{badge.text if badge else cell.text} {cell.under}".rstrip()
+    return text, by, badge.tone if badge else ""
+
+
+def _values(
+    row: b.Row, name: str, cells: Sequence[Shown], places: dict[str, int], head: list[str]
+) -> list[Any]:
+    """Row as the script reads it; no sign of it is one that a browser would obey."""
+    lines: list[list[str]] = []
+    small: list[list[str]] = []
+    code: list[list[str]] = []
+    for part in row.details():
+        if isinstance(part, b.Lines):
+            lines += ([harmless(b.plain(text)), role] for text, role in part.lines)
+        elif isinstance(part, b.Code):
+            code.append([part.title, harmless(code_text(part))])
+        elif isinstance(part, b.Table) and not small:
+            small = [_small(each) for each in part.rows]
+            head[:] = head or [column.title for column in part.columns]
+    badges = (cell.badge.tone for cell in row.cells if cell.badge)
+    return [
+        harmless(name),
+        [[*map(harmless, cell if cell[2] else cell[:2])] for cell in cells],
+        harmless(row.asks),
+        harmless(row.said.text if row.said else row.aside),
+        row.said.tone if row.said else next(badges, "none"),
+        [*map(harmless, row.marks)],
+        [places[name] for name in row.names],
+        [line[:1] if line[1] == "plain" else line for line in lines],
+        small,
+        code,
+    ]
+
+
+def _small(row: b.Row) -> list[str]:
+    """Cells of a row of a small table as texts; its marks stand beside its name."""
+    texts = [
+        " ".join(filter(None, [cell.badge.text if cell.badge else "", cell.text, cell.under]))
+        for cell in row.cells
+    ]
+    marks = f" ({', '.join(row.marks)})" if row.marks else ""
+    return [harmless(f"{texts[0]}{marks}"), *map(harmless, texts[1:])]

@@ -1,0 +1,302 @@
+"""Views of blocks: what the template of each type shows, with every number at its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import count, groupby
+from typing import Any, NamedTuple
+
+from pqd.deciders.extras import missing_library
+from pqd.reports import blocks as b
+from pqd.reports.writers.html.curves import Drawings, can_draw
+from pqd.reports.writers.html.many import many_view
+from pqd.reports.writers.html.pictures import (
+    Placed,
+    interval_picture,
+    placed,
+    side_by_side,
+)
+from pqd.reports.writers.html.texts import code_text, told
+
+# A page of more rows makes them by script.
+MOST_ROWS = 300
+# Few enough groups of a query to be seen at once.
+_FEW = 12
+_CLASSES = {"badge": "first", "number": "number", "picture": "band"}
+
+
+class CellView(NamedTuple):
+    """Cell as its row shows it; ``sort`` is what its column is sorted by, None for its text."""
+
+    kind: str
+    title: str
+    cell: b.Cell
+    sort: str | None
+    under: str
+    picture: Placed | None
+
+
+class Views:
+    """Views of one page, which know its curves, its ids and the rows that can be linked to."""
+
+    def __init__(self, document: b.Document) -> None:
+        """No view yet."""
+        self.curves, self._ids = Drawings(), count(1)
+        self.many = any(self._is_many(table) for table in document.tables)
+        self._anchors = {} if self.many else _anchors(document)
+
+    @staticmethod
+    def _is_many(table: b.Table) -> bool:
+        return table.size > MOST_ROWS and any(map(_opens, table.rows))
+
+    def blocks(self, parts: Iterable[b.Block], *, small: bool = False) -> list[dict[str, Any]]:
+        """Views of several blocks; tables of details are ``small``."""
+        return [self.block(part, small=small) for part in parts]
+
+    def block(self, part: b.Block, *, small: bool = False) -> dict[str, Any]:
+        """View of a block, with the name of its type."""
+        name = type(part).__name__.lower()
+        view: dict[str, Any] = getattr(self, f"_{name}")(part, small=small)
+        return {"type": name, "small": small, **view}
+
+    def budget(self, budget: b.Budget) -> dict[str, Any]:
+        """View of a budget: shares of its limit in per cent."""
+        before, now = round(100 * budget.before, 2), round(100 * budget.now, 2)
+        return {"before": before, "now": now, "total": budget.total, "limit": budget.limit}
+
+    def _id(self) -> str:
+        return f"part-{next(self._ids)}"
+
+    def _section(self, part: b.Section, *, small: bool) -> dict[str, Any]:
+        id_ = self._id()
+        parts = self.blocks(part.blocks, small=small)
+        return {"id": id_, "title": part.title, "blocks": parts}
+
+    def _lines(self, part: b.Lines, **_: bool) -> dict[str, Any]:
+        return {"lines": [(told(text), role) for text, role in part.lines]}
+
+    def _definitions(self, part: b.Definitions, **_: bool) -> dict[str, Any]:
+        return {"pairs": [(name, told(text)) for name, text in part.pairs]}
+
+    def _code(self, part: b.Code, **_: bool) -> dict[str, Any]:
+        return {"title": part.title, "text": code_text(part), "marked": bool(part.carets)}
+
+    def _shares(self, part: b.Shares, **_: bool) -> dict[str, Any]:
+        return {"parts": _parts(part)}
+
+    def _interval(self, part: b.Interval, **_: bool) -> dict[str, Any]:
+        return {"picture": interval_picture(part)}
+
+    def _curves(self, part: b.Curves, **_: bool) -> dict[str, Any]:
+        """Picture of curves, or a line in place of it where nothing can be drawn."""
+        if can_draw():
+            return {"curve": self.curves.add(part)}
+        missing = missing_library("plots", "The curve of the chance of a yes")
+        return {"type": "lines", "lines": [(missing, "advice")]}
+
+    def _heat(self, part: b.Heat, **_: bool) -> dict[str, Any]:
+        """Heat map, or its words where it has too many rows to be drawn."""
+        if len(part.rows) <= MOST_ROWS:
+            return {"heat": part, "anchors": self._anchors}
+        return {"type": "lines", "lines": [(told(text), role) for text, role in part.words]}
+
+    def _bars(self, part: b.Bars, **_: bool) -> dict[str, Any]:
+        rows = [(label, placed(picture)) for label, picture in part.rows]
+        return {"rows": rows, "signs": part.keys}
+
+    def _table(self, table: b.Table, *, small: bool) -> dict[str, Any]:
+        table = _without_empty_columns(table)
+        heads = [
+            (_titled(column), _CLASSES.get(column.kind, ""))
+            for column in table.columns
+            if not column.below
+        ]
+        names = _names(table)
+        shown: dict[str, Any] = {
+            "id": self._id(),
+            "label": table.label,
+            "heads": heads,
+            "signs": table.keys,
+            "legend": "; ".join(c.legend for c in table.columns if c.legend),
+            "find": table.find,
+            "empty": table.empty,
+            "names": names,
+            "counts": ", ".join(
+                f"{len(g.rows):,} {g.name}" for g in table.groups if g.name and g.rows
+            ),
+        }
+        if not small and self._is_many(table):
+            return {**shown, "style": "many", "many": many_view(table, heads, names)}
+        listed = [
+            row for g in table.groups for row in (g.rows[: g.most] if table.silent else g.rows)
+        ]
+        opens = any(map(_opens, listed))
+        style = "small" if small or table.words else "rows" if opens else "brief"
+        rows = list(self._rows(table, listed, style))
+        pictured = any(column.kind == "picture" for column in table.columns)
+        return {**shown, "style": style, "rows": rows, "pictured": pictured}
+
+    def _rows(self, table: b.Table, rows: Sequence[b.Row], style: str) -> Iterator[dict[str, Any]]:
+        """Views of rows, the groups of a query together where the worst of them stands."""
+        order = {_called(row): place for place, row in reversed(list(enumerate(rows)))}
+        ordered = sorted(rows, key=lambda row: order[_called(row)])
+        for family, members in groupby(ordered, key=lambda row: row.family):
+            if family is not None and style == "rows":
+                yield self._family(table, family, list(members))
+                continue
+            for row in members:
+                panel = self._panel(row.details()) if style == "rows" else None
+                anchor = self._anchors.get(row.id, "")
+                yield {"family": None, "row": row, "cells": _cells(table, row), "anchor": anchor,
+                       "panel": panel, "remark": told(row.remark)}  # fmt: skip
+
+    def _panel(self, parts: Iterable[b.Block]) -> list[dict[str, Any]]:
+        """Views of details; a curve stands beside the sentences before it."""
+        views = self.blocks(parts, small=True)
+        shown: list[dict[str, Any]] = []
+        beside = next((view for view in views if view["type"] == "lines"), None)
+        for view in views:
+            if view["type"] == "curves" and beside is not None:
+                beside["curve"] = view["curve"]
+            else:
+                shown.append(view)
+        return shown
+
+    def _family(self, table: b.Table, family: b.Family, rows: Sequence[b.Row]) -> dict[str, Any]:
+        """View of a grouped query: how its groups stand, and a table of them by standing."""
+        groups = []
+        mine = set(map(id, rows))
+        for group in table.groups:
+            members = [row for row in group.rows if id(row) in mine]
+            if members:
+                part = replace(group, rows=members)
+                groups.append((part, group.fate != "passed" or len(rows) <= _FEW))
+        name = next(at for at, column in enumerate(table.columns) if column.kind == "name")
+        return {
+            "family": family,
+            "groups": f"{len(rows)} groups",
+            "answers": len(rows),
+            "anchor": self._anchors.get(family.name, ""),
+            "tone": groups[0][0].badge.tone,
+            "marks": sorted({mark for row in rows for mark in row.marks}),
+            "shares": _parts(b.Shares([(g.name, len(g.rows), g.badge.tone) for g, _ in groups])),
+            "columns": [column.kind for column in table.columns if not column.below],
+            "parts": [
+                {
+                    "title": f"{len(group.rows)} {group.name}",
+                    "open": open_,
+                    "table": self._members(table.columns, group, name),
+                }
+                for group, open_ in groups
+            ],
+        }
+
+    def _members(self, columns: tuple[b.Column, ...], group: b.Group, name: int) -> dict[str, Any]:
+        """Small table of the groups of a query that fared alike."""
+        rows = [
+            replace(row, cells=(b.Cell(row.member), *row.cells[:name], *row.cells[name + 1 :]))
+            for row in group.rows
+        ]
+        titles = (b.Column("group", "name"), *columns[:name], *columns[name + 1 :])
+        table = b.Table(columns=titles, groups=[replace(group, rows=rows)])
+        return self._table(table, small=True)
+
+
+def _all(parts: Iterable[b.Block]) -> Iterator[b.Block]:
+    """Blocks, and those of their sections."""
+    for part in parts:
+        yield part
+        if isinstance(part, b.Section):
+            yield from _all(part.blocks)
+
+
+def _anchors(document: b.Document) -> dict[str, str]:
+    """Anchor of each row that a heat map leads to: its rows are named as those of a table are."""
+    rows = (row for table in document.tables if table.find for row in table.rows)
+    called = list(dict.fromkeys(map(_called, rows)))
+    heats = [part for part in _all(document.body) if isinstance(part, b.Heat)]
+    linked = any({name for name, _ in heat.rows} == set(called) for heat in heats)
+    return {name: f"row-{place}" for place, name in enumerate(called, 1)} if linked else {}
+
+
+def _called(row: b.Row) -> str:
+    return row.family.name if row.family else row.id
+
+
+def _opens(row: b.Row) -> bool:
+    """Whether a row says more where it is opened."""
+    return bool(row.asks or row.aside or row.open)
+
+
+def _titled(column: b.Column) -> str:
+    """Title of a column, which begins with a capital but where it is a name."""
+    title = column.title
+    return title if column.foreign else title[:1].upper() + title[1:]
+
+
+def _names(table: b.Table) -> list[str]:
+    """What rows are found by: the names of groups, then others in their order."""
+    groups = [group.name for group in table.groups if group.name]
+    return list(dict.fromkeys([*groups, *(name for row in table.rows for name in row.names)]))
+
+
+def _without_empty_columns(table: b.Table) -> b.Table:
+    """Table without the columns that say nothing in any row."""
+    rows = list(table.rows)
+    empty = {
+        place
+        for place in range(len(table.columns))
+        if rows and not any(_says(row.cells[place]) for row in rows)
+    }
+    if not empty:
+        return table
+    kept = [place for place in range(len(table.columns)) if place not in empty]
+    groups = [
+        replace(
+            group,
+            rows=[
+                replace(row, cells=tuple(row.cells[place] for place in kept)) for row in group.rows
+            ],
+        )
+        for group in table.groups
+    ]
+    return replace(table, columns=tuple(table.columns[place] for place in kept), groups=groups)
+
+
+def _says(cell: b.Cell) -> bool:
+    return bool(cell.text or cell.badge or cell.under or cell.picture)
+
+
+def _cells(table: b.Table, row: b.Row) -> list[CellView]:
+    shown: list[CellView] = []
+    for column, cell in zip(table.columns, row.cells, strict=True):
+        if column.below:
+            shown[-1] = shown[-1]._replace(under=cell.text)
+            continue
+        picture = placed(cell.picture) if cell.picture else None
+        title = _titled(column)
+        shown.append(
+            CellView(column.kind, title, cell, sorted_by(column, cell), cell.under, picture)
+        )
+    return shown
+
+
+def sorted_by(column: b.Column, cell: b.Cell) -> str | None:
+    """What a column is sorted by: the exact number; the text where it has none."""
+    if cell.sort is None:
+        return None if column.kind in {"name", "text"} else ""
+    return cell.sort if isinstance(cell.sort, str) else repr(cell.sort)
+
+
+def _parts(part: b.Shares) -> list[dict[str, Any]]:
+    boxes = side_by_side(size for _, size, _ in part.parts)
+    return [
+        {
+            "name": name,
+            "number": size,
+            "tone": f"part{tone}" if isinstance(tone, int) else tone,
+            "box": box,
+        }
+        for (name, size, tone), box in zip(part.parts, boxes, strict=True)
+    ]
