@@ -7,7 +7,6 @@ from pqd.deciders.errors import ParameterError
 
 LIBRARIES = {
     "composition": "dp-accounting",
-    "frames": "pandas",
     "learn": "scikit-learn",
     "plots": "matplotlib",
     "postgres": "adbc-driver-postgresql",

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.linalg import LinearOperator, cg
 
 from pqd.engine.contingency import selections
 from pqd.reports.text.notes import reweighted_note
@@ -142,30 +144,18 @@ def fitted(parts: Sequence[AnswerSystem], counts: Floats) -> Floats:
 
 
 class _System:
-    """Answers as one sparse matrix over kinds of rows, and the dual of the fit."""
+    """Answers as one sparse matrix (answers, kinds) over kinds of rows, and the dual of the fit."""
 
     def __init__(self, parts: Sequence[AnswerSystem], counts: Floats) -> None:
-        nonzero = [np.nonzero(part.selected & (part.amounts != 0)) for part in parts]
-        firsts = np.cumsum([0, *(part.answers.size for part in parts)])
-        places = (place + first for (place, _), first in zip(nonzero, firsts, strict=False))
-        amounts = (part.amounts[kinds] for part, (_, kinds) in zip(parts, nonzero, strict=True))
-        self._counts, self._places = counts, np.concatenate(list(places))
-        self._kinds = np.concatenate([kinds for _, kinds in nonzero])
-        self._amounts = np.concatenate(list(amounts))
+        self._matrix = csr_array(np.concatenate([part.selected * part.amounts for part in parts]))
+        self._counts = counts
         self.answers = np.concatenate([part.answers for part in parts])
         self.spread = np.concatenate([part.spread for part in parts])
         self._ridge = _TRUST * self.spread**2
 
-    def sums(self, numbers: Floats) -> Floats:
-        """Answers of a table with ``numbers`` rows of each kind."""
-        added = self._amounts * numbers[self._kinds]
-        sums: Floats = np.bincount(self._places, added, self.answers.size).astype(np.float64)
-        return sums
-
     def log_weights(self, multipliers: Floats) -> Floats:
         """Logarithm of the weight of each kind."""
-        added = self._amounts * multipliers[self._places]
-        logs: Floats = np.bincount(self._kinds, added, self._counts.size).astype(np.float64)
+        logs: Floats = np.asarray(self._matrix.T @ multipliers)
         return logs
 
     def numbers(self, multipliers: Floats) -> Floats:
@@ -180,25 +170,19 @@ class _System:
 
     def slope(self, multipliers: Floats, numbers: Floats) -> Floats:
         """Gradient of the dual."""
-        gradient: Floats = self.answers - self.sums(numbers) - self._ridge * multipliers
+        gradient: Floats = self.answers - self._matrix @ numbers - self._ridge * multipliers
         return gradient
 
     def newton(self, slope: Floats, numbers: Floats) -> Floats:
         """Step of Newton's method, by conjugate gradients with a diagonal preconditioner."""
-        squares = self._amounts**2 * numbers[self._kinds]
-        diagonal = np.bincount(self._places, squares, slope.size) + self._ridge
-        step, rest = np.zeros(slope.size), slope.copy()
-        toward = rest / diagonal
-        size = float(rest @ toward)
-        enough = size * 1e-8
-        for _ in range(max(_FEWEST, min(slope.size, _MOST_WORK // max(1, self._kinds.size)))):
-            if size <= enough:
-                break
-            moved = self.sums(numbers * self.log_weights(toward)) + self._ridge * toward
-            ahead = size / float(toward @ moved)
-            step, rest = step + ahead * toward, rest - ahead * moved
-            before, size = size, float(rest @ (rest / diagonal))
-            toward = rest / diagonal + size / before * toward
+        matrix, shape = self._matrix, (slope.size, slope.size)
+        diagonal = matrix.power(2) @ numbers + self._ridge
+        hessian = LinearOperator(
+            shape, matvec=lambda m: matrix @ (numbers * (matrix.T @ m)) + self._ridge * m
+        )
+        inverse = LinearOperator(shape, matvec=lambda m: m / diagonal)
+        most = max(_FEWEST, min(slope.size, _MOST_WORK // max(1, matrix.nnz)))
+        step: Floats = cg(hessian, slope, rtol=1e-4, maxiter=most, M=inverse)[0]
         return step
 
 

@@ -58,7 +58,7 @@ class ComparisonOptions:
         typer.Option(
             "--with-references",
             help="Also compare two reference tables: independent marginals (see "
-            "--reference-epsilon), and the first candidate resampled (needs pqd[frames]).",
+            "--reference-epsilon), and the first candidate resampled.",
         ),
     ] = False
     reference_epsilon: Annotated[

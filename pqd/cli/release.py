@@ -100,7 +100,7 @@ def release(
         typer.Option(
             metavar="FILE",
             help="Also write rows of the synthetic table, drawn anew so that they answer as was "
-            "released: a new .parquet or .csv file (needs pqd[frames]).",
+            "released: a new .parquet or .csv file.",
         ),
     ] = None,
 ) -> None:

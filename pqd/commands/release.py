@@ -15,7 +15,6 @@ from pqd.accounting.run_charges import telling_charges
 from pqd.batches.answers import ReleasePlan, scale_of, select_batches, synthetic_sum
 from pqd.batches.batch import possible_answers
 from pqd.batches.mechanisms import TOGETHER
-from pqd.batches.reweighting import reweighted
 from pqd.commands.cell_progress import cell_progress
 from pqd.deciders import SecureNoise
 from pqd.deciders.batch.decision_rule import reach
@@ -264,6 +263,8 @@ def _drawn(
     accountant: Accountant | None,
 ) -> str:
     """Note on the corrected copy, which is written while the ledger holds what it is made of."""
+    from pqd.batches.reweighting import reweighted  # noqa: PLC0415 - scipy, for a table alone
+
     copy = reweighted(plan, outputs)
     if accountant:
         accountant.ledger.check_standing()

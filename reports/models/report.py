@@ -100,15 +100,8 @@ def document_of(report: Report) -> Document:
 def data_frame(
     rows: Sequence[Mapping[str, object]], columns: list[str] | None = None
 ) -> pd.DataFrame:
-    """Frame of pandas with ``rows``, and with ``columns`` where there may be none.
-
-    Raises
-    ------
-    ParameterError
-        Pandas is not installed.
-    """
-    with needed("frames", "to_frame()"):
-        import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
+    """Frame of pandas with ``rows``, and with ``columns`` where there may be none."""
+    import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
 
     return pd.DataFrame(rows, columns=columns)
 

@@ -11,8 +11,7 @@ import pytest
 import pqd
 from pqd.accounting.composition import optimal
 from pqd.deciders.extras import LIBRARIES, needed
-from pqd.engine.sources.export import check_new
-from tests.support.audit_reports import AUDIT, PLAN
+from tests.support.audit_reports import AUDIT
 from tests.support.profile_reports import ADULT_PROFILE
 
 Ran = tuple[int, str, str]
@@ -20,7 +19,6 @@ ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "samples"
 MODULES = {
     "composition": "dp_accounting",
-    "frames": "pandas",
     "learn": "sklearn",
     "plots": "matplotlib",
     "postgres": "adbc_driver_postgresql",
@@ -28,7 +26,7 @@ MODULES = {
 }
 # What is installed with the extras alone.
 HIDDEN = (
-    *(*MODULES.values(), "scipy", "PIL", "attrs", "absl", "tree", "threadpoolctl", "polars"),
+    *(*MODULES.values(), "PIL", "attrs", "absl", "tree", "threadpoolctl", "polars"),
     *("adbc_driver_manager", "py4j"),
 )
 PRIVATE, COPY = (str(SAMPLES / f"census_{name}.parquet") for name in ("private", "synthetic"))
@@ -63,10 +61,6 @@ def test_extras_are_those_of_the_project() -> None:
     ("extra", "use"),
     [
         ("composition", lambda: optimal([Fraction(1)] * 3, Fraction(1, 1000))),
-        ("frames", AUDIT.to_frame),
-        ("frames", PLAN.to_frame),
-        ("frames", ADULT_PROFILE.to_frame),
-        ("frames", lambda: check_new("new.parquet")),
         ("plots", AUDIT.plot_operating_characteristic),
         ("plots", ADULT_PROFILE.plot),
     ],
@@ -111,9 +105,14 @@ def test_a_page_without_matplotlib_says_what_its_curves_need(
         [
             *("compare", PRIVATE, f"a={COPY}", f"b={SAMPLES / 'census_flat.parquet'}"),
             *("-q", "SELECT COUNT(*) FROM D WHERE age > 64", "--tau", "5%", "--epsilon", "1"),
+            *("--with-references", "--reference-epsilon", "0.1"),
+        ],
+        [
+            *("release", PRIVATE, COPY, "--total-epsilon", "1", "--table", "new.parquet"),
+            *("-q", "SELECT COUNT(*) FROM D WHERE age > 64"),
         ],
     ],
-    ids=["audit", "profile", "release", "compare"],
+    ids=["audit", "profile", "release", "references", "table"],
 )
 def test_the_base_alone_is_enough(
     arguments: list[str], process: Callable[..., Ran], tmp_path: Path
@@ -128,21 +127,6 @@ def test_the_base_alone_is_enough(
     [
         ("learn", ["profile", PRIVATE, COPY, "--columns", "age,sex", "--target", "sex"]),
         (
-            "frames",
-            [
-                *("compare", PRIVATE, f"a={COPY}", "--with-references"),
-                *("--reference-epsilon", "0.1", "-q", "SELECT COUNT(*) FROM D WHERE age > 64"),
-                *("--tau", "5%", "--epsilon", "1"),
-            ],
-        ),
-        (
-            "frames",
-            [
-                *("release", PRIVATE, COPY, "--total-epsilon", "1", "--table", "new.parquet"),
-                *("-q", "SELECT COUNT(*) FROM D WHERE age > 64"),
-            ],
-        ),
-        (
             "postgres",
             [
                 *("audit", "postgresql://?table=people", COPY, "--tau", "5%", "--epsilon", "1"),
@@ -150,7 +134,7 @@ def test_the_base_alone_is_enough(
             ],
         ),
     ],
-    ids=["target", "references", "table", "postgres"],
+    ids=["target", "postgres"],
 )
 def test_a_run_without_its_extra_spends_nothing(
     extra: str, arguments: list[str], process: Callable[..., Ran], tmp_path: Path

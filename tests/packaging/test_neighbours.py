@@ -1,7 +1,5 @@
 """A repository with packages ``deciders`` and ``reports`` of its own, in which pqd is used."""
 
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -59,21 +57,6 @@ def repository(tmp_path: Path) -> Path:
     return tmp_path / "repository"
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder in which the wheel is installed."""
-    folder = tmp_path_factory.mktemp("neighbours")
-    for command in (
-        ["hatchling", "build", "-t", "wheel", "-d", str(folder)],
-        ["pip", "install", "--no-deps", "--no-index", "--quiet", "--target", str(folder / "site")],
-    ):
-        wheels = [str(path) for path in folder.glob("*.whl")]
-        subprocess.run(  # noqa: S603 - the arguments are the test's own
-            [sys.executable, "-m", *command, *wheels], cwd=ROOT, check=True, timeout=300
-        )
-    return folder / "site"
-
-
 @pytest.fixture(params=["editable", "wheel"])
 def environment(request: pytest.FixtureRequest) -> Mapping[str, str]:
     if request.param == "editable":
@@ -82,6 +65,7 @@ def environment(request: pytest.FixtureRequest) -> Mapping[str, str]:
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("wheel")
 def test_packages_of_the_same_names_do_no_harm(
     repository: Path, environment: Mapping[str, str], process: Callable[..., Ran]
 ) -> None:

@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -11,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
+Python = Callable[..., None]
 Ran = tuple[int, str, str]
 ROOT = Path(__file__).resolve().parents[2]
+
+# One worker builds the wheel for all of its tests.
+pytestmark = pytest.mark.xdist_group("wheel")
 
 AUDIT = """
 import json, sys
@@ -23,36 +25,8 @@ print(json.dumps([report.verdicts[0].q_synthetic, ours]))
 """
 
 
-def python(*arguments: str, cwd: Path) -> None:
-    done = subprocess.run(  # noqa: S603 - the arguments are the test's own
-        [sys.executable, "-m", *arguments],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    python("hatchling", "build", "-t", "wheel", "-d", str(folder), cwd=ROOT)
-    (built,) = folder.glob("*.whl")
-    return built
-
-
-@pytest.fixture(scope="module")
-def site(wheel: Path) -> Path:
-    folder = wheel.parent / "site"
-    options = ["--no-deps", "--no-index", "--quiet", "--disable-pip-version-check"]
-    python("pip", "install", *options, "--target", str(folder), str(wheel), cwd=wheel.parent)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sdist(python: Python, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sdist")
     python("hatchling", "build", "-t", "sdist", "-d", str(folder), cwd=ROOT)
     (built,) = folder.glob("*.tar.gz")
@@ -81,7 +55,7 @@ def test_the_wheel_holds_one_package_with_all_that_it_links_to(wheel: Path) -> N
 
 
 def test_the_sdist_holds_each_file_once_and_makes_the_same_wheel(
-    wheel: Path, sdist: Path, tmp_path: Path
+    python: Python, wheel: Path, sdist: Path, tmp_path: Path
 ) -> None:
     with tarfile.open(sdist) as archive:
         names = [name.partition("/")[2] for name in archive.getnames()]
@@ -95,7 +69,7 @@ def test_the_sdist_holds_each_file_once_and_makes_the_same_wheel(
     assert sorted(names_in(again)) == sorted(names_in(wheel))
 
 
-def test_an_index_would_accept_both_archives(wheel: Path, sdist: Path) -> None:
+def test_an_index_would_accept_both_archives(python: Python, wheel: Path, sdist: Path) -> None:
     pytest.importorskip("twine")
     python("twine", "check", "--strict", str(wheel), str(sdist), cwd=wheel.parent)
 
@@ -106,7 +80,7 @@ def test_the_wheel_names_its_command_and_its_needs(site: Path) -> None:
         encoding="utf-8"
     )
     metadata = (information / "METADATA").read_text(encoding="utf-8")
-    for needed in ("duckdb", "numpy", "opendp", "pyarrow", "rich", "sqlglot", "typer"):
+    for needed in ("duckdb", "numpy", "opendp", "pandas", "pyarrow", "scipy", "typer"):
         assert f"Requires-Dist: {needed}" in metadata
     assert "License-Expression: Apache-2.0" in metadata
 

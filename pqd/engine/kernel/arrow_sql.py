@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from pqd.deciders.extras import needed
 from pqd.engine.kernel.typed_sql import mark_of
 from pqd.engine.reading.buffers import arrow_of, numpy_of
 from pqd.engine.sources.duckdb_tables import without_meddling
@@ -96,15 +95,7 @@ class ArrowSQL:
         return rows
 
     def frame(self, table: pa.Table) -> pd.DataFrame:
-        """Frame of the rows of ``table``, in their order.
-
-        Raises
-        ------
-        ParameterError
-            pandas is not installed.
-        """
-        with needed("frames", "a table made of the synthetic one"):
-            import pandas as _  # noqa: F401, ICN001, PLC0415 - DuckDB makes the frame with it
+        """Frame of the rows of ``table``, in their order."""
         with heeded():
             self._connection.register(SOURCE, table)
             try:

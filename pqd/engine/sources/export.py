@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pqd.deciders.extras import needed
 from pqd.errors import ParameterError
 from pqd.paths import draft_of, told_as_unwritten, writable
 
@@ -25,10 +24,8 @@ def check_new(path: str | Path) -> Path:
     ------
     ParameterError
         Unless it can be made there, ends in .parquet or .csv, and is not there yet: no table is
-        ever overwritten.  Or pandas, which writes it, is not installed.
+        ever overwritten.
     """
-    with needed("frames", "a table made of the synthetic one"):
-        import pandas as _  # noqa: F401, ICN001, PLC0415 - a heavy import that only this needs
     place = Path(path)
     try:
         exists = place.resolve().exists() or place.is_symlink()

@@ -60,7 +60,6 @@ def session() -> SparkSession:
         If Spark does not start, or its session was lost.
     """
     with needed("spark", "a table of Spark"), no_warnings():
-        import pandas as _  # noqa: F401, ICN001, PLC0415 - Spark's workers need it
         from pyspark import SparkContext  # noqa: PLC0415 - an extra, and a heavy import
         from pyspark.sql import SparkSession  # noqa: PLC0415
     with no_warnings(), Quiet():

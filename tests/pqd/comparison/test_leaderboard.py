@@ -327,7 +327,7 @@ def test_neighbours_that_are_not_told_apart() -> None:
 
 # How often they miss ------------------------------------------------------------------------------
 
-RUNS = 1500
+RUNS = 500
 HALVES = 0.2
 SLACK = 4 * (HALVES * (1 - HALVES) / RUNS) ** 0.5
 
@@ -472,7 +472,7 @@ SHIFTS = {"same": 0.0, "twin": 0.0, "near": 4.0, "far": 15.0}
 @pytest.mark.parametrize(("epsilon", "tau"), [("0.2", "10%"), ("2", "4%")])
 def test_simulated_comparisons_say_what_is_true(epsilon: str, tau: str) -> None:
     frames = {name: table(1, shift) for name, shift in SHIFTS.items()}
-    simulation, runs = Simulation(frames, epsilon, tau), 150
+    simulation, runs = Simulation(frames, epsilon, tau), 60
     shares = dict(zip(SHIFTS, simulation.truth.mean(0), strict=True))
     assert len({comparison.taken for comparison in simulation.comparisons}) >= 3
     noise = SimulatedNoise(23)

@@ -98,7 +98,7 @@ def agree(sql: ArrowSQL, values: pa.Array, lattice: Lattice) -> None:
         assert told(fast, measure) == told(plain, measure)
 
 
-@examples(150)
+@examples(40)
 @given(texts, lattices)
 def test_texts_that_say_numbers_are_measured_as_the_engine_does(
     sql: ArrowSQL, cells: list[str | None], lattice: Lattice
@@ -106,7 +106,7 @@ def test_texts_that_say_numbers_are_measured_as_the_engine_does(
     agree(sql, pa.array(cells, pa.large_string()), lattice)
 
 
-@examples(100)
+@examples(50)
 @given(
     st.lists(st.none() | st.floats(width=32), min_size=1, max_size=30, unique_by=repr)
     | st.lists(st.integers(-(2**54), 2**54).map(float), min_size=1, max_size=30, unique=True),
@@ -119,7 +119,7 @@ def test_floating_numbers_are_measured_as_the_engine_does(
     agree(sql, pa.array(cells, kind), lattice)
 
 
-@examples(60)
+@examples(40)
 @given(
     st.lists(st.none() | st.integers(0, 2**63 - 1) | st.integers(0, 90), min_size=1, unique=True),
     st.sampled_from([pa.int64(), pa.uint64()]),
