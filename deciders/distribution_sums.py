@@ -42,9 +42,9 @@ class NoiseSum:
         """``Pr[sum >= x]`` for ``x > 0``.
 
         The sum is the difference of two counts of failures before success number ``count``, where a
-        failure has chance ``a = exp(-1/scale)``.  It is ``>= x`` if fewer than ``count`` successes
-        come before failure x and, after it, before as many more failures as the second count.  The
-        chance is a sum of positive terms (docs/theory.md, Theorem B2).
+        failure has chance ``a = exp(-1/scale)``.  Let the second count be y.  The sum is ``>= x``
+        if fewer than ``count`` successes come before failure x and between failures x and ``x + y``
+        together.  The chance is a sum of positive terms (docs/theory.md, Theorem B2).
         """
         if self.count <= 1:
             return noise_tail(x, self.scale) if self.count else 0.0

@@ -83,7 +83,7 @@ class RunningSums(ABC):
         return self.sum_before(self.place_up_to(math.floor(bound)))
 
     def sum_of_smallest(self, k: Exact) -> Exact:
-        """Exact sum of the ``k`` smallest values, ``0 <= k <= mass``; k may end within a row."""
+        """Exact sum of the ``k`` smallest values, ``0 <= k <= mass``; k may be a fraction."""
         place = self.place_holding(math.ceil(k))
         if place == self.size:
             return self.total
@@ -183,7 +183,7 @@ class Mirrored(RunningSums):
         return self.base.size - self.base.place_below(-bound)
 
     def first_beyond(self, key: Key, bound: int, places: range) -> int:
-        """First of ``places``, found as the last place of ``base`` that qualifies, from its end."""
+        """First of ``places`` that qualifies: mirror image of the last such place in ``base``."""
         base = self.base
         size, mass, total = base.size, base.mass, base.total
 

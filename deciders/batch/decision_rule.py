@@ -97,11 +97,12 @@ def decided(
 ) -> Decision:
     """Verdict on ``interval`` from the released answer, in units: Algorithm 1.
 
-    There is a p-value if the noise is known.  For *within* it is the larger of two chances: that
-    an answer just beyond an end is released so far inside, for either end.  For *outside* it is
-    the chance that an answer at an end is released so far beyond that end, or as far beyond the
-    other end (docs/theory.md, Theorem B1).  The p-value uses the released answer cut to the
-    ``possible`` answers, which never makes it smaller (``AnswerRange``).
+    There is a p-value if the noise is known.  For *within* each end has a chance: that an answer
+    just beyond this end is released at least as far inside; the p-value is the larger of the two
+    chances.  For *outside* it is the chance that an answer at an end is released at least as far
+    beyond that end, or as far beyond the other end (docs/theory.md, Theorem B1).  The p-value uses
+    the released answer cut to the ``possible`` answers, which never makes it smaller
+    (``AnswerRange``).
     """
     low, high = whole_span(interval)
     yes = low <= released < high
@@ -142,6 +143,6 @@ def reach(errors: NoiseSum, alpha: Number) -> int:
     The distance is at least 1 if there is noise.
     """
     level = float(probability(alpha, "alpha"))
-    # The search finds whole numbers from 1 on.
+    # ``least`` searches the whole numbers from 1 on.
     beyond = least(lambda far: 2 * errors.at_least(far) <= level, _FARTHEST)
     return _FARTHEST if beyond is None else max(beyond - 1, min(errors.count, 1))

@@ -24,7 +24,7 @@ _GRID = 4 * _HARMONICS
 _BEYOND = 1e-9
 # Smoothing kernel: the number of uniforms, and its half-width times the highest frequency.
 _UNIFORMS, _SHARPNESS = 8, 50.0
-# Loss by the inversion: omitted harmonics, each at most (8 / (width t))^8, and laps.
+# Loss by the inversion: omitted harmonics, each at most (8 / (width t))^8, and wrapping around.
 _LOST = (_UNIFORMS / _SHARPNESS) ** _UNIFORMS / (math.pi * _UNIFORMS) + 2 * _BEYOND + 1e-10
 _TILTS = np.concatenate((np.linspace(0.01, 0.9, 60), 1 - np.geomspace(0.09, 1e-6, 30)))
 

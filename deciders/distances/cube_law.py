@@ -19,9 +19,9 @@ from pqd.deciders.distances.noise_laws import NoiseLaw, UniformLaw
 from pqd.deciders.distributions import Floats
 from pqd.deciders.exact import as_float
 
-# Numbers of radii, of places in a tail's table, of places in a uniform sum's, of rows' values.
+# Sizes of tables: of radii, of a tail, of a uniform sum's tail, of values of the rows' noise.
 _RADII, _PLACES, _FINE, _VALUES = 600, 1500, 4096, 1200
-# Radii less likely than the likeliest by this exponent are left out; bound on the loss by this.
+# Radii less likely than the likeliest by this exponent are left out; bound on the loss.
 _NEGLIGIBLE, _LOST = 45.0, 1e-12
 # A tail's table ends at this many deviations, where the tail is below 1e-9.
 _REACH = 16.0

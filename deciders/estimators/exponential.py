@@ -1,4 +1,4 @@
-"""MEDIAN and QUANTILE by the exponential mechanism over the lattice, with ties and tight steps."""
+"""MEDIAN and QUANTILE by the exponential mechanism over the lattice, with a tight sensitivity."""
 
 import math
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ class ExponentialQuantile(BonferroniClaims, LatticeBounds):
         return self.lower, self.upper
 
     def largest_scale(self, epsilon: Number) -> Fraction:
-        """Scale of one count at this budget: not drawn, but a tiny budget is refused by it."""
+        """Scale of one count at this budget; it serves only to refuse a tiny budget."""
         return 1 / budget_of(epsilon)
 
     def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> EstimatorOutput:

@@ -17,7 +17,7 @@ from pqd.deciders.histogram import Histogram
 from pqd.deciders.interval import Interval
 from pqd.deciders.noise import Noise
 
-# Part of the budget for the count, whose noise counts only by the distance from the centre.
+# Part of the budget for the count: its noise is weighted by the mean's distance from the centre.
 _COUNT_SHARE = Fraction(1, 8)
 _REACH = 40
 _MOST_TERMS = 2**22
@@ -101,12 +101,12 @@ class SumAndCount(BonferroniClaims):
         return total - (cut - self.centre) * Fraction(count)
 
     def below(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
-        """Chance of noise that lowers an excess of 0 to the observed one, after its cut."""
+        """Chance of noise that lowers an excess of 0 to the observed excess, cut to its range."""
         least = Fraction(self.lower - cut) * max(released.numbers[1], 0)
         return self._tail(-max(self._excess(released, cut), least), cut, epsilon)
 
     def at_least(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
-        """Chance of noise that raises an excess of 0 to the observed one, after its cut."""
+        """Chance of noise that raises an excess of 0 to the observed excess, cut to its range."""
         most = Fraction(self.upper - cut) * max(released.numbers[1], 0)
         return self._tail(min(self._excess(released, cut), most), cut, epsilon)
 

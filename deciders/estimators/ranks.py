@@ -66,7 +66,7 @@ class RankCounts(BonferroniClaims, LatticeBounds):
         return whole_span(interval)
 
     def _weights(self) -> tuple[int, int]:
-        """Weight of a row below a cut for the claim, and weight of a row above against it."""
+        """Weights of a row below a cut, which speaks for the claim, and of any other row."""
         return self.p.denominator - self.p.numerator, self.p.numerator
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:

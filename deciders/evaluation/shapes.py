@@ -1,4 +1,4 @@
-"""Shapes: tables that resemble the private table, perhaps, made from the synthetic histogram.
+"""Shapes: tables that the private table might resemble, made from the synthetic histogram.
 
 A needed budget is a forecast for a table that is not known: it is the worst over these shapes.
 """

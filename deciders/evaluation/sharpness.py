@@ -47,9 +47,9 @@ def nearly_as_sharp(
 
     Proofs: its chance of a proved verdict is at most ``MOST_LOST`` less.  This is compared for a
     yes on the copy, for a no on every stand-in at twice the tolerance and farther, and for a no on
-    the empty table if 0 is outside.  The yes alone is not enough: if neither decider proves a yes,
-    a margin may still prove a no where a released number cannot, for a sum that noise at its
-    bounds hides, or for few rows, since no released number is below 0.
+    the empty table if 0 is outside.  The yes alone is not enough, since sometimes neither decider
+    proves a yes.  A margin may then still prove a no where a released number cannot: for a sum that
+    is hidden by noise at its bounds, or for few rows, since no released number is below 0.
 
     Errors: on the stand-ins at the gaps ``WEIGHED``, on both sides, it errs at most ``MOST_TIMES``
     as often, or with probability at most ``2 alpha^2``.  Noise that errs so seldom leaves the

@@ -1,4 +1,4 @@
-"""Public stand-ins: tables made from the synthetic histogram that the private table might be.
+"""Public stand-ins for the private table, made from the synthetic histogram.
 
 ``D0`` is the synthetic histogram itself; ``D+`` and ``D-`` lie at least ``2 tau`` above and below
 it, the distance at which Def. 3.4 asks for a no.  For counts and sums the rows are reweighted; for

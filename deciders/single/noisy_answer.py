@@ -223,11 +223,10 @@ class NoisyAnswer(DeciderDefaults, ABC):
     def least_epsilon(self, trials: Iterable[Trial], alpha: Number) -> float:
         """Epsilon from the least distance to either end, which does not depend on epsilon.
 
-        With two ends, the noise may pass either end with half of alpha; with one end, with all of
-        it.
+        The noise may pass each of two ends with probability alpha/2, or a single end with alpha.
         """
         level = probability(alpha, "alpha")
-        # The least distance that has all of alpha, and the least that has half of it.
+        # Least distance to an end that has all of alpha, and to an end that has half of alpha.
         whole = half = math.inf
         for trial in trials:
             near = self.accepting(trial.table, trial.interval)

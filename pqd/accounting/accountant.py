@@ -192,8 +192,8 @@ class Accountant:
         # Do not keep the result if the file was written to meanwhile.
         if seen and version == private.version():
             self._recognised[seen] = recognised
-        # Read what other processes have charged and recorded since the ledger was opened.  Without
-        # it a price may be refused, or a part of a run paid for although the budget lacks the rest.
+        # Read the charges and answers of other processes since the ledger was opened.  Otherwise a
+        # price may be refused, or a part of a run paid for although the budget lacks the rest.
         self.ledger.refresh()
         return recognised
 
@@ -219,7 +219,7 @@ class Accountant:
     def reserve(
         self, table: RecognisedTable, sets: Sets, progress: Progress = silent
     ) -> tuple[Quote, Reservation | None]:
-        """Reservation for all that must be drawn, once other processes have drawn what is shared.
+        """Reservation for all that must be drawn, after a wait for runs that draw some of it.
 
         Raises
         ------

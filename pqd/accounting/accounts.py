@@ -124,7 +124,7 @@ class Account:
     unused: list[Run] = field(default_factory=list)
 
     def earlier_runs(self, keys: AbstractSet[str]) -> tuple[EarlierRun, ...]:
-        """Last runs that drew the answers of ``keys``, for each key one, in the order of runs."""
+        """Runs that drew the answers of ``keys`` (for each key the last run), in their order."""
         left, found = set(keys), []
         for number, run in reversed(list(enumerate(self.runs, 1))):
             if left and not left.isdisjoint(run.keys):

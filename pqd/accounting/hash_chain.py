@@ -171,7 +171,7 @@ class HashChain:
 
         A file that was removed or replaced can still be written to while it is open, and older
         bytes can be put into it; the new entries are then lost.  So a separate connection reads the
-        file as it is now; this connection may remember it otherwise.  It reads the whole file:
+        file as it is now; this connection may have old pages in memory.  It reads the whole file:
         bytes put back during a commit may leave pages of two versions, some of which fit the last
         entry.
         """

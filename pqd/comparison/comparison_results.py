@@ -139,7 +139,7 @@ class _EstimateOutcome:
         return Evidence(weight, tuple(self._within), tuple(self._outside), self._never)
 
     def _never(self, a: int, b: int) -> float:
-        """P-value of the claim that the answer is not in b's interval and outside a's."""
+        """P-value of the claim that b's interval holds the answer only if a's does too."""
         first, second = self._comparison.intervals[a], self._comparison.intervals[b]
         if second is None:
             return 0.0

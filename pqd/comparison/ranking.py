@@ -110,9 +110,10 @@ class RankingPlan:
     each: bool
 
     def weights(self, copy: int, ways: int | None = None) -> tuple[Fraction, ...]:
-        """Weight of each measured number in a copy's mean distance, or in the mean of one ``ways``.
+        """Weight of each measured number in a copy's mean distance.
 
-        A mean of one ``ways`` needs the measurement of all distances.
+        With ``ways`` the mean is over the marginals of that many columns; this needs a measurement
+        of all distances.
         """
         nothing = Fraction(0)
         if not self.each:

@@ -64,7 +64,7 @@ class Check:
 
     @property
     def tolerance(self) -> Tolerance:
-        """Tolerance; for a score the amount that may lack to 100 %.  ParameterError if invalid."""
+        """Tolerance; for a score the largest distance from 100 %.  ParameterError if invalid."""
         if self.at_least is None:
             return Tolerance.parse(self.tau)
         least = Tolerance.parse(self.at_least)

@@ -170,7 +170,7 @@ def _counted(workload: BoundWorkload) -> Iterator[Candidate]:
 
 
 def _deviation(rows: int) -> float:
-    """Excess of the distance between two samples over its mean that has a chance of at most 1 %."""
+    """Bound on the excess of two samples' distance over its mean; exceeded with at most 1 %."""
     return math.sqrt(math.log(1 / _UNLIKELY) / rows)
 
 

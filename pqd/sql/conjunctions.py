@@ -174,7 +174,7 @@ class Condition:
             with quiet():
                 parts = _parts(normal_form(checker.predicate(self._root)))
         except (QueryError, RecursionError):
-            # The condition is wrong, or only wrong with a stand-in, such as one in place of a date.
+            # The condition is wrong, or a stand-in makes it wrong, for example in place of a date.
             return None
         whole = sorted(_numbers(parts)) == list(range(self._number))
         return _Resolved(parts, frozenset(checker.columns)) if whole else None

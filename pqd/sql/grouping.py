@@ -1,7 +1,7 @@
 """One query for each group: GROUP BY over keys, or bins of a number.
 
-Keys come from the synthetic table or from the caller, never from the private table: that would
-reveal which groups exist there.  A key that the private table lacks counts 0 rows.
+Keys come from the synthetic table or from the caller, never from the private table: private
+keys would reveal which groups exist there.  A key that the private table lacks counts 0 rows.
 """
 
 import re

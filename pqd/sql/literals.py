@@ -98,8 +98,8 @@ class Template:
     def __init__(self, sql: str) -> None:
         """Find the stand-ins in ``sql``."""
         self._pieces = _STAND_IN.split(sql)
-        # Three pieces for each stand-in: the text before it, its number if a text, its number if
-        # not.
+        # Three pieces for each stand-in: the SQL before it, its number if it stands for a text, and
+        # its number if it stands for a number.
         pairs = zip(self._pieces[1::3], self._pieces[2::3], strict=True)
         self.numbers = [int(text or number) for text, number in pairs]
         del self._pieces[2::3]

@@ -1,8 +1,8 @@
 """A predicate as a tree over distinct atomic conditions, ready for bitmaps.
 
-NOT is pushed down to the atoms (De Morgan's laws hold in SQL's three-valued logic), so only AND
-and OR stand above them.  A row matches exactly if the tree is true when each atom counts as true
-where it is TRUE, and as false otherwise.
+NOT is pushed down to the atoms (De Morgan's laws hold in SQL's three-valued logic), so only AND and
+OR stand above them.  A row matches exactly if the tree is true with each atom read as "is TRUE":
+unknown counts as false.
 """
 
 import re
@@ -14,7 +14,7 @@ from sqlglot import exp
 # Doubles as typed SQL prints them: negative doubles in parentheses.
 _POSITIVE = r"[0-9]+(?:\.[0-9]+)?e[+-]?[0-9]+"
 _DOUBLE = rf"{_POSITIVE}|\(-{_POSITIVE}\)"
-# Texts, except those that no table holds (with NUL, or a lone surrogate); plain patterns.
+# Texts, except those that no table holds (with NUL, or a lone surrogate); patterns that are texts.
 _NOT_PLAIN = r"'\0\ud800-\udfff"
 _TEXT = rf"'((?:[^{_NOT_PLAIN}]|'')*)'"
 _PATTERN = rf"'((?:[^%_\\{_NOT_PLAIN}]|'')*)'"

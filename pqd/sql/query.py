@@ -247,7 +247,7 @@ class BoundExpression:
     where: Predicate | None
 
     def on_rows(self, matching: Predicate, columns: frozenset[str]) -> BoundExpression:
-        """Same query on the matching rows; its own predicate is at most that of COUNT(column)."""
+        """Query on the matching rows only; its own predicate may only be that of COUNT(column)."""
         both = combined("and", (matching, self.predicate)) if self.predicate else matching
         return BoundExpression(both, self.value, self.columns | columns, matching)
 

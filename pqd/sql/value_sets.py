@@ -60,7 +60,7 @@ _NOTHING = ValueSet(null=False, start=False)
 def disjoint(first: ValueSet, second: ValueSet) -> bool:
     """Whether no value, nor NULL, is admitted by both; False if values of two types meet.
 
-    Walks both sets from cut to cut, in time linear in the number of cuts.
+    Both sets are walked from cut to cut, in time linear in the number of cuts.
     """
     ours, theirs = first.cuts, second.cuts
     inside, there = first.start, second.start

@@ -77,7 +77,7 @@ def bar(steps: int, scale: Fraction) -> int:
     """Bar that some of ``steps`` draws of discrete Laplace noise exceeds with probability <= 0.05.
 
     A draw exceeds a whole B with probability ``a^(B + 1) / (1 + a) <= exp(-B / scale) / 2``, where
-    ``a = exp(-1 / scale) <= 1``; some draw does with at most ``steps`` times that.
+    ``a = exp(-1 / scale) <= 1``.  So some draw exceeds B with at most ``steps`` times that.
     """
     return math.ceil(as_float(scale) * math.log(steps / (2 * _FAILURE)))
 

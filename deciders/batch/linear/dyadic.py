@@ -72,8 +72,8 @@ class DyadicMechanism:
 
     Guarantee: (epsilon, delta)-DP, for delta = 0 Theorem 4.4.  A row lies in one level set, so
     level sets compose in parallel, and no size is needed (ours, for added and removed rows).
-    There the row lies in ``layers`` dyadic intervals, in each of which it counts for at most 1,
-    in two passes: ``2 layers`` mechanisms of ``PrivacyBudget.share`` each.
+    There the row lies in ``layers`` dyadic intervals, and counts for at most 1 in each.  Two
+    passes make ``2 layers`` mechanisms, each with a share of ``PrivacyBudget.share``.
     """
 
     queries: NumericalQueries

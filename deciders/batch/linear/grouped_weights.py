@@ -1,8 +1,9 @@
 """Weights of a universe's cells, with one line of levels for all classes with equal weights.
 
-Multiplicative weights begin uniform and move by the measured queries.  A query treats all classes
-that the same conditions select alike.  So classes selected by the same measured conditions have the
-same weights: a few lines stand for all classes, and measuring a query divides some of them.
+Multiplicative weights begin uniform and move by the measured queries.  Two classes look alike to a
+query if its condition selects both or neither.  So classes selected by the same measured conditions
+have the same weights: a few lines stand for all classes, and measuring a query divides some of
+them.
 """
 
 from collections.abc import Sequence

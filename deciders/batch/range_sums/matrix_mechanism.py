@@ -45,10 +45,10 @@ def greedy_hierarchy(starts: Integers, stops: Integers, coefficients: Floats) ->
     before.  The minimum is over a grid of shares and only for the tree below the node: the
     algorithm is greedy, not optimal.
 
-    A range that holds a node's parent whole is left to the parent (ours), except for what no total
-    above can tell: the part of its coefficients that is uncorrelated with the node's count.  Li,
-    Hay and Miklau count such a range at every node, and let a node's gain fade with its depth; on
-    all prefixes of 1,024 cells this has 1.3 times the squared error.
+    A range that holds a node's parent whole is left to the parent (ours), except for the part of
+    its coefficients that is uncorrelated with the node's count: no total above measures that
+    part.  Li, Hay and Miklau count such a range at every node, and let a node's gain fade with its
+    depth; on all prefixes of 1,024 cells this has 1.3 times the squared error.
     """
     edges = level_edges(coefficients.size)
     crossings = [Crossings(level, starts, stops) for level in edges]
@@ -90,9 +90,9 @@ def _leaves(edges: Integers, held: Integers, coefficients: Floats) -> _State:
 def _joined(below: _State, sizes: Integers, ranges: _Ranges) -> tuple[_State, Floats]:
     """Nodes made of pairs of the nodes ``below``, and the share that each takes."""
     total, weighted, error = (v[0::2] + v[1::2] for v in (below.total, below.weighted, below.error))
-    # Each variance has a part that falls with the variance of the node's count (told), and a part
-    # that only grows as the children's share falls (beyond): for one range that holds the node,
-    # and for all parts in it together.
+    # Each variance has two parts.  ``told`` falls with the variance of the node's count; ``beyond``
+    # only grows as the children's share falls.  Both are computed for one range that holds the
+    # node, and for all parts in it together.
     told_of_one = ranges.gain / total
     told = ranges.parts / total + ranges.held * told_of_one
     beyond_one = _beyond(weighted, told_of_one)
@@ -121,7 +121,7 @@ def _beyond(whole: Floats, part: Floats) -> Floats:
 
 
 def hierarchy_of_shares(taken: Sequence[Floats], leaves: int) -> Hierarchy:
-    """Tree, given the share that each inner node takes of what its parents leave.
+    """Tree, given the share that each inner node takes of the norm that its parents leave.
 
     Weights are whole, add up to NORM on every path, and are at least 1 for a leaf.
     """
