@@ -347,8 +347,7 @@ def test_every_colour_can_be_read() -> None:
         "pictures.html.j2",
         "pages.js",
     ]
-    + [f"{kind}.html.j2" for kind in ("base", "audit", "plan", "check", "compare", "release")]
-    + ["profile.html.j2"],
+    + [f"{kind}.html.j2" for kind in ("base", "audit", "plan", "check", "compare", "release")],
 )
 def test_templates_travel_with_the_package(name: str) -> None:
     assert importlib.resources.files("pqd.reports").joinpath("templates", name).is_file()
