@@ -183,7 +183,8 @@ def test_a_page_has_its_parts_and_a_plan_only_what_is_public() -> None:
     assert heads(PAGE) == [
         "Quality", "15 columns", "Pairs", "105 pairs", "education-num: worst cells",
         "age, education: worst cells",
-        "native-country, education-num: worst cells", "Target income", "1 column left out", "Budget",
+        "native-country, education-num: worst cells", "Target income",
+        "1 column left out", "Budget",
         "How to read this",
     ]  # fmt: skip
     planned = html_text(DRY)
