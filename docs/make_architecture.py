@@ -1,4 +1,4 @@
-"""Writes the tables of docs/architecture.md again: the shape of the code, and what a run enters.
+"""Writes the tables of docs/architecture.md again: size and shape of the code, what a run enters.
 
 python docs/make_architecture.py                  writes the tables
 python docs/make_architecture.py --measure ROOT   prints the numbers of another checkout as JSON
@@ -7,13 +7,17 @@ python docs/make_architecture.py --measure ROOT   prints the numbers of another 
 import argparse
 import ast
 import functools
+import io
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import tokenize
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from statistics import median
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENT = ROOT / "docs" / "architecture.md"
@@ -22,25 +26,39 @@ BEGIN, END = "<!-- made by `make architecture` -->", "<!-- end of what is made -
 TABLES = "samples/census_private.parquet samples/census_synthetic.parquet"
 RUNS = {
     "audit": f"audit {TABLES} --queries samples/demo.sql --tau 10% --epsilon 0.25",
+    "profile": f"profile {TABLES}",
     "release": "release samples/office.toml",
 }
 # python docs/make_architecture.py --measure ROOT, with ROOT a checkout of this commit.
-BEFORE_COMMIT = "06dc758"
+BEFORE_COMMIT = "38498a3"
 BEFORE = {
-    "modules": "184",
-    "folders": "9",
-    "most modules in one folder": "62 (`pqd/`)",
-    "import floors of rooms": "19",
-    "import floors of files": "30",
-    "import circles of rooms": "3 (largest: 3)",
-    "import circles of files": "2 (largest: 32)",
-    "files entered by one `pqd audit`": "68",
-    "pairs of files that call each other in one `pqd audit`": "180",
-    "changes of file in one `pqd audit`": "21,846 (1,774 within `pqd/`)",
-    "files entered by one `pqd release`": "88",
-    "pairs of files that call each other in one `pqd release`": "224",
-    "changes of file in one `pqd release`": "28,310 (4,704 within `pqd/`)",
+    "lines of Python": "55,108",
+    "of them code": "30,578",
+    "of them docstrings": "9,022",
+    "of them comments": "785",
+    "of them blank": "9,201",
+    "of them imports": "5,522",
+    "lines of templates, styles and scripts": "1,747",
+    "files": "408",
+    "functions": "3,763",
+    "largest file, median": "401, 124 lines",
+    "median function": "6 lines",
+    "folders": "32",
+    "most modules in one folder": "15 (`pqd/`)",
+    "import floors of rooms": "20",
+    "import floors of files": "37",
+    "import circles of rooms": "0",
+    "import circles of files": "0",
+    "files of `pqd/` that import reports": "76",
+    "of them below the commands": "48",
+    "files entered by one `pqd audit`": "142",
+    "files entered by one `pqd profile`": "111",
+    "files entered by one `pqd release`": "153",
 }
+
+# Kinds of lines that are not code, and files of pqd/ that are above its pipelines or are them.
+KINDS = ("docstrings", "comments", "blank", "imports")
+UPPER = ("pqd/__", "pqd/pytest_plugin", "pqd/cli/", "pqd/api/", "pqd/commands/")
 
 Graph = Mapping[str, Iterable[str]]
 
@@ -146,18 +164,63 @@ def folders(root: Path) -> dict[str, int]:
     return counts
 
 
+def kinds_of_lines(text: str) -> dict[str, int]:
+    """Number of lines of a module that are docstrings, comments, blank, imports and code."""
+    lines = text.splitlines()
+    kinds = ["code" if line.strip() else "blank" for line in lines]
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT and token.line.strip() == token.string:
+            kinds[token.start[0] - 1] = "comments"
+    for node in ast.walk(ast.parse(text)):
+        kind = None
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            kind = "imports"
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            kind = "docstrings" if isinstance(node.value.value, str) else None
+        if kind:
+            first, last = node.lineno, node.end_lineno or node.lineno
+            kinds[first - 1 : last] = [kind] * (last - first + 1)
+    return Counter(kinds)
+
+
+def sizes(root: Path) -> dict[str, str]:
+    """Lines by kind, files and functions of the product, and lines of what pages are made of."""
+    texts = {name: path.read_text(encoding="utf-8") for name, path in modules(root).items()}
+    kinds: Counter[str] = Counter()
+    functions: list[int] = []
+    for text in texts.values():
+        kinds.update(kinds_of_lines(text))
+        functions += [
+            (node.end_lineno or node.lineno) - node.lineno + 1
+            for node in ast.walk(ast.parse(text))
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        ]
+    files = sorted(len(text.splitlines()) for text in texts.values())
+    templates = [
+        path for path in (root / "reports").rglob("*") if path.suffix in {".j2", ".css", ".js"}
+    ]
+    pages = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in templates)
+    told = {"lines of Python": sum(kinds.values()), "of them code": kinds["code"]}
+    told |= {f"of them {kind}": kinds[kind] for kind in KINDS}
+    told |= {"lines of templates, styles and scripts": pages, "files": len(files)}
+    told |= {"functions": len(functions)}
+    return {name: f"{number:,}" for name, number in told.items()} | {
+        "largest file, median": f"{files[-1]}, {median(files):.0f} lines",
+        "median function": f"{median(functions):.0f} lines",
+    }
+
+
 def structure(root: Path) -> dict[str, str]:
-    """What the text of the files tells: the part that is cheap to compute."""
+    """Shape of the imports."""
     files, rooms = file_graph(root), room_graph(root)
     counts = folders(root)
     fullest = max(counts, key=lambda folder: counts[folder])
 
     def listed(graph: Graph) -> str:
-        sizes = [len(group) for group in circles(graph)]
-        return f"{len(sizes)} (largest: {sizes[0]})" if sizes else "0"
+        numbers = [len(group) for group in circles(graph)]
+        return f"{len(numbers)} (largest: {numbers[0]})" if numbers else "0"
 
     return {
-        "modules": str(sum(counts.values())),
         "folders": str(len(counts)),
         "most modules in one folder": f"{counts[fullest]} (`{fullest}/`)",
         "import floors of rooms": str(floors(rooms)),
@@ -167,47 +230,40 @@ def structure(root: Path) -> dict[str, str]:
     }
 
 
-# A program of its own, since it runs in another checkout too.  It counts while no module is
-# being imported; files of libraries count as part of the file that called them.
+def users_of_reports(root: Path) -> dict[str, str]:
+    """Number of files of pqd/ that import reports, and of those that make no report."""
+    paths = modules(root)
+    reporting = {
+        str(paths[name].relative_to(root))
+        for name, targets in file_graph(root).items()
+        if paths[name].is_relative_to(root / "pqd")
+        and any(paths[target].is_relative_to(root / "reports") for target in targets)
+    }
+    below = [path for path in reporting if not path.startswith(UPPER)]
+    return {
+        "files of `pqd/` that import reports": str(len(reporting)),
+        "of them below the commands": str(len(below)),
+    }
+
+
+# A program of its own, since it runs in another checkout too.  It looks while no module is being
+# imported, at the files of the three packages.
 TRACER = """
 import sys, threading
 root, arguments = sys.argv[1], sys.argv[2:]
 sys.path.insert(0, root)
-ours = tuple(f"{root}/{package}/" for package in ("pqd", "reports", "deciders"))
-local, entered, pairs, changes = threading.local(), set(), set(), [0, 0]
-inner = f"{root}/pqd/"
-links = {f"{inner}{package}/": f"{root}/{package}/" for package in ("reports", "deciders")}
-
-def file_of(code):
-    for link, folder in links.items():
-        if code.co_filename.startswith(link):
-            return folder + code.co_filename.removeprefix(link)
-    return code.co_filename
-
-def count(one, other):
-    if None not in (one, other) and one != other:
-        pairs.add(frozenset((one, other)))
-        changes[0] += 1
-        changes[1] += one.startswith(inner) and other.startswith(inner)
+from pqd.cli import command_line
+codes, local = set(), threading.local()
 
 def watch(frame, event, argument):
-    if event not in ("call", "return") or not frame.f_code.co_filename.startswith(ours):
+    if event not in ("call", "return"):
         return
-    stack = local.__dict__.setdefault("stack", [])
-    code = frame.f_code
-    place = None if code.co_name == "<module>" or stack[-1:] == [None] else file_of(code)
-    if event == "call":
-        if place:
-            entered.add(place)
-        if stack:
-            count(stack[-1], place)
-        stack.append(place)
-    elif stack:
-        left = stack.pop()
-        if stack:
-            count(left, stack[-1])
+    importing = local.__dict__.setdefault("importing", 0)
+    if frame.f_code.co_name == "<module>":
+        local.importing = max(0, importing + (1 if event == "call" else -1))
+    elif event == "call" and not importing:
+        codes.add(frame.f_code)
 
-from pqd.cli import command_line
 threading.setprofile(watch)
 sys.setprofile(watch)
 try:
@@ -216,12 +272,13 @@ except SystemExit as stop:
     assert not stop.code, stop.code
 finally:
     sys.setprofile(None)
-    print(len(entered), len(pairs), *changes, file=sys.stderr)
+    names = {code.co_filename for code in codes}
+    print("\\n".join(sorted(names)), file=sys.stderr)
 """
 
 
-def run(root: Path, command: str) -> list[str]:
-    """Files that a command enters, pairs between which it changes, all changes, those in pqd/."""
+def entered(root: Path, command: str) -> set[str]:
+    """Files of the three packages, as they lie in ``root``, in which a function of a run ran."""
     with tempfile.TemporaryDirectory() as folder:
         ledger = str(Path(folder) / "ledger.sqlite")
         done = subprocess.run(  # noqa: S603 - this interpreter, and commands stated above
@@ -234,22 +291,22 @@ def run(root: Path, command: str) -> list[str]:
         )
     if done.returncode:
         sys.exit(f"pqd {command} failed:\n{done.stderr}")
-    return [f"{int(count):,}" for count in done.stderr.splitlines()[-1].split()]
+    # pqd/reports and pqd/deciders are links.
+    ours = {str(path.resolve()): path for path in modules(root).values()}
+    names = {str(Path(line).resolve()) for line in done.stderr.splitlines() if line}
+    return {str(ours[name].relative_to(root)) for name in names & set(ours)}
 
 
 def measured(root: Path) -> dict[str, str]:
     """Everything that the first table tells of a checkout."""
-    numbers = structure(root)
+    numbers = sizes(root) | structure(root) | users_of_reports(root)
     for name, command in RUNS.items():
-        entered, pairs, changes, inner = run(root, command)
-        numbers[f"files entered by one `pqd {name}`"] = entered
-        numbers[f"pairs of files that call each other in one `pqd {name}`"] = pairs
-        numbers[f"changes of file in one `pqd {name}`"] = f"{changes} ({inner} within `pqd/`)"
+        numbers[f"files entered by one `pqd {name}`"] = str(len(entered(root, command)))
     return numbers
 
 
 def comparison(now: Mapping[str, str]) -> Iterator[str]:
-    """First table: this checkout beside the one before the rooms were made."""
+    """First table: this checkout beside an earlier one."""
     yield f"| | before (`{BEFORE_COMMIT}`) | now |"
     yield "| --- | ---: | ---: |"
     for name, value in now.items():
