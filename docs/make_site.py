@@ -38,12 +38,17 @@ GALLERY = {
     "ranking": ("Compare, without", f"compare {PRIVATE} tree={COPY} flat={FLAT} --total-epsilon 1"),
     "release": ("Release", "release samples/office.toml"),
 }
-# Documents of other folders, by the name of their page.
+# Documents of other folders, by the name of their page; all pages are in one folder.
 OTHERS = {
     "benchmarks/README.md": "benchmarks.md",
     "samples/README.md": "samples.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "security.md",
+}
+OTHERS |= {
+    f"docs/decisions/{path.name}": f"decision-{path.name}"
+    for path in sorted(DOCS.glob("decisions/*.md"))
 }
 # Of the gallery, which the documents lack, and the site has.
 IN_THE_SITE = (

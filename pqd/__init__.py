@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pqd.sql.query import Query
     from pqd.sql.workload_files import read_queries
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "AuditReport",

@@ -96,6 +96,14 @@ def test_the_readme_names_both_commands_and_ci_calls_all_tests() -> None:
     assert script.endswith("make test\nmake browser\nmake test-browser\n")
 
 
+def test_hooks_of_commits_call_targets_of_make() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    called = re.findall(r"entry: make (\S+)", hooks)
+    assert called == ["check", "test-fast"]
+    assert all(f"\n{target}: " in makefile for target in called)
+
+
 def test_what_an_epsilon_means_is_computed() -> None:
     text = (ROOT / "docs" / "choosing.md").read_text(encoding="utf-8")
     row = r"^\| ([\d.]+) \| ([\d.,]+) \| ([\d.]+) % \| ([\d.]+) % \|$"

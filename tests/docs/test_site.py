@@ -35,8 +35,10 @@ def named(part: object) -> set[str]:
 def test_every_document_has_a_place() -> None:
     pages = named(CONFIGURATION["nav"])
     made = {"commands.md", "gallery.md"}
-    others = {"benchmarks.md", "samples.md", "contributing.md", "changelog.md"}
-    assert pages == {path.name for path in DOCS.glob("*.md")} | made | others
+    others = {"benchmarks.md", "samples.md", "contributing.md", "changelog.md", "security.md"}
+    decisions = {f"decision-{path.name}" for path in DOCS.glob("decisions/*.md")}
+    assert len(decisions) >= 8
+    assert pages == {path.name for path in DOCS.glob("*.md")} | made | others | decisions
 
 
 def in_this_process(module: ModuleType, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
