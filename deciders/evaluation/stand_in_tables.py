@@ -204,8 +204,7 @@ class Raised:
         if piece.to is not None:
             gain = (piece.to * whole - part) * share
             return piece.start * gain + missing, gain
-        # Pretend that all rows of the base moved likewise, and correct for the rows before the
-        # piece.
+        # Pretend that all rows of the base moved likewise; correct for the rows before the piece.
         part -= piece.by * whole
         missing += (whole * self._top(piece.start) - part * piece.start) * share
         return self.base.rows_from_top((missing, share * whole), (part, whole))

@@ -31,8 +31,7 @@ CONCENTRATED = "concentrated"
 # Grid of the privacy losses; a coarser grid is as safe, but less tight.
 _FINENESS, _CELLS = 4096, 500_000
 # Composition uses Fourier transforms in doubles, whose rounding is about 1e-15 of probability.  A
-# ten-thousandth of delta is kept back for the rounding, and no delta below a million times it is
-# used.
+# ten-thousandth of delta is kept back for it, and delta must be at least a million times as large.
 _LEAST_DELTA, _KEPT_BACK = Fraction(1, 10**9), Fraction(1, 10**4)
 _DIGITS = 5
 

@@ -211,8 +211,7 @@ class Ledger:
                 check_unit(account, measurements.values())
                 unused = self.unused(fingerprint, keys)
                 charge = unused.charge if unused else self.check_budget(fingerprint, price, budget)
-                # Count the charge before it is on the disk: an interrupted run must not report
-                # less.
+                # Count it before it is on the disk: an interrupted run must not report less.
                 charges.spent.append(charge)
                 counted = True
                 if account and unused:

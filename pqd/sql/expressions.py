@@ -77,8 +77,7 @@ class ExpressionChecker:
             what = "a subquery" if "query" in extra else f"this form ({', '.join(extra)})"
             self._refuse(node, f"{what} is not admitted here; admitted are {ADMITTED}")
         rewritten, kind = rule.check(self, node)
-        # In parentheses, so the engine's parser reads the checked tree whatever its precedences
-        # are.
+        # In parentheses: the engine's parser reads the checked tree whatever its precedences.
         return (exp.Paren(this=rewritten) if type(node) in _OPEN else rewritten), kind
 
     def column(self, node: exp.Expr) -> Checked:
