@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from benchmarks import audit_time, processes, source_time, sourced_audit
+from benchmarks import audit_time, mutants, processes, source_time, sourced_audit
 from benchmarks.audit_time import (
     AGAIN,
     BOUND,
@@ -214,3 +214,37 @@ def test_sources_are_timed_where_they_count_the_same(
     odd.append("postgresql://h/d?table=public.pqd_benchmark")
     with pytest.raises(SystemExit, match="differ from those of Parquet: PostgreSQL"):
         source_time.main(stated)
+
+
+# Changes of meaning -------------------------------------------------------------------------------
+
+MODULE = """\
+@cache(64)
+def least(rows: Sized[3], low):
+    return min(low + 1, *(row for row in rows if row)) if low < 5 and rows else 0
+"""
+
+
+def test_each_change_of_meaning_is_made_alone(tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text(MODULE, encoding="utf-8")
+    made = list(mutants.mutants(path))
+    assert sorted(each.change for each in made) == sorted(
+        [
+            *("Lt -> LtE", "And -> Or", "condition 1 dropped", "condition 2 dropped"),
+            *("min -> max", "Add -> Sub", "filter dropped", "1 -> 2", "5 -> 6", "0 -> 1"),
+        ]
+    )
+    texts = {each.text for each in made}
+    assert len(texts) == len(made)
+    assert "return min(low - 1, *(row for row in rows if row)) if low < 5 and rows else 0" in next(
+        each.text for each in made if each.change == "Add -> Sub"
+    )
+    assert {each.line for each in made} == {3}
+
+
+def test_a_change_is_tried_on_the_tests_of_its_module() -> None:
+    assert mutants.tests_of(Path("pqd/accounting/ledger.py")) == [
+        "tests/pqd/accounting/test_ledger.py"
+    ]
+    assert mutants.tests_of(Path("deciders/single/sum.py")) == ["tests/deciders/single"]
