@@ -1,10 +1,9 @@
 """The spec of ``pqd check``: reading, describing and suggesting an ``audit.toml``."""
 
-from pqd.spec.editor_schema import json_schema
 from pqd.spec.model import Check, Source, Spec
 from pqd.spec.problems import Code, Place, Problem, SpecError
 from pqd.spec.reader import read_spec
-from pqd.spec.template import spec_template
+from pqd.spec.schema import json_schema
 
 __all__ = [
     "Check",
@@ -16,5 +15,4 @@ __all__ = [
     "SpecError",
     "json_schema",
     "read_spec",
-    "spec_template",
 ]

@@ -14,7 +14,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqd.deciders.exact import exact
 from pqd.engine.sources.locations import check_scheme, is_address
 from pqd.engine.sources.postgres_address import without_address
 from pqd.errors import NothingSelectedError, ParameterError, TableError
@@ -23,11 +22,10 @@ from pqd.paths import usable
 from pqd.spec.model import Check, ReleaseSpec, Source, Spec
 from pqd.spec.positions import Places
 from pqd.spec.problems import Code, Place, Problem, SpecError, printable
-from pqd.spec.schema import CHECK_NEEDS, DEFAULTS, IN_PLACE_OF, SECTION, SECTIONS, SHARED_BY
+from pqd.spec.schema import CHECK_NEEDS, SECTION, SECTIONS
 from pqd.spec.toml import UnreadableError, read_toml
 from pqd.spec.validation import Document, Values, header
 from pqd.spec.value_types import quoted, suggestion
-from pqd.stated.budgets import AUTO
 from pqd.stated.column_facts import parse_columns
 
 if TYPE_CHECKING:
@@ -79,7 +77,7 @@ def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec
         synthetic={name: source for name, source in synthetic.items() if source},
         ledger=ledger,
         epsilon=budget.get("epsilon"),
-        delta=budget.get("delta", Fraction(0)),
+        delta=budget["delta"],
         shared_budget=shared_budget,
         release=release,
         unit=privacy.get("unit"),
@@ -173,7 +171,7 @@ def _shared_budget(document: Document) -> tuple[Fraction, str] | None:
         document.add(Code.CONTRADICTION, ("shared_budget",), message)
     if "total_epsilon" not in values:
         return None
-    return values["total_epsilon"], values.get("sharing", AUTO)
+    return values["total_epsilon"], values["sharing"]
 
 
 def _release(document: Document, files: _Files, synthetic: tuple[str, ...]) -> ReleaseSpec | None:
@@ -185,13 +183,7 @@ def _release(document: Document, files: _Files, synthetic: tuple[str, ...]) -> R
     queries = files.source(values, ("release",), "queries")
     if queries is None or "total_epsilon" not in values or not synthetic:
         return None
-    return ReleaseSpec(
-        queries,
-        values.get("synthetic", synthetic[0]),
-        values["total_epsilon"],
-        values.get("mechanism", AUTO),
-        values.get("alpha", exact(DEFAULTS["alpha"])),
-    )
+    return ReleaseSpec(**{"synthetic": synthetic[0], **values, "queries": queries})
 
 
 def _columns(document: Document) -> dict[str, dict[str, Any]]:
@@ -209,9 +201,8 @@ def _columns(document: Document) -> dict[str, dict[str, Any]]:
 
 def _checks(document: Document, synthetic: tuple[str, ...]) -> Iterator[Values]:
     """Fields of each check; checks with a problem lack some fields."""
-    general: Values = {**DEFAULTS, "synthetic": synthetic, "bins": None, "keys": None}
-    general |= {"sql": "", "tau": None, "epsilon": None}
-    general["alpha"] = exact(DEFAULTS["alpha"])
+    section = SECTION["check"]
+    general = {**dict.fromkeys(section.key), **section.defaults, "sql": "", "synthetic": synthetic}
     shared = document.table("defaults")
     _check_synthetic(document, SECTION["defaults"].header, ("defaults",), shared, synthetic)
     lines: dict[str, int] = {}
@@ -234,14 +225,12 @@ def _check_terms(document: Document, label: str, where: tuple[str, int]) -> None
     own, shared = document.data[where[0]][where[1]], document.data.get("defaults")
     if not isinstance(own, dict):
         return
-    for name in CHECK_NEEDS:
-        if SHARED_BY.get(name) in document.data:
-            continue
-        if IN_PLACE_OF.get(name) in own:
-            continue
-        if name not in own and not (isinstance(shared, dict) and name in shared):
+    for name, substitute in CHECK_NEEDS.items():
+        table = SECTION.get(substitute)
+        replaced = substitute in (document.data if table else own)
+        if not replaced and name not in own and not (isinstance(shared, dict) and name in shared):
             example = SECTION["check"].key[name].example
-            others = f", or {SECTION[SHARED_BY[name]].example} for all" if name in SHARED_BY else ""
+            others = f", or {table.example} for all" if table else ""
             text = f"{label} has no {name}; add {example} to it or to [defaults]{others}"
             document.add(Code.MISSING_KEY, (*where, name), text)
 

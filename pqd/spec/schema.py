@@ -47,15 +47,20 @@ class Key:
     required: bool = False
     default: str | int | float | None = None
 
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema of the key's value."""
+        default = {} if self.default is None else {"default": self.default}
+        return {"title": self.name, "description": self.doc, **self.value_type.schema, **default}
+
 
 @dataclass(frozen=True, slots=True)
 class Section:
     """One table of the file; ``header`` is its form in the file, ``form`` is table, named or list.
 
     A ``named`` section holds a table of these keys for each name; a ``list`` holds any number of
-    tables.  ``example`` is a header to copy.  Exactly one of the keys ``one_of`` must be present.
-    ``together`` maps a key to the keys that it needs; ``apart`` maps a key to the keys that it
-    excludes.
+    tables.  ``names`` is the pattern of the names; ``example`` is a header to copy.  Exactly one of
+    the keys ``one_of`` must be present.  ``together`` maps a key to the key that it needs;
+    ``apart`` maps a key to the key that it excludes.
     """
 
     name: str
@@ -65,15 +70,51 @@ class Section:
     form: Literal["table", "named", "list"] = "table"
     required: bool = False
     example: str = ""
-    names: dict[str, Any] = field(default_factory=dict)
-    together: dict[str, list[str]] = field(default_factory=dict)
-    apart: dict[str, list[str]] = field(default_factory=dict)
+    names: str = ""
+    together: dict[str, str] = field(default_factory=dict)
+    apart: dict[str, str] = field(default_factory=dict)
     one_of: tuple[str, ...] = ()
 
     @property
     def key(self) -> dict[str, Key]:
         """Keys by name."""
         return {key.name: key for key in self.keys}
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """Values, as ``Spec`` holds them, of the keys that may be left out."""
+        stated = (key for key in self.keys if key.default is not None)
+        return {key.name: key.value_type.parse(key.default, key.name) for key in stated}
+
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema of the table; of all its tables if the section is named or a list."""
+        table: dict[str, Any] = {
+            "type": "object",
+            "properties": {key.name: key.schema() for key in self.keys},
+            "additionalProperties": False,
+        }
+        if required := [key.name for key in self.keys if key.required]:
+            table["required"] = required
+        if self.together:
+            table["dependentRequired"] = {name: [key] for name, key in self.together.items()}
+        if self.apart:
+            table["dependentSchemas"] = {
+                name: {"properties": {other: False}} for name, other in self.apart.items()
+            }
+        if self.one_of:
+            table["oneOf"] = [{"required": [name]} for name in self.one_of]
+        if self.form == "list":
+            table = {"type": "array", "items": table, "minItems": 1}
+        elif self.form == "named":
+            least = {"minProperties": 1} if self.required else {}
+            names = {"pattern": self.names}
+            table = {
+                "type": "object",
+                "propertyNames": names,
+                "additionalProperties": table,
+                **least,
+            }
+        return {"title": self.header, "description": self.doc, **table}
 
 
 _PLACES = (
@@ -160,7 +201,7 @@ SECTIONS = (
         form="named",
         required=True,
         example="[synthetic.tree]",
-        names={"pattern": NAME_PATTERN},
+        names=NAME_PATTERN,
     ),
     Section(
         "budget",
@@ -226,7 +267,7 @@ SECTIONS = (
                 "The most rows of one person that are used; some aggregates need it.",
             ),
         ),
-        together={"max_rows": ["unit"]},
+        together={"max_rows": "unit"},
     ),
     Section(
         "columns",
@@ -244,7 +285,7 @@ SECTIONS = (
         ),
         form="named",
         example="[columns.age]",
-        names={"pattern": r"\S"},
+        names=r"\S",
     ),
     Section(
         "defaults",
@@ -297,15 +338,15 @@ SECTIONS = (
             ),
         ),
         together={
-            "bins": ["sql"],
-            "keys": ["sql"],
-            "decider": ["sql"],
-            "distance": ["marginal"],
-            "at_least": ["score"],
-            "ways": ["score"],
-            "score": ["at_least"],
+            "bins": "sql",
+            "keys": "sql",
+            "decider": "sql",
+            "distance": "marginal",
+            "at_least": "score",
+            "ways": "score",
+            "score": "at_least",
         },
-        apart={"score": ["tau"]},
+        apart={"score": "tau"},
         one_of=("sql", "marginal", "score"),
         form="list",
         required=True,
@@ -313,10 +354,38 @@ SECTIONS = (
     ),
 )
 SECTION = {section.name: section for section in SECTIONS}
-# Each check needs these keys, in itself or in [defaults].
-CHECK_NEEDS = ("tau", "epsilon")
-# A check with the key on the right needs no key on the left.
-IN_PLACE_OF = {"tau": "score"}
-# With the section on the right a check needs no key on the left.
-SHARED_BY = {"epsilon": "shared_budget"}
-DEFAULTS = {key.name: key.default for key in _CHECK_DEFAULTS if key.default is not None}
+# Each check needs the keys on the left, in itself or in [defaults]; a check with the key on the
+# right, or a file with the section on the right, needs none.
+CHECK_NEEDS = {"tau": "score", "epsilon": "shared_budget"}
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema (draft 2020-12) of a spec file, for editors.
+
+    It admits every file that ``read_spec`` reads.  Some rules only the reader checks: that ids
+    differ, that bounds ascend, that names and variables exist.
+    """
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "pqd audit spec",
+        "description": "What `pqd check` compares on a synthetic and a private table.",
+        "type": "object",
+        "properties": {section.name: section.schema() for section in SECTIONS},
+        "required": [s.name for s in SECTIONS if s.required and s.name != "check"],
+        "anyOf": [{"required": ["check"]}, {"required": ["release"]}],
+        "additionalProperties": False,
+        "allOf": [_check_needs(*need) for need in CHECK_NEEDS.items()],
+    }
+
+
+def _check_needs(name: str, substitute: str) -> dict[str, Any]:
+    """Condition on a file: its checks have ``name``, or what replaces ``name`` is there."""
+    key, instead = {"required": [name]}, {"required": [substitute]}
+    of_file = substitute in SECTION
+    return {
+        "anyOf": [
+            {"properties": {"defaults": key}, "required": ["defaults"]},
+            {"properties": {"check": {"items": key if of_file else {"anyOf": [key, instead]}}}},
+            *([instead] if of_file else []),
+        ]
+    }

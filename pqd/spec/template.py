@@ -12,9 +12,20 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pqd.engine.sources.locations import is_address, short_name, written_address
+from pqd.engine.sources.locations import is_address, location_of, short_name, written_address
+from pqd.engine.sources.source import Place
+from pqd.engine.synthetic_tables import SyntheticTables
+from pqd.engine.tables import open_table
 from pqd.errors import NothingSelectedError, TableError
+from pqd.marginals.bound_profile import bind_profile
+from pqd.marginals.profile_parameters import ProfileRequest
+from pqd.parameters import Criteria
+from pqd.planning.binding import bind
+from pqd.planning.bound_workload import QueryRequest
+from pqd.planning.table_separation import check_other_places, check_separation
 from pqd.reports.text.numbers import epsilon_option
+from pqd.spec.suggested_checks import number_queries, suggested_checks
+from pqd.sql.schema import Kind, quote_identifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -136,21 +147,6 @@ def spec_template(
 
 
 def _copy_facts(private: str | Path, synthetic: str | Path, total_epsilon: Fraction) -> _CopyFacts:
-    from pqd.engine.sources.locations import location_of  # noqa: PLC0415
-    from pqd.engine.sources.source import Place  # noqa: PLC0415
-    from pqd.engine.synthetic_tables import SyntheticTables  # noqa: PLC0415
-    from pqd.engine.tables import open_table  # noqa: PLC0415
-    from pqd.marginals.bound_profile import bind_profile  # noqa: PLC0415
-    from pqd.marginals.profile_parameters import ProfileRequest  # noqa: PLC0415
-    from pqd.parameters import Criteria  # noqa: PLC0415
-    from pqd.planning.binding import bind  # noqa: PLC0415
-    from pqd.planning.bound_workload import QueryRequest  # noqa: PLC0415
-    from pqd.planning.table_separation import (  # noqa: PLC0415 - slow to import
-        check_other_places,
-        check_separation,
-    )
-    from pqd.spec.suggested_checks import number_queries, suggested_checks  # noqa: PLC0415
-
     table = open_table(synthetic, "synthetic")
     if is_address(private) and private == synthetic:
         check_other_places(table.source.places, table)
@@ -178,9 +174,6 @@ def _copy_facts(private: str | Path, synthetic: str | Path, total_epsilon: Fract
 
 def _numbers(table: Table) -> dict[str, Lattice]:
     """Lattice of each column of numbers that has values."""
-    from pqd.engine.synthetic_tables import SyntheticTables  # noqa: PLC0415 - slow to import
-    from pqd.sql.schema import Kind, quote_identifier  # noqa: PLC0415
-
     engine = SyntheticTables([table]).engine
     schema = engine.schema(table, table.columns, {})
     found = {

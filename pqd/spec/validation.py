@@ -75,11 +75,12 @@ class Document:
         self.problems.append(Problem(code, place, message))
 
     def table(self, name: str) -> Values:
-        """Values of a table that occurs at most once."""
-        if name not in self.data:
-            return {}
+        """Values of a table that occurs at most once, with the defaults of its keys."""
         section = SECTION[name]
-        return self._values(section, self.data[name], section.header, (name,))
+        if name not in self.data:
+            return section.defaults
+        stated = self._values(section, self.data[name], section.header, (name,))
+        return section.defaults | stated
 
     def named_tables(self, name: str) -> Iterator[tuple[str, Values]]:
         """Name and values of each table ``[name.NAME]``."""
@@ -99,7 +100,7 @@ class Document:
     def _named(self, section: Section, key: str, table: object) -> Values:
         where = (section.name, key)
         bare = re.fullmatch(NAME_PATTERN, key)
-        if not bare and section.names.get("pattern") == NAME_PATTERN:
+        if not bare and section.names == NAME_PATTERN:
             message = f"{quoted(key)} is no name; use letters, digits, _ and - in it"
             self.add(Code.INVALID_VALUE, where, message)
         elif not key.strip():
@@ -163,19 +164,17 @@ class Document:
             message = f"{label} has {' and '.join(chosen)}; a check is about one of them"
             self.add(Code.CONTRADICTION, (*where, chosen[1]), message)
             return
-        for name, needed in section.together.items():
-            if name in stated and not stated & set(needed):
-                known = name in section.one_of
-                (other,) = needed
-                message = (
-                    f"{label} has {name} without {other}; add {section.key[other].example}"
-                    if known
-                    else f"{label} has {name}, which belongs to {other}; leave it out"
-                )
-                code = Code.MISSING_KEY if known else Code.CONTRADICTION
-                self.add(code, (*where, other if known else name), message)
-        for name, excluded in section.apart.items():
-            for other in stated & set(excluded) if name in stated else ():
+        for name, other in section.together.items():
+            if name not in stated or other in stated:
+                continue
+            if name in section.one_of:
+                message = f"{label} has {name} without {other}; add {section.key[other].example}"
+                self.add(Code.MISSING_KEY, (*where, other), message)
+            else:
+                message = f"{label} has {name}, which belongs to {other}; leave it out"
+                self.add(Code.CONTRADICTION, (*where, name), message)
+        for name, other in section.apart.items():
+            if name in stated and other in stated:
                 message = f"{label} has {other}, but a {name} has none; leave it out"
                 self.add(Code.CONTRADICTION, (*where, other), message)
 

@@ -24,19 +24,6 @@ _SHARE = rf"^\s*\+?(?=[0-9.]*[1-9]){_SIZE}\s*%?\s*$"
 _MOST_BITS = 1100
 
 
-@dataclass(frozen=True, slots=True)
-class ValueType:
-    """Type of a value.
-
-    ``read`` takes the value as TOML gives it, and the key's name.  It returns the value as ``Spec``
-    holds it, or raises ParameterError: ``SpecValueError`` for rules that the library does not
-    check.  ``schema`` states the same rules in JSON Schema.
-    """
-
-    schema: dict[str, Any]
-    read: Callable[[Any, str], Any]
-
-
 def quoted(text: str) -> str:
     """Name or text of the file as a message may show it: on one line, in quotes."""
     short = text if len(text) <= 60 else text[:57] + "..."
@@ -71,6 +58,26 @@ def value_text(value: object) -> str:
     return "a table" if isinstance(value, dict) else "a date or time"
 
 
+@dataclass(frozen=True, slots=True)
+class ValueType:
+    """Type of a value: its types in TOML, and in words what a message says is ``wanted``.
+
+    ``parse`` takes a value of these types, and the key's name.  It returns the value as ``Spec``
+    holds it, or raises ParameterError: ``SpecValueError`` for rules that the library does not
+    check.  ``schema`` states the same rules in JSON Schema.
+    """
+
+    types: tuple[type, ...]
+    wanted: str
+    parse: Callable[[Any, str], Any]
+    schema: dict[str, Any]
+
+    def read(self, value: object, name: str) -> Any:  # noqa: ANN401 - as parse returns it
+        """Value of the key ``name`` as ``Spec`` holds it; ParameterError if it is wrong."""
+        _check_type(value, name, self.wanted, *self.types)
+        return self.parse(value, name)
+
+
 def _check_type(value: object, name: str, wanted: str, *types: type) -> None:
     """Refuse a value of another type; true and false are not numbers."""
     if type(value) not in types:
@@ -80,17 +87,16 @@ def _check_type(value: object, name: str, wanted: str, *types: type) -> None:
         raise SpecValueError(Code.INVALID_VALUE, message)
 
 
-def _number(
-    parse: Callable[[Any, str], Any], wanted: str, number: dict[str, Any], text: str
-) -> ValueType:
+def _check_items(items: list[Any], name: str, wanted: str, *types: type) -> None:
+    """Refuse a list with an item of another type."""
+    for item in items:
+        _check_type(item, f"an item of {name}", wanted, *types)
+
+
+def _number(parse: Callable[[Any, str], Any], wanted: str, text: str, **limits: float) -> ValueType:
     """Type of a number, or of a text that holds a number such as ``"1/3"``."""
-
-    def read(value: Any, name: str) -> Any:  # noqa: ANN401 - whatever stands in the file
-        _check_type(value, name, wanted, int, Decimal, str)
-        return parse(value, name)
-
-    both = [{"type": "number", **number}, {"type": "string", "pattern": text}]
-    return ValueType({"anyOf": both}, read)
+    both = [{"type": "number", **limits}, {"type": "string", "pattern": text}]
+    return ValueType((int, Decimal, str), wanted, parse, {"anyOf": both})
 
 
 def _tolerance(value: Any, _: str) -> Any:  # noqa: ANN401 - kept as it was written
@@ -122,110 +128,66 @@ def _step(value: Any, name: str) -> Any:  # noqa: ANN401 - kept as it was writte
     return value
 
 
-TAU = _number(
-    _tolerance,
-    'an amount such as 10, or a share such as "5%",',
-    {"exclusiveMinimum": 0},
-    _SHARE,
-)
-BUDGET = _number(
-    budget_of,
-    "a number such as 0.25",
-    {"minimum": 1e-12, "maximum": 1e12},
-    _ABOVE_ZERO,
-)
-PRICE = _number(
-    stated_budget,
-    "a number such as 0.25",
-    {"minimum": 1e-12, "maximum": int(MOST_EPSILON)},
-    _ABOVE_ZERO,
-)
-ALPHA = _number(
-    probability,
-    "a number such as 0.05",
-    {"exclusiveMinimum": 0, "exclusiveMaximum": 1},
-    _ABOVE_ZERO,
-)
-DELTA = _number(_share, "a number such as 1e-6", {"minimum": 0, "exclusiveMaximum": 1}, _ANY_SIZE)
-AT_LEAST = _number(
-    _quality,
-    'a share such as "90%"',
-    {"exclusiveMinimum": 0, "exclusiveMaximum": 1},
-    _SHARE,
-)
-STEP = _number(_step, "a number such as 1", {"exclusiveMinimum": 0}, _ABOVE_ZERO)
+_AMOUNT, _BUDGET = 'an amount such as 10, or a share such as "5%",', "a number such as 0.25"
+TAU = _number(_tolerance, _AMOUNT, _SHARE, exclusiveMinimum=0)
+BUDGET = _number(budget_of, _BUDGET, _ABOVE_ZERO, minimum=1e-12, maximum=1e12)
+PRICE = _number(stated_budget, _BUDGET, _ABOVE_ZERO, minimum=1e-12, maximum=int(MOST_EPSILON))
+_UNIT = {"exclusiveMinimum": 0, "exclusiveMaximum": 1}
+ALPHA = _number(probability, "a number such as 0.05", _ABOVE_ZERO, **_UNIT)
+AT_LEAST = _number(_quality, 'a share such as "90%"', _SHARE, **_UNIT)
+DELTA = _number(_share, "a number such as 1e-6", _ANY_SIZE, minimum=0, exclusiveMaximum=1)
+STEP = _number(_step, "a number such as 1", _ABOVE_ZERO, exclusiveMinimum=0)
 
 
-def _text(wanted: str, pattern: str = r"\S") -> ValueType:
-    def read(value: Any, name: str) -> str:  # noqa: ANN401 - whatever stands in the file
-        _check_type(value, name, wanted, str)
+def _text(wanted: str) -> ValueType:
+    def parse(value: str, name: str) -> str:
         if not value.strip():
             raise SpecValueError(Code.EMPTY_VALUE, f"{name} is empty; {wanted} is needed")
-        return str(value)
+        return value
 
-    return ValueType({"type": "string", "pattern": pattern}, read)
+    return ValueType((str,), wanted, parse, {"type": "string", "pattern": r"\S"})
 
 
-def _read_id(value: Any, name: str) -> str:  # noqa: ANN401 - whatever stands in the file
-    wanted = 'a text such as "employed-women"'
-    _check_type(value, name, wanted, str)
+def _id(value: str, name: str) -> str:
     if not value or value != value.strip() or not value.isprintable():
         raise SpecValueError(
             Code.INVALID_VALUE if value else Code.EMPTY_VALUE,
             f"{name} is {quoted(value)}; it must be a printable text without spaces at its ends",
         )
-    return str(value)
+    return value
 
 
-def _read_rows(value: Any, name: str) -> int:  # noqa: ANN401 - whatever stands in the file
-    _check_type(value, name, "a whole number of 1 or more", int)
-    if value < 1:
-        raise SpecValueError(Code.INVALID_VALUE, f"{name} is {value}; it must be 1 or more")
-    return int(value)
+def _whole(wanted: str, **limits: int) -> ValueType:
+    """Type of a whole number of 1 or more."""
 
+    def parse(value: int, name: str) -> int:
+        if not 1 <= value <= limits.get("maximum", value):
+            raise SpecValueError(Code.INVALID_VALUE, f"{name} is {value}; it must be {wanted}")
+        return value
 
-def _read_ways(value: Any, name: str) -> int:  # noqa: ANN401 - whatever stands in the file
-    wanted = "1 (columns), 2 (and pairs) or 3 (and triples)"
-    _check_type(value, name, wanted, int)
-    if not 1 <= value <= 3:
-        raise SpecValueError(Code.INVALID_VALUE, f"{name} is {value}; it must be {wanted}")
-    return int(value)
+    return ValueType((int,), wanted, parse, {"type": "integer", "minimum": 1, **limits})
 
 
 TEXT = _text("a text in quotes")
 SQL = _text('a query such as "SELECT COUNT(*) FROM D"')
 BINS = _text('a text such as "age=0:100:10"')
-ID = ValueType({"type": "string", "pattern": r"^\S(.*\S)?$"}, _read_id)
-ROWS = ValueType({"type": "integer", "minimum": 1}, _read_rows)
-WAYS = ValueType({"type": "integer", "minimum": 1, "maximum": 3}, _read_ways)
+ID = ValueType(
+    (str,), 'a text such as "employed-women"', _id, {"type": "string", "pattern": r"^\S(.*\S)?$"}
+)
+ROWS = _whole("a whole number of 1 or more")
+WAYS = _whole("1 (columns), 2 (and pairs) or 3 (and triples)", maximum=3)
 
 
 def one_of(*words: str) -> ValueType:
     """Type of a text that is one of ``words``."""
-    allowed = ", ".join(words)
 
-    def read(value: Any, name: str) -> str:  # noqa: ANN401 - whatever stands in the file
-        _check_type(value, name, f"one of the texts {allowed}", str)
+    def parse(value: str, name: str) -> str:
         if value not in words:
             message = f"{name} is {quoted(value)}; {suggestion(value, words)}"
             raise SpecValueError(Code.UNKNOWN_NAME, message)
-        return str(value)
+        return value
 
-    return ValueType({"enum": list(words)}, read)
-
-
-def _names(example: str) -> ValueType:
-    """Type of a list of different names."""
-
-    def read(value: Any, name: str) -> tuple[str, ...]:  # noqa: ANN401 - whatever stands in the file
-        _check_type(value, name, f"a list of names such as {example}", list)
-        for item in value:
-            _check_type(item, f"an item of {name}", "a text", str)
-        _check_distinct(value, name)
-        return tuple(value)
-
-    items = {"type": "array", "items": {"type": "string"}, "minItems": 1, "uniqueItems": True}
-    return ValueType(items, read)
+    return ValueType((str,), f"one of the texts {', '.join(words)}", parse, {"enum": list(words)})
 
 
 def _check_distinct(items: list[Any], name: str) -> None:
@@ -248,22 +210,26 @@ def _identity(item: Any) -> object:  # noqa: ANN401 - whatever stands in the fil
     return item if isinstance(item, (str, bool)) else exact(item)
 
 
+_LIST = {"type": "array", "minItems": 1, "uniqueItems": True}
 _SCALAR = {"type": ["string", "number", "boolean"]}
-_WANTED_KEY = "a text, a number, true or false"
 
 
-def _read_keys(value: Any, name: str) -> tuple[Any, ...]:  # noqa: ANN401 - from the file
-    _check_type(value, name, 'a list of values such as ["HS", "BA"]', list)
+def _distinct_names(value: list[Any], name: str) -> tuple[str, ...]:
+    _check_items(value, name, "a text", str)
+    _check_distinct(value, name)
+    return tuple(value)
+
+
+def _keys(value: list[Any], name: str) -> tuple[Any, ...]:
     several = any(isinstance(item, list) for item in value)
-    for item in value:
-        if several:
-            _check_type(item, f"an item of {name}", "a list, as the others are,", list)
-        for part in item if several else [item]:
-            _check_type(part, f"an item of {name}", _WANTED_KEY, str, int, Decimal, bool)
-            if type(part) in {int, Decimal}:
-                exact(part, f"an item of {name}")
-    widths = {len(item) for item in value if several}
-    if several and (0 in widths or len(widths) > 1):
+    if several:
+        _check_items(value, name, "a list, as the others are,", list)
+    for parts in value if several else [value]:
+        _check_items(parts, name, "a text, a number, true or false", str, int, Decimal, bool)
+        for number in parts:
+            if type(number) in {int, Decimal}:
+                exact(number, f"an item of {name}")
+    if several and (not all(value) or len(set(map(len, value))) > 1):
         raise SpecValueError(
             Code.INVALID_VALUE,
             f"{name} holds lists of different lengths, or empty ones; write one value per column",
@@ -272,75 +238,66 @@ def _read_keys(value: Any, name: str) -> tuple[Any, ...]:  # noqa: ANN401 - from
     return tuple(tuple(item) for item in value) if several else tuple(value)
 
 
+def _bounds(value: list[Any], name: str) -> list[Any]:
+    if len(value) != 2:
+        message = f"{name} is a list of {len(value)}; {BOUNDS.wanted} is needed"
+        raise SpecValueError(Code.WRONG_TYPE, message)
+    _check_items(value, name, "a number", int, Decimal, str)
+    low, high = exact(value[0], "lower bound"), exact(value[1], "upper bound")
+    if low > high:
+        message = f"{name} are reversed; write [{value[1]}, {value[0]}]"
+        raise SpecValueError(Code.INVALID_VALUE, message)
+    return value
+
+
+def _cells(value: Any, name: str) -> Any:  # noqa: ANN401 - kept as it was written
+    if isinstance(value, list):
+        _check_items(value, name, "a number or a text", int, Decimal, str)
+    read_cells(value, "the column")
+    return value
+
+
+def _names(example: str) -> ValueType:
+    """Type of a list of different names."""
+    wanted, items = f"a list of names such as {example}", {"type": "string"}
+    return ValueType((list,), wanted, _distinct_names, {**_LIST, "items": items})
+
+
 NAMES = _names('["tree"]')
 MARGINAL = _names('["age", "sex"]')
 KEYS = ValueType(
+    (list,),
+    'a list of values such as ["HS", "BA"]',
+    _keys,
     {
-        "type": "array",
-        "minItems": 1,
-        "uniqueItems": True,
+        **_LIST,
         "anyOf": [
             {"items": _SCALAR},
             {"items": {"type": "array", "items": _SCALAR, "minItems": 1}},
         ],
     },
-    _read_keys,
 )
-
-
-def _read_bounds(value: Any, name: str) -> list[Any]:  # noqa: ANN401 - from the file
-    wanted = f"two numbers are needed, such as {name} = [0, 100]"
-    if not isinstance(value, list) or len(value) != 2:
-        what = f"a list of {len(value)}" if isinstance(value, list) else value_text(value)
-        raise SpecValueError(Code.WRONG_TYPE, f"{name} is {what}; {wanted}")
-    for bound in value:
-        _check_type(bound, f"an item of {name}", "a number", int, Decimal, str)
-    low, high = exact(value[0], "lower bound"), exact(value[1], "upper bound")
-    if low > high:
-        message = f"{name} are reversed; write [{value[1]}, {value[0]}]"
-        raise SpecValueError(Code.INVALID_VALUE, message)
-    return list(value)
-
-
 BOUNDS = ValueType(
+    (list,),
+    "a list of two numbers such as [0, 100]",
+    _bounds,
     {
         "type": "array",
         "items": {"anyOf": [{"type": "number"}, {"type": "string", "pattern": _ANY_SIZE}]},
         "minItems": 2,
         "maxItems": 2,
     },
-    _read_bounds,
 )
-
-
-def _read_cells(value: Any, name: str) -> Any:  # noqa: ANN401 - whatever stands in the file
-    wanted = f'a number such as {name} = 20, edges such as [0, 18, 65], or values such as ["cook"]'
-    _check_type(value, name, wanted, int, list)
-    for item in value if isinstance(value, list) else []:
-        _check_type(item, f"an item of {name}", "a number or a text", int, Decimal, str)
-    read_cells(value, "the column")
-    return value
-
-
+_MANY = {**_LIST, "maxItems": MOST_STATED}
 CELLS = ValueType(
+    (int, list),
+    'a number such as cells = 20, edges such as [0, 18, 65], or values such as ["cook"]',
+    _cells,
     {
         "anyOf": [
             {"type": "integer", "minimum": 1, "maximum": MOST_STATED},
-            {
-                "type": "array",
-                "items": {"type": "number"},
-                "minItems": 2,
-                "maxItems": MOST_STATED,
-                "uniqueItems": True,
-            },
-            {
-                "type": "array",
-                "items": {"type": "string", "minLength": 1},
-                "minItems": 1,
-                "maxItems": MOST_STATED,
-                "uniqueItems": True,
-            },
+            {**_MANY, "minItems": 2, "items": {"type": "number"}},
+            {**_MANY, "items": {"type": "string", "minLength": 1}},
         ]
     },
-    _read_cells,
 )
