@@ -171,15 +171,6 @@ class Histogram(RunningSums):
         """Place of the ``k``-th smallest row."""
         return int(self.cumulative_counts[1:].searchsorted(k))
 
-    def surely_exceeds(self, values: int) -> bool:
-        """Whether it is cheap to know that there are more than ``values`` distinct values."""
-        return self.size > values
-
-    @property
-    def whole(self) -> "Histogram":
-        """The histogram itself, whose places are those of ``values``."""
-        return self
-
     @property
     def mirrored(self) -> Mirrored:
         """Table of the values times -1."""

@@ -227,7 +227,7 @@ def scan() -> Callable[..., list[Any]]:
         schema = engine.schema(public, {name for q in parsed for name in q.mentioned}, {})
         resolved = [query.resolve(schema) for query in parsed]
         lattices = [
-            (lattice or engine.profile(schema, r.columns, r.value))
+            (lattice or engine.profile(schema, r.value))
             if r.value is not None and query.aggregate != "COUNT DISTINCT"
             else None
             for query, r in zip(parsed, resolved, strict=True)

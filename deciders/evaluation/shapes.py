@@ -138,13 +138,10 @@ def shapes(histogram: Histogram, aggregate: str) -> Iterator[Reranked]:
     """
     if aggregate not in _SHAPED or not histogram.mass:
         return
-    # A mean reads running sums.  An order statistic of many values needs only a few look-ups.
-    many = aggregate != "AVG" and histogram.surely_exceeds(_BLOCKS)
-    table = histogram if many else histogram.whole
-    few = not many and table.size <= _BLOCKS
     # Few values are cheaper to rank all at once than one by one.
-    for ranks in _every_ranks(table, few=few):
-        yield Reranked(table, ranks, listed=few or aggregate == "AVG")
+    few = histogram.size <= _BLOCKS
+    for ranks in _every_ranks(histogram, few=few):
+        yield Reranked(histogram, ranks, listed=few or aggregate == "AVG")
 
 
 def _every_ranks(histogram: Histogram, *, few: bool) -> Iterator[Ranks]:

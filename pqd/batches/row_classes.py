@@ -28,7 +28,7 @@ from sqlglot import exp
 from pqd.deciders.batch.linear.conditions import Intervals
 from pqd.deciders.errors import ParameterError
 from pqd.engine.contingency import selections
-from pqd.engine.kernel.bitmaps import WORD
+from pqd.engine.kernel.facts import WORD
 from pqd.sql.regions import exactly
 from pqd.sql.schema import fold_case
 

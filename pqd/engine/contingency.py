@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from pqd.engine.kernel.atom_classes import atom_classes, distinct_rows
-from pqd.engine.kernel.bitmaps import WORD, matching
-from pqd.engine.kernel.combinations import combined
-from pqd.engine.kernel.measures import measured
-from pqd.engine.scan_plan import place_sql
+from pqd.engine.histograms import place_facts
+from pqd.engine.kernel.combinations import as_codes, at_codes, combined
+from pqd.engine.kernel.facts import WORD, Facts, is_true, truth_in, truth_words
+from pqd.engine.kernel.tally import Counts, Tally
+from pqd.sql.predicate import Atom
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from pqd.engine.kernel.atom_classes import AtomClasses
-    from pqd.engine.kernel.bitmaps import Rows, Words
-    from pqd.engine.kernel.evaluator import Evaluator
+    from pqd.engine.kernel.batch import Batch, Names
+    from pqd.engine.kernel.facts import TypedSQL
     from pqd.engine.scan_plan import ScanPlan
-    from pqd.sql.predicate import Atom
+    from pqd.sql.predicate import Predicate
 
     Integers = NDArray[np.int64]
+    Packed = NDArray[np.uint64]
+    Rows = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -35,7 +36,7 @@ class ContingencyTable:
     the lattice of what is measured: -1 is NULL, and all are 0 where nothing is measured.
     """
 
-    words: NDArray[np.uint64]
+    words: Packed
     places: Integers
     counts: Integers
 
@@ -44,40 +45,113 @@ class ContingencyTable:
         return "ContingencyTable(...)"
 
 
-def contingency_of(evaluator: Evaluator, plan: ScanPlan) -> ContingencyTable:
-    """Cells that rows have, in ascending order.
+class ContingencyCounter:
+    """Counter of rows by the truth of every atom of ``plan``, and by the place on its one lattice.
+
+    A key is the words of a row, then its place.
 
     Raises
     ------
     ValueError
         If more than one thing is measured, or persons are to be told apart.
     """
-    tables = [_table(*_cells(batch, plan)) for batch in evaluator.batches()]
-    if len(tables) == 1:
-        return tables[0]
-    every = ContingencyTable(
-        np.concatenate([each.words for each in tables]),
-        np.concatenate([each.places for each in tables]),
-        np.concatenate([each.counts for each in tables]),
-    )
-    codes, first = distinct_rows(np.column_stack((every.words, every.places.view(np.uint64))))
-    # Batches number their own cells; a double holds every number of rows.
-    counts = np.bincount(codes, every.counts, first.size).astype(np.int64)
-    return ascending_cells(every.words[first], every.places[first], counts)
+
+    distinct: frozenset[int] = frozenset()
+
+    def __init__(self, sql: TypedSQL, plan: ScanPlan) -> None:
+        """Nothing is evaluated yet."""
+        if len(plan.measures) > 1 or plan.unit:
+            raise ValueError("cells hold the rows of one measured number")
+        self._bits = {atom: bit for bit, atom in enumerate(plan.atoms)}
+        self._width = words_of(len(self._bits))
+        by_names: dict[Names, dict[Atom, int]] = {}
+        for atom in self._bits:
+            own = by_names.setdefault(sql.names(atom.sql), {})
+            own[atom] = len(own)
+        self._atoms = [
+            (own, Facts(sql, names, is_true(own), truth_words)) for names, own in by_names.items()
+        ]
+        self._places = [
+            place_facts(sql, each.sql, each.lattice) for each in plan.measures if each.lattice
+        ]
+
+    def count(self, batch: Batch) -> Counts:
+        """Rows of ``batch`` in each cell that one has."""
+        cells = self._cells(batch)
+        counts = np.bincount(cells.codes, minlength=cells.places.size)
+        keys: NDArray[Any] = cells.places
+        if self._width:
+            rows = np.column_stack((cells.words, cells.places.view(np.uint64)))
+            keys = rows.view(f"V{rows.shape[1] * rows.itemsize}").ravel()
+        return Counts({0: Tally.of(keys, counts)})
+
+    def whole(self, counts: Counts) -> ContingencyTable:
+        """Cells that rows have, in ascending order."""
+        tally = counts[0]
+        keys = tally.keys.view(np.uint64).reshape(-1, self._width + 1)
+        words, places = keys[:, :-1], keys[:, -1].view(np.int64)
+        order = np.lexsort((places, *words.T))
+        order = order[tally.counts[order] > 0]
+        return ContingencyTable(words[order], places[order], tally.counts[order])
+
+    def each(self, batch: Batch) -> ContingencyTable:
+        """Table with a cell for every row, in the order of the rows."""
+        cells = self._cells(batch)
+        ones = np.ones(batch.rows, np.int64)
+        return ContingencyTable(cells.words[cells.codes], cells.places[cells.codes], ones)
+
+    def _cells(self, batch: Batch) -> _Cells:
+        parts, tables = [], []
+        for own, facts in self._atoms:
+            codes, truths = facts.of(batch)
+            words = np.zeros((len(truths[0]), self._width), np.uint64)
+            for atom, place in own.items():
+                bit = self._bits[atom]
+                truth = truth_in(truths, place).astype(np.uint64)
+                words[:, bit // WORD] |= truth << np.uint64(bit % WORD)
+            classes, first = _distinct_rows(words)
+            parts.append((at_codes(as_codes(classes, first.size), codes), first.size))
+            tables.append(words[first])
+        places = np.zeros(1, np.int64)
+        for facts in self._places:
+            codes, (found,) = facts.of(batch)
+            places, ranks = np.unique(found.astype(np.int64), return_inverse=True)
+            parts.append((at_codes(as_codes(ranks, places.size), codes), places.size))
+        cells = combined(parts, batch.rows)
+        words = np.zeros((cells.size, self._width), np.uint64)
+        for table, digits in zip(tables, cells.digits, strict=False):
+            words |= table[digits]
+        last = cells.digits[-1] if self._places else np.zeros(cells.size, np.int64)
+        return _Cells(cells.codes, words, places[last])
+
+    def __repr__(self) -> str:
+        """Name of the type alone: what it remembers may be private."""
+        return "ContingencyCounter(...)"
 
 
-def _table(codes: NDArray[Any], words: NDArray[np.uint64], places: Integers) -> ContingencyTable:
-    """Table of rows by their cells."""
-    return ascending_cells(words, places, np.bincount(codes, minlength=places.size))
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Cells:
+    """Cell of each row (``codes``), and the words and the place of each cell."""
+
+    codes: NDArray[Any]
+    words: Packed
+    places: Integers
+
+    def __repr__(self) -> str:
+        """Name of the type alone: what it holds may be private, and a traceback may show this."""
+        return "_Cells(...)"
 
 
-def ascending_cells(
-    words: NDArray[np.uint64], places: Integers, counts: Integers
-) -> ContingencyTable:
-    """Table of the cells that rows have, in ascending order."""
-    order = np.lexsort((places, *words.T))
-    order = order[counts[order] > 0]
-    return ContingencyTable(words[order], places[order], counts[order])
+def _distinct_rows(words: Packed) -> tuple[NDArray[Any], Integers]:
+    """Code of each row of ``words``, and the first row of each code."""
+    parts = []
+    for word in words.T:
+        distinct, codes = np.unique(word, return_inverse=True)
+        parts.append((codes, distinct.size))
+    every = combined(parts, len(words))
+    first = np.zeros(every.size, np.int64)
+    first[every.codes[::-1]] = np.arange(len(words))[::-1]
+    return every.codes, first
 
 
 def words_of(atoms: int) -> int:
@@ -85,53 +159,47 @@ def words_of(atoms: int) -> int:
     return -(-atoms // WORD)
 
 
+class Words(Protocol):
+    """Packed atoms of some rows: word by word."""
+
+    def __getitem__(self, number: int, /) -> Packed:
+        """Word ``number`` of each row."""
+        ...
+
+
 def selections(plan: ScanPlan, words: Words, size: int) -> list[Rows]:
     """Mask of ``size`` rows for each statistic: all rows without a predicate."""
     place = {atom: bit for bit, atom in enumerate(plan.atoms)}
     every = np.ones(size, np.bool_)
     predicates = (statistic.predicate for statistic in plan.statistics)
-    return [matching(p, place, words) if p else every for p in predicates]
+    return [_matching(p, place, words) if p else every for p in predicates]
 
 
-def row_cells(evaluator: Evaluator, plan: ScanPlan) -> ContingencyTable:
-    """Table with a cell for every row, in the order of the rows.
+def _matching(predicate: Predicate, place: Mapping[Atom, int], words: Words) -> Rows:
+    """Mask of the rows that match; ``place[atom]`` is the atom's bit, counted across ``words``.
 
-    Raises
-    ------
-    ValueError
-        As ``contingency_of``.
+    Atoms under one AND (OR) that share a word cost one masked comparison together.
     """
-    codes, words, places = _cells(evaluator, plan)
-    return ContingencyTable(words[codes], places[codes], np.ones(codes.size, np.int64))
+    if isinstance(predicate, Atom):
+        return _masked("or", words, {place[predicate]})[0]
+    bits = {place[part] for part in predicate.parts if isinstance(part, Atom)}
+    groups = _masked(predicate.how, words, bits)
+    others = (part for part in predicate.parts if not isinstance(part, Atom))
+    groups += [_matching(part, place, words) for part in others]
+    join = np.logical_and if predicate.how == "and" else np.logical_or
+    rows = groups[0]
+    for group in groups[1:]:
+        rows = join(rows, group)
+    return rows
 
 
-def _cells(
-    evaluator: Evaluator, plan: ScanPlan
-) -> tuple[NDArray[Any], NDArray[np.uint64], Integers]:
-    """Cell of each row, and the words and the place of each cell."""
-    if len(plan.measures) > 1 or plan.unit:
-        raise ValueError("cells hold the rows of one measured number")
-    values = [
-        measured(evaluator, place_sql(each), each.number, each.lattice) for each in plan.measures
-    ]
-    classes = list(atom_classes(evaluator, plan.atoms).values())
-    parts = [(each.codes, len(each.words)) for each in classes]
-    parts += [(each.codes, each.size + 1) for each in values]
-    cells = combined(parts, evaluator.rows)
-    bits = {atom: bit for bit, atom in enumerate(plan.atoms)}
-    words = np.zeros((cells.size, words_of(len(bits))), np.uint64)
-    for each, digits in zip(classes, cells.digits, strict=False):
-        words |= _laid_out(each, bits, words.shape[1])[digits]
-    places = np.zeros(cells.size, np.int64)
-    for one in values:
-        places = np.append(one.values, -1)[cells.digits[-1]]
-    return cells.codes, words, places
-
-
-def _laid_out(classes: AtomClasses, bits: Mapping[Atom, int], words: int) -> NDArray[np.uint64]:
-    """Words of each class, with its atoms where the workload numbers them."""
-    laid_out = np.zeros((len(classes.words), words), np.uint64)
-    for own, atom in enumerate(classes.atoms):
-        truths = classes.words[:, own // WORD] >> np.uint64(own % WORD) & np.uint64(1)
-        laid_out[:, bits[atom] // WORD] |= truths << np.uint64(bits[atom] % WORD)
-    return laid_out
+def _masked(how: str, words: Words, bits: set[int]) -> list[Rows]:
+    """Masks of the rows that have all ("and") or any ("or") of ``bits``, one per word."""
+    masks: dict[int, int] = {}
+    for bit in bits:
+        masks[bit // WORD] = masks.get(bit // WORD, 0) | 1 << bit % WORD
+    masked = []
+    for number, mask in masks.items():
+        bits_of_word = words[number] & np.uint64(mask)
+        masked.append(bits_of_word == np.uint64(mask) if how == "and" else bits_of_word != 0)
+    return masked

@@ -96,16 +96,15 @@ class CutPoints:
             most if last is None else last if most is None else min(most, last),
         )
 
-    def starts(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Place, among ascending ``values`` (no NaN), of the first that has passed each end."""
+    def passed(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Number of ends that each of ``values`` has passed, in any order; NaN has no meaning."""
         # Ends that meet in a double are passed together.
         edges = np.maximum.accumulate([_passed(*end) for end in self.ends])
-        starts = np.searchsorted(values, edges)
         if self.bounds:
             # Values outside count as the bounds.
             low, high = map(as_float, self.bounds)
-            starts[edges <= low], starts[edges > high] = 0, values.size
-        return starts
+            values = np.clip(values, low, high)
+        return np.searchsorted(edges, values, side="right")
 
 
 def _passed(value: Fraction, beyond: bool) -> float:  # noqa: FBT001 - half of an end

@@ -5,33 +5,28 @@ settings cannot be changed.  Every column is cast to its public kind by TRY_CAST
 values without it, so a private cell that does not convert is NULL and no row can raise.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
 import pyarrow as pa
 
 from pqd.deciders import Histogram, Lattice
-from pqd.engine.contingency import ContingencyTable, row_cells
+from pqd.engine.column_facts import ColumnFacts
+from pqd.engine.contingency import ContingencyCounter, ContingencyTable
+from pqd.engine.histograms import HistogramCounter
 from pqd.engine.kernel.arrow_sql import ArrowSQL, arrow_table
+from pqd.engine.kernel.batch import row_batches
 from pqd.engine.kernel.column_types import kind_of, text_kinds
-from pqd.engine.kernel.evaluator import Casts, Evaluator
-from pqd.engine.kernel.measures import lattice_of
+from pqd.engine.kernel.facts import Known, TypedSQL
 from pqd.engine.kernel.misfits import Misfits, misfits, way_of
-from pqd.engine.kernel.persons import person_codes, persons_of
-from pqd.engine.marginals import (
-    MarginalCounts,
-    MarginalPlan,
-    ValueCounts,
-    codes_of,
-    value_counts_of,
-)
-from pqd.engine.partial_scans import CONTINGENCY, HISTOGRAMS, MARGINALS, Gathering
+from pqd.engine.kernel.persons import person_batches
+from pqd.engine.kernel.tally import Counter, folded
+from pqd.engine.marginals import MarginalCounter, MarginalCounts, MarginalPlan, ValueCounts
 from pqd.engine.partitioned_table import partitioned
 from pqd.engine.partitions import Partition
 from pqd.engine.reading.columns import Columns
 from pqd.engine.reading.frames import numbered
-from pqd.engine.scan_plan import PrivacyUnit, ScanPlan, TablePlan, predicate_sql
+from pqd.engine.scan_plan import PrivacyUnit, ScanPlan, TablePlan
 from pqd.engine.table_likeness import TableLikeness
 from pqd.engine.table_reader import TableReader, unreadable
 from pqd.engine.tables import Table, missing
@@ -41,12 +36,13 @@ from pqd.sql.query import BoundExpression
 from pqd.sql.schema import Kind, Schema, fold_case
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
 
 _CSV = "; give it rows as long as the header, and cells in UTF-8 without NULs"
-# What is gathered from a scan: histograms, or cells.
-Gathered = TypeVar("Gathered")
+# What a scan counts: histograms, or cells.
+Whole = TypeVar("Whole")
 Plan = TypeVar("Plan", bound=TablePlan)
 
 
@@ -55,10 +51,9 @@ class DuckDBEngine:
 
     def __init__(self) -> None:
         """Open and read nothing."""
-        self._value_counts: dict[tuple[str, Kind], ValueCounts] = {}
         self._held: Schema = {}
-        self._evaluators: dict[tuple[tuple[str, Kind], ...], Evaluator] = {}
-        self._casts: Casts = {}
+        self._facts: tuple[Schema, ColumnFacts] | None = None
+        self._known: Known = {}
         self._sql = ArrowSQL()
 
     def open(self) -> None:
@@ -80,9 +75,8 @@ class DuckDBEngine:
         if odd:
             raise TableError(f"the {table.title} cannot be read: {odd}{_CSV}")
         self._held = kinds = self._kinds(self._synthetic, loose)
-        self._evaluators.clear()
-        self._casts.clear()
-        self._value_counts.clear()
+        self._facts = None
+        self._known.clear()
         return {name: stated.get(name) or kinds.get(name, Kind.TEXT) for name in table.columns}
 
     def _kinds(self, columns: Columns, loose: Collection[str]) -> Schema:
@@ -114,37 +108,28 @@ class DuckDBEngine:
         return self._synthetic.rows
 
     def profile(
-        self,
-        schema: Schema,
-        columns: Collection[str],
-        value: str,
-        totalled: PrivacyUnit | None = None,
+        self, schema: Schema, value: str, totalled: PrivacyUnit | None = None
     ) -> Lattice | None:
         """Lattice that ``value`` takes in the synthetic table, None without values.
 
-        ``columns`` are those that it names.  With ``totalled`` the lattice holds each person's
-        total too, over all rows.
+        With ``totalled`` the lattice holds each person's total too, over all rows.
         """
-        evaluator = self._evaluator(schema, columns)
         person = self._person(totalled) if totalled else None
-        persons = person_codes(evaluator, person) if person else None
-        return lattice_of(evaluator, value, persons)
+        return self._column_facts(schema).lattice(value, person)
 
     def _person(self, unit: PrivacyUnit) -> str | None:
         """Unit's column in the synthetic table, None if it has none."""
         names = self._synthetic.by_name
         return next((name for name in names if fold_case(name) == fold_case(unit.column)), None)
 
-    def _evaluator(self, schema: Schema, columns: Iterable[str]) -> Evaluator:
-        """Evaluator of the loaded ``columns`` of the synthetic table."""
-        kinds = {name: schema[name] for name in sorted(columns)}
-        key = tuple(kinds.items())
-        if key not in self._evaluators:
+    def _column_facts(self, schema: Schema) -> ColumnFacts:
+        """Facts of the loaded columns, of the kinds of ``schema``."""
+        if self._facts is None or self._facts[0] != schema:
             own = {fold_case(name): name for name in self._synthetic.by_name}
-            stored = {name: own[fold_case(name)] for name in kinds}
-            casts = self._casts
-            self._evaluators[key] = Evaluator(self._sql, self._synthetic, kinds, stored, casts)
-        return self._evaluators[key]
+            stored = {name: own[fold_case(name)] for name in schema if fold_case(name) in own}
+            sql = TypedSQL(self._sql, schema, self._known)
+            self._facts = schema, ColumnFacts(sql, self._synthetic, stored)
+        return self._facts[1]
 
     def groups(
         self, schema: Schema, columns: Sequence[str], resolved: BoundExpression, most: int
@@ -153,13 +138,11 @@ class DuckDBEngine:
 
         They ascend, NULL last.
         """
-        evaluator = self._evaluator(schema, {*columns, *resolved.columns})
-        where = predicate_sql(resolved.where) if resolved.where else "TRUE"
-        return evaluator.distinct(columns, resolved.columns, where, most)
+        return self._column_facts(schema).groups(columns, resolved, most)
 
     def held(self, schema: Schema, column: str, most: int) -> set[Any] | None:
         """Values of a column of the synthetic table but NULL; None for more than ``most``."""
-        return self._evaluator(schema, [column]).held(column, most)
+        return self._column_facts(schema).held(column, most)
 
     def _reader(self, table: Table) -> TableReader:
         return TableReader(table, self._sql.texts)
@@ -232,7 +215,7 @@ class DuckDBEngine:
         RunError
             If the scan breaks; the message says nothing of the content.
         """
-        return self._scanned(table, schema, workload, HISTOGRAMS)
+        return self._scanned(table, schema, workload, HistogramCounter)
 
     def contingency(self, table: Table, schema: Schema, workload: ScanPlan) -> ContingencyTable:
         """Contingency table: rows with each combination of atoms and lattice place, in one scan.
@@ -244,7 +227,7 @@ class DuckDBEngine:
         TableError, RunError
             As ``histograms``.
         """
-        return self._scanned(table, schema, workload, CONTINGENCY)
+        return self._scanned(table, schema, workload, ContingencyCounter)
 
     def marginals(self, table: Table, schema: Schema, plan: MarginalPlan) -> MarginalCounts:
         """Rows in each cell of every marginal of ``plan``, in one scan.
@@ -256,28 +239,22 @@ class DuckDBEngine:
         TableError, RunError
             As ``histograms``.
         """
-        return self._scanned(table, schema, plan, MARGINALS)
+        return self._scanned(table, schema, plan, MarginalCounter)
 
     def codes(self, schema: Schema, partitions: Sequence[Partition]) -> "NDArray[np.int64]":
         """Cell of each row of the loaded synthetic table in each of ``partitions``, in its order.
 
         Of shape (rows, partitions).
         """
-        evaluator = self._evaluator(schema, {partition.column for partition in partitions})
-        codes = codes_of(evaluator, partitions)
-        return np.column_stack([codes[partition].astype(np.int64) for partition in partitions])
+        return self._column_facts(schema).codes(partitions)
 
     def value_counts(self, schema: Schema, column: str) -> ValueCounts:
         """Distinct values of a column of the loaded synthetic table, and the rows with each."""
-        key = column, schema[column]
-        if key not in self._value_counts:
-            evaluator = self._evaluator(schema, [column])
-            self._value_counts[key] = value_counts_of(evaluator, *key)
-        return self._value_counts[key]
+        return self._column_facts(schema).value_counts(column)
 
     def each(self, schema: Schema, workload: ScanPlan) -> ContingencyTable:
         """Atoms and lattice place of each row of the synthetic table, in its order."""
-        return row_cells(self._evaluator(schema, workload.columns), workload)
+        return self._column_facts(schema).each(workload)
 
     def frame(self, table: Table) -> "pd.DataFrame":
         """All columns of the synthetic table, its rows in their order."""
@@ -285,7 +262,7 @@ class DuckDBEngine:
         if not table.source.ordered:
             # What is asked of its rows next must be of this order.
             self._synthetic = columns
-            self._evaluators.clear()
+            self._facts = None
         frame = self._sql.frame(arrow_table(columns))
         return numbered(frame) if table.textual else frame
 
@@ -294,9 +271,9 @@ class DuckDBEngine:
         table: Table,
         schema: Schema,
         plan: Plan,
-        gathering: Gathering[Plan, Gathered],
-    ) -> Gathered:
-        """What is gathered of a table; an error tells nothing of the content."""
+        counter_of: Callable[[TypedSQL, Plan], Counter[Whole]],
+    ) -> Whole:
+        """What a counter gives of a table; an error tells nothing of the content."""
         import duckdb  # noqa: PLC0415 - see locked_connection
 
         self.check(table, plan.columns)
@@ -306,17 +283,20 @@ class DuckDBEngine:
         if plan.unit and person is None and not public:
             missing(table, plan.unit.column)
         names = {name: stored[fold_case(name)] for name in plan.columns}
+        kinds = {name: schema[name] for name in names}
+        counter = counter_of(TypedSQL(self._sql, kinds, self._known if public else None), plan)
         if spread := partitioned(table):
-            return spread.scanned(gathering, schema, plan, names, person)
+            return spread.scanned(counter, plan, names, person)
         key = plan.key if person else None
         read = sorted({*names.values(), *([person] if person else [])})
         try:
             columns = self._reader(table).columns(read, key)
-            kinds = {name: schema[name] for name in names}
-            casts = self._casts if public else None
-            evaluator = Evaluator(self._sql, columns, kinds, names, casts)
-            persons = persons_of(evaluator, person, plan.unit.max_rows) if plan.unit else None
-            return gathering.of_rows(evaluator, plan, persons)
+            if plan.unit:
+                batches = person_batches(columns, names, person, plan.unit.max_rows)
+            else:
+                batches = row_batches(columns, names)
+            counts = folded(map(counter.count, batches))
+            return counter.whole(counts.multiplicities(counter.distinct))
         except (duckdb.Error, pa.ArrowException) as error:
             lacking = withheld(error) if of_memory(error) else None
             reason = str(error).splitlines()[0][:200] if public else None

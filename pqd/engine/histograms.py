@@ -1,127 +1,85 @@
-"""Histograms of a whole workload: rows become cells, and each query adds up those that match.
+"""Histograms of a workload: what one batch of rows counts for each statistic.
 
-The predicates of a query depend on few columns; queries on the same columns share one pass over the
-rows.  What is left for a query is a mask of cells and the sum over them.
+Each atom is a bitmap of the batch, of which bit ``i`` depends on row ``i`` alone; AND and OR are
+those of words.  What is measured of the rows that match is counted by its place on a public lattice
+or between public ends, or by a keyed hash where only equality matters.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cache, cached_property
-from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+import hashlib
+import os
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from pqd.deciders import Histogram
-from pqd.deciders.histogram import EMPTY
-from pqd.engine.kernel.atom_classes import atom_classes
-from pqd.engine.kernel.block_tallies import BlockedGroup
-from pqd.engine.kernel.cells import Cells, MatchedCells
-from pqd.engine.kernel.measures import Measured, alike, measured
-from pqd.engine.kernel.ordered_rows import OrderedRows, pays
-from pqd.engine.kernel.persons import PersonTotals
-from pqd.engine.kernel.query_groups import query_groups
-from pqd.engine.kernel.tallies import Tally, tally_of
+from pqd.engine.kernel.combinations import as_codes, at_codes
+from pqd.engine.kernel.facts import Facts, is_true, truth_in, truth_words
+from pqd.engine.kernel.tally import Counts, Tally, run_starts
+from pqd.engine.reading.buffers import arrow_of, filled, numpy_of
 from pqd.engine.reading.columns import occurrences
-from pqd.engine.scan_plan import place_sql
-from pqd.sql.predicate import atoms
+from pqd.engine.scan_plan import Measure, place_sql
+from pqd.sql.predicate import Atom, atoms
 
 if TYPE_CHECKING:
-    from typing import Self
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from pqd.engine.kernel.atom_classes import AtomClasses
-    from pqd.engine.kernel.bitmaps import Rows
-    from pqd.engine.kernel.evaluator import Evaluator, Names
-    from pqd.engine.kernel.persons import Persons
-    from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
+    from pqd.deciders import Lattice
+    from pqd.engine.kernel.batch import Batch, Names
+    from pqd.engine.kernel.facts import Found, TypedSQL
+    from pqd.engine.scan_plan import ScanPlan, Statistic
     from pqd.sql.predicate import Predicate
 
+    Bitmap = NDArray[np.uint64]
     Integers = NDArray[np.int64]
-    Statistics = Mapping[int, Statistic]
 
-Given = TypeVar("Given")
-# Statistics that are answered from one set of classes; memory stays bounded.
-_BLOCK = 1 << 13
-# Bytes of the masks of the cells that the queries of a group match, of which all are kept or none:
-# for each row, and of all.
-_MASKED, _MASKS = 1 << 5, 1 << 26
-
-
-def histograms_of(
-    evaluator: Evaluator, plan: ScanPlan, persons: Persons | None
-) -> tuple[Histogram, ...]:
-    """Histogram of each statistic of ``plan``; ``persons`` are those of its privacy unit."""
-    histograms = {
-        number: _finished(plan.statistics[number], rows)
-        for number, rows in row_histograms(evaluator, plan, persons)
-    }
-    return tuple(histograms[number] for number in range(len(histograms)))
+# Distinct atoms whose bitmaps are held at once: of a batch of 2^21 rows they take 128 MB.
+_ATOMS = 1 << 9
+# Keys for each row up to which rows are counted by key, not sorted.
+_SPARSE = 16
+# Place of a row without a value.
+NULL = -1
+# A person's total, high and low 32 bits apart: beyond so many high ones it is beyond any lattice.
+_LOW, _HIGH = (1 << 32) - 1, 1 << 30
 
 
-def row_histograms(
-    evaluator: Evaluator, plan: ScanPlan, persons: Persons | None
-) -> Iterator[tuple[int, Histogram]]:
-    """Histograms by the number of their statistic; of COUNT DISTINCT of the values' numbers."""
-    statistics = dict(enumerate(plan.statistics))
-    batches = evaluator.batches()
-    first = next(batches)
-    alone = persons is not None or first is evaluator
-    added = {} if alone else _added_up(first, statistics, evaluator.rows)
-    others = {number: one for number, one in statistics.items() if number not in added}
-    if added:
-        yield from _of_batches(chain((first,), batches), added)
-    yield from _answered(evaluator, others, persons)
+class HistogramCounter:
+    """Counter of the statistics of ``plan``; ``key`` is that of the hashes of distinct values."""
 
+    def __init__(self, sql: TypedSQL, plan: ScanPlan, key: bytes | None = None) -> None:
+        """Nothing is evaluated yet."""
+        self._plan = plan
+        key = key or os.urandom(32)
+        self._measures = {each: _measure_facts(sql, each, key) for each in plan.measures}
+        self._groups = [_Group(sql, each) for each in _groups(plan.statistics)]
 
-def _added_up(batch: Evaluator, statistics: Statistics, rows: int) -> Statistics:
-    """Statistics that are counted batch by batch; ``batch`` is the first, of so many ``rows``.
+    @property
+    def distinct(self) -> frozenset[int]:
+        """Statistics that count distinct values."""
+        every = enumerate(self._plan.statistics)
+        return frozenset(n for n, one in every if one.measure and is_distinct(one.measure))
 
-    All but those held by blocks, and the distinct values of several columns, whose numbers are of
-    one batch.
-    """
-    measures = Measures.of(batch, statistics)
-    blocked = _by_blocks(statistics, measures, rows, None)
-    at_once = {measure for measure, other in measures.counted.items() if other in blocked}
-    for measure in (one.measure for one in statistics.values()):
-        if measure and is_distinct(measure) and len(batch.names(measure.sql)) > 1:
-            at_once.add(measure)
-    return {
-        number: one
-        for number, one in statistics.items()
-        if not one.measure or one.measure.scanned not in at_once
-    }
+    def count(self, batch: Batch) -> Counts:
+        """Rows or persons of ``batch``, by what is measured of them."""
+        measured = _Measured(batch, self._measures)
+        tallies = (pair for group in self._groups for pair in group.tallies(measured))
+        return Counts(dict(tallies))
 
+    def whole(self, counts: Counts) -> tuple[Histogram, ...]:
+        """Histogram of each statistic: of counts at value 0, of distinct counts multiplicities."""
+        every = enumerate(self._plan.statistics)
+        totalled = self._plan.unit is not None
+        return tuple(_histogram(one, counts[number], totalled=totalled) for number, one in every)
 
-def _of_batches(
-    batches: Iterable[Evaluator], statistics: Statistics
-) -> Iterable[tuple[int, Histogram]]:
-    """Histograms of the rows of all batches."""
-    sums = dict.fromkeys(statistics, EMPTY)
-    for batch in batches:
-        scan = _Scan(batch, Measures.of(batch, statistics))
-        for number, rows in _of_rows(scan, statistics):
-            sums[number] = Histogram.merged((sums[number], rows))
-    return sums.items()
-
-
-def _answered(
-    evaluator: Evaluator, statistics: Statistics, persons: Persons | None
-) -> Iterable[tuple[int, Histogram]]:
-    """Histograms of all rows at once."""
-    scan = _Scan(evaluator, Measures.of(evaluator, statistics), persons)
-    for measure, units in _by_blocks(statistics, scan.measures, evaluator.rows, persons).items():
-        scan.arrange(measure, units)
-    return _of_rows(scan, statistics)
-
-
-def _finished(statistic: Statistic, rows: Histogram) -> Histogram:
-    """Histogram of a statistic from that of the rows of each value."""
-    measure = statistic.measure
-    return rows.multiplicities() if measure and is_distinct(measure) else rows
+    def __repr__(self) -> str:
+        """Name of the type alone: it holds a key, and what it remembers may be private."""
+        return "HistogramCounter(...)"
 
 
 def is_distinct(measure: Measure) -> bool:
@@ -129,262 +87,233 @@ def is_distinct(measure: Measure) -> bool:
     return not measure.number
 
 
-class Measures(NamedTuple):
-    """Measures as scanned: their ``values``, and by whose codes the rows of each are ``counted``.
+def _histogram(statistic: Statistic, tally: Tally, *, totalled: bool) -> Histogram:
+    measure = statistic.measure
+    if measure is None:
+        return Histogram.of_mass(int(tally.counts.sum()))
+    if measure.cut_points:
+        marks = np.array(measure.cut_points.marks, np.int64)
+        return Histogram.ascending(marks[tally.keys], tally.counts)
+    lattice = measure.total if totalled and statistic.collapsed else measure.lattice
+    units = tally.keys if lattice is None else lattice.units_at(tally.keys)
+    return Histogram.ascending(units, tally.counts)
 
-    Between cut points only codes matter, and most often they are those on a lattice.
+
+def _groups(statistics: Sequence[Statistic]) -> Iterator[dict[int, Statistic]]:
+    """Statistics by number, in groups that have few distinct atoms each."""
+    group: dict[int, Statistic] = {}
+    held: set[Atom] = set()
+    for number, statistic in enumerate(statistics):
+        own = set(atoms(statistic.predicate)) if statistic.predicate else set()
+        if group and len(held | own) > _ATOMS:
+            yield group
+            group, held = {}, set()
+        group[number] = statistic
+        held |= own
+    yield group
+
+
+class _Group:
+    """Statistics of which the bitmaps of all atoms are held at once."""
+
+    def __init__(self, sql: TypedSQL, statistics: Mapping[int, Statistic]) -> None:
+        self._statistics = statistics
+        by_names: dict[Names, dict[Atom, int]] = {}
+        for predicate in (one.predicate for one in statistics.values() if one.predicate):
+            for atom in atoms(predicate):
+                own = by_names.setdefault(sql.names(atom.sql), {})
+                own.setdefault(atom, len(own))
+        self._atoms = [
+            (own, Facts(sql, names, is_true(own), truth_words)) for names, own in by_names.items()
+        ]
+
+    def tallies(self, measured: _Measured) -> Iterator[tuple[int, Tally]]:
+        """Tally of each statistic by its number."""
+        batch = measured.batch
+        bitmaps = {
+            atom: _packed(_spread(truth_in(words, place), codes))
+            for own, facts in self._atoms
+            for codes, words in [facts.of(batch)]
+            for atom, place in own.items()
+        }
+        every = _packed(np.ones(batch.rows, np.bool_))
+        kept = every if batch.kept is None else _packed(batch.kept)
+        for number, one in self._statistics.items():
+            rows = _matching(one.predicate, bitmaps) if one.predicate else every
+            if batch.person is not None and one.collapsed:
+                yield number, _persons(measured, one.measure, _places(rows, batch.rows))
+                continue
+            rows = rows & kept
+            if one.measure is None:
+                yield number, _mass(int(np.bitwise_count(rows).sum()))
+            else:
+                yield number, measured.of(one.measure).tally(_places(rows, batch.rows))
+
+    def __repr__(self) -> str:
+        """Name of the type alone: what it remembers may be private."""
+        return "_Group(...)"
+
+
+def _spread(truths: NDArray[np.bool_], codes: NDArray[Any]) -> NDArray[np.bool_]:
+    """Truth of each row, by that of each code; a single code is compared in a tenth of the time."""
+    if np.count_nonzero(truths) == 1:
+        rows: NDArray[np.bool_] = codes == codes.dtype.type(np.argmax(truths))
+        return rows
+    return at_codes(truths, codes)
+
+
+def _packed(rows: NDArray[np.bool_]) -> Bitmap:
+    """Mask of rows, 64 to a word."""
+    octets = np.packbits(rows)
+    return np.pad(octets, (0, -octets.size % 8)).view(np.uint64)
+
+
+def _places(rows: Bitmap, size: int) -> Integers:
+    """Ascending places of the rows of a bitmap of so many; to take them is faster than a mask."""
+    return np.flatnonzero(np.unpackbits(rows.view(np.uint8), count=size).view(np.bool_))
+
+
+def _matching(predicate: Predicate, bitmaps: Mapping[Atom, Bitmap]) -> Bitmap:
+    """Rows that match."""
+    if isinstance(predicate, Atom):
+        return bitmaps[predicate]
+    join = np.bitwise_and if predicate.how == "and" else np.bitwise_or
+    return reduce(join, (_matching(part, bitmaps) for part in predicate.parts))
+
+
+def _mass(rows: int) -> Tally:
+    """Tally of so many at one place."""
+    return Tally.of(np.zeros(1, np.int64), np.array([rows]))
+
+
+class _Coded(NamedTuple):
+    """What rows have of a measure: row ``i`` has ``keys[codes[i]]``, nothing beyond the keys.
+
+    Keys ascend; they are places or hashes.
     """
 
-    values: Mapping[Measure, Measured]
-    counted: Mapping[Measure, Measure]
+    codes: NDArray[Any]
+    keys: Integers
 
-    @classmethod
-    def of(cls, evaluator: Evaluator, statistics: Statistics) -> Self:
-        """All that ``statistics`` measure."""
-        every = dict.fromkeys(one.measure.scanned for one in statistics.values() if one.measure)
-        values = {
-            each: measured(evaluator, place_sql(each), each.number, each.lattice) for each in every
-        }
-        lattices = [measure for measure in values if measure.lattice]
-
-        def same(measure: Measure) -> Iterator[Measure]:
-            return (other for other in lattices if alike(values[measure], values[other]))
-
-        counted = {
-            measure: next(same(measure), measure) if measure.cut_points else measure
-            for measure in values
-        }
-        return cls(values, counted)
+    def tally(self, rows: Integers) -> Tally:
+        """Tally of the keys that ``rows`` have."""
+        codes, size = self.codes.take(rows), self.keys.size
+        if codes.size * _SPARSE >= size:
+            counts = occurrences(codes, size + 1)[:size]
+            held = np.flatnonzero(counts)
+            return Tally(self.keys[held], counts[held])
+        every = Tally.of(codes)
+        held = every.keys[: np.searchsorted(every.keys, size)]
+        return Tally(self.keys[held], every.counts[: held.size])
 
     def __repr__(self) -> str:
         """Name of the type alone: what it holds may be private, and a traceback may show this."""
-        return "Measures(...)"
-
-    def reordered(self, order: Integers) -> Measures:
-        """The same of the rows in another ``order``."""
-        values = {measure: each.reordered(order) for measure, each in self.values.items()}
-        return Measures(values, self.counted)
+        return "_Coded(...)"
 
 
-class _Scan:
-    """Rows of one table as they are scanned, by ``evaluator``.
+class _Measured:
+    """What is measured of the rows of a batch."""
 
-    ``ordered`` are the measures that are counted by blocks.  The rows lie in the order of the first
-    of these, where a block is a run of rows: no histogram hangs on their order.
-    """
+    def __init__(self, batch: Batch, facts: Mapping[Measure, Facts]) -> None:
+        self.batch, self._facts = batch, facts
+        self._known: dict[Measure, _Coded] = {}
 
-    def __init__(
-        self, evaluator: Evaluator, measures: Measures, persons: Persons | None = None
-    ) -> None:
-        """Rows in the order of the table."""
-        self.evaluator, self.measures, self.persons = evaluator, measures, persons
-        self.ordered: dict[Measure, OrderedRows] = {}
-        self._order: Integers | None = None
+    def of(self, measure: Measure) -> _Coded:
+        """Place or hash of what each row has."""
+        if measure in self._known:
+            return self._known[measure]
+        codes, (found,) = self._facts[measure.scanned].of(self.batch)
+        if measure.cut_points:
+            # Each has cut points of its own: it is not kept.
+            size = len(measure.cut_points.marks)
+            passed = np.where(np.isnan(found), size, measure.cut_points.passed(found))
+            return _Coded(at_codes(as_codes(passed, size + 1), codes), np.arange(size))
+        keys, ranks = np.unique(found, return_inverse=True)
+        if keys.size and keys[0] == NULL:
+            keys, ranks = keys[1:], np.where(ranks, ranks - 1, keys.size - 1)
+        by_row = at_codes(as_codes(ranks, keys.size + 1), codes)
+        self._known[measure] = _Coded(by_row, keys.astype(np.int64))
+        return self._known[measure]
 
     def __repr__(self) -> str:
-        """Name of the type alone."""
-        return "_Scan(...)"
-
-    def arrange(self, measure: Measure, units: Integers) -> None:
-        """Order the rows of one more measure; its values are so many ``units``."""
-        kept = self.persons.kept if self.persons else None
-        ordered = OrderedRows(self.measures.values[measure].codes, units, kept)
-        self.ordered[measure] = ordered
-        if self._order is None and ordered.order is not None:
-            self._order = ordered.order
-            ordered.arrange(self._order)
-            self.measures = self.measures.reordered(self._order)
-            self.persons = self.persons and self.persons.reordered(self._order)
-
-    def classes(self, predicates: Iterable[Predicate]) -> Mapping[Names, AtomClasses]:
-        """Classes of the atoms of ``predicates``, by their columns."""
-        every = dict.fromkeys(atom for predicate in predicates for atom in atoms(predicate))
-        classes = atom_classes(self.evaluator, every)
-        if self._order is None:
-            return classes
-        return {names: each.reordered(self._order) for names, each in classes.items()}
+        """Name of the type alone: what it holds may be private, and a traceback may show this."""
+        return "_Measured(...)"
 
 
-def _by_blocks(
-    statistics: Statistics,
-    measures: Measures,
-    rows: int,
-    persons: Persons | None,
-) -> Mapping[Measure, Integers]:
-    """Units of each measure, as counted, of which there are many queries and values.
+def _persons(measured: _Measured, measure: Measure | None, rows: Integers) -> Tally:
+    """Persons with a row among ``rows``, or by the total of theirs.
 
-    That of the most queries comes first.
+    Exact: a row is a whole number of steps below 2^53; its high and low 32 bits are added up apart.
     """
-    given = statistics.values()
-    queries = Counter(
-        measures.counted[one.measure.scanned]
-        for one in given
-        if one.measure and not (persons and one.collapsed)
-    )
-    found = {}
-    for measure, number in queries.most_common():
-        units = _units(measure, measures.values[measure].values)
-        if units is not None and pays(units, rows, number):
-            found[measure] = units
-    return found
+    person = measured.batch.person
+    if person is None:
+        raise ValueError("no persons are told apart")
+    if measure is None:
+        return _mass(run_starts(person.take(rows)).size)
+    coded = measured.of(measure)
+    held = rows[coded.codes.take(rows) < coded.keys.size]
+    starts = run_starts(person.take(held))
+    lattice, total = measure.lattice, measure.total
+    if lattice is None or total is None:
+        raise ValueError("a total needs the lattices of rows and of totals")
+    if not starts.size:
+        return Tally.of(starts)
+    steps = coded.keys[coded.codes.take(held)] + int(lattice.lower / lattice.step)
+    high, low = np.add.reduceat(steps >> 32, starts), np.add.reduceat(steps & _LOW, starts)
+    high = np.clip(high + (low >> 32), -_HIGH, _HIGH - 1)
+    return Tally.of(_clamped((high << 32) + (low & _LOW), total))
 
 
-def _of_rows(scan: _Scan, statistics: Statistics) -> Iterable[tuple[int, Histogram]]:
-    """Histograms of all rows of a scan: of COUNT DISTINCT by the values' numbers."""
-    numbers = list(statistics)
-    for first in range(0, len(numbers), _BLOCK):
-        block = {number: statistics[number] for number in numbers[first : first + _BLOCK]}
-        yield from _of_block(scan, block)
+def _clamped(steps: Integers, lattice: Lattice) -> Integers:
+    """Places on ``lattice`` of totals in steps."""
+    places: Integers = np.clip(steps - round(lattice.lower / lattice.step), 0, lattice.points - 1)
+    return places
 
 
-def _units(measure: Measure, values: NDArray[Any]) -> Integers | None:
-    """Ascending ``values`` in units of their lattice, between cut points their own numbers."""
-    if measure.cut_points:
-        return np.arange(values.size)
-    return measure.lattice.units_at(values) if measure.lattice else None
+def _measure_facts(sql: TypedSQL, measure: Measure, key: bytes) -> Facts:
+    """Facts of what is measured: its place or hash, between cut points the number itself."""
+    if is_distinct(measure):
+        return Facts(sql, sql.names(measure.sql), [measure.sql], partial(_hashes, sql, key))
+    if measure.lattice:
+        return place_facts(sql, measure.sql, measure.lattice)
+    number = place_sql(measure)
+    return Facts(sql, sql.names(number), [number], _numbers)
 
 
-def _of_block(scan: _Scan, statistics: Statistics) -> Iterable[tuple[int, Histogram]]:
-    evaluator, measures, persons = scan.evaluator, scan.measures, scan.persons
-    classes = scan.classes([one.predicate for one in statistics.values() if one.predicate])
-    names_of = {
-        number: frozenset(evaluator.names(atom.sql) for atom in atoms(one.predicate))
-        if one.predicate
-        else frozenset(())
-        for number, one in statistics.items()
-    }
-    counted = measures.counted
-    measure_of = {n: one.measure and counted[one.measure.scanned] for n, one in statistics.items()}
-    sizes = {names: len(each.words) for names, each in classes.items()}
-    groups = query_groups(names_of, measure_of, sizes)
-
-    @cache
-    def in_order(measure: Measure, names: Names) -> NDArray[Any]:
-        return scan.ordered[measure].ordered(classes[names].codes)
-
-    # One after the other: threads would wait for each other between short steps.
-    for names, numbers in groups.items():
-        # A run of the classes of the last part is a run of cells: of that with most of them.
-        parts = sorted(names, key=lambda each: (sizes[each], each))
-        cells = Cells([classes[each] for each in parts], evaluator.rows)
-        queries = Counter(measure_of[number] for number in numbers)
-        masks = len(numbers) * cells.size
-        # Where rows are counted alone, to take them out takes longer.
-        if persons is None and any(queries) and masks <= min(_MASKED * evaluator.rows, _MASKS):
-            cells = MatchedCells(cells, [statistics[number].predicate for number in numbers])
-        blocked = {
-            measure: BlockedGroup(
-                cells, rows, [in_order(measure, each) for each in parts], queries[measure]
-            )
-            for measure, rows in scan.ordered.items()
-            if queries[measure]
-        }
-        group = QueryGroup(cells, measures, queries, persons, blocked)
-        yield from ((number, group.histogram(statistics[number])) for number in numbers)
-        # Before the next one is made.
-        del cells, blocked, group
+def place_facts(sql: TypedSQL, value: str, lattice: Lattice) -> Facts:
+    """Facts of the place on ``lattice`` of ``value`` (SQL), NULL without a value."""
+    place = place_sql(Measure(value, lattice))
+    return Facts(sql, sql.names(place), [place], _whole_numbers)
 
 
-class QueryGroup:
-    """Queries whose predicates are on the same ``cells``; what they share is counted once.
+def _numbers(values: Sequence[pa.Array]) -> Found:
+    return [numpy_of(values[0])]
 
-    ``queries`` are how many there are of each measure, as counted, and of none; those of
-    ``blocked`` are counted by blocks.
+
+def _whole_numbers(values: Sequence[pa.Array]) -> Found:
+    return [filled(values[0], NULL)]
+
+
+def _hashes(sql: TypedSQL, key: bytes, values: Sequence[pa.Array]) -> Found:
+    """Keyed hash of 63 bits of each value's text: a fixed map of values, so a row is in one place.
+
+    That two values meet, of which the chance is 10^-6 for 10^7 of them, costs accuracy alone.
     """
-
-    def __init__(
-        self,
-        cells: Cells,
-        measures: Measures,
-        queries: Mapping[Measure | None, int],
-        persons: Persons | None,
-        blocked: Mapping[Measure, BlockedGroup],
-    ) -> None:
-        """Nothing is counted yet."""
-        self._cells, self._measures, self._persons = cells, measures.values, persons
-        self._counted = measures.counted
-        self._queries, self._blocked = queries, blocked
-        self._tallies: dict[Measure, Tally] = {}
-        self._totals: dict[Measure, PersonTotals] = {}
-
-    def histogram(self, statistic: Statistic) -> Histogram:
-        """Histogram of one statistic: of rows, of those kept, or of persons.
-
-        Without a lattice the values are their numbers among those measured.
-        """
-        cells = self._cells.matching(statistic.predicate)
-        measure = statistic.measure
-        by_person = self._persons is not None and statistic.collapsed
-        if measure is None:
-            mass = self._people(cells) if by_person else int(self._counts[cells].sum())
-            return Histogram.of_mass(mass)
-        if by_person:
-            return self._total(measure).histogram(cells)
-        counted, values = self._counted[measure.scanned], self._measures[measure.scanned].values
-        blocked = self._blocked.get(counted)
-        if measure.cut_points:
-            bounds = np.append(measure.cut_points.starts(values), values.size)
-            if blocked:
-                below = blocked.below(statistic.predicate, cells, bounds)
-            else:
-                below = self._tally(counted).below(cells, bounds)
-            marks = np.array(measure.cut_points.marks, np.int64)
-            return Histogram.weighted(marks, np.diff(below, prepend=0))
-        if blocked:
-            return blocked.histogram(statistic.predicate, cells)
-        codes, counts = self._tally(counted).counted(cells)
-        # The code after those of all values is that of NULL.
-        held = np.searchsorted(codes, values.size)
-        if measure.lattice is None:
-            return Histogram.ascending(codes[:held].astype(np.int64), counts[:held])
-        units = measure.lattice.units_at(values[codes[:held]])
-        return Histogram.ascending(units, counts[:held])
-
-    def _kept(self, codes: NDArray[Any]) -> NDArray[Any]:
-        return codes if self._persons is None else codes[self._persons.kept]
-
-    @cached_property
-    def _counts(self) -> Integers:
-        """Rows in each cell, of a person's rows those that are kept."""
-        # What is measured of them has counted them, if in a table.
-        tallied = (each for each in self._queries if each and each not in self._blocked)
-        if self._persons is None:
-            for measure in tallied:
-                if (rows := self._tally(measure).rows) is not None:
-                    return rows
-        return occurrences(self._kept(self._cells.codes), self._cells.size)
-
-    @cached_property
-    def _persons_tally(self) -> Tally:
-        persons = _known(self._persons)
-        codes = self._cells.codes
-        return tally_of(codes, self._cells.size, persons.codes, persons.size, self._queries[None])
-
-    def _people(self, cells: Rows) -> int:
-        """Persons with a row in ``cells``."""
-        return self._persons_tally.counted(cells)[0].size
-
-    def _tally(self, measure: Measure) -> Tally:
-        """Rows with each value of ``measure``; the last is NULL."""
-        if measure not in self._tallies:
-            values = self._measures[measure]
-            rows = self._cells.rows
-            cells = self._kept(self._cells.codes)
-            codes = self._kept(values.codes) if rows is None else values.codes.take(rows)
-            self._tallies[measure] = tally_of(
-                cells, self._cells.size, codes, values.size + 1, self._queries[measure]
-            )
-        return self._tallies[measure]
-
-    def _total(self, measure: Measure) -> PersonTotals:
-        if measure not in self._totals:
-            values, persons = self._measures[measure.scanned], _known(self._persons)
-            lattices = _known(measure.lattice), _known(measure.total)
-            self._totals[measure] = PersonTotals(self._cells, lattices, values, persons)
-        return self._totals[measure]
+    held = _canonical(values[0])
+    distinct = held.dictionary_encode()
+    texts = sql.sql.texts(distinct.dictionary)
+    hashes = [_hash(text or "", key) for text in texts]
+    lookup = np.array([*hashes, NULL], np.int64)
+    return [lookup.take(filled(distinct.indices, len(hashes)))]
 
 
-def _known(given: Given | None) -> Given:
-    if given is None:
-        raise ValueError("the scan gave none")
-    return given
+def _hash(text: str, key: bytes) -> int:
+    digest = hashlib.blake2b(text.encode(), key=key[:64], digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 1
+
+
+def _canonical(values: pa.Array) -> pa.Array:
+    """Values of which those that are one distinct value have one text: a sum of 0 and -0 is 0."""
+    if not pa.types.is_floating(values.type):
+        return values
+    return pc.add(values.cast(pa.float64()), arrow_of(np.zeros(1))[0])

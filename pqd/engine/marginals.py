@@ -6,28 +6,27 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pqd.engine.kernel.combinations import as_codes, at_codes
-from pqd.engine.partitions import number_sql
+from pqd.engine.kernel.facts import Facts
+from pqd.engine.kernel.tally import Counts, Tally
 from pqd.engine.reading.buffers import numpy_of
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from numpy.typing import NDArray
 
-    from pqd.engine.kernel.evaluator import Evaluator
-    from pqd.engine.kernel.persons import Persons
+    from pqd.engine.kernel.batch import Batch
+    from pqd.engine.kernel.facts import Found, TypedSQL
     from pqd.engine.partitions import Partition
     from pqd.engine.scan_plan import PrivacyUnit
-    from pqd.sql.schema import Kind
 
     Codes = Mapping[Partition, NDArray[Any]]
 
-# The most cells of a joint table that several marginals are added up from; it stays in the cache.
-_MOST_JOINT = 2**16
 # Rows whose cells are counted at a time, so that they stay in the cache.
 _CHUNK = 1 << 16
 
@@ -166,150 +165,66 @@ class ValueCounts:
     rows: int
 
 
-def value_counts_of(evaluator: Evaluator, column: str, kind: Kind) -> ValueCounts:
-    """Value counts of a column; 0 and -0 are one value."""
-    values = _values(evaluator, number_sql(column, kind))
-    rows = evaluator.typed(column).counts()
-    held = (
-        ~np.isnan(values)
-        if values.dtype.kind == "f"
-        else np.array([value is not None for value in values], np.bool_)
-    )
-    distinct, places = np.unique(values[held], return_inverse=True)
-    counts = np.zeros(distinct.size, np.int64)
-    np.add.at(counts, places, rows[held])
-    nulls = evaluator.rows - int(counts.sum())
-    return ValueCounts(distinct, counts, distinct.size, nulls, evaluator.rows)
+class MarginalCounter:
+    """Counter of the rows in each cell of the row maps of ``plan``; of persons the rows kept."""
+
+    distinct: frozenset[int] = frozenset()
+
+    def __init__(self, sql: TypedSQL, plan: MarginalPlan) -> None:
+        """Nothing is evaluated yet."""
+        self._row_maps, self._cells = plan.marginals, CellFacts(sql, plan.partitions)
+
+    def count(self, batch: Batch) -> Counts:
+        """Rows of ``batch`` in each cell, by the number of the row map."""
+        codes = self._cells.of(batch)
+        rows = batch.rows
+        if batch.kept is not None:
+            codes = {one: cells[batch.kept] for one, cells in codes.items()}
+            rows = int(np.count_nonzero(batch.kept))
+        counts = [np.zeros(one.size, np.int64) for one in self._row_maps]
+        for first in range(0, rows, _CHUNK):
+            part = slice(first, first + _CHUNK)
+            chunk = {one: cells[part].astype(np.int64) for one, cells in codes.items()}
+            for number, one in enumerate(self._row_maps):
+                counts[number] += np.bincount(one.cells(chunk), minlength=one.size)
+        return Counts({number: Tally.of_cells(count) for number, count in enumerate(counts)})
+
+    def whole(self, counts: Counts) -> MarginalCounts:
+        """Rows in each cell of each row map."""
+        held = {one: np.zeros(one.size, np.int64) for one in self._row_maps}
+        for number, one in enumerate(self._row_maps):
+            tally = counts[number]
+            held[one][tally.keys] = tally.counts
+        return MarginalCounts(held)
+
+    def __repr__(self) -> str:
+        """Name of the type alone: what it remembers may be private."""
+        return "MarginalCounter(...)"
 
 
-def codes_of(evaluator: Evaluator, partitions: Sequence[Partition]) -> Codes:
-    """Cell of each row in each of ``partitions``, looked up by its value."""
-    values = {sql: _values(evaluator, sql) for sql in {one.sql for one in partitions}}
-    codes = {}
-    for partition in partitions:
-        cells = partition.codes(values[partition.sql])
-        column = evaluator.typed(partition.column)
-        codes[partition] = at_codes(as_codes(cells, partition.size), column.codes)
-    return codes
+class CellFacts:
+    """Cells of rows in each of some partitions, found once for each distinct value."""
+
+    def __init__(self, sql: TypedSQL, partitions: Sequence[Partition]) -> None:
+        """Nothing is evaluated yet."""
+        by_sql: dict[str, list[Partition]] = {}
+        for each in partitions:
+            by_sql.setdefault(each.sql, []).append(each)
+        self._facts = [
+            (own, Facts(sql, sql.names(expression), [expression], partial(_cells, own)))
+            for expression, own in by_sql.items()
+        ]
+
+    def of(self, batch: Batch) -> Codes:
+        """Cell of each row of ``batch`` in each partition."""
+        cells: dict[Partition, NDArray[Any]] = {}
+        for own, facts in self._facts:
+            codes, found = facts.of(batch)
+            cells.update((one, at_codes(each, codes)) for one, each in zip(own, found, strict=True))
+        return cells
 
 
-def _values(evaluator: Evaluator, sql: str) -> NDArray[Any]:
-    """Values of an expression of one column, on each distinct cell of it."""
-    names = evaluator.names(sql)
-
-    def values() -> NDArray[Any]:
-        parts = evaluator.values(names, evaluator.occupied(names), [sql])
-        return np.concatenate([numpy_of(values) for (values,) in parts])
-
-    return evaluator.looked_up(names, ("values", sql), values)
-
-
-def counted(evaluator: Evaluator, plan: MarginalPlan, persons: Persons | None) -> MarginalCounts:
-    """Rows in each cell of every row map of ``plan``; of ``persons`` those that are kept."""
-    tally = Tally(plan.marginals)
-    if persons is None:
-        for batch in evaluator.batches():
-            _add(tally, codes_of(batch, plan.partitions), batch.rows)
-    else:
-        codes = codes_of(evaluator, plan.partitions)
-        kept = {one: cells[persons.kept] for one, cells in codes.items()}
-        _add(tally, kept, int(np.count_nonzero(persons.kept)))
-    return tally.counts()
-
-
-def _add(tally: Tally, codes: Codes, rows: int) -> None:
-    """Count so many rows, chunk by chunk."""
-    for first in range(0, rows, _CHUNK):
-        part = slice(first, first + _CHUNK)
-        tally.add({one: cells[part].astype(np.int64) for one, cells in codes.items()})
-
-
-class Tally:
-    """Counts of the cells of row maps, added up chunk by chunk.
-
-    Marginals are added up from joint tables of several columns: few of these hold all pairs.
-    """
-
-    def __init__(self, row_maps: Sequence[RowMap]) -> None:
-        """No rows yet."""
-        self._row_maps = row_maps
-        self._home = joint_tables([one for one in row_maps if isinstance(one, Marginal)])
-        counted = dict.fromkeys(
-            self._home[one] if isinstance(one, Marginal) else one for one in row_maps
-        )
-        self._counts = {one: np.zeros(one.size, np.int64) for one in counted}
-
-    def add(self, codes: Codes) -> None:
-        """Count the rows of a chunk."""
-        for each in self._counts:
-            self._counts[each] += np.bincount(each.cells(codes), minlength=each.size)
-
-    def counts(self) -> MarginalCounts:
-        """Rows in each cell of each row map, over all chunks."""
-        return MarginalCounts(
-            {
-                one: self._summed(one) if isinstance(one, Marginal) else self._counts[one]
-                for one in self._row_maps
-            }
-        )
-
-    def _summed(self, marginal: Marginal) -> NDArray[np.int64]:
-        """Counts of a marginal, added up from those of its joint table."""
-        joint = self._home[marginal]
-        axes = [joint.partitions.index(partition) for partition in marginal.partitions]
-        others = tuple(axis for axis in range(len(joint.partitions)) if axis not in axes)
-        summed = self._counts[joint].reshape(joint.shape).sum(axis=others)
-        # The axes that are left are in the joint table's order.
-        return np.ascontiguousarray(summed.transpose(np.argsort(np.argsort(axes)))).ravel()
-
-
-def joint_tables(marginals: Sequence[Marginal]) -> dict[Marginal, Marginal]:
-    """Joint table of each marginal: one of at most 65,536 cells that holds its columns, or itself.
-
-    Found greedily: a table grows by the column that adds most pairs which no table holds yet.
-    """
-    partitions = tuple(dict.fromkeys(part for one in marginals for part in one.partitions))
-    place = {partition: number for number, partition in enumerate(partitions)}
-    sizes = np.array([partition.size for partition in partitions], dtype=np.float64)
-    places = {one: [place[partition] for partition in one.partitions] for one in marginals}
-    open_pairs = np.zeros((len(partitions), len(partitions)), bool)
-    for two in (each for each in places.values() if len(each) == 2):
-        open_pairs[np.ix_(two, two)] = True
-    np.fill_diagonal(open_pairs, val=False)
-    tables: list[tuple[set[int], Marginal]] = []
-    first = np.full(open_pairs.shape, -1)
-    home: dict[Marginal, Marginal] = {}
-    for one in sorted(marginals, key=lambda one: -len(one.partitions)):
-        own = places[one]
-        # A column and a pair are looked up, the few larger marginals searched for.
-        number = int(first[own[0], own[-1]]) if len(own) <= 2 else _holding(tables, own)
-        if number < 0:
-            grown = _grown(own, open_pairs, sizes)
-            square = np.ix_(grown, grown)
-            open_pairs[square] = False
-            number = len(tables)
-            first[square] = np.where(first[square] < 0, number, first[square])
-            table = Marginal(tuple(partitions[part] for part in grown))
-            tables.append((set(grown), table))
-        home[one] = tables[number][1]
-    return home
-
-
-def _holding(tables: Sequence[tuple[set[int], Marginal]], places: Sequence[int]) -> int:
-    """Number of the first table that holds all of ``places``, -1 if none does."""
-    return next((n for n, (held, _) in enumerate(tables) if held.issuperset(places)), -1)
-
-
-def _grown(
-    places: Sequence[int], open_pairs: NDArray[np.bool_], sizes: NDArray[np.float64]
-) -> list[int]:
-    """``places`` and the columns that their table grows by while it stays small."""
-    grown = list(places)
-    while True:
-        gain = open_pairs[grown].sum(axis=0)
-        gain[grown] = 0
-        gain[sizes * np.prod(sizes[grown]) > _MOST_JOINT] = 0
-        best = int(np.lexsort((sizes, -gain))[0])
-        if not gain[best]:
-            return grown
-        grown.append(best)
+def _cells(partitions: Sequence[Partition], values: Sequence[pa.Array]) -> Found:
+    """Cell of each value in each of ``partitions``."""
+    held = numpy_of(values[0])
+    return [as_codes(one.codes(held), one.size) for one in partitions]

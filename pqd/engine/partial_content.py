@@ -9,19 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from pqd.engine.kernel.arrow_sql import ArrowSQL
-from pqd.engine.reading.buffers import arrow_of
+from pqd.engine.kernel.arrow_sql import worker_sql
+from pqd.engine.kernel.tally import Counts, Tally
 from pqd.engine.reading.dictionaries import ColumnBuilder
 from pqd.engine.reading.row_hashes import LANES, RowHasher, reduced_sum
 from pqd.engine.reading.values import plain_values
-from pqd.engine.spark.partial_counts import PartialCounts, counts_of, joined_counts
 from pqd.engine.table_likeness import TableLikeness
 from pqd.engine.table_reader import rank_texts
 from pqd.sql.schema import fold_case
@@ -75,7 +71,7 @@ class Contents:
 
     each: tuple[ContentCounting, ...]
     persons: None = None
-    distinct: bool = False
+    distinct: frozenset[int] = frozenset()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -86,19 +82,16 @@ class Contents:
         self,
         blocks: Sequence[Block],
         ranks: NDArray[np.uint64] | None = None,  # noqa: ARG002 - no persons are told apart
-    ) -> PartialCounts:
-        """Sums over the rows of ``blocks``: of content ``i`` in part ``-1 - i``."""
-        parts = []
-        for number, one in enumerate(self.each):
-            sums = np.array(one.sums(blocks), np.int64)
-            parts.append(counts_of(-1 - number, np.arange(sums.size), sums))
-        return joined_counts(parts)
+    ) -> Counts:
+        """Sums over the rows of ``blocks``: of content ``i`` by the number ``-1 - i``."""
+        sums = [np.array(one.sums(blocks), np.int64) for one in self.each]
+        tallies = (Tally(np.arange(each.size), each) for each in sums)
+        return Counts({-1 - number: tally for number, tally in enumerate(tallies)})
 
-    def contents(self, counts: PartialCounts) -> list[Content]:
+    def contents(self, counts: Counts) -> list[Content]:
         """Contents of the table."""
         return [
-            one.content(counts.of(-1 - number).rows.tolist())
-            for number, one in enumerate(self.each)
+            one.content(counts[-1 - number].counts.tolist()) for number, one in enumerate(self.each)
         ]
 
 
@@ -135,20 +128,6 @@ class PersonCells:
 def content_text(names: Iterable[str], content: Content) -> str:
     """Text of a content, as ``TableReader.content`` gives it."""
     return json.dumps([sorted(map(fold_case, names)), *map(str, content)])
-
-
-@cache
-def worker_sql() -> ArrowSQL:
-    """DuckDB of a worker, locked like any other."""
-    return ArrowSQL()
-
-
-def canonical(values: pa.Array) -> pa.Array:
-    """Values of which those that are one person, or one distinct value, have one text."""
-    if not pa.types.is_floating(values.type):
-        return values
-    # A sum of 0 and -0 is 0.
-    return pc.add(values.cast(pa.float64()), arrow_of(np.zeros(1))[0])
 
 
 def hashed(text: str | None, key: bytes, size: int) -> bytes:

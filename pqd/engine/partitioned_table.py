@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from pqd.engine.kernel.batch import row_batches
 from pqd.engine.partial_content import (
     Content,
     ContentCounting,
@@ -18,10 +19,9 @@ from pqd.engine.partial_content import (
     PersonCells,
     content_text,
 )
-from pqd.engine.partial_scans import Gathering, ScanCounting
+from pqd.engine.partial_scans import ScanCounting
 from pqd.engine.reading.buffers import arrow_of
 from pqd.engine.reading.row_hashes import RowHasher
-from pqd.engine.scan_plan import TablePlan
 from pqd.engine.sources.source import UnreadableError
 from pqd.engine.spark.table import SparkTable
 from pqd.engine.table_likeness import TableLikeness
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from pqd.engine.kernel.arrow_sql import ArrowSQL
+    from pqd.engine.kernel.tally import Counter, Counts
     from pqd.engine.reading.columns import Column
-    from pqd.engine.spark.partial_counts import Counting, PartialCounts
+    from pqd.engine.scan_plan import TablePlan
+    from pqd.engine.spark.partial_counts import Counting
     from pqd.engine.tables import Table
-    from pqd.sql.schema import Schema
 
-Plan = TypeVar("Plan", bound=TablePlan)
 Whole = TypeVar("Whole")
 _RECOGNISED = "recognised"
 
@@ -97,13 +97,12 @@ class PartitionedTable:
 
     def scanned(
         self,
-        gathering: Gathering[Plan, Whole],
-        schema: Schema,
-        plan: Plan,
+        counter: Counter[Whole],
+        plan: TablePlan,
         names: Mapping[str, str],
         person: str | None,
     ) -> Whole:
-        """What is gathered of all rows, in one job.
+        """What ``counter`` gives of all rows, in one job.
 
         Raises
         ------
@@ -113,23 +112,14 @@ class PartitionedTable:
         own = self._source.known.get(_RECOGNISED) or self._own_content([*names.values()])
         cells = PersonCells(self._table.columns, person, plan.key) if person else None
         contents = Contents((own,))
-        work = ScanCounting(
-            gathering,
-            plan,
-            {name: schema[name] for name in names},
-            dict(names),
-            contents,
-            self._source.key,
-            person,
-            cells,
-        )
+        work = ScanCounting(counter, dict(names), contents, plan.unit, person, cells)
         counts = self._counted(work)
         (content,) = contents.contents(counts)
         if self._source.known.setdefault(own, content) != content:
             raise RunError(
                 "the private table changed while it was read; run again when it is settled"
             )
-        return gathering.whole(plan, counts)
+        return counter.whole(counts)
 
     def _own_content(self, names: Sequence[str]) -> ContentCounting:
         """Content by some columns, under the key of the run; by the first for none."""
@@ -145,7 +135,7 @@ class PartitionedTable:
                 known.update(zip(new.each, new.contents(self._counted(new)), strict=True))
             return [known[one] for one in each]
 
-    def _counted(self, work: Counting) -> PartialCounts:
+    def _counted(self, work: Counting) -> Counts:
         try:
             return self._source.counted(work)
         except UnreadableError as error:
@@ -158,8 +148,8 @@ class PartitionedTable:
         own = [stored[fold_case(name)] for name in names]
         columns = TableReader(public).columns(own)
         hasher = RowHasher(own, self._source.key, TableLikeness(sql).loose_texts)
-        for batch in columns.batches(own):
-            hasher.add({name: encoded_column(batch.by_name[name]) for name in own})
+        for batch in row_batches(columns, {name: name for name in own}):
+            hasher.add({name: encoded_column(batch.columns[name]) for name in own})
         return hasher.content().result()
 
 

@@ -179,14 +179,10 @@ class SyntheticTables:
         return tuple(engine.value_counts(schema, column) for engine in self._telling)
 
     def profile(
-        self,
-        schema: Schema,
-        columns: Collection[str],
-        value: str,
-        totalled: PrivacyUnit | None = None,
+        self, schema: Schema, value: str, totalled: PrivacyUnit | None = None
     ) -> Lattice | None:
         """Narrowest lattice that holds what ``value`` takes in a telling table."""
-        lattices = [e.profile(schema, columns, value, totalled) for e in self._telling]
+        lattices = [e.profile(schema, value, totalled) for e in self._telling]
         return united([lattice for lattice in lattices if lattice])
 
     def held(self, schema: Schema, column: str, most: int) -> Mapping[Any, None] | None:

@@ -114,9 +114,7 @@ class Bounds:
         name = query.attribute or ""
         facts = facts_of_attribute(self._stated, name)
         try:
-            seen = self._tables.profile(
-                self._schema, resolved.columns, resolved.value or "", totalled
-            )
+            seen = self._tables.profile(self._schema, resolved.value or "", totalled)
             lattice = bounded_lattice(facts, seen)
         except ParameterError as error:
             raise UnanswerableError(f"{name} in the synthetic table: {error}") from None

@@ -177,7 +177,7 @@ def _numbers(table: Table) -> dict[str, Lattice]:
     engine = SyntheticTables([table]).engine
     schema = engine.schema(table, table.columns, {})
     found = {
-        name: engine.profile(schema, [name], quote_identifier(name))
+        name: engine.profile(schema, quote_identifier(name))
         for name in table.columns
         if schema[name] is Kind.NUMBER
     }

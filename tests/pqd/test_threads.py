@@ -56,7 +56,7 @@ def test_threads_change_no_result(
     contents = {DuckDBEngine().content(table, b"key") for table in (*copies, tables.private)}
     assert len(contents) == 1
     schema = tables.schema(["a"], {})
-    assert tables.engine.profile(schema, ["a"], '"a"') is not None
+    assert tables.engine.profile(schema, '"a"') is not None
     connection = tables.engine._sql._connection
     asked = connection.execute("SELECT current_setting('threads')").fetchall()
     assert asked == [(thread_count(),)]

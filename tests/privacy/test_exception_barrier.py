@@ -27,19 +27,23 @@ from pqd.deciders.batch.linear.universe import Rows
 from pqd.engine import contingency as contingency_home
 from pqd.engine import duckdb as engine
 from pqd.engine import histograms as histograms_home
-from pqd.engine.contingency import ContingencyTable
-from pqd.engine.histograms import QueryGroup
-from pqd.engine.kernel.atom_classes import AtomClasses
+from pqd.engine.contingency import ContingencyCounter, ContingencyTable
+from pqd.engine.histograms import HistogramCounter
+from pqd.engine.kernel.arrow_sql import worker_sql
+from pqd.engine.kernel.batch import Batch
 from pqd.engine.kernel.combinations import combined
-from pqd.engine.kernel.measures import Measured
-from pqd.engine.kernel.ordered_rows import OrderedRows
-from pqd.engine.kernel.persons import PersonCodes, Persons
+from pqd.engine.kernel.facts import ByValue, Facts, TypedSQL
+from pqd.engine.kernel.persons import PersonCodes
+from pqd.engine.kernel.tally import Counts, Tally
+from pqd.engine.marginals import MarginalCounter, MarginalPlan
 from pqd.engine.reading.dictionaries import ColumnBuilder
 from pqd.engine.reading.row_hashes import RowHasher
+from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.tables import Table, open_table
 from pqd.errors import ParameterError, RunError
 from pqd.exception_barrier import sealed
 from pqd.parameters import Parameters
+from pqd.sql.schema import Kind
 from pqd.sql.workload_files import as_queries
 from tests.support.noises import LaplaceAlone
 
@@ -126,9 +130,9 @@ STAGES: dict[str, tuple[Any, str] | None] = {
     "recognise": (engine.DuckDBEngine, "content"),
     "hash": (RowHasher, "content"),
     "read": (ColumnBuilder, "column"),
-    "rows": (histograms_home, "Cells"),
+    "rows": (histograms_home, "_places"),
     "scan": (engine.DuckDBEngine, "_scanned"),
-    "gathered": (QueryGroup, "histogram"),
+    "counted": (HistogramCounter, "whole"),
     "draw": None,
     "record": (Ledger, "record"),
 }
@@ -273,24 +277,6 @@ def test_no_traceback_shows_a_row_that_is_hashed_in_a_thread_of_its_own(
     assert leaked(rendered(error)) == []
 
 
-@pytest.mark.parametrize("failure", [InjectedError, KeyboardInterrupt])
-def test_no_traceback_shows_a_count_that_is_looked_up_at_a_draw(
-    failure: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pqd.engine.kernel.ordered_rows._BLOCKS", 2)
-    monkeypatch.setattr("pqd.engine.kernel.ordered_rows._HELD", 0)
-    after(monkeypatch, OrderedRows, "_within", failure)
-    path, ledger = tmp_path / "private.parquet", tmp_path / "ledger.sqlite"
-    PRIVATE.assign(pay=PRIVATE["pay"] + np.arange(ROWS) % 60).to_parquet(path)
-    error = interrupted(auditing, ledger, Breaking(None), path)
-    assert type(error) is (RunError if failure is InjectedError else failure)
-    assert list(chained(error)) == [error]
-    assert leaked(rendered(error)) == []
-    # What was reserved is spent: all three queries, whichever of them broke.
-    (account,) = Ledger(ledger).accounts
-    assert account.epsilon == 3
-
-
 def test_rich_shows_no_count_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     error = failed(releasing, "draw", InjectedError, tmp_path, monkeypatch)
     assert leaked(enriched(error)) == []
@@ -328,15 +314,20 @@ def test_an_error_is_told_by_kind_and_place() -> None:
 
 def test_what_counts_rows_has_no_content_to_show() -> None:
     numbers = np.array([1, 5, 9])
+    sql = TypedSQL(worker_sql(), {"age": Kind.NUMBER})
+    plan = ScanPlan(())
     held: list[object] = [
-        Histogram(numbers, numbers),
-        ContingencyTable(numbers.astype(np.uint64)[:, None], numbers, numbers),
-        AtomClasses((), numbers, numbers),
-        combined([(numbers, 5)], 3),
-        Measured(numbers, numbers),
+        Histogram.from_values(numbers),
+        ContingencyTable(numbers.view(np.uint64), numbers, numbers),
+        combined([(numbers, 10)], 3),
+        Batch(3, {}, numbers, numbers > 3),
+        Tally(numbers, numbers),
+        Counts({0: Tally(numbers, numbers)}),
         PersonCodes(numbers, 5),
-        Persons(numbers, 5, numbers > 3),
         Rows(numbers, numbers),
+        *(sql, ByValue(lambda _: [numbers]), Facts(sql, ("age",), [], lambda _: [numbers])),
+        *(HistogramCounter(sql, plan, b"79193"), ContingencyCounter(sql, plan)),
+        *(MarginalCounter(sql, MarginalPlan(())),),
     ]
     for each in held:
         assert repr(each) == str(each) == f"{type(each).__name__}(...)"

@@ -6,7 +6,6 @@ total per person, so a person is one entry; everywhere else at most k rows of a 
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
@@ -26,10 +25,9 @@ from pqd.commands.audit import run_audit
 from pqd.deciders import Histogram, Lattice, SecureNoise
 from pqd.engine import histograms as histograms_home
 from pqd.engine.duckdb import DuckDBEngine
-from pqd.engine.histograms import QueryGroup
 from pqd.engine.kernel import persons as persons_home
-from pqd.engine.kernel.persons import PersonCodes, PersonTotals
-from pqd.engine.scan_plan import PrivacyUnit, ScanPlan, Statistic
+from pqd.engine.kernel.tally import Tally
+from pqd.engine.scan_plan import Measure, PrivacyUnit, ScanPlan
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.table_reader import TableReader
 from pqd.engine.tables import open_table
@@ -204,25 +202,29 @@ def test_people_with_many_rows_move_no_more(name: str, most: int) -> None:
 # Broken twins
 
 
-def by_their_place(persons_: PersonCodes, ranks: NDArray[Any], most: int) -> NDArray[Any]:
-    """Rows ranked by their place in the file: who stands above decides who is kept."""
-    return FIRST(PersonCodes(persons_.codes * 0, 1), np.arange(ranks.size), most)
+def by_their_place(person: NDArray[Any], most: int) -> NDArray[Any]:
+    """Rows kept by their place among all: who stands above decides who is kept."""
+    return np.arange(person.size) < most
 
 
-def rows_for_people(group: QueryGroup, cells: NDArray[Any]) -> int:
-    return int(np.count_nonzero(cells[group._cells.codes]))
+def rows_for_people(measured: Any, measure: Measure | None, rows: NDArray[Any]) -> Tally:
+    if measure is None:
+        return Tally.of(np.zeros(rows.size, np.int64))
+    return PERSONS(measured, measure, rows)
 
 
-def rows_for_totals(group: QueryGroup, statistic: Statistic) -> Histogram:
-    collapsed = statistic.collapsed and statistic.measure is None
-    return HISTOGRAM(group, replace(statistic, collapsed=collapsed))
+def rows_for_totals(measured: Any, measure: Measure | None, rows: NDArray[Any]) -> Tally:
+    if measure is None:
+        return PERSONS(measured, measure, rows)
+    found: Tally = measured.of(measure).tally(rows)
+    return found
 
 
-FIRST, HISTOGRAM = persons_home._first, QueryGroup.histogram
+PERSONS = histograms_home._persons
 TWINS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
-    "rows kept by their number in the file": (persons_home, "_first", by_their_place),
-    "COUNT of rows": (QueryGroup, "_people", rows_for_people),
-    "SUM of rows": (QueryGroup, "histogram", rows_for_totals),
+    "rows kept by their number in the file": (persons_home, "_first_rows", by_their_place),
+    "COUNT of rows": (histograms_home, "_persons", rows_for_people),
+    "SUM of rows": (histograms_home, "_persons", rows_for_totals),
 }
 
 
@@ -306,18 +308,16 @@ def test_counts_and_totals_of_many_rows_equal_plain_python(name: str) -> None:
     check_totals(ADVERSARIAL[name])
 
 
-class Unclamped(PersonTotals):
+def open_totals(steps: NDArray[Any], lattice: Lattice) -> NDArray[Any]:
     """The wrong totals: rows are clamped, and their sum is not."""
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self._lattice = Lattice(-1000, 1000, self._lattice.step)
+    places: NDArray[Any] = steps - round(lattice.lower / lattice.step)
+    return places
 
 
 def test_a_twin_that_clamps_rows_but_not_totals_is_caught(
     monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]
 ) -> None:
-    monkeypatch.setattr(histograms_home, "PersonTotals", Unclamped)
+    monkeypatch.setattr(histograms_home, "_clamped", open_totals)
     with pytest.raises(AssertionError):
         check_totals(ADVERSARIAL["one person with everything"])
     record_property("mutant", "SUM with clamped rows and open totals")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +70,10 @@ class ArrowSQL:
         self._opened, self._opening = connection, Lock()
         # Asked for here: another thread may open it.
         self._threads = thread_count() if connection is None else 1
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy for another process: the one that it has."""
+        return worker_sql, ()
 
     def open(self) -> duckdb.DuckDBPyConnection:
         """Connection, opened when it is first needed: that takes as long as to read a small table.
@@ -154,6 +159,12 @@ class ArrowSQL:
             values = values.take(arrow_of(np.argsort(order)))
         columns: list[pa.ChunkedArray] = values.columns[1:]
         return columns
+
+
+@cache
+def worker_sql() -> ArrowSQL:
+    """DuckDB of a worker of Spark, locked like any other."""
+    return ArrowSQL()
 
 
 def chunks_of(rows: int) -> Iterator[tuple[int, int]]:

@@ -38,15 +38,10 @@ class Combinations:
         return "Combinations(...)"
 
 
-def combined(
-    parts: Sequence[tuple[NDArray[Any], int]], rows: int, *, occupied: bool = True
-) -> Combinations:
-    """Combinations of ``parts``: the codes of each row, and how many codes there are.
-
-    Without ``occupied`` few combinations are all numbered, whether any row holds them or not.
-    """
+def combined(parts: Sequence[tuple[NDArray[Any], int]], rows: int) -> Combinations:
+    """Combinations of ``parts``: the codes of each row, and how many codes there are."""
     if not parts:
-        return Combinations(np.zeros(rows, np.uint8), min(rows, 1) if occupied else 1, ())
+        return Combinations(np.zeros(rows, np.uint8), min(rows, 1), ())
     codes, size = parts[0]
     digits = [np.arange(size)]
     for part, number in parts[1:]:
@@ -54,10 +49,7 @@ def combined(
         kind = np.min_scalar_type(bound)
         joint = np.multiply(codes, kind.type(number), dtype=kind, casting="unsafe")
         np.add(joint, part, out=joint, dtype=kind, casting="unsafe")
-        if occupied or not is_numbered(bound):
-            codes, distinct = renumbered(joint, bound)
-        else:
-            codes, distinct = joint, np.arange(bound)
+        codes, distinct = renumbered(joint, bound)
         digits = [*(digit[distinct // number] for digit in digits), distinct % number]
         size = distinct.size
     return Combinations(codes, size, tuple(digits))
@@ -75,11 +67,6 @@ def renumbered(numbers: NDArray[Any], bound: int) -> tuple[NDArray[Any], NDArray
     encoded = arrow_of(numbers).dictionary_encode()
     distinct = numpy_of(encoded.dictionary).astype(np.int64)
     return as_codes(numpy_of(encoded.indices), distinct.size), distinct
-
-
-def is_numbered(bound: int) -> bool:
-    """Whether so many combinations are all numbered, in their order, where they may be empty."""
-    return bound <= _SMALL
 
 
 def at_codes(lookup: NDArray[Scalar], codes: NDArray[Any]) -> NDArray[Scalar]:

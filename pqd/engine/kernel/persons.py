@@ -1,4 +1,4 @@
-"""Persons: whose row each row is, which of a person's rows are kept, and what these add up to."""
+"""Persons: whose row each row is, and batches that hold all rows of their persons."""
 
 from __future__ import annotations
 
@@ -8,25 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from pqd.deciders import Histogram
+from pqd.engine.kernel.batch import Batch, row_batches
 from pqd.engine.kernel.combinations import as_codes, at_codes
-from pqd.engine.kernel.measures import Measured, numbered
-from pqd.engine.kernel.tallies import RowsByCell
-from pqd.engine.reading.columns import batches_of
+from pqd.engine.kernel.tally import run_starts
+from pqd.engine.reading.buffers import numpy_of
+from pqd.engine.reading.columns import Column, batches_of
 from pqd.engine.reading.values import doubles_of, is_number, plain_values
+from pqd.interrupts import heed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from numpy.typing import NDArray
 
-    from pqd.deciders import Lattice
-    from pqd.engine.kernel.bitmaps import Rows
-    from pqd.engine.kernel.cells import Cells
-    from pqd.engine.kernel.evaluator import Evaluator
-
-    Integers = NDArray[np.int64]
-
-# Totals beyond this are beyond any lattice; they are clamped all the same.
-_BEYOND = 2.0**60
+    from pqd.engine.reading.columns import Columns
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -41,97 +36,78 @@ class PersonCodes:
         return "PersonCodes(...)"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Persons(PersonCodes):
-    """Persons of a table, and the rows of each that are ``kept``."""
-
-    kept: Rows
-
-    def __repr__(self) -> str:
-        """Name of the type alone."""
-        return "Persons(...)"
-
-    def reordered(self, order: Integers) -> Persons:
-        """The same of the rows in another ``order``."""
-        return Persons(self.codes.take(order), self.size, self.kept.take(order))
-
-
-def person_codes(evaluator: Evaluator, column: str) -> PersonCodes:
-    """Persons by the stored ``column``: rows of one value are one, those without are one more.
+def person_codes(column: Column) -> PersonCodes:
+    """Persons by the unit's column: rows of one value are one, those without are one more.
 
     Numbers of one double are one value: pandas makes doubles of all where one is missing.
     """
-    stored = evaluator.columns.by_name[column]
-    held = stored.values
+    held = column.values
     plain = doubles_of(held) if is_number(held.type) else plain_values(held)
     if plain.type == held.type and not pa.types.is_floating(plain.type):
-        return PersonCodes(stored.codes, len(held))
+        return PersonCodes(column.codes, len(held))
     # All that are no number are one.
     values, codes = numbered(pa.chunked_array([plain]))
     size = values.size + 1
-    return PersonCodes(at_codes(as_codes(codes, size), stored.codes), size)
+    return PersonCodes(at_codes(as_codes(codes, size), column.codes), size)
 
 
-def persons_of(evaluator: Evaluator, column: str | None, most: int) -> Persons:
-    """Persons by the stored ``column``, None where each row is a person.
+def person_batches(
+    columns: Columns, stored: Mapping[str, str], column: str | None, most: int
+) -> Iterator[Batch]:
+    """Rows in the order of their persons, batch by batch, each with all rows of its persons.
 
-    Of each person the first ``most`` rows by rank are kept: which these are depends on that
-    person's rows alone.
+    Persons go by the stored ``column``; without one each row is a person.  Of each person the first
+    ``most`` rows by rank are kept: which these are depends on that person's rows alone.
     """
-    rows = evaluator.rows
     if column is None:
-        return Persons(np.arange(rows), rows, np.ones(rows, np.bool_))
-    if evaluator.columns.ranks is None:
+        for each in row_batches(columns, stored):
+            yield Batch(each.rows, each.columns, np.arange(each.rows), np.ones(each.rows, np.bool_))
+        return
+    if columns.ranks is None:
         raise ValueError("the rows of a person need ranks")
-    known = person_codes(evaluator, column)
-    return Persons(known.codes, known.size, _first(known, evaluator.columns.ranks, most))
-
-
-def _first(persons: PersonCodes, ranks: NDArray[Any], most: int) -> Rows:
-    """Mask of the first ``most`` rows of each person by rank."""
-    order = np.lexsort((ranks, persons.codes))
-    starts = np.concatenate(([0], np.cumsum(np.bincount(persons.codes, minlength=persons.size))))
-    kept = np.zeros(order.size, np.bool_)
-    # Of some rows at a time, since whole numbers of all take more memory than what is asked.
-    for first, last in batches_of(order.size):
-        rows = order[first:last]
-        kept[rows] = np.arange(first, last) - starts[persons.codes[rows]] < most
-    return kept
-
-
-class PersonTotals:
-    """Adds up each person's rows to one value, clamped to the lattice of totals.
-
-    Exact: a row is a whole number of steps below 2^53; its high and low 32 bits are added up apart.
-    """
-
-    def __init__(
-        self, cells: Cells, lattices: tuple[Lattice, Lattice], values: Measured, persons: Persons
-    ) -> None:
-        """Take the rows with a value; ``lattices`` are those of rows and of totals."""
-        of_rows, self._lattice = lattices
-        self._size = persons.size
-        held = values.codes < values.size
-        steps = values.values + int(of_rows.lower / of_rows.step)
-        self._rows = RowsByCell(
-            cells.codes[held], cells.size, persons.codes[held], steps[values.codes[held]]
+    person = person_codes(columns.by_name[column]).codes
+    order = np.lexsort((columns.ranks, person))
+    person = person.take(order)
+    cells = {name: columns.by_name[own] for name, own in stored.items()}
+    codes = {name: each.codes for name, each in cells.items()}
+    for first, last in _ends(person):
+        heed()
+        some, own = order[first:last], person[first:last]
+        yield Batch(
+            last - first,
+            {name: Column(codes[name].take(some), cells[name].values) for name in cells},
+            own,
+            _first_rows(own, most),
         )
 
-    def histogram(self, cells: Rows) -> Histogram:
-        """Histogram of the totals of rows in ``cells``, in units of their lattice."""
-        persons, steps = self._rows.chosen(cells)
-        high, low = np.zeros((2, self._size), np.int64)
-        np.add.at(high, persons, steps >> 32)
-        np.add.at(low, persons, steps & 0xFFFFFFFF)
-        somebody = np.bincount(persons, minlength=self._size) > 0
-        places = self._clamped(high[somebody], low[somebody])
-        return Histogram.from_values(self._lattice.units_at(places))
 
-    def _clamped(self, high: Integers, low: Integers) -> Integers:
-        about = high.astype(np.float64) * 2.0**32 + low
-        within = np.abs(about) < _BEYOND
-        total = np.where(within, (np.where(within, high, 0) << 32) + low, 0)
-        total = np.where(within, total, np.sign(about) * _BEYOND).astype(np.int64)
-        first = round(self._lattice.lower / self._lattice.step)
-        places: Integers = np.clip(total - first, 0, self._lattice.points - 1)
-        return places
+def _ends(person: NDArray[Any]) -> Iterator[tuple[int, int]]:
+    """First row of each batch, and the one after its last, which is a person's last."""
+    ends, first = np.append(run_starts(person), person.size), 0
+    for _, bound in batches_of(person.size):
+        last = int(ends[np.searchsorted(ends, bound)])
+        if last > first or not person.size:
+            yield first, last
+        first = last
+
+
+def _first_rows(person: NDArray[Any], most: int) -> NDArray[np.bool_]:
+    """Mask of the first ``most`` rows of each person."""
+    starts = run_starts(person)
+    place = np.arange(person.size) - np.repeat(starts, np.diff(starts, append=person.size))
+    return place < most
+
+
+def numbered(array: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Ascending distinct numbers, and for each place its number's place; a NULL has the last.
+
+    What is no number is told apart by equality alone.
+    """
+    valid = array.drop_null()
+    if not pa.types.is_integer(array.type) and not pa.types.is_floating(array.type):
+        valid = valid.combine_chunks().dictionary_encode().indices
+    held = numpy_of(array.is_valid())
+    values, own = np.unique(numpy_of(valid), return_inverse=True)
+    codes = np.full(held.size, values.size, np.int64)
+    codes[held] = own
+    return values, codes

@@ -15,7 +15,7 @@ import numpy as np
 from pqd.engine.reading.row_codes import PART, RowCodes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -82,32 +82,14 @@ class Columns:
     by_name: Mapping[str, Column]
     ranks: NDArray[Any] | None = None
 
-    def batches(self, names: Collection[str]) -> Iterator[Columns]:
-        """Rows of columns ``names`` in batches, in their order, with the values of all.
-
-        Few rows are one batch: these columns.
-        """
-        if self.rows <= BATCH:
-            yield self
-            return
-        for first, last in batches_of(self.rows):
-            yield Columns(
-                last - first,
-                {
-                    name: Column(column.between(first, last), column.values)
-                    for name, column in self.by_name.items()
-                    if name in names
-                },
-            )
-
     def __repr__(self) -> str:
         """Name of the type alone: what it holds may be private, and a traceback may show this."""
         return "Columns(...)"
 
 
 def batches_of(rows: int) -> Iterator[tuple[int, int]]:
-    """First row of each batch, and the one after its last."""
-    for first in range(0, rows, BATCH):
+    """First row of each batch, and the one after its last; without rows there is one batch."""
+    for first in range(0, max(rows, 1), BATCH):
         yield first, min(first + BATCH, rows)
 
 

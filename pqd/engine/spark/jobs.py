@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from pqd.engine.reading.values import encoded_blocks
-from pqd.engine.spark.partial_counts import FIELDS, PERSON_FIELDS, counts_in, joined_counts
+from pqd.engine.spark.partial_counts import FIELDS, PERSON_FIELDS, counts_in
 from pqd.engine.spark.sessions import Quiet, mapped
 from pqd.engine.spark.workers import FAILED, Reading, counting, packing, telling, unpacked
 from pqd.interrupts import heed
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType
 
-    from pqd.engine.spark.partial_counts import Block, Counting, PartialCounts
+    from pqd.engine.kernel.tally import Counts
+    from pqd.engine.spark.partial_counts import Block, Counting
 
 # Types of which Arrow has no cells, or others in each version of Spark.
 _AS_TEXT = {"variant", "interval", "udt", "geometry", "geography", "void"}
-_COUNTS = "part int, place bigint, word binary, rows bigint"
+_COUNTS = "part int, word binary, rows bigint"
 
 
 class WorkerError(Exception):
@@ -38,7 +39,7 @@ class WorkerError(Exception):
         self.reason = reason
 
 
-def counted(frame: DataFrame, work: Counting, version: str) -> PartialCounts:
+def counted(frame: DataFrame, work: Counting, version: str) -> Counts:
     """Counts of all rows of ``frame``, added up by Spark.
 
     Raises
@@ -54,19 +55,16 @@ def counted(frame: DataFrame, work: Counting, version: str) -> PartialCounts:
         if work.distinct:
             from pyspark.sql import functions as f  # noqa: PLC0415 - an extra, and a heavy import
 
-            # Of each value it is known how many rows have it: that is the place, of one value.
-            valued = f.col("word").isNotNull()
-            place = f.when(valued, f.col("rows")).otherwise(f.col("place"))
+            # How many rows have a value is the next key, of one value.
+            valued = f.col("part").isin(sorted(work.distinct))
+            number = f.unhex(f.lpad(f.hex("rows"), 16, "0"))
+            word = f.when(valued, number).otherwise(f.col("word"))
             rows = f.when(valued, f.lit(1).cast("bigint")).otherwise(f.col("rows"))
-            word = f.lit(None).cast("binary")
-            added = _added(
-                added.select("part", place.alias("place"), word.alias("word"), rows.alias("rows"))
-            )
-        blocks = _pieces(added, Reading(FIELDS, version))
-        counts = joined_counts(counts_in(block) for block in blocks)
-    failures = counts.of(FAILED)
-    if failures.places.size:
-        raise WorkerError(int(failures.places[-1]))
+            added = _added(added.select("part", word.alias("word"), rows.alias("rows")))
+        counts = counts_in(_pieces(added, Reading(FIELDS, version)))
+    failures = counts[FAILED].keys
+    if failures.size:
+        raise WorkerError(int(failures[-1]))
     return counts
 
 

@@ -1,12 +1,13 @@
-"""Partial counts: what is counted of some rows, in a form in which Spark adds it up."""
+"""Counts of some rows, in a form in which Spark adds them up."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
 
+from pqd.engine.kernel.tally import Counts, Tally
 from pqd.engine.reading.buffers import arrow_of, numpy_of
 
 if TYPE_CHECKING:
@@ -17,75 +18,51 @@ if TYPE_CHECKING:
     Block = Mapping[str, pa.Array]
 
 # Columns of the rows that Spark adds up: ``rows`` is the sum, the others say of what.
-FIELDS = ("part", "place", "word", "rows")
+FIELDS = ("part", "word", "rows")
 # Columns that say of a row whose it is, and its rank among the rows of that person.
 PERSON_FIELDS = ("person", "rank")
-SCHEMA = pa.schema(
-    [("part", pa.int32()), ("place", pa.int64()), ("word", pa.binary()), ("rows", pa.int64())]
-)
+SCHEMA = pa.schema([("part", pa.int32()), ("word", pa.binary()), ("rows", pa.int64())])
+# A whole number as a word: its bytes, the highest first.
+_WHOLE = np.dtype(">i8")
 
 
-class PartialCounts(NamedTuple):
-    """Counts of some rows: of one ``parts[i]``, at ``places[i]`` and ``words[i]``, so many.
-
-    A part is a statistic or marginal by its number, or one of the negative numbers below.
-    """
-
-    parts: NDArray[np.int32]
-    places: NDArray[np.int64]
-    words: pa.Array
-    rows: NDArray[np.int64]
-
-    def __repr__(self) -> str:
-        """Name of the type alone: what it counts may be private, and a traceback may show this."""
-        return "PartialCounts(...)"
-
-    def of(self, part: int) -> PartialCounts:
-        """Counts of one part, its places in ascending order."""
-        chosen = np.flatnonzero(self.parts == part)
-        chosen = chosen[np.argsort(self.places[chosen], kind="stable")]
-        return self._taken(chosen)
-
-    def by_part(self, size: int) -> list[PartialCounts]:
-        """Counts of each of the parts ``0 .. size - 1``, their places in ascending order."""
-        order = np.lexsort((self.places, self.parts))
-        bounds = np.searchsorted(self.parts[order], np.arange(size + 1))
-        return [self._taken(order[bounds[part] : bounds[part + 1]]) for part in range(size)]
-
-    def _taken(self, rows: NDArray[np.int64]) -> PartialCounts:
-        words = self.words.take(arrow_of(rows))
-        return PartialCounts(self.parts[rows], self.places[rows], words, self.rows[rows])
-
-    def batch(self) -> pa.RecordBatch:
-        """Counts as rows of Arrow."""
-        columns = arrow_of(self.parts), arrow_of(self.places), self.words, arrow_of(self.rows)
-        return pa.RecordBatch.from_arrays(list(columns), schema=SCHEMA)
+def counts_batch(counts: Counts) -> pa.RecordBatch:
+    """Counts as rows of Arrow: the number of a statistic, a key as bytes, how often it occurs."""
+    tallies = counts.tallies
+    sizes = [tally.counts.size for tally in tallies.values()]
+    parts = np.repeat(np.array([*tallies], np.int32), sizes)
+    words = [pa.nulls(0, pa.binary()), *(_words(tally.keys) for tally in tallies.values())]
+    rows = np.concatenate([np.empty(0, np.int64), *(tally.counts for tally in tallies.values())])
+    columns = [arrow_of(parts), pa.concat_arrays(words), arrow_of(rows)]
+    return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
 
-def counts_of(
-    part: int, places: NDArray[np.int64], rows: NDArray[np.int64], words: pa.Array | None = None
-) -> PartialCounts:
-    """Counts of one part."""
-    words = pa.nulls(rows.size, pa.binary()) if words is None else words
-    parts = np.full(rows.size, part, np.int32)
-    return PartialCounts(parts, places.astype(np.int64), words, rows.astype(np.int64))
-
-
-def joined_counts(parts: Iterable[PartialCounts]) -> PartialCounts:
-    """All counts of ``parts``, as they are."""
-    every = [counts_of(0, np.empty(0, np.int64), np.empty(0, np.int64)), *parts]
-    return PartialCounts(
-        np.concatenate([each.parts for each in every]),
-        np.concatenate([each.places for each in every]),
-        pa.concat_arrays([each.words for each in every]),
-        np.concatenate([each.rows for each in every]),
+def _words(keys: NDArray[np.generic]) -> pa.BinaryArray:
+    """Keys as bytes, each of one length."""
+    octets = keys if keys.dtype.kind == "V" else keys.astype(_WHOLE)
+    ends = arrow_of(np.arange(keys.size + 1, dtype=np.int32) * np.int32(octets.itemsize))
+    return pa.BinaryArray.from_buffers(
+        pa.binary(), keys.size, [None, ends.buffers()[1], pa.py_buffer(octets.tobytes())]
     )
 
 
-def counts_in(block: Block) -> PartialCounts:
-    """Counts that a block of FIELDS holds."""
-    parts, places, words, rows = (block[name].dictionary_decode() for name in FIELDS)
-    return PartialCounts(numpy_of(parts), numpy_of(places), words.cast(pa.binary()), numpy_of(rows))
+def counts_in(blocks: Iterable[Block]) -> Counts:
+    """Counts that blocks of FIELDS hold."""
+    tallies: dict[int, list[tuple[bytes, int]]] = {}
+    for block in blocks:
+        parts, words, rows = (block[name].dictionary_decode() for name in FIELDS)
+        numbers = numpy_of(parts).tolist(), numpy_of(rows).tolist()
+        keys = words.cast(pa.binary()).to_pylist()
+        for part, count, key in zip(*numbers, keys, strict=True):
+            tallies.setdefault(part, []).append((key, count))
+    return Counts({part: _tally(pairs) for part, pairs in tallies.items()})
+
+
+def _tally(pairs: Sequence[tuple[bytes, int]]) -> Tally:
+    words, counts = zip(*pairs, strict=True)
+    octets = np.frombuffer(b"".join(words), f"V{len(words[0])}")
+    keys = octets.view(_WHOLE).astype(np.int64) if octets.itemsize == _WHOLE.itemsize else octets
+    return Tally.of(keys, np.array(counts, np.int64))
 
 
 class Counting(Protocol):
@@ -101,8 +78,7 @@ class Counting(Protocol):
     persons
         What says whose row a row is; None where no persons are told apart.
     distinct
-        Whether counts with a word are numbers of rows of one value, of which it is counted how many
-        values have so many rows.
+        Statistics of which is asked how many keys occur 1, 2, ... times.
     """
 
     @property
@@ -110,9 +86,9 @@ class Counting(Protocol):
     @property
     def persons(self) -> PersonRows | None: ...  # noqa: D102
     @property
-    def distinct(self) -> bool: ...  # noqa: D102
+    def distinct(self) -> frozenset[int]: ...  # noqa: D102
 
-    def counts(self, blocks: Sequence[Block], ranks: NDArray[np.uint64] | None) -> PartialCounts:
+    def counts(self, blocks: Sequence[Block], ranks: NDArray[np.uint64] | None) -> Counts:
         """Counts of the rows of ``blocks``, which have ``ranks`` if persons are told apart."""
         ...
 

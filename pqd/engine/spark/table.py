@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from pqd.engine.kernel.tally import Counts
     from pqd.engine.reading.csv_files import Odd
     from pqd.engine.sources.source import Blocks, Role
-    from pqd.engine.spark.partial_counts import Counting, PartialCounts
+    from pqd.engine.spark.partial_counts import Counting
 
 # Of paths alone: the type of a column made of folders' names would be told from all of them.
 _PARTITION_TYPES = "spark.sql.sources.partitionColumnTypeInference.enabled"
@@ -62,7 +63,7 @@ class SparkTable(TypedSource):
         if advice:
             raise UnreadableError(advice)
 
-    def counted(self, work: Counting) -> PartialCounts:
+    def counted(self, work: Counting) -> Counts:
         """Counts of all rows, added up by Spark.
 
         Raises

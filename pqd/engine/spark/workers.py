@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from pqd.engine.kernel.tally import Counts, Tally
 from pqd.engine.reading.buffers import arrow_of, numpy_of
 from pqd.engine.reading.values import encoded
-from pqd.engine.spark.partial_counts import PERSON_FIELDS, counts_of
+from pqd.engine.spark.partial_counts import PERSON_FIELDS, counts_batch
 from pqd.threads import VARIABLE
 
 if TYPE_CHECKING:
@@ -72,10 +73,10 @@ def counting(work: Counting, reading: Reading) -> Mapped:
             failure = BROKEN
             with suppress(Exception):
                 for chunk in _chunks(batches, reading):
-                    yield work.counts(chunk.blocks, chunk.ranks).batch()
+                    yield counts_batch(work.counts(chunk.blocks, chunk.ranks))
                 failure = None
         if failure is not None:
-            yield counts_of(FAILED, np.array([failure]), np.array([1])).batch()
+            yield counts_batch(Counts({FAILED: Tally(np.array([failure]), np.array([1]))}))
 
     return lambda batches: _sealed(counted(batches))
 

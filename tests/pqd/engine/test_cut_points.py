@@ -36,8 +36,8 @@ ENDS = st.integers(-300, 300).map(lambda tenths: Fraction(tenths, 10))
 
 def marks(cut_points: CutPoints, values: list[float]) -> NDArray[np.int64]:
     """Counts of values by mark."""
-    starts = cut_points.starts(np.sort(np.array(values, np.float64)))
-    return np.diff(starts, prepend=0, append=len(values))
+    passed = cut_points.passed(np.array(values, np.float64))
+    return np.bincount(passed, minlength=len(cut_points.marks))
 
 
 # The map of rows ----------------------------------------------------------------------------------

@@ -14,14 +14,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from pqd.engine.kernel.arrow_sql import ArrowSQL
-from pqd.engine.marginals import (
-    Marginal,
-    MarginalPlan,
-    RowMap,
-    Unseen,
-    joint_tables,
-)
-from pqd.engine.partitions import Categories, Partition, Points
+from pqd.engine.marginals import Marginal, MarginalPlan, RowMap, Unseen
+from pqd.engine.partitions import Categories
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
@@ -264,32 +258,6 @@ def test_a_copy_without_people_has_one_row_each() -> None:
     maps = (Marginal((JOBS,)),)
     plan = MarginalPlan(maps, PrivacyUnit("who", 1), b"key")
     assert tables.engine.marginals(tables.tables[0], SCHEMA, plan)[maps[0]].sum() == 5
-
-
-def parts(sizes: list[int]) -> list[Partition]:
-    return [
-        Points(f"c{number}", Kind.NUMBER, tuple(map(float, range(size - 2))))
-        for number, size in enumerate(sizes)
-    ]
-
-
-@given(st.lists(st.integers(2, 300), min_size=1, max_size=9), st.randoms(use_true_random=False))
-@examples(60)
-def test_each_marginal_is_within_its_joint_table(sizes: list[int], random: Any) -> None:
-    columns = parts(sizes)
-    every = [one for ways in (1, 2, 3) for one in combinations(columns, ways)]
-    chosen = [Marginal(one) for one in random.sample(every, min(len(every), 25))]
-    home = joint_tables(chosen)
-    assert set(home) == set(chosen)
-    for marginal, joint in home.items():
-        assert set(marginal.partitions) <= set(joint.partitions)
-        assert joint.size <= max(2**16, *(one.size for one in chosen))
-
-
-def test_few_joint_tables_hold_all_pairs() -> None:
-    columns = parts([12] * 15)
-    every = [Marginal(one) for ways in (1, 2) for one in combinations(columns, ways)]
-    assert len(set(joint_tables(every).values())) <= 40
 
 
 def test_counts_are_hidden_from_tracebacks() -> None:

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from pqd.engine.kernel import measures
 from pqd.engine.kernel.arrow_sql import ArrowSQL
 from pqd.engine.sources.lazy_sources import LazySource
 from pqd.engine.synthetic_tables import SyntheticTables
@@ -218,11 +217,3 @@ def test_an_engine_that_reads_sql_otherwise_is_caught(
     monkeypatch.setattr(ArrowSQL, "_selected", mutated)
     assert next(differences(expected(), sections(grid())), None) is not None
     assert changed
-
-
-def test_columns_of_numbers_that_are_rounded_down_are_caught(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Their places are computed without the engine."""
-    monkeypatch.setattr(measures, "_HALF", 2.0)
-    assert next(differences(expected(), sections(grid())), None) is not None

@@ -1,10 +1,14 @@
-"""Rows of a person: the first by rank, however many rows are looked at at a time."""
+"""Rows of a person: the first by rank are kept, and all are in one batch, whatever its size."""
+
+from collections import defaultdict
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from pqd.engine.kernel import persons
-from pqd.engine.kernel.persons import PersonCodes
+from pqd.engine.kernel.persons import person_batches
+from pqd.engine.reading import columns
+from tests.support.batches import columns_of
 
 
 @pytest.mark.parametrize("batch", [1, 3, 50, 1000])
@@ -12,11 +16,28 @@ from pqd.engine.kernel.persons import PersonCodes
 def test_the_first_rows_of_each_person_are_kept(
     monkeypatch: pytest.MonkeyPatch, batch: int, most: int
 ) -> None:
-    monkeypatch.setattr("pqd.engine.reading.columns.BATCH", batch)
+    monkeypatch.setattr(columns, "BATCH", batch)
     rng = np.random.default_rng(0)
-    codes, ranks = rng.integers(0, 20, 100), rng.permutation(100).astype(np.uint64)
-    kept = persons._first(PersonCodes(codes, 20), ranks, most)
-    for person in range(20):
-        own = np.flatnonzero(codes == person)
-        first = own[np.argsort(ranks[own])][:most]
-        assert set(own[kept[own]]) == set(first)
+    persons, ranks = rng.integers(0, 20, 100), rng.permutation(100)
+    table = pa.table({"p": [f"p{n}" for n in persons], "row": ranks})
+    held = columns_of(table, ranks.astype(np.uint64))
+    kept: dict[str, list[int]] = defaultdict(list)
+    met: set[str] = set()
+    for each in person_batches(held, {"p": "p", "row": "row"}, "p", most):
+        own = [
+            column.values.take(pa.array(column.codes)).to_pylist()
+            for column in each.columns.values()
+        ]
+        here = {*own[0]}
+        assert not met & here
+        met |= here
+        assert each.person is not None
+        assert each.kept is not None
+        assert len({*zip(own[0], each.person.tolist(), strict=True)}) == len(here)
+        for person, row, is_kept in zip(*own, each.kept.tolist(), strict=True):
+            if is_kept:
+                kept[person].append(row)
+    assert len(met) == len({*persons.tolist()})
+    for person in met:
+        every = sorted(ranks[persons == int(person[1:])].tolist())
+        assert kept[person] == every[:most]

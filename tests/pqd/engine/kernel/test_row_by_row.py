@@ -1,11 +1,11 @@
-"""The kernel against its slow twin: the same SQL by plain DuckDB, row by row over the whole table.
+"""Counters against their slow twin: the same SQL by plain DuckDB, row by row over the whole table.
 
 Every kind of predicate and measure, on a grid of cells that hold what is odd: NULL, no number,
 infinities, cells that do not convert, ends of 64 bits, texts that differ in case or accents alone.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 from math import isnan
@@ -17,17 +17,16 @@ import pyarrow as pa
 import pytest
 
 from pqd.deciders import Histogram, Interval, Lattice
-from pqd.engine.contingency import ContingencyTable, contingency_of, row_cells
+from pqd.engine.contingency import ContingencyCounter, ContingencyTable
 from pqd.engine.cut_points import CutPoints
-from pqd.engine.histograms import histograms_of
+from pqd.engine.histograms import HistogramCounter
 from pqd.engine.kernel.arrow_sql import ArrowSQL
-from pqd.engine.kernel.cells import Cells, MatchedCells
-from pqd.engine.kernel.evaluator import Evaluator, Names
-from pqd.engine.reading.columns import Column, Columns
+from pqd.engine.kernel.facts import ByValue, TypedSQL
+from pqd.engine.kernel.tally import folded
 from pqd.engine.scan_plan import Measure, ScanPlan, Statistic, predicate_sql
-from pqd.sql.predicate import Predicate
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind
+from tests.support.batches import batch_of, batches_of
 from tests.support.typed_sql import typed_sql
 
 SCHEMA = {"x": Kind.NUMBER, "y": Kind.NUMBER, "s": Kind.TEXT, "b": Kind.BOOLEAN, "t": Kind.TIME}
@@ -113,13 +112,8 @@ def plain_database() -> duckdb.DuckDBPyConnection:
     return duckdb.connect()
 
 
-def evaluator(table: pa.Table) -> Evaluator:
-    columns = {}
-    for name in table.column_names:
-        cells = table[name].combine_chunks().dictionary_encode("encode")
-        columns[name] = Column(cells.indices.to_numpy().astype(np.uint16), cells.dictionary)
-    sql = ArrowSQL(plain_database().cursor())
-    return Evaluator(sql, Columns(table.num_rows, columns), SCHEMA, {name: name for name in SCHEMA})
+def typed() -> TypedSQL:
+    return TypedSQL(ArrowSQL(plain_database().cursor()), SCHEMA)
 
 
 def typed_rows(table: pa.Table) -> duckdb.DuckDBPyConnection:
@@ -174,128 +168,47 @@ def by_row(rows: int) -> list[Counter[Any]]:
         return [expected(connection, statistic) for statistic in PLAN.statistics]
 
 
-def check(rows: int) -> None:
-    histograms = histograms_of(evaluator(grid(rows)), PLAN, None)
+def check(rows: int, batch: int = 1000) -> None:
+    counter = HistogramCounter(typed(), PLAN)
+    counts = folded(map(counter.count, batches_of(grid(rows), batch)))
+    histograms = counter.whole(counts.multiplicities(counter.distinct))
     for statistic, histogram, held in zip(PLAN.statistics, histograms, by_row(rows), strict=True):
         assert entries(histogram) == held, statistic
 
 
-@pytest.mark.parametrize("rows", [0, 1, 150])
-def test_histograms_are_those_of_counting_row_by_row(rows: int) -> None:
-    check(rows)
+@pytest.mark.parametrize(
+    ("rows", "batch"), [(0, 9), (1, 9), (150, 1000), (150, 17), (150, 50), (150, 149)]
+)
+def test_histograms_are_those_of_counting_row_by_row(rows: int, batch: int) -> None:
+    check(rows, batch)
 
 
-NO_TABLE = {"tallies._SMALL": 0, "tallies._SOME": 1 << 30}
 SIZES: dict[str, dict[str, int]] = {
-    "chunks of 5 combinations": {"arrow_sql._CHUNK": 5},
-    "statements of 2 expressions": {"arrow_sql._WIDTH": 2},
-    "codes that are found anew": {**NO_TABLE, "tallies.FEW": 1 << 30},
-    "codes that are sorted once": {**NO_TABLE, "tallies.FEW": 0},
-    "codes that are in tables": {"tallies._SMALL": 1 << 30},
-    "distinct codes by sorting": {**NO_TABLE, "tallies._SPARSE": 0},
-    "codes that are looked up": {"combinations._SMALL": 0},
+    "chunks of 5 combinations": {"kernel.arrow_sql._CHUNK": 5},
+    "statements of 2 expressions": {"kernel.arrow_sql._WIDTH": 2},
+    "codes that are looked up": {"kernel.combinations._SMALL": 0},
+    "bitmaps of few atoms at once": {"histograms._ATOMS": 3},
+    "values that are forgotten": {"kernel.facts.MOST": 0},
 }
 
 
 @pytest.mark.parametrize("name", SIZES)
 def test_no_size_shows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for place, size in SIZES[name].items():
-        monkeypatch.setattr(f"pqd.engine.kernel.{place}", size)
-    check(150)
+        monkeypatch.setattr(f"pqd.engine.{place}", size)
+    check(150, 70)
 
 
-@pytest.fixture
-def masked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few rows may have masks of many cells."""
-    monkeypatch.setattr("pqd.engine.histograms._MASKED", 1 << 20)
-
-
-@pytest.mark.usefixtures("masked")
-@pytest.mark.parametrize(("dense", "sample"), [(-1, 1 << 12), (1, 1 << 12), (0.5, 1), (0.1, 1)])
-def test_rows_that_are_left_out_do_not_show(
-    dense: float, sample: int, monkeypatch: pytest.MonkeyPatch
+def test_a_twin_that_takes_one_batch_s_values_for_the_next_one_s_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("pqd.engine.kernel.cells._DENSE", dense)
-    monkeypatch.setattr("pqd.engine.kernel.cells._SAMPLE", sample)
-    check(150)
-
-
-@pytest.mark.parametrize(("masked", "kept"), [(0, False), (1 << 30, True)])
-def test_masks_that_are_not_kept_do_not_show(
-    masked: int, kept: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = []
-
-    def counted(*given: Any) -> Cells:
-        made.append(MatchedCells(*given))
-        return made[-1]
-
-    monkeypatch.setattr("pqd.engine.histograms._MASKED", masked)
-    monkeypatch.setattr("pqd.engine.histograms.MatchedCells", counted)
-    check(150)
-    assert bool(made) == kept
-
-
-@pytest.mark.usefixtures("masked")
-def test_rows_that_another_query_matches_are_missed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A twin that takes out the rows of the first query of a group alone is caught."""
-
-    def first_alone(cells: Cells, predicates: Sequence[Predicate | None]) -> Cells:
-        found = MatchedCells(cells, predicates[:1])
-        masks = {predicate: cells.matching(predicate) for predicate in predicates}
-        places = np.flatnonzero(masks[predicates[0]])
-        held = {predicate: mask[places] for predicate, mask in masks.items()}
-        monkeypatch.setattr(found, "_masks", masks if found.rows is None else held)
-        return found
-
-    monkeypatch.setattr("pqd.engine.kernel.cells._DENSE", 1)
-    monkeypatch.setattr("pqd.engine.histograms.MatchedCells", first_alone)
-    with pytest.raises(AssertionError):
-        check(150)
-
-
-def test_blocks_of_statistics_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pqd.engine.histograms._BLOCK", 7)
-    check(150)
-
-
-def test_groups_that_join_larger_ones_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[Cells] = []
-
-    def counted(*given: Any) -> Cells:
-        made.append(Cells(*given))
-        return made[-1]
-
-    monkeypatch.setattr("pqd.engine.histograms.Cells", counted)
-    groups = []
-    for few, most in ((0, 1 << 16), (0, 0), (1 << 30, 1 << 16)):
-        monkeypatch.setattr("pqd.engine.kernel.query_groups.FEW", few)
-        monkeypatch.setattr("pqd.engine.kernel.query_groups._CELLS", most)
-        made.clear()
-        check(150)
-        groups.append(len(made))
-    joined, *apart = groups
-    assert joined < apart[0] == apart[1]
-
-
-@pytest.mark.parametrize("rows", [1, 149])
-def test_batches_of_rows_do_not_show(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pqd.engine.reading.columns.BATCH", rows)
-    check(150)
-
-
-def test_batches_number_nothing_alike_but_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A twin that takes one batch's combinations of columns for the next one's is caught."""
-    monkeypatch.setattr("pqd.engine.reading.columns.BATCH", 40)
-    check(150)
-    looked_up = Evaluator.looked_up
-
-    def shared(self: Evaluator, names: Names, *given: Any) -> Any:
-        return looked_up(self, names[:1], *given)
-
-    monkeypatch.setattr(Evaluator, "looked_up", shared)
+    found = ByValue.of
+    first: dict[int, Any] = {}
+    monkeypatch.setattr(
+        ByValue, "of", lambda by, values: first.setdefault(id(by), found(by, values))
+    )
     with pytest.raises((AssertionError, IndexError, ValueError)):
-        check(150)
+        check(150, 40)
 
 
 def contingency_plan() -> ScanPlan:
@@ -330,15 +243,12 @@ def keys_of(cells: ContingencyTable) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize(("rows", "batch"), [(0, 1), (1, 1), (300, 300), (300, 7)])
-def test_cells_of_rows_are_those_of_each_row(
-    rows: int, batch: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pqd.engine.reading.columns.BATCH", batch)
+def test_cells_of_rows_are_those_of_each_row(rows: int, batch: int) -> None:
     table, scan = grid(rows), contingency_plan()
     each = [packed_row(row) for row in cells_by_row(table, scan)]
-    listed = row_cells(evaluator(table), scan)
-    assert keys_of(listed) == each
-    cells = contingency_of(evaluator(table), scan)
+    counter = ContingencyCounter(typed(), scan)
+    assert keys_of(counter.each(batch_of(table))) == each
+    cells = counter.whole(folded(map(counter.count, batches_of(table, batch))))
     keys = keys_of(cells)
     assert dict(zip(keys, cells.counts.tolist(), strict=True)) == dict(Counter(each))
     assert keys == sorted(keys, key=lambda key: (*key[-2::-1], key[-1]))

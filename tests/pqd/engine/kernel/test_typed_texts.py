@@ -25,10 +25,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqd.engine.kernel.arrow_sql import ArrowSQL
+from pqd.engine.kernel.batch import row_batches
 from pqd.engine.kernel.column_types import typed_values
-from pqd.engine.kernel.evaluator import Evaluator
+from pqd.engine.kernel.facts import Facts, TypedSQL
 from pqd.engine.kernel.persons import person_codes
 from pqd.engine.reading import frames
+from pqd.engine.reading.buffers import numpy_of
 from pqd.engine.reading.common_types import as_type, common_type
 from pqd.engine.reading.object_texts import text_of
 from pqd.engine.reading.values import encoded
@@ -55,13 +57,12 @@ def python(values: pa.Array) -> list[Any]:
 def readings(frame: object, rows: int) -> dict[str, list[Any]]:
     """Each reading of the column's first rows."""
     columns = TableReader(open_table(frame, "private"), SQL.texts).columns(["code"], KEY)
+    column = columns.by_name["code"]
     found: dict[str, list[Any]] = {}
     for kind in Kind:
-        evaluator = Evaluator(SQL, columns, {"code": kind}, {"code": "code"})
-        typed = evaluator.typed("code")
-        values = python(typed.values)
-        found[kind.value] = [values[code] for code in typed.codes[:rows]]
-    codes = person_codes(evaluator, "code").codes[:rows].tolist()
+        values = python(TypedSQL(SQL, {"code": kind}).typed("code", column.values))
+        found[kind.value] = [values[code] for code in column.codes[:rows]]
+    codes = person_codes(column).codes[:rows].tolist()
     found["persons"] = [codes.index(code) for code in codes]
     assert columns.ranks is not None
     found["ranks"] = columns.ranks[:rows].tolist()
@@ -313,10 +314,11 @@ def test_a_missing_cell_decides_no_condition_on_texts(condition: str) -> None:
     for cells in (numbers, [*numbers, None]):
         table = open_table(pd.DataFrame({"code": cells}), "private")
         columns = TableReader(table, SQL.texts).columns(["code"])
-        evaluator = Evaluator(SQL, columns, {"code": Kind.TEXT}, {"code": "code"})
-        combinations = evaluator.combinations(("code",))
-        ((truths,),) = evaluator.values(("code",), combinations, [condition])
-        found.append([truths[code].as_py() for code in combinations.codes[:4].tolist()])
+        (batch,) = row_batches(columns, {"code": "code"})
+        sql = TypedSQL(SQL, {"code": Kind.TEXT})
+        facts = Facts(sql, ("code",), [condition], lambda held: [*map(numpy_of, held)])
+        codes, (truths,) = facts.of(batch)
+        found.append([truths[code] for code in codes[:4].tolist()])
     assert found[0] == found[1]
 
 

@@ -14,7 +14,6 @@ import pytest
 import pqd
 from pqd.accounting.ledger_location import ledger_path
 from pqd.engine.duckdb import DuckDBEngine
-from pqd.engine.kernel.evaluator import Evaluator
 from pqd.engine.kernel.persons import person_codes
 from pqd.engine.sources.locations import location_of
 from pqd.engine.table_reader import read_columns
@@ -156,7 +155,7 @@ def persons(*parts: pa.Table, folder: Path) -> list[int]:
         pq.write_table(part, folder / f"{number}.parquet")
     engine = DuckDBEngine()
     columns = engine._reader(open_table(folder, "private")).columns(["id"])
-    codes = person_codes(Evaluator(engine._sql, columns, {}, {}), "id").codes.tolist()
+    codes = person_codes(columns.by_name["id"]).codes.tolist()
     first = {code: place for place, code in reversed([*enumerate(codes)])}
     return [first[code] for code in codes]
 

@@ -4,6 +4,7 @@ What Spark does with partial counts, adding up those of one place, is done here 
 Java is needed; tests/pqd/engine/spark/test_spark_tables.py has Spark do it.
 """
 
+import pickle
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
@@ -14,20 +15,20 @@ import pyarrow as pa
 import pytest
 
 import pqd
+from pqd.engine.contingency import ContingencyCounter
 from pqd.engine.duckdb import DuckDBEngine
-from pqd.engine.marginals import Marginal, MarginalPlan
-from pqd.engine.partial_content import (
-    ContentCounting,
-    Contents,
-    PersonCells,
-    content_text,
-    worker_sql,
-)
-from pqd.engine.partial_scans import CONTINGENCY, HISTOGRAMS, MARGINALS, Gathering, ScanCounting
+from pqd.engine.histograms import HistogramCounter
+from pqd.engine.kernel.arrow_sql import worker_sql
+from pqd.engine.kernel.facts import TypedSQL
+from pqd.engine.kernel.tally import Counts
+from pqd.engine.marginals import Marginal, MarginalCounter, MarginalPlan
+from pqd.engine.partial_content import ContentCounting, Contents, PersonCells, content_text
+from pqd.engine.partial_scans import ScanCounting
 from pqd.engine.partitions import Bins, Categories, Points
 from pqd.engine.scan_plan import PrivacyUnit, ScanPlan
 from pqd.engine.spark import workers
-from pqd.engine.spark.partial_counts import Counting, PartialCounts, counts_of, joined_counts
+from pqd.engine.spark.partial_counts import FIELDS, Counting, counts_in
+from pqd.engine.spark.partial_counts import SCHEMA as SUMS
 from pqd.engine.spark.workers import BROKEN, FAILED, OTHER_VERSION, Reading, counting, telling
 from pqd.engine.tables import Table, open_table
 from pqd.sql.schema import Kind
@@ -54,7 +55,7 @@ class Cut:
         self.engine = DuckDBEngine()
         self.table: Table = open_table(rows, "private")
 
-    def counted(self, work: Counting) -> PartialCounts:
+    def counted(self, work: Counting) -> Counts:
         """Counts as Spark adds them up."""
         if work.persons is None:
             partitions, names = self.partitions, tuple(work.columns)
@@ -65,13 +66,7 @@ class Cut:
         function = counting(work, reading)
         outputs = [function(batches_of(each, reading.names)) for each in partitions]
         counts = added(batch for output in outputs for batch in output)
-        if not work.distinct:
-            return counts
-        values = Counter[tuple[int, int]]()
-        for part, place, word, rows in rows_of(counts):
-            values[part, place if word is None else rows] += rows if word is None else 1
-        parts = [counts_of(p, np.array([n]), np.array([rows])) for (p, n), rows in values.items()]
-        return joined_counts(parts)
+        return counts.multiplicities(work.distinct)
 
     def _by_person(self, work: Counting) -> list[pa.Table]:
         """Rows in two partitions, each in the order of its persons."""
@@ -86,17 +81,19 @@ class Cut:
         return [rows.take(np.flatnonzero(persons % 2 == half)).sort_by("person") for half in (0, 1)]
 
     def scanned(
-        self, gathering: Gathering[Any, Any], plan: Any, unit: str | None = None
+        self, counter_of: Callable[..., Any], plan: Any, unit: str | None = None
     ) -> tuple[Any, Any]:
-        """What a gathering gives of the parts, and of the whole."""
+        """What a counter gives of the parts, and of the whole."""
         names = {name: name for name in plan.columns}
         own = Contents((ContentCounting(("n", "s"), KEY, loose=True),))
         persons = PersonCells(tuple(SCHEMA), unit, plan.key) if unit else None
-        work = ScanCounting(gathering, plan, SCHEMA, names, own, KEY, unit, persons)
-        counts = self.counted(work)
+        counter = counter_of(TypedSQL(worker_sql(), SCHEMA), plan)
+        work = ScanCounting(counter, names, own, plan.unit, unit, persons)
+        sent = pickle.loads(pickle.dumps(work))  # noqa: S301 - its own bytes, as Spark sends them
+        counts = self.counted(sent)
         assert own.contents(counts) == own.contents(self.counted(own))
-        whole = self.engine._scanned(self.table, SCHEMA, plan, gathering)
-        return gathering.whole(plan, counts), whole
+        whole = self.engine._scanned(self.table, SCHEMA, plan, counter_of)
+        return counter.whole(counts), whole
 
 
 def batches_of(rows: pa.Table, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -104,20 +101,18 @@ def batches_of(rows: pa.Table, names: Sequence[str]) -> Iterator[pa.RecordBatch]
     return iter(rows.select(columns).to_batches(max_chunksize=16))
 
 
-def rows_of(counts: PartialCounts) -> Iterator[tuple[int, int, bytes | None, int]]:
-    parts, places, rows = (each.tolist() for each in (counts.parts, counts.places, counts.rows))
-    return zip(parts, places, counts.words.to_pylist(), rows, strict=True)
-
-
-def added(batches: Iterator[pa.RecordBatch]) -> PartialCounts:
-    sums = Counter[tuple[int, int, bytes | None]]()
+def added(batches: Iterator[pa.RecordBatch]) -> Counts:
+    sums = Counter[tuple[int, bytes]]()
     for batch in batches:
-        for part, place, word, rows in zip(*(c.to_pylist() for c in batch.columns), strict=True):
-            sums[part, place, word] += rows
-    return joined_counts(
-        counts_of(part, np.array([place]), np.array([rows]), pa.array([word], pa.binary()))
-        for (part, place, word), rows in sums.items()
-    )
+        for part, word, rows in zip(*(c.to_pylist() for c in batch.columns), strict=True):
+            sums[part, word] += rows
+    rows = [{"part": part, "word": word, "rows": n} for (part, word), n in sums.items()]
+    block = pa.RecordBatch.from_pylist(rows, SUMS)
+    return counts_in([{name: block[name].dictionary_encode() for name in FIELDS}])
+
+
+def word(number: int) -> bytes:
+    return number.to_bytes(8, "big")
 
 
 @pytest.mark.parametrize(("unit", "most"), [(None, 1), ("p", 1), ("q", 3), ("n", 2)])
@@ -125,7 +120,7 @@ def test_histograms(unit: str | None, most: int) -> None:
     cut = Cut(odd_rows(), CUT, CHUNK)
     given = PrivacyUnit(unit, most) if unit else None
     plan = ScanPlan(statistics(QUERIES, total=unit is not None), given, KEY)
-    parts, whole = cut.scanned(HISTOGRAMS, plan, unit)
+    parts, whole = cut.scanned(HistogramCounter, plan, unit)
     for sql, part, one in zip(QUERIES, parts, whole, strict=True):
         assert part.values.tolist() == one.values.tolist(), sql
         assert part.counts.tolist() == one.counts.tolist(), sql
@@ -136,7 +131,7 @@ def test_contingency(measured: str | None) -> None:
     cut = Cut(odd_rows(), CUT, CHUNK)
     queries = [*QUERIES[:4], *([measured] if measured else [])]
     for several in (queries, ["SELECT COUNT(*) FROM t"]):
-        part, whole = cut.scanned(CONTINGENCY, ScanPlan(statistics(several)))
+        part, whole = cut.scanned(ContingencyCounter, ScanPlan(statistics(several)))
         assert part.words.tolist() == whole.words.tolist()
         assert part.places.tolist() == whole.places.tolist()
         assert part.counts.tolist() == whole.counts.tolist()
@@ -152,7 +147,7 @@ def test_marginals(unit: str | None) -> None:
     )
     several = tuple(Marginal((one,)) for one in columns), Marginal(columns), Marginal(columns[:2])
     plan = MarginalPlan((*several[0], *several[1:]), PrivacyUnit(unit, 2) if unit else None, KEY)
-    part, whole = cut.scanned(MARGINALS, plan, unit)
+    part, whole = cut.scanned(MarginalCounter, plan, unit)
     for marginal in plan.marginals:
         assert part[marginal].tolist() == whole[marginal].tolist()
 
@@ -171,7 +166,7 @@ def test_content_of_no_rows() -> None:
     work = Contents((ContentCounting(names, KEY),))
     (content,) = work.contents(cut.counted(work))
     assert content_text(names, content) == cut.engine.content(cut.table, KEY)
-    parts, whole = cut.scanned(HISTOGRAMS, ScanPlan(statistics(QUERIES)))
+    parts, whole = cut.scanned(HistogramCounter, ScanPlan(statistics(QUERIES)))
     assert [one.mass for one in parts] == [one.mass for one in whole] == [0] * len(QUERIES)
 
 
@@ -188,9 +183,9 @@ class Broken:
 
     columns = ("s",)
     persons = None
-    distinct = False
+    distinct: frozenset[int] = frozenset()
 
-    def counts(self, blocks: Any, ranks: Any) -> PartialCounts:  # noqa: ARG002
+    def counts(self, blocks: Any, ranks: Any) -> Counts:  # noqa: ARG002
         raise ValueError(blocks[0]["s"].to_pylist())
 
 
@@ -199,7 +194,7 @@ def test_nothing_but_a_word_leaves_a_worker(capfd: pytest.CaptureFixture[str]) -
     good, other = Reading(("s",), pqd.__version__), Reading(("s",), "0.0")
     for reading, reason in ((good, BROKEN), (other, OTHER_VERSION)):
         (batch,) = counting(Broken(), reading)(batches_of(rows, ("s",)))
-        assert batch.to_pylist() == [{"part": FAILED, "place": reason, "word": None, "rows": 1}]
+        assert batch.to_pylist() == [{"part": FAILED, "word": word(reason), "rows": 1}]
     assert capfd.readouterr() == ("", "")
 
 
@@ -248,7 +243,7 @@ def test_rows_of_one_person_that_are_apart_fail_the_count(persons: list[list[int
     )
     reading = Reading(("s",), pqd.__version__, 1, persons=True)
     *_, batch = counting(Counted(), reading)(batches)
-    assert batch.to_pylist() == [{"part": FAILED, "place": BROKEN, "word": None, "rows": 1}]
+    assert batch.to_pylist() == [{"part": FAILED, "word": word(BROKEN), "rows": 1}]
 
 
 def test_persons_in_order_may_be_any_numbers() -> None:
@@ -262,8 +257,8 @@ def test_persons_in_order_may_be_any_numbers() -> None:
 class Counted(Broken):
     """Work that counts nothing."""
 
-    def counts(self, blocks: Any, ranks: Any) -> PartialCounts:  # noqa: ARG002
-        return joined_counts([])
+    def counts(self, blocks: Any, ranks: Any) -> Counts:  # noqa: ARG002
+        return Counts({})
 
 
 def test_a_person_that_cannot_be_told_fails_the_count() -> None:
@@ -272,4 +267,4 @@ def test_a_person_that_cannot_be_told_fails_the_count() -> None:
     assert told[0].to_pylist() == [{"s": None, "person": None, "rank": None}]
     persons = reading._replace(persons=True)
     (batch,) = counting(Broken(), persons)(iter(told))
-    assert batch.to_pylist() == [{"part": FAILED, "place": BROKEN, "word": None, "rows": 1}]
+    assert batch.to_pylist() == [{"part": FAILED, "word": word(BROKEN), "rows": 1}]

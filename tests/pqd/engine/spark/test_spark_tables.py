@@ -356,7 +356,7 @@ class Poisoned:
 
     columns = ("sex",)
     persons = None
-    distinct = False
+    distinct: frozenset[int] = frozenset()
 
     def counts(self, blocks: Any, ranks: Any) -> Any:  # noqa: ARG002
         raise ValueError(blocks[0]["sex"].to_pylist())

@@ -1,0 +1,183 @@
+"""Facts of the columns of a synthetic table: lattices, values, groups, cells; all of it public."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pqd.deciders import Lattice
+from pqd.engine.contingency import ContingencyCounter
+from pqd.engine.kernel.arrow_sql import SOURCE
+from pqd.engine.kernel.batch import Batch, row_batches
+from pqd.engine.kernel.combinations import Combinations, at_codes, combined
+from pqd.engine.kernel.persons import person_codes
+from pqd.engine.marginals import CellFacts, ValueCounts
+from pqd.engine.partitions import number_sql
+from pqd.engine.reading.buffers import numpy_of
+from pqd.engine.scan_plan import predicate_sql
+from pqd.sql.schema import quote_identifier
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from pqd.engine.contingency import ContingencyTable
+    from pqd.engine.kernel.batch import Names
+    from pqd.engine.kernel.facts import TypedSQL
+    from pqd.engine.partitions import Partition
+    from pqd.engine.reading.columns import Columns
+    from pqd.engine.scan_plan import ScanPlan
+    from pqd.sql.query import BoundExpression
+
+_DECIMALS = 6
+_FINEST = 2.0**50
+
+
+class ColumnFacts:
+    """Facts of the loaded ``columns`` of a synthetic table.
+
+    ``stored`` gives the stored name of each public one.
+    """
+
+    def __init__(self, sql: TypedSQL, columns: Columns, stored: Mapping[str, str]) -> None:
+        """Nothing is found yet."""
+        self._sql, self._columns, self._stored = sql, columns, stored
+        self._value_counts: dict[str, ValueCounts] = {}
+
+    def __repr__(self) -> str:
+        """Name of the type alone."""
+        return "ColumnFacts(...)"
+
+    def lattice(self, value: str, person: str | None) -> Lattice | None:
+        """Lattice that ``value`` (SQL) takes on the rows, None without values.
+
+        With the stored column ``person`` it holds each person's total too, over all rows.
+
+        The step is the coarsest of 1, 0.1, ... 0.000001 that all values fit, coarser for numbers so
+        large that a double cannot tell such steps apart.
+        """
+        names = self._sql.names(value)
+        combinations = self._all_rows(names) if person else self._occupied(names)
+        steps = [_whole_sql(value, step) for step in range(_DECIMALS + 1)]
+        values, whole = self._evaluated(names, combinations, [f"CAST({value} AS DOUBLE)", steps[0]])
+        finite = np.isfinite(values)
+        if not finite.any():
+            return None
+        low, high = float(values[finite].min()), float(values[finite].max())
+        if person:
+            totals = self._totals(values, combinations, person)
+            low, high = min(low, float(totals.min())), max(high, float(totals.max()))
+        decimals = 0
+        if not whole[finite].all():
+            # Most numbers are whole: the other steps are tried where they are not.
+            fits = self._evaluated(names, combinations, steps[1:])
+            fitting = (step for step, fit in enumerate(fits, 1) if fit[finite].all())
+            decimals = next(fitting, _DECIMALS)
+        while max(abs(low), abs(high)) * 10.0**decimals > _FINEST:
+            decimals -= 1
+        step = Fraction(10) ** -decimals
+        lower, upper = Fraction(low) / step, Fraction(high) / step
+        return Lattice(round(lower) * step, round(upper) * step, step)
+
+    def _totals(
+        self, values: NDArray[np.float64], combinations: Combinations, person: str
+    ) -> NDArray[np.float64]:
+        """Total of each person who has a finite value; ``values`` are those of combinations."""
+        persons = person_codes(self._columns.by_name[person])
+        rows = at_codes(np.isfinite(values), combinations.codes)
+        codes = persons.codes[rows]
+        sums = np.bincount(codes, values[combinations.codes[rows]], persons.size)
+        totals: NDArray[Any] = sums[np.bincount(codes, minlength=persons.size) > 0]
+        return totals
+
+    def groups(
+        self, columns: Sequence[str], resolved: BoundExpression, most: int
+    ) -> list[tuple[Any, ...]]:
+        """Distinct values of ``columns`` on rows that match, ``most`` at most.
+
+        They ascend, NULL last.
+        """
+        every = tuple(sorted({*columns, *resolved.columns}))
+        outputs = ", ".join(map(quote_identifier, columns))
+        where = predicate_sql(resolved.where) if resolved.where else "TRUE"
+        return self._sql.sql.fetched(
+            self._sql.table(self._batch(every), every, self._occupied(every)),
+            f"SELECT DISTINCT {outputs} FROM {SOURCE} WHERE {where} ORDER BY ALL LIMIT {most}",
+        )
+
+    def held(self, column: str, most: int) -> set[Any] | None:
+        """Values of a column but NULL; None for more than ``most``."""
+        values = self._columns.by_name[self._stored[column]].values
+        distinct = self._sql.typed(column, values).drop_null().unique()
+        return {*distinct.to_pylist()} if len(distinct) <= most else None
+
+    def value_counts(self, column: str) -> ValueCounts:
+        """Distinct values of a column, ascending, and the rows with each; 0 and -0 are one."""
+        if column not in self._value_counts:
+            self._value_counts[column] = self._counted(column)
+        return self._value_counts[column]
+
+    def _counted(self, column: str) -> ValueCounts:
+        expression = number_sql(column, self._sql.schema[column])
+        (values,) = self._evaluated((column,), self._occupied((column,)), [expression])
+        rows = self._columns.by_name[self._stored[column]].counts()
+        held = (
+            ~np.isnan(values)
+            if values.dtype.kind == "f"
+            else np.array([value is not None for value in values], np.bool_)
+        )
+        distinct, places = np.unique(values[held], return_inverse=True)
+        counts = np.zeros(distinct.size, np.int64)
+        np.add.at(counts, places, rows[held])
+        nulls = self._columns.rows - int(counts.sum())
+        return ValueCounts(distinct, counts, distinct.size, nulls, self._columns.rows)
+
+    def codes(self, partitions: Sequence[Partition]) -> NDArray[np.int64]:
+        """Cell of each row in each of ``partitions``, in the rows' order: (rows, partitions)."""
+        names = tuple(sorted({each.column for each in partitions}))
+        codes = CellFacts(self._sql, partitions).of(self._batch(names))
+        return np.column_stack([codes[each].astype(np.int64) for each in partitions])
+
+    def each(self, workload: ScanPlan) -> ContingencyTable:
+        """Atoms and lattice place of each row, in the rows' order."""
+        return ContingencyCounter(self._sql, workload).each(self._batch(workload.columns))
+
+    def _batch(self, names: Collection[str]) -> Batch:
+        """All rows of columns ``names``."""
+        own = {name: self._columns.by_name[self._stored[name]] for name in names}
+        return Batch(self._columns.rows, own)
+
+    def _all_rows(self, names: Names) -> Combinations:
+        return self._batch(names).combinations(names)
+
+    def _occupied(self, names: Names) -> Combinations:
+        """Combinations of cells that rows hold, in any order, without the codes of rows."""
+        sizes = [len(self._columns.by_name[self._stored[name]].values) for name in names]
+        if len(names) == 1:
+            return Combinations(np.empty(0, np.uint8), sizes[0], (np.arange(sizes[0]),))
+        stored = {name: self._stored[name] for name in names}
+        parts = [batch.combinations(names) for batch in row_batches(self._columns, stored)]
+        if len(parts) == 1:
+            return parts[0]
+        digits = map(np.concatenate, zip(*(each.digits for each in parts), strict=True))
+        pairs = list(zip(digits, sizes, strict=True))
+        return combined(pairs, sum(each.size for each in parts))
+
+    def _evaluated(
+        self, names: Names, combinations: Combinations, expressions: Sequence[str]
+    ) -> list[NDArray[Any]]:
+        """Values of ``expressions`` on ``combinations``, in their order."""
+        table = self._sql.table(self._batch(names), names, combinations)
+        chunks = self._sql.sql.evaluated(table, expressions)
+        return [
+            np.concatenate([numpy_of(part) for part in output])
+            for output in zip(*chunks, strict=True)
+        ]
+
+
+def _whole_sql(value: str, decimals: int) -> str:
+    """SQL that is true where ``value`` has so many decimals at most."""
+    return f"COALESCE(round(({value}) * 1e{decimals}) / 1e{decimals} = ({value}), FALSE)"

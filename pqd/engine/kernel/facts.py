@@ -1,0 +1,177 @@
+"""Facts of cells: values of SQL that DuckDB finds once for each distinct value.
+
+So the meaning of every expression is DuckDB's, row by row; rows are looked up by code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pqd.engine.kernel.column_types import typed_values
+from pqd.engine.reading.buffers import arrow_of, filled, numpy_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pqd.engine.kernel.arrow_sql import ArrowSQL
+    from pqd.engine.kernel.batch import Batch, Names
+    from pqd.engine.kernel.combinations import Combinations
+    from pqd.sql.schema import Kind, Schema
+
+    Found = list[NDArray[Any]]
+    Make = Callable[[Sequence[pa.Array]], Found]
+
+# Values of a column cast to a kind, and those that they were cast from.
+Known = dict[tuple[str, "Kind"], tuple[pa.Array, pa.Array]]
+# Texts are passed over: a quoted name inside one is none.
+_NAMES = re.compile(r"""'(?:[^']|'')*'|"((?:[^"]|"")*)\"""")
+# Values of a column that are remembered.
+MOST = 1 << 20
+# Truths that are packed into a word.
+WORD = 64
+
+
+class TypedSQL:
+    """SQL over columns that are cast to their public kinds (``schema``).
+
+    ``known`` holds the last values of each column as cast; those who ask of one table may share it.
+    """
+
+    def __init__(self, sql: ArrowSQL, schema: Schema, known: Known | None = None) -> None:
+        """Nothing is cast yet."""
+        self.sql, self.schema = sql, schema
+        self._known: Known = {} if known is None else known
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy for another process: it knows no value."""
+        return TypedSQL, (self.sql, self.schema)
+
+    def names(self, expression: str) -> Names:
+        """Columns that an expression names, sorted."""
+        quoted = {match[1] for match in _NAMES.finditer(expression)} - {None}
+        return tuple(sorted({name.replace('""', '"') for name in quoted} & self.schema.keys()))
+
+    def typed(self, name: str, values: pa.Array) -> pa.Array:
+        """``values`` of a column cast to its kind, one for each; what does not convert is NULL."""
+        key = name, self.schema[name]
+        source, cast = self._known.get(key, (None, None))
+        if source is not values:
+            cast = typed_values(self.sql, values, self.schema[name])
+            self._known[key] = values, cast
+        return cast
+
+    def table(self, batch: Batch, names: Names, combinations: Combinations) -> pa.Table:
+        """Typed cells of ``combinations`` of the columns ``names`` of a batch."""
+        columns = {name: self.typed(name, batch.columns[name].values) for name in names}
+        if not names:
+            return pa.table({"none": arrow_of(np.zeros(combinations.size, np.bool_))})
+        if len(names) > 1:
+            for name, digits in zip(names, combinations.digits, strict=True):
+                codes = arrow_of(digits.astype(np.int32))
+                columns[name] = pa.DictionaryArray.from_arrays(codes, columns[name])
+        return pa.table(columns)
+
+    def __repr__(self) -> str:
+        """Name of the type alone: what it holds may be private, and a traceback may show this."""
+        return "TypedSQL(...)"
+
+
+class ByValue:
+    """Pure function of a value, found once for each distinct value.
+
+    It is remembered until more than ``MOST`` values are known; to forget changes nothing.
+    """
+
+    def __init__(self, find: Callable[[pa.Array], Found]) -> None:
+        """Take the function, which gives arrays aligned with the values."""
+        self._find = find
+        self._known: pa.Array | None = None
+        self._found: Found = []
+
+    def of(self, values: pa.Array) -> Found:
+        """What is found of distinct ``values``, aligned with them."""
+        known = self._known
+        if known is values:
+            return self._found
+        if known is None or known.type != values.type or len(known) > MOST:
+            self._known, self._found = values, self._find(values)
+            return self._found
+        places = pc.index_in(values, value_set=known)
+        new = values.filter(places.is_null())
+        if len(new):
+            more = self._find(new)
+            self._known = pa.concat_arrays([known, new])
+            self._found = [np.concatenate(both) for both in zip(self._found, more, strict=True)]
+        place = filled(places, -1)
+        fresh = place < 0
+        place = np.where(fresh, len(known) - 1 + np.cumsum(fresh), place)
+        return [each[place] for each in self._found]
+
+    def __repr__(self) -> str:
+        """Name of the type alone: what it holds may be private, and a traceback may show this."""
+        return "ByValue(...)"
+
+
+class Facts:
+    """Facts of the cells of columns ``names``: what ``make`` finds in values of ``expressions``.
+
+    ``make`` gives arrays, which have an entry for each of the values.
+    """
+
+    def __init__(self, sql: TypedSQL, names: Names, expressions: Sequence[str], make: Make) -> None:
+        """Nothing is evaluated yet."""
+        self._sql, self._names, self._expressions, self._make = sql, names, expressions, make
+        self._by_value = ByValue(self._of_values)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy for another process: it knows no value."""
+        return Facts, (self._sql, self._names, self._expressions, self._make)
+
+    def of(self, batch: Batch) -> tuple[NDArray[Any], Found]:
+        """Code of each row, and the facts of each code."""
+        if len(self._names) == 1:
+            column = batch.columns[self._names[0]]
+            return column.codes, self._by_value.of(column.values)
+        combinations = batch.combinations(self._names)
+        table = self._sql.table(batch, self._names, combinations)
+        return combinations.codes, self._evaluated(table)
+
+    def _of_values(self, values: pa.Array) -> Found:
+        (name,) = self._names
+        return self._evaluated(pa.table({name: self._sql.typed(name, values)}))
+
+    def _evaluated(self, table: pa.Table) -> Found:
+        chunks = self._sql.sql.evaluated(table, self._expressions)
+        parts = [self._make([each.combine_chunks() for each in chunk]) for chunk in chunks]
+        return parts[0] if len(parts) == 1 else list(map(np.concatenate, zip(*parts, strict=True)))
+
+    def __repr__(self) -> str:
+        """Name of the type alone: what it holds may be private, and a traceback may show this."""
+        return "Facts(...)"
+
+
+def truth_words(truths: Sequence[pa.Array]) -> Found:
+    """Truths of many conditions, 64 to a word: word ``i`` of each value is entry ``i``."""
+    words = []
+    for first in range(0, len(truths), WORD):
+        word = np.zeros(len(truths[0]), np.uint64)
+        for bit, truth in enumerate(truths[first : first + WORD]):
+            word |= numpy_of(truth).astype(np.uint64) << np.uint64(bit)
+        words.append(word)
+    return words
+
+
+def truth_in(words: Found, place: int) -> NDArray[np.bool_]:
+    """Truth of one condition, by its place among those that were packed."""
+    return (words[place // WORD] >> np.uint64(place % WORD) & np.uint64(1)).astype(np.bool_)
+
+
+def is_true(conditions: Mapping[Any, Any]) -> list[str]:
+    """SQL of the truth of each of the atoms ``conditions``; unknown is false."""
+    return [f"COALESCE({atom.sql}, FALSE)" for atom in conditions]

@@ -1,0 +1,134 @@
+"""Counts: how often each key occurs, for each statistic of a plan; counts add up."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pqd.engine.kernel.batch import Batch
+
+Whole_co = TypeVar("Whole_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Tally:
+    """Ascending distinct ``keys``, and how often each occurs (``counts``, int64).
+
+    Keys are whole numbers of 64 bits, or bytes of one length (numpy's ``V``).
+    """
+
+    keys: NDArray[Any]
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, keys: NDArray[Any], counts: NDArray[np.int64] | None = None) -> Self:
+        """Tally of ``keys`` in any order, each once, or as often as ``counts`` says."""
+        if counts is None:
+            keys = np.sort(keys)
+            first = run_starts(keys)
+            return cls(_wide(keys[first]), np.diff(first, append=keys.size))
+        order = np.argsort(keys, kind="stable")
+        keys, counts = keys[order], counts[order]
+        first = run_starts(keys)
+        return cls(_wide(keys[first]), np.add.reduceat(counts, first) if first.size else counts)
+
+    @classmethod
+    def of_cells(cls, counts: NDArray[np.int64]) -> Self:
+        """Tally of cells by their number, from the count of each."""
+        keys = np.flatnonzero(counts)
+        return cls(keys, counts[keys])
+
+    def __add__(self, other: Self) -> Self:
+        """Tally of both."""
+        if not self.keys.size or not other.keys.size:
+            return self if self.keys.size else other
+        keys = np.concatenate((self.keys, other.keys))
+        return type(self).of(keys, np.concatenate((self.counts, other.counts)))
+
+    def __repr__(self) -> str:
+        """Name of the type alone: what it counts may be private, and a traceback may show this."""
+        return "Tally(...)"
+
+
+def run_starts(keys: NDArray[Any]) -> NDArray[np.int64]:
+    """Place of the first of each run of equal ``keys``."""
+    if not keys.size:
+        return np.zeros(0, np.int64)
+    return np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+
+
+def _wide(keys: NDArray[Any]) -> NDArray[Any]:
+    return keys if keys.dtype.kind == "V" else keys.astype(np.int64, copy=False)
+
+
+_EMPTY = Tally(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Counts:
+    """Tally of each statistic of a plan by its number, empty for one that is not there."""
+
+    tallies: Mapping[int, Tally]
+
+    def __getitem__(self, number: int) -> Tally:
+        """Tally of a statistic."""
+        return self.tallies.get(number, _EMPTY)
+
+    def __add__(self, other: Self) -> Self:
+        """Counts of both."""
+        numbers = dict.fromkeys((*self.tallies, *other.tallies))
+        return type(self)({number: self[number] + other[number] for number in numbers})
+
+    def multiplicities(self, numbers: Collection[int]) -> Self:
+        """Counts in which the tallies ``numbers`` say how many keys occur 1, 2, ... times."""
+        tallies = self.tallies.items()
+        return type(self)({n: Tally.of(t.counts) if n in numbers else t for n, t in tallies})
+
+    def __repr__(self) -> str:
+        """Name of the type alone."""
+        return "Counts(...)"
+
+
+def folded(parts: Iterable[Counts]) -> Counts:
+    """Sum of counts, of one at least; two of equal age are added, so a key moves log(n) times."""
+    ages: list[tuple[int, Counts]] = []
+    for counts in parts:
+        age, total = 0, counts
+        while ages and ages[-1][0] == age:
+            age, total = age + 1, ages.pop()[1] + total
+        ages.append((age, total))
+    _, total = ages.pop()
+    while ages:
+        total = ages.pop()[1] + total
+    return total
+
+
+class Counter(Protocol[Whole_co]):
+    """What a scan counts of each batch; Spark's workers are sent it as it is.
+
+    A row counts by its own cells alone, a person by the person's own rows.  So the counts of the
+    batches of a table add up to those of all its rows, whatever batches it is cut into.
+    Conformers: HistogramCounter, MarginalCounter, ContingencyCounter.
+
+    Attributes
+    ----------
+    distinct
+        Statistics of which is asked how many keys occur 1, 2, ... times.
+    """
+
+    @property
+    def distinct(self) -> frozenset[int]: ...  # noqa: D102 - see the class
+
+    def count(self, batch: Batch) -> Counts:
+        """Counts of the rows of ``batch``."""
+        ...
+
+    def whole(self, counts: Counts) -> Whole_co:
+        """What the counts of all rows are, with multiplicities of those that are distinct."""
+        ...

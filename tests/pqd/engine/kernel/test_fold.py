@@ -1,0 +1,160 @@
+"""What only a fold promises: batches of any size in any order, and each row by itself."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pqd.deciders import Lattice
+from pqd.engine.contingency import ContingencyCounter
+from pqd.engine.histograms import HistogramCounter
+from pqd.engine.kernel import facts
+from pqd.engine.kernel.arrow_sql import worker_sql
+from pqd.engine.kernel.batch import Batch
+from pqd.engine.kernel.facts import TypedSQL
+from pqd.engine.kernel.persons import person_batches
+from pqd.engine.kernel.tally import Counter, Counts, folded
+from pqd.engine.marginals import Marginal, MarginalCounter, MarginalPlan, Unseen
+from pqd.engine.partitions import Bins, Categories
+from pqd.engine.scan_plan import Measure, PrivacyUnit, ScanPlan, Statistic
+from pqd.sql.query import Query
+from pqd.sql.schema import Kind
+from tests.support.batches import batch_of, columns_of
+from tests.support.drawing import examples
+
+SCHEMA = {"x": Kind.NUMBER, "s": Kind.TEXT, "p": Kind.TEXT}
+Row = tuple[str | None, str | None, str | None]
+ROWS = st.tuples(
+    st.sampled_from([None, "0", "-0.0", "1", "2.5", "nan", "inf", "x", "9007199254740993"]),
+    st.sampled_from([None, "", "a", "A", "it's", "x\0y"]),
+    st.sampled_from([None, "p", "q", "r"]),
+)
+TABLES = st.lists(ROWS, max_size=14)
+WHERES = ["", " WHERE x > 0", " WHERE NOT (s = 'a' AND x < 2)", " WHERE LENGTH(s) > x OR s IS NULL"]
+VALUES = ["COUNT(*)", "SUM(x)", "COUNT(DISTINCT x)", "COUNT(DISTINCT s)", "SUM(x + LENGTH(s))"]
+STEPS, TOTALS = Lattice(-2, 3, "0.5"), Lattice(-4, 6, "0.5")
+ARROW = pa.schema([(name, pa.string()) for name in SCHEMA])
+
+
+def statistics(values: Sequence[str], *, collapsed: bool) -> tuple[Statistic, ...]:
+    every = []
+    for value in values:
+        for where in WHERES:
+            bound = Query(f"SELECT {value} FROM D{where}").resolve(SCHEMA)
+            lattices = (STEPS, TOTALS) if "SUM" in value else (None, None)
+            measure = Measure(bound.value, *lattices) if bound.value else None
+            together = collapsed and (measure is None or measure.lattice is not None)
+            every.append(Statistic(bound.predicate, measure, bound.columns, together))
+    return tuple(every)
+
+
+BINS = Bins("x", Kind.NUMBER, (0.0, 1.0, 2.0))
+TEXTS = Categories("s", Kind.TEXT, ("a", "A"))
+MAPS = (Marginal((BINS,)), Marginal((TEXTS, BINS)), Unseen((TEXTS,)))
+KEY = b"key"
+COUNTERS: dict[str, Callable[[TypedSQL], Counter[Any]]] = {
+    "histograms": lambda sql: HistogramCounter(
+        sql, ScanPlan(statistics(VALUES, collapsed=False)), KEY
+    ),
+    "marginals": lambda sql: MarginalCounter(sql, MarginalPlan(MAPS)),
+    "contingency": lambda sql: ContingencyCounter(
+        sql, ScanPlan(statistics(["SUM(x)"], collapsed=True))
+    ),
+}
+
+
+def table_of(rows: Sequence[Row]) -> pa.Table:
+    return pa.table([[row[place] for row in rows] for place in range(len(SCHEMA))], schema=ARROW)
+
+
+def held(counts: Counts) -> dict[int, dict[Any, int]]:
+    """Entries of each tally that are not 0."""
+    return {
+        number: {
+            key: n for key, n in zip(tally.keys.tolist(), tally.counts.tolist(), strict=True) if n
+        }
+        for number, tally in counts.tallies.items()
+    }
+
+
+def counted(name: str, *batches: Batch) -> dict[int, dict[Any, int]]:
+    counter = COUNTERS[name](TypedSQL(worker_sql(), SCHEMA))
+    return held(folded(map(counter.count, batches)))
+
+
+def together(*counts: dict[int, dict[Any, int]]) -> dict[int, dict[Any, int]]:
+    keys = {(number, key) for each in counts for number, own in each.items() for key in own}
+    return {
+        number: {
+            key: sum(each[number].get(key, 0) for each in counts) for n, key in keys if n == number
+        }
+        for number in counts[0]
+    }
+
+
+@pytest.mark.parametrize("name", COUNTERS)
+def test_batches_of_any_size_in_any_order_count_alike(name: str) -> None:
+    @given(TABLES, st.data())
+    @examples(12)
+    def check(rows: list[Row], data: st.DataObject) -> None:
+        ends = sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=4)))
+        mixed = data.draw(st.permutations(rows))
+        pairs = zip([0, *ends], [*ends, len(rows)], strict=True)
+        parts = [batch_of(table_of(mixed[first:last])) for first, last in pairs]
+        assert counted(name, *parts) == counted(name, batch_of(table_of(rows)))
+
+    check()
+
+
+@pytest.mark.parametrize("name", COUNTERS)
+def test_a_row_moves_each_tally_by_its_own_count(name: str) -> None:
+    @given(TABLES, ROWS, st.integers(0, 14))
+    @examples(12)
+    def check(rows: list[Row], row: Row, place: int) -> None:
+        more = [*rows[:place], row, *rows[place:]]
+        own, others = (
+            counted(name, batch_of(table_of([row]))),
+            counted(name, batch_of(table_of(rows))),
+        )
+        assert counted(name, batch_of(table_of(more))) == together(own, others)
+
+    check()
+
+
+@pytest.mark.parametrize("name", COUNTERS)
+def test_to_forget_every_value_changes_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [("1", "a", "p"), (None, "A", "q"), ("nan", None, "p"), ("2.5", "x\0y", None)] * 3
+    parts = [batch_of(table_of(rows[first : first + 5])) for first in (0, 5, 10)]
+    remembered = counted(name, *parts)
+    monkeypatch.setattr(facts, "MOST", -1)
+    assert counted(name, *parts) == remembered
+
+
+def by_person(rows: Sequence[Row], most: int) -> dict[int, dict[Any, int]]:
+    """Counts of persons; a row's rank is a function of its cells."""
+    ranks = np.array([hash_of(row) for row in rows], np.uint64)
+    plan = ScanPlan(statistics(VALUES, collapsed=True), PrivacyUnit("p", most), KEY)
+    counter = HistogramCounter(TypedSQL(worker_sql(), SCHEMA), plan, KEY)
+    stored = {name: name for name in SCHEMA}
+    batches = person_batches(columns_of(table_of(rows), ranks), stored, "p", most)
+    return held(folded(map(counter.count, batches)))
+
+
+def hash_of(row: Row) -> int:
+    return int.from_bytes(repr(row).encode()[:8].ljust(8, b"\0"), "big")
+
+
+@given(TABLES, st.integers(1, 3), st.sampled_from([None, "p", "q"]), st.integers(1, 9))
+@examples(25)
+def test_a_person_moves_each_tally_by_the_person_s_own_count(
+    rows: list[Row], most: int, person: str | None, size: int
+) -> None:
+    own = [row for row in rows if row[2] == person]
+    others = [row for row in rows if row[2] != person]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pqd.engine.reading.columns.BATCH", size)
+        assert by_person(rows, most) == together(by_person(own, most), by_person(others, most))
