@@ -82,14 +82,6 @@ def whole(number: int) -> pa.Scalar:
     return arrow_of(np.array([number], np.int64))[0]
 
 
-def text_value(text: str, kind: pa.DataType) -> pa.Scalar:
-    """Text, as a value of one of Arrow's types of texts."""
-    octets = text.encode()
-    ends = pa.py_buffer(np.array([0, len(octets)], np.int64))
-    one = pa.LargeStringArray.from_buffers(1, ends, pa.py_buffer(octets))
-    return one[0].cast(kind)
-
-
 def no_value(kind: pa.DataType) -> pa.Scalar:
     """Null of a type, as a value of Arrow's."""
     return pa.nulls(1, kind)[0]
