@@ -10,11 +10,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-Tone = Literal["yes", "no", "open", "none"]
+if TYPE_CHECKING:
+    from pqd.reports.models.outcomes import Fate, Tone
+
 Role = Literal["plain", "strong", "detail", "warning", "advice"]
-Fate = Literal["always", "failed", "open", "passed"]
 # Value of Column.drop: only a page has room for the column.
 PAGE = 9
 
@@ -126,11 +127,11 @@ class Row:
     """Row of a table, and all that is known behind it.
 
     ``id`` is what ``--explain`` and links call it, ``asks`` its question in words, ``said`` its
-    verdict in a few words and ``aside`` how sure that is.  ``marks`` are words such as SIMULATED,
-    ``names`` what a page filters by, ``aliases`` other ids.  ``remark`` is a line below the row: a
-    condition, or what would decide.  ``parts`` are rows below it that do not count as rows.
-    ``details`` are computed only where a writer shows them; those of an ``open`` row are told at
-    once.
+    verdict in a few words and ``aside`` how sure that is, or a message in place of both.
+    ``marks`` are words such as SIMULATED, ``names`` what a page filters by, ``aliases`` other ids.
+    ``remark`` is a line below the row: a condition, or what would decide.  ``parts`` are rows below
+    it that do not count as rows.  ``details`` are computed only where a writer shows them; those of
+    an ``open`` row are told at once.
     """
 
     id: str

@@ -10,18 +10,14 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from rich.text import Text
 
 from pqd.deciders.errors import ParameterError
-from pqd.reports.terminal.chart import chart_lines
 from pqd.reports.terminal.frame import Questions, first_names
 from pqd.reports.text.escape import visible
 from pqd.reports.text.notes import refused_lines, refused_sentence
-from pqd.reports.text.numbers import threshold_text
-from pqd.reports.text.query import group_parts, query_text, verdict_words
+from pqd.reports.text.query import query_text
 from pqd.reports.text.words import first_of
 from pqd.reports.writers.terminal.layout import Extent
 
 if TYPE_CHECKING:
-    from pqd.reports.models.audit import Verdict
-    from pqd.reports.models.query import QueryFacts
     from pqd.reports.models.refusals import QueryRefusal
     from pqd.reports.writers.terminal.layout import Screen
 
@@ -114,35 +110,6 @@ def questions_of(entries: Iterable[WithPredicate]) -> Questions:
         return query_text(each.aggregate, each.attribute, getattr(each, "p", None), each.where)
 
     return question
-
-
-def grouped(verdicts: Sequence[Verdict], screen: Screen) -> Iterator[Text]:
-    """Verdicts of one grouped query: what all share, then a line per group."""
-    first = verdicts[0]
-    text = query_text(first.aggregate, first.attribute, first.p, None)
-    title = Text.assemble((f"{'':<5}{visible(first.block or '')}", "bold"), f"   {text} per group")
-    yield from screen.wrapped(title)
-    yield from group_lines(verdicts, screen)
-
-
-def group_lines(verdicts: Sequence[Verdict], screen: Screen) -> Iterator[Text]:
-    """A line per group, and which deciders decided."""
-    for verdict in verdicts:
-        badge = verdict_words(verdict)[0]
-        parts = "   ".join(group_parts(verdict, screen.sign))
-        line = Text.assemble((f"{badge:<5}", BADGES[badge]), parts)
-        if verdict.epsilon and verdict.decidable is False:
-            line.append(f"   threshold {threshold_text(verdict.tau_min)}", style="yellow")
-        yield from screen.wrapped(line)
-    deciders = ", ".join(sorted({verdict.decider for verdict in verdicts}))
-    yield from screen.indented(f"decided by {deciders}", "dim")
-
-
-def chart(facts: QueryFacts, screen: Screen) -> Iterator[Text]:
-    """Chart of the deciders' curves, empty where none was computed."""
-    curves = facts.candidates, facts.decider
-    for line in chart_lines(*curves, unicode=screen.unicode, width=screen.width):
-        yield Text(line, no_wrap=True)
 
 
 def of_name(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING
 
 from pqd.reports.blocks import (
@@ -18,6 +19,8 @@ from pqd.reports.blocks import (
     plain,
 )
 from pqd.reports.models.report import document_of, former
+from pqd.reports.text.carets import caret_lines
+from pqd.reports.text.escape import visible
 from pqd.reports.text.words import first_of
 from pqd.reports.writers.markup import (
     ROOM,
@@ -113,7 +116,7 @@ class _Writer:
         elif isinstance(block, Shares | Heat | Bars):
             yield from _listed(map(_text, block.words))
         elif isinstance(block, Code):
-            yield verbatim(block.text)
+            yield verbatim(_with_carets(block))
 
     def _table(self, shown: Table) -> Iterator[str]:
         """Rows in their order, as many as there is room for; groups of one query folded."""
@@ -140,8 +143,9 @@ class _Writer:
     def _failed(self, shown: Table) -> Iterator[str]:
         """Details of the rows that failed, folded, as many as there is room for."""
         for group in shown.groups:
-            for row in group.rows if group.fate == "failed" else ():
-                parts = list(self._blocks(row.details()))
+            for row in group.rows if group.fate == "failed" and group.badge.text else ():
+                message = [sentence(row.aside)] if row.said is None and row.aside else []
+                parts = [*message, *self._blocks(row.details())]
                 text = folded(f"{markdown(group.badge.text)} {code(row.id)}", parts)
                 self.room -= len(text)
                 if parts and self.room > 0:
@@ -156,19 +160,31 @@ def _families(
 ) -> Iterator[str]:
     """Groups of each query, folded under how they stand."""
     place = next((p for p, c in enumerate(shown.columns) if c.kind == "name"), 0)
+    names = {row.id: group.name for group in shown.groups for row in group.rows}
     order = {name: number for number, name in enumerate(dict.fromkeys(map(_family, listed)))}
     pairs = sorted(zip(listed, whole, strict=True), key=lambda pair: order[_family(pair[0])])
     for name, members in groupby(pairs, key=lambda pair: _family(pair[0])):
         if not name:
             continue
         rows, cells = zip(*members, strict=True)
-        counts = ((sum(row in group.rows for row in rows), group.name) for group in shown.groups)
-        told = ", ".join(f"{number} {word}" for number, word in counts if number)
+        counts = Counter(names[row.id] for row in rows)
+        told = ", ".join(f"{number} {word or 'groups'}" for word, number in counts.items())
         lines = [
             [code(row.member) if at == place else cell for at, cell in enumerate(line)]
             for row, line in zip(rows, cells, strict=True)
         ]
         yield folded(f"{code(name)}: {told}", [table(heads, lines)])
+
+
+def _with_carets(block: Code) -> str:
+    """Text with the carets below what they mark."""
+    pairs = zip_longest(block.text.split("\n"), block.carets, fillvalue="")
+    lines = (
+        piece
+        for line, carets in pairs
+        for piece in (caret_lines(line, carets) if carets else [visible(line)])
+    )
+    return "\n".join(lines)
 
 
 def _family(row: Row) -> str:
@@ -203,7 +219,8 @@ def _asked(document: Document) -> Iterator[str]:
     for shown in document.tables:
         for row in shown.rows:
             family = row.family
-            name, asks = (family.name, family.asks) if family else (row.id, row.asks)
+            name = family.name if family else row.id
+            asks = family.code or family.asks if family else row.asks
             if asks and name not in seen:
                 seen.add(name)
                 yield f"{name}: {asks}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pqd.reports.blocks import Heat, Lines, Section, Table, plain
@@ -25,6 +26,9 @@ _WIDEST = 20
 def notebook_html(report: Report) -> str:
     """Report of any kind as a piece of HTML for a notebook's cell."""
     summary = _summary(report)
+    # What the lead says already needs no line of its own.
+    account = [text for text in summary.account if text not in summary.lead]
+    summary = replace(summary, account=account)
     return fragment("notebook.html.j2", kind=summary.command or report.kind, summary=summary)
 
 
@@ -51,8 +55,10 @@ def _summary(report: Report) -> Summary:
 def summary_of(document: Document) -> Summary:
     """Summary of a document: its sentences, and tables of their first rows."""
     omitted = (each.text for each in document.omitted.lines)
+    opened = (row for table in document.tables for row in table.rows if row.open)
     lines = [
         *map(_said, _lines(document.body)),
+        *first_of(visible(f"{row.id}: {row.aside}") for row in opened),
         *first_of(map(visible, omitted)),
         *first_of(map(_said, document.notes)),
     ]

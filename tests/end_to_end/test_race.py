@@ -22,7 +22,7 @@ PRICE = Fraction("0.7")
 # meet, and forty of them take seconds.  Each is the real command line in a process of its own.
 FORKING = """
 import contextlib, gc, importlib, json, os, sys
-for name in ("pqd.commands.audit", "pqd.cli.progress", "pqd.reports.terminal.audit",
+for name in ("pqd.commands.audit", "pqd.cli.progress", "pqd.reports.documents.audit",
              "opendp.measurements", "opendp.domains", "opendp.metrics", "pandas",
              "sqlglot.dialects.duckdb", "pyarrow.pandas_compat", "typer._adapters"):
     with contextlib.suppress(ImportError):

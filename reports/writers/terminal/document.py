@@ -12,6 +12,7 @@ from rich.text import Text
 
 from pqd.deciders.errors import ParameterError
 from pqd.reports.blocks import (
+    NO_BADGE,
     Bars,
     Code,
     Curves,
@@ -31,7 +32,7 @@ from pqd.reports.writers.terminal.signs import curve_lines
 from pqd.reports.writers.terminal.table import TONES, grid, most_open, shown_by_family
 
 if TYPE_CHECKING:
-    from pqd.reports.blocks import Block, Closing, Document, Omission, Row
+    from pqd.reports.blocks import Badge, Block, Closing, Document, Omission, Row
     from pqd.reports.blocks import Text as Sentence
     from pqd.reports.writers.terminal.layout import Screen
 
@@ -55,7 +56,7 @@ def explained_lines(document: Document, name: str, screen: Screen) -> Iterator[T
     ParameterError
         The document has no such row.
     """
-    yield from _without_last_blank(_Writer(screen, Extent.VERBOSE).explained(document, name))
+    yield from _without_last_blank(_Writer(screen, Extent.ALL).explained(document, name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,40 +278,49 @@ class _Writer:
             yield Text()
 
     def _opened(self, row: Row) -> Iterator[Text]:
-        """Badge and name of a row with its first sentence, all else set in below."""
-        badge = next((cell.badge for cell in row.cells if cell.badge), None)
-        inner = self._within(_LEAD)
-        lead = Text(f"{badge.text:<{_LEAD}}", TONES[badge.tone]) if badge else Text(" " * _LEAD)
+        """Badge, name and message of a row, all else set in below."""
+        badge, inner = _badge(row), self._within(_LEAD)
+        lead = Text(f"{badge.text:<{_LEAD}}" if badge.text else "", TONES[badge.tone])
         head = Text(self._said(row.id), "bold")
-        for part in filter(None, (row.said and row.said.text, row.aside, *row.marks)):
-            head.append(f"   {self._said(part)}", "")
+        if row.aside:
+            head.append(f"   {self._said(row.aside)}", "default")
         below = (line for block in row.details() for line in inner.block(block))
-        for line in (*inner.screen.wrapped(head), *below):
+        asks = inner.block(Lines([Line(row.asks)] if row.asks else []))
+        for line in (*inner.screen.wrapped(_marked(head, row)), *asks, *below):
             yield lead + line
             lead = Text(" " * _LEAD)
 
     def _row_in_full(self, row: Row) -> Iterator[Text]:
-        badge = next((cell.badge for cell in row.cells if cell.badge), None)
-        name = (self._said(row.id), "bold")
-        if badge is None:
-            head = Text.assemble(name)
-        else:
-            word = f"{badge.text:<{len(INDENT)}}{row.said.text if row.said else ''}"
-            aside = f"   {self._said(row.aside)}   " if row.aside else "   " if row.said else ""
-            head = Text.assemble((self._said(word), TONES[badge.tone]), aside, name)
-        for mark in row.marks:
-            head.append(f"   {mark}", "bold yellow" if mark == "SIMULATED" else "")
-        yield from self.screen.wrapped(head)
+        """Details of a row below its verdict, or below its name where a message follows that."""
+        if row.said is None:
+            yield from self._opened(row)
+            yield Text()
+            return
+        badge, name = _badge(row), Text(self._said(row.id), "bold")
+        word = f"{badge.text:<{len(INDENT)}}" if badge.text else ""
+        parts = (Text(word + self._said(row.said.text), TONES[badge.tone]), Text(row.aside), name)
+        head = Text("   ").join(part for part in parts if part)
+        yield from self.screen.wrapped(_marked(head, row))
         inner = self._within()
-        yield from self._set_in(inner.block(Lines([Line(row.asks)] if row.asks else [])))
-        for block in row.details():
+        for block in (Lines([Line(row.asks)] if row.asks else []), *row.details()):
             yield from self._set_in(inner.block(block))
         yield Text()
 
 
+def _badge(row: Row) -> Badge:
+    return next((cell.badge for cell in row.cells if cell.badge), NO_BADGE)
+
+
+def _marked(head: Text, row: Row) -> Text:
+    for mark in row.marks:
+        head.append(f"   {mark}", "bold yellow" if mark == "SIMULATED" else "default")
+    return head
+
+
 def _counts(closing: Closing, screen: Screen) -> Text:
     word = closing.word
-    lead = (f"{word.text}: ", TONES[word.tone]) if word.text else ""
+    style = "bold" if word.tone == "none" else TONES[word.tone]
+    lead = (f"{word.text}: ", style) if word.text else ""
     return Text.assemble(lead, (said(closing.counts, screen), "bold"))
 
 

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -61,7 +62,7 @@ def shown_by_family(table: Table, rows: Sequence[Row]) -> Table:
     return replace(table, groups=[Group(rows=renamed)])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Grid:
     """Table that is laid out on a screen."""
 
@@ -70,17 +71,22 @@ class _Grid:
     extent: Extent
     indent: str
 
-    @property
+    @cached_property
     def places(self) -> list[int]:
         return self.table.places()
 
-    @property
+    @cached_property
     def name(self) -> int:
         """Place of the names among the columns that are shown."""
         kinds = [self.table.columns[place].kind for place in self.places]
         return kinds.index("name") if "name" in kinds else 0
 
-    @property
+    @cached_property
+    def chosen(self) -> bool:
+        """Whether one of the rows is the one that is taken."""
+        return any("used" in row.marks for row in self.table.rows)
+
+    @cached_property
     def lead(self) -> int:
         """Cells that a badge takes before the name."""
         first = self.table.columns[self.places[0]]
@@ -92,7 +98,6 @@ class _Grid:
     def lines(self) -> Iterator[Text]:
         quiet = self.extent is Extent.QUIET
         if not self.table.size:
-            yield from self.screen.wrapped("" if quiet else said(self.table.empty, self.screen))
             return
         columns = [self._column(place) for place in self.places]
         rows: list[Cells | Text] = []
@@ -156,6 +161,8 @@ class _Grid:
 
     def _cells(self, row: Row, name: str) -> Cells:
         cells = [self._cell(row.cells[place]) for place in self.places]
+        if self.chosen:
+            cells[self.name] = Text("> " if "used" in row.marks else "  ") + cells[self.name]
         if name:
             cells[self.name] = Text(said(name, self.screen))
         return tuple(cells)

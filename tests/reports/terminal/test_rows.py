@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from pqd.reports.documents.queries import verdict_row
 from pqd.reports.models.audit import Verdict
-from pqd.reports.terminal.frame import fold_text
-from pqd.reports.terminal.rows import NUMBERS, numbers_of
 from pqd.reports.text.audit import off_by_text
 from pqd.reports.text.numbers import in_millions
 from pqd.reports.writers.terminal import terminal_text
 from pqd.reports.writers.terminal.grid import Cells, Column, grid_lines
 from pqd.reports.writers.terminal.layout import Extent, Screen
+from pqd.reports.writers.terminal.table import fold_text
 from tests.support.audit_reports import VERDICTS, audit_of
 
 ABOVE = replace(VERDICTS[0], q_synthetic=500.0, tau=600.0, low=590.0, high=690.0, conclusive=True)
@@ -35,7 +35,14 @@ def test_a_pass_is_at_most_so_far_off_and_a_failure_at_least(
     assert off_by_text(verdict, "+-") == told
 
 
-COLUMNS = (Column("verdict"), Column("query", least=20), *NUMBERS)
+COLUMNS = (
+    Column("verdict"),
+    Column("query", least=20),
+    Column("copy", right=True),
+    Column("tolerance", right=True, spare=3),
+    Column("off by", right=True, least=12),
+    Column("sure?", least=13),
+)
 WIDE = ("NO", "gain", "234,903,306", "±11,745,165", "-181,700,000 ±1,300,000", "p < 0.001")
 LONG = ("NO", "marital-status = Married-civ-spouse, sex = Male", "40.13", "±2", "> 2", "p = 0.01")
 
@@ -83,13 +90,17 @@ LARGE = replace(
 )  # fmt: skip
 
 
+def numbers_of(verdict: Verdict) -> tuple[str, ...]:
+    return tuple(cell.text for cell in verdict_row(verdict, "5%", mixed=False).cells[2:])
+
+
 def test_thousands_of_millions_are_told_in_millions() -> None:
-    assert numbers_of(LARGE, "+-")[:3] == ("139,241 M", "+-6,962 M", "+43,100 M +-3,100 M")
+    assert numbers_of(LARGE)[:3] == ("139,241 M", "±6,962 M", "+43,100 M ±3,100 M")
     # A tolerance below says more of the copy's answer than whole millions do.
     narrow = replace(LARGE, tau=99_999_999)
-    assert numbers_of(narrow, "+-")[:2] == ("139,240,955,123", "+-99,999,999")
+    assert numbers_of(narrow)[:2] == ("139,240,955,123", "±99,999,999")
     # Of an answer that is far below its tolerance, whole millions would say that it is 0.
-    assert numbers_of(replace(LARGE, q_synthetic=1013), "+-")[:2] == ("1,013", "+-6,962 M")
+    assert numbers_of(replace(LARGE, q_synthetic=1013))[:2] == ("1,013", "±6,962 M")
 
 
 @pytest.mark.parametrize(

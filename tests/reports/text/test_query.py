@@ -6,12 +6,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from rich.console import Console
 
 from pqd.deciders import DECIDERS
 from pqd.planning.choose_estimator import ESTIMATORS
+from pqd.reports.documents.queries import curves
 from pqd.reports.models.audit import AuditReport, CompositionGroup, Cost, Verdict
 from pqd.reports.models.query import MEAN_DISTANCE, CandidateFacts
-from pqd.reports.terminal.chart import chart_lines
 from pqd.reports.text.numbers import epsilon_text, number_text, p_value_text, plain, share_text
 from pqd.reports.text.query import (
     estimate_text,
@@ -25,7 +26,8 @@ from pqd.reports.text.query import (
     worth_sentence,
 )
 from pqd.reports.writers.terminal import terminal_text
-from pqd.reports.writers.terminal.layout import Extent
+from pqd.reports.writers.terminal.layout import Extent, Screen
+from pqd.reports.writers.terminal.signs import curve_lines
 
 CHOSEN = CandidateFacts(
     "inv_count", 10.0, True, 9.2, 0.02, 0.03, 0.9, tuple([0.9] * 8 + [0.1] * 13)
@@ -347,7 +349,9 @@ def test_budgets_are_shown_exactly_or_as_fractions() -> None:
 
 @pytest.mark.parametrize("unicode", [True, False])
 def test_chart_puts_the_chosen_first_and_marks_the_impossible(unicode: bool) -> None:
-    scale, chosen, other = chart_lines((OTHER, CHOSEN), "inv_count", unicode=unicode)
+    (drawn,) = curves(replace(VERDICT, candidates=(OTHER, CHOSEN)))
+    screen = Screen(Console(width=80), 80, unicode)
+    scale, chosen, other = (line.plain for line in curve_lines(drawn, screen))
     first = scale.index("0")
     assert scale.index("tau") == first + 16
     assert scale.index("2 tau") == first + 32
@@ -360,4 +364,4 @@ def test_chart_puts_the_chosen_first_and_marks_the_impossible(unicode: bool) -> 
 
 
 def test_a_candidate_without_curve_is_not_drawn() -> None:
-    assert list(chart_lines((replace(CHOSEN, curve=None),), "inv_count", unicode=True)) == []
+    assert list(curves(replace(VERDICT, candidates=(replace(CHOSEN, curve=None),)))) == []

@@ -1,0 +1,297 @@
+"""Document of a check: a row per check, failures first; what is broken is told at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pqd.reports.blocks import (
+    Badge,
+    Block,
+    Cell,
+    Closing,
+    Code,
+    Column,
+    Document,
+    Group,
+    Line,
+    Lines,
+    Option,
+    Row,
+    Section,
+    Shares,
+    Table,
+    Text,
+)
+from pqd.reports.documents.queries import (
+    NUMBERS,
+    asked,
+    badge_of,
+    mixed_replays,
+    verdict_details,
+    verdict_row,
+)
+from pqd.reports.documents.shared import budget_bar, first_names, lines
+from pqd.reports.models.outcomes import BY_BADGE, CHECKS, VERDICTS
+from pqd.reports.text.audit import SIMULATED, chance_sentence
+from pqd.reports.text.check import (
+    HOW_TO_READ,
+    advice,
+    badge,
+    baseline_sentence,
+    cost_lines,
+    counts_sentence,
+    detail_lines,
+    distance_tolerance,
+    message_parts,
+    remark_lines,
+    result,
+    worst_first,
+)
+from pqd.reports.text.cost import (
+    account_sentences,
+    budget_sentence,
+    meaning_sentence,
+    spent_cell,
+    spent_text,
+)
+from pqd.reports.text.escape import quoted
+from pqd.reports.text.numbers import epsilon_text, p_value_text
+from pqd.reports.text.query import marks
+from pqd.reports.text.words import LISTED, MOST_IN_FULL, counted
+
+if TYPE_CHECKING:
+    from pqd.reports.models.audit import Verdict
+    from pqd.reports.models.check import CheckReport, CheckResult
+    from pqd.reports.models.outcomes import Tone
+
+_QUESTION = "Are the private table's answers within the tolerance of the copy's, as expected?"
+# Of many checks those that only warn, or have no verdict, leave room for failures.
+_FEW = 10
+_RESULTS: dict[str, Tone] = {"PASSED": "yes", "PLANNED": "none"}
+_COLUMNS = (Column("verdict", "badge"), Column("check", "name", fold=20), *NUMBERS)
+_PLANS = (Column("", "badge"), Column("check", "name", fold=14), Column("plan", fold=20))
+
+
+def document(report: CheckReport) -> Document:
+    """Document of ``report``, decided or planned."""
+    verdicts = _verdicts(report)
+    replayed = [verdict.replayed for verdict in verdicts]
+    word, counts = result(report), counts_sentence(report)
+    tables = f"{report.spec} on {report.private or 'the private table'}"
+    return Document(
+        kind="check",
+        title=f"{word}: {counts.removesuffix('.')}",
+        lead=tables,
+        subject=f"{counted(len(report.checks), 'check')} of {report.spec}",
+        spent=_spent(report, replayed),
+        opening=[] if report.dry else [Line(_QUESTION, "detail")],
+        banner=[Line(SIMULATED, "warning")] if report.simulated else [],
+        facts=list(_facts(report)),
+        counts=_counts(report),
+        meaning="" if report.dry else meaning_sentence(report.cost),
+        body=[Section(title="Checks", blocks=[_checks(report)], brief=False)],
+        notes=lines([*report.notes, baseline_sentence(report)]),
+        account=lines(account_sentences(report.cost, report.private, replayed, dry=report.dry)),
+        budget=None if report.dry else budget_bar(report.cost),
+        cost=[Lines(lines(cost_lines(report)))],
+        reading=[Lines(lines(HOW_TO_READ)), Lines(lines(_remarks(report)))],
+        closing=_closing(report),
+        made=report.cost.day or "",
+        replays="verdicts" if report.cost.ledger is not None and not report.dry else "",
+        unknown="there is no check {}; its id stands in the report's lines",
+    )
+
+
+def _verdicts(report: CheckReport) -> list[Verdict]:
+    return [verdict for check in report.checks for verdict in check.verdicts]
+
+
+def _remarks(report: CheckReport) -> list[str]:
+    """Sentences on how to read verdicts, without the notes, which stand for themselves."""
+    notes = {*report.notes, baseline_sentence(report)}
+    return [line for line in remark_lines(report) if line not in notes]
+
+
+def _spent(report: CheckReport, replayed: Sequence[bool]) -> str:
+    if report.dry:
+        return f"nothing spent; a run costs epsilon {epsilon_text(report.cost.epsilon)}"
+    return spent_text(report.cost, replayed)
+
+
+def _facts(report: CheckReport) -> Iterator[tuple[str, str]]:
+    yield "Spec", report.spec
+    # A run that stopped early does not know its private table.
+    if report.private:
+        yield "Private table", report.private
+    yield "Epsilon spent", "0" if report.dry else spent_cell(report.cost)
+
+
+def _counts(report: CheckReport) -> Shares:
+    counts = Counter(badge(check) for check in report.checks)
+    found = [each for each in (*CHECKS[-1:], *CHECKS[:-1]) if counts[each.badge]]
+    return Shares([(each.name, counts[each.badge], each.tone) for each in found])
+
+
+def _checks(report: CheckReport) -> Table:
+    verdicts = _verdicts(report)
+    mixed = mixed_replays(verdicts)
+    groups = []
+    for outcome in CHECKS:
+        checks = [check for check in report.checks if badge(check) == outcome.badge]
+        rows = [_row(check, mixed=mixed) if verdicts else _planned(check) for check in checks]
+        few = _FEW if outcome.badge != "FAIL" and len(report.checks) > MOST_IN_FULL else None
+        if rows:
+            group = Group(
+                name=outcome.name,
+                badge=badge_of(outcome),
+                rows=rows,
+                fate=outcome.fate,
+                most=few,
+            )
+            groups.append(group)
+    return Table(
+        columns=_COLUMNS if verdicts else _PLANS,
+        groups=groups,
+        find="id or words of a check",
+        in_full=True,
+        empty="No check was made.",
+    )
+
+
+def _planned(check: CheckResult) -> Row:
+    """Row of a check of which nothing is decided."""
+    first, under = message_parts(check.message)[0]
+    text = "see below" if check.gate == "error" else "" if under else first
+    return _named(check, (Cell(text),))
+
+
+def _row(check: CheckResult, *, mixed: bool) -> Row:
+    """Row of a check, and below it one for each of its groups that keeps it from passing."""
+    if len(check.verdicts) == 1:
+        return _named(check, _single(check, check.verdicts[0], mixed=mixed))
+    expected = "not trusted" if check.expect == "far" else "trusted"
+    unsure = [verdict for verdict in check.verdicts if verdict.standing == "undecided"]
+    wrong = [each for each in check.verdicts if each.standing not in {expected, "undecided"}]
+    groups = f"{len(check.verdicts)} groups" if check.verdicts else ""
+    told = (f"{len(wrong)} not as expected", wrong), (f"{len(unsure)} undecided", unsure)
+    sure = [text for text, those in told if those]
+    sure = ["see below"] if check.gate == "error" else sure
+    if any(verdict.simulated for verdict in check.verdicts):
+        sure.append("SIMULATED")
+    odd = [*wrong, *unsure][:LISTED] if check.gate != "pass" else []
+    cells = Cell(groups), Cell(check.tolerance), Cell(), Cell(", ".join(sure))
+    parts = [verdict_row(verdict, check.tolerance, mixed=mixed) for verdict in odd]
+    return _named(check, cells, parts)
+
+
+def _single(check: CheckResult, verdict: Verdict, *, mixed: bool) -> tuple[Cell, ...]:
+    copy, tolerance, gap, sure = verdict_row(verdict, check.tolerance, mixed=mixed).cells[2:]
+    if verdict.is_distance:
+        tolerance = tolerance._replace(text=distance_tolerance(verdict, check))
+    if check.status == "undecided":
+        gap = gap._replace(text="undecided")
+    far = ", expected far" if check.expect == "far" else ""
+    return copy, tolerance, gap, sure._replace(text=f"{sure.text}{far}")
+
+
+def _named(check: CheckResult, cells: tuple[Cell, ...], parts: Sequence[Row] = ()) -> Row:
+    outcome = BY_BADGE[badge(check)]
+    mark = Cell(badge=badge_of(outcome), sort=CHECKS.index(outcome))
+    broken = check.gate == "error"
+    single = check.verdicts[0] if len(check.verdicts) == 1 else None
+    return Row(
+        id=check.id,
+        cells=(mark, Cell(check.id), *cells),
+        asks="" if broken else asked(single) if single else _groups(check),
+        aside="   ".join(_message(check)),
+        marks=tuple(marks(single)) if single else (),
+        names=(outcome.name,),
+        aliases=(check.id.partition("@")[0],),
+        open=broken,
+        parts=parts,
+        details=lambda: _details(check),
+    )
+
+
+def _groups(check: CheckResult) -> str:
+    groups = f"{len(check.verdicts)} groups of " if check.verdicts else ""
+    return groups + " ".join(check.sql.split())
+
+
+def _message(check: CheckResult) -> Iterator[str]:
+    """First line of a message, unless a place in it is marked; p, unless the message has it."""
+    first, under = message_parts(check.message)[0]
+    if under is None:
+        yield first
+    if len(check.verdicts) == 1:
+        p_value = p_value_text(check.verdicts[0].p_value, check.verdicts[0].alpha)
+        if p_value not in check.message:
+            yield p_value
+
+
+def _details(check: CheckResult) -> Iterator[Block]:
+    first, *others = message_parts(check.message)
+    if told := [first, *others] if first[1] is not None else others:
+        text = "\n".join(line for line, _ in told)
+        yield Code("The place in the query", text, [carets or "" for _, carets in told])
+    if check.gate == "error":
+        yield Lines(lines([*advice(check), f"see line {check.line} of the spec"]))
+        return
+    if len(check.verdicts) == 1:
+        yield from verdict_details(check.verdicts[0], check.tolerance)
+    elif check.verdicts:
+        yield _grouped(check)
+    if len(check.verdicts) != 1:
+        yield Code("Query", check.sql)
+    yield Lines(lines(list(detail_lines(check))[:1], "detail"))
+    yield Lines(lines(advice(check)))
+
+
+def _grouped(check: CheckResult) -> Table:
+    """Groups of a check, the worst first."""
+    rows = [verdict_row(verdict, check.tolerance, mixed=False) for verdict in check.verdicts]
+    return Table(
+        columns=(Column("verdict", "badge"), Column("group", "name", fold=14), *NUMBERS),
+        groups=[
+            Group(
+                name=outcome.name,
+                badge=badge_of(outcome),
+                rows=[_member(row) for row in rows if outcome.name in row.names],
+                fate="always",
+            )
+            for outcome in VERDICTS
+        ],
+        label="Groups",
+        in_full=True,
+    )
+
+
+def _member(row: Row) -> Row:
+    badge_cell, _, *others = row.cells
+    return replace(row, cells=(badge_cell, Cell(row.member), *others), family=None)
+
+
+def _closing(report: CheckReport) -> Closing:
+    failed = [check.id for check in worst_first(report) if check.gate in {"error", "fail"}]
+    word = result(report)
+    return Closing(
+        failed=f"Failed: {first_names(failed)}." if failed else "",
+        word=Badge(word, _RESULTS.get(word, "no")),
+        counts=counts_sentence(report),
+        step=_step(report),
+        caution=" ".join(chance_sentence(_verdicts(report), least=1)),
+        budget=budget_sentence(report.cost, report.private),
+    )
+
+
+def _step(report: CheckReport) -> Text:
+    command = f"pqd check {quoted(report.spec)}"
+    if report.dry:
+        return "" if result(report) == "BROKEN" else command
+    for check in worst_first(report):
+        if check.gate in {"fail", "warn", "known"}:
+            return f"{command} ", Option("explain", check.id)
+    return ""

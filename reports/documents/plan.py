@@ -1,0 +1,193 @@
+"""Document of a plan: a row per query, those that need most first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from pqd.reports.blocks import (
+    Badge,
+    Block,
+    Cell,
+    Closing,
+    Code,
+    Column,
+    Document,
+    Group,
+    Line,
+    Lines,
+    Row,
+    Section,
+    Shares,
+    Table,
+)
+from pqd.reports.documents.queries import (
+    UNKNOWN,
+    answer_cells,
+    asked,
+    badge_of,
+    curves,
+    deciders,
+    family_of,
+    omitted_queries,
+)
+from pqd.reports.documents.shared import first_names, lines
+from pqd.reports.models.outcomes import PLANS
+from pqd.reports.text.numbers import budget_text, epsilon_text, number_text, threshold_text
+from pqd.reports.text.plan import (
+    answer,
+    decided,
+    epsilon_needed,
+    headline,
+    next_step,
+    price_sentence,
+    reading,
+    worst_planned,
+)
+from pqd.reports.text.query import proof_sentence, tolerance
+from pqd.reports.text.words import counted
+
+if TYPE_CHECKING:
+    from pqd.reports.models.plan import PlannedQuery, PlanReport
+
+_THRESHOLD = "threshold: the smallest tolerance that the planned epsilon tells"
+_NEEDS = "needs: the epsilon that this tolerance needs"
+_LOW, _OK = map(badge_of, PLANS)
+_BADGES = {True: _OK, False: _LOW, None: Badge("?", "open")}
+
+
+def document(plan: PlanReport) -> Document:
+    """Document of ``plan``."""
+    title, lead = headline(plan)
+    answers = counted(len(plan.queries), "answer")
+    level = f"alpha {number_text(float(plan.alpha) * 100, 3)} %"
+    subject = f"{answers} of {plan.synthetic}, tolerance {plan.tolerance}, {level}"
+    enough = sum(query.decidable is True for query in plan.queries)
+    sizes = zip(PLANS[::-1], (enough, len(plan.queries) - enough), strict=True)
+    told = list(reading(plan))
+    return Document(
+        kind="plan",
+        title=title,
+        lead=lead,
+        subject=answer(plan) if plan.queries else subject,
+        spent="nothing spent",
+        opening=[Line(f"{subject}.", "detail")] if plan.queries else [],
+        facts=list(_facts(plan)),
+        counts=Shares([(each.name, size, each.tone) for each, size in sizes])
+        if plan.budgeted
+        else None,
+        body=[Section(title="Queries", blocks=[_queries(plan)], brief=False)],
+        omitted=omitted_queries(plan.refused),
+        notes=lines(plan.notes),
+        account=[Line(price_sentence(plan))],
+        reading=[Lines(lines(told[: len(told) - len(plan.notes)]))],
+        closing=_closing(plan),
+        made=plan.day or "",
+        unknown=UNKNOWN,
+    )
+
+
+def _facts(plan: PlanReport) -> Iterator[tuple[str, str]]:
+    yield "Synthetic table", plan.synthetic
+    yield "Tolerance", plan.tolerance
+    if plan.epsilon is not None:
+        yield "Epsilon per query", epsilon_text(plan.epsilon)
+    if plan.total_epsilon is not None:
+        yield "Epsilon in all", epsilon_text(plan.total_epsilon)
+    yield "Epsilon spent", "0"
+
+
+def _queries(plan: PlanReport) -> Table:
+    poor = worst_planned(plan)
+    enough = [query for query in plan.queries if query.decidable]
+    groups = [
+        Group(
+            name=outcome.name if plan.budgeted else "",
+            badge=badge_of(outcome) if plan.budgeted else Badge(""),
+            rows=[_row(query, plan) for query in queries],
+            fate=outcome.fate,
+        )
+        for outcome, queries in zip(PLANS, (poor, enough), strict=True)
+    ]
+    return Table(
+        columns=_columns(budgeted=plan.budgeted),
+        groups=groups,
+        find="id or words of a query",
+        in_full=True,
+        empty="No query was planned.",
+    )
+
+
+def _columns(*, budgeted: bool) -> tuple[Column, ...]:
+    badge = Column("budget", "badge"), Column("query", "name", fold=20)
+    least = Column("threshold", "number", drop=1, legend=_THRESHOLD)
+    return (
+        *(badge if budgeted else badge[1:]),
+        Column("copy", "number"),
+        Column("tolerance", "number", drop=2),
+        *((least,) if budgeted else ()),
+        Column("needs", "number", legend=_NEEDS),
+        Column("decider", drop=3),
+    )
+
+
+def _row(query: PlannedQuery, plan: PlanReport) -> Row:
+    copy, amount = answer_cells(query)
+    needs, least = epsilon_needed(query), query.chosen.tau_min
+    badge = Cell(badge=_BADGES[query.decidable], sort=int(query.decidable is True))
+    cells = (
+        *((badge,) if plan.budgeted else ()),
+        Cell(query.id),
+        Cell(copy, float(query.q_synthetic)),
+        Cell(amount, float(query.tau)),
+        *((Cell(threshold_text(least), least),) if plan.budgeted else ()),
+        Cell(budget_text(needs), needs),
+        Cell(query.decider),
+    )
+    return Row(
+        id=query.id,
+        cells=cells,
+        asks=asked(query),
+        aside=_said(query),
+        names=(PLANS[query.decidable is True].name,) if plan.budgeted else (),
+        family=family_of(query),
+        member=query.group or query.id,
+        details=lambda: _details(query, plan),
+    )
+
+
+def _said(query: PlannedQuery) -> str:
+    needs = epsilon_needed(query)
+    if query.decidable is None:
+        known = needs is not None and not math.isinf(needs)
+        return f"needs epsilon {budget_text(needs)}" if known else ""
+    if query.decidable:
+        return "this tolerance can be decided at the planned epsilon"
+    needed = budget_text(query.chosen.epsilon_needed)
+    remedy = "no epsilon would do" if needed == "none" else f"about epsilon {needed} would do"
+    return proof_sentence(query.chosen) or f"tolerance below the threshold; {remedy}"
+
+
+def _details(query: PlannedQuery, plan: PlanReport) -> Sequence[Block]:
+    stated = tolerance(query.tau, query.tolerance or plan.tolerance, "±")
+    shown = [candidate for candidate in query.candidates if candidate.shown]
+    return [
+        Lines([Line(f"synthetic answer {number_text(query.q_synthetic)}, {stated}")]),
+        deciders(query, shown, budgeted=plan.budgeted),
+        *curves(query),
+        Code("Query", query.sql),
+    ]
+
+
+def _closing(plan: PlanReport) -> Closing:
+    low = [query.id for query in worst_planned(plan) if query.decidable is False]
+    counts, step = decided(plan), next_step(plan)
+    if not plan.budgeted:
+        counts, step = f"{step or answer(plan)}.", ""
+    return Closing(
+        failed=f"LOW: {first_names(low)}." if low else "",
+        counts=counts,
+        step=step,
+        budget=price_sentence(plan),
+    )

@@ -1,0 +1,259 @@
+"""Rows of queries and verdicts, which several documents share, and all that is known of each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from pqd.reports.blocks import (
+    NOTHING_OMITTED,
+    Badge,
+    Block,
+    Cell,
+    Code,
+    Column,
+    Curves,
+    Family,
+    Group,
+    Interval,
+    Line,
+    Lines,
+    Omission,
+    Omitted,
+    Role,
+    Row,
+    Table,
+)
+from pqd.reports.documents.shared import first_names
+from pqd.reports.models.outcomes import BY_STANDING, VERDICTS
+from pqd.reports.text.audit import off_by_text
+from pqd.reports.text.notes import refused_lines, refused_sentence
+from pqd.reports.text.numbers import (
+    budget_text,
+    in_millions,
+    number_text,
+    p_value_text,
+    share_text,
+    to_digits_of,
+)
+from pqd.reports.text.query import (
+    amount_text,
+    grouped_text,
+    instead_sentence,
+    marks,
+    proof_sentence,
+    query_text,
+    sentences,
+    thresholds_sentence,
+    verdict_words,
+)
+
+if TYPE_CHECKING:
+    from pqd.reports.models.audit import Verdict
+    from pqd.reports.models.outcomes import Outcome
+    from pqd.reports.models.query import CandidateFacts, QueryFacts
+    from pqd.reports.models.refusals import QueryRefusal
+
+# A row begins with a badge and a name.
+NUMBERS = (
+    Column("copy", "number"),
+    Column("tolerance", "number", drop=3),
+    Column("off by", "number", fold=12),
+    Column("sure?", fold=13),
+)
+UNKNOWN = "there is no query {}; its id stands in the report's lines"
+# Of a larger tolerance three digits are left in millions.
+_IN_MILLIONS = 10**8
+# The chosen decider and the two that err least beside it.
+_CURVES = 3
+_ROLES: dict[str, Role] = {"plain": "plain", "warning": "warning", "detail": "detail"}
+
+
+def badge_of(outcome: Outcome) -> Badge:
+    """Badge of an outcome."""
+    return Badge(outcome.badge, outcome.tone)
+
+
+def verdict_row(verdict: Verdict, stated: str, *, mixed: bool) -> Row:
+    """Row of a verdict; ``mixed``: some of the report were replayed, others not."""
+    outcome = BY_STANDING[verdict.standing]
+    copy, tolerance = answer_cells(verdict)
+    sure = ", ".join([_sure(verdict), *_told(verdict, mixed=mixed)])
+    gap = None if verdict.gap is None else abs(float(verdict.gap))
+    cells = (
+        Cell(badge=badge_of(outcome), sort=VERDICTS.index(outcome)),
+        Cell(verdict.id),
+        Cell(copy, float(verdict.q_synthetic)),
+        Cell(tolerance, float(verdict.tau)),
+        Cell(in_millions(off_by_text(verdict, "±")), gap),
+        Cell(sure, verdict.p_value),
+    )
+    return Row(
+        id=verdict.id,
+        cells=cells,
+        asks=asked(verdict),
+        said=Badge(verdict_words(verdict)[1], outcome.tone),
+        aside=p_value_text(verdict.p_value, verdict.alpha),
+        marks=tuple(marks(verdict)),
+        names=(verdict.standing,),
+        family=family_of(verdict),
+        member=verdict.group or verdict.id,
+        details=lambda: verdict_details(verdict, stated),
+    )
+
+
+def answer_cells(facts: QueryFacts) -> tuple[str, str]:
+    """The copy's answer and the tolerance, to the digits that the tolerance gives a meaning to."""
+    if facts.is_distance:
+        return "", amount_text(facts, facts.tau)
+    if facts.tau >= _IN_MILLIONS and math.isfinite(facts.tau):
+        copy = facts.q_synthetic
+        # Millions would make nothing of an answer that is far smaller than its tolerance.
+        told = number_text(int(round(copy, -6))) if abs(copy) >= _IN_MILLIONS else number_text(copy)
+        return in_millions(told), f"±{in_millions(number_text(int(round(facts.tau, -6))))}"
+    return to_digits_of(facts.q_synthetic, facts.tau), f"±{number_text(facts.tau, 3)}"
+
+
+def _sure(verdict: Verdict) -> str:
+    """P-value of a verdict; of an undecided one, what would decide it."""
+    p_value = p_value_text(verdict.p_value, verdict.alpha)
+    needed = verdict.chosen.epsilon_needed
+    if verdict.standing != "undecided" or proof_sentence(verdict.chosen):
+        return p_value
+    if verdict.decidable is not False or needed is None:
+        return p_value
+    if math.isinf(needed):
+        return "no epsilon would do"
+    return f"needs epsilon {budget_text(needed)}"
+
+
+def _told(verdict: Verdict, *, mixed: bool) -> Iterator[str]:
+    if verdict.simulated:
+        yield "SIMULATED"
+    if mixed and verdict.replayed:
+        yield "replayed"
+    if not verdict.epsilon and not verdict.replayed:
+        yield "cost 0"
+
+
+def mixed_replays(verdicts: Sequence[Verdict]) -> bool:
+    """Whether some verdicts were paid for before, and others not."""
+    return len({verdict.replayed for verdict in verdicts}) > 1
+
+
+def asked(facts: QueryFacts) -> str:
+    """Query in words."""
+    return query_text(facts.aggregate, facts.attribute, facts.p, facts.where)
+
+
+def family_of(facts: QueryFacts) -> Family | None:
+    """Grouped query that a query is a group of."""
+    if facts.block is None:
+        return None
+    parts = facts.aggregate, facts.attribute, facts.p
+    code = " ".join((facts.block_sql or "").split())
+    return Family(facts.block, grouped_text(*parts, None), code)
+
+
+def verdict_details(verdict: Verdict, stated: str) -> Iterator[Block]:
+    """All that is known of one verdict, but for what it asks."""
+    claims: dict[str, Literal["inside", "outside"]] = {
+        "trusted": "inside",
+        "not trusted": "outside",
+    }
+    if not verdict.is_distance:
+        least = verdict.chosen.tau_min
+        yield Interval(
+            float(verdict.q_synthetic),
+            float(verdict.lower),
+            float(verdict.upper),
+            least,
+            claims.get(verdict.standing, "open"),
+            amount_text(verdict, least),
+        )
+    told = [Line(text, _ROLES[role]) for text, role in list(sentences(verdict, stated, "±"))[1:-1]]
+    if instead := instead_sentence(verdict):
+        told.append(Line(instead, "advice"))
+    yield Lines(told)
+    words = [Line(thresholds_sentence(verdict), "detail")]
+    yield deciders(verdict, [each for each in verdict.candidates if each.shown], words)
+    yield from curves(verdict)
+    yield Code("Query", verdict.sql)
+
+
+def deciders(
+    facts: QueryFacts,
+    candidates: Sequence[CandidateFacts],
+    words: Sequence[Line] = (),
+    *,
+    budgeted: bool = True,
+) -> Table:
+    """Table of the deciders that fit a query, the one that is taken marked."""
+    titles = ("threshold", "false no", "false yes") if budgeted else ()
+    columns = [Column("decider", "name"), *(Column(title, "number") for title in titles)]
+    rows = []
+    for each in candidates:
+        taken = each.decider == facts.decider
+        numbers = (
+            Cell(amount_text(facts, each.tau_min), each.tau_min),
+            Cell(share_text(each.false_no), each.false_no),
+            Cell(share_text(each.false_yes), each.false_yes),
+        )
+        needed = Cell(budget_text(each.epsilon_needed), each.epsilon_needed)
+        cells = (Cell(each.decider, strong=taken), *(numbers if budgeted else ()), needed)
+        rows.append(Row(id=each.decider, cells=cells, marks=("used",) if taken else ()))
+    return Table(
+        columns=(*columns, Column("epsilon needed, about", "number")),
+        groups=[Group(rows=rows, fate="always")],
+        label="Deciders that fit",
+        words=words,
+    )
+
+
+def curves(facts: QueryFacts) -> Iterator[Curves]:
+    """Curves of the decider and those that err least beside it; nothing if none was computed."""
+    drawn = [each for each in facts.candidates if each.curve]
+    ranked = sorted(drawn, key=lambda each: (each.decider != facts.decider, each.worst))
+    if ranked:
+        lines = [(each.decider, each.curve or ()) for each in ranked[:_CURVES]]
+        yield Curves(lines, _label(ranked[0]))
+
+
+def _label(candidate: CandidateFacts) -> str:
+    """Chances of a yes in words, for who does not see the curve."""
+    curve = candidate.curve or ()
+    places = (0, "at no gap"), (8, "at tau"), (16, "at 2 tau")
+    parts = [
+        f"{share_text(curve[at])} {name}"
+        for at, name in places
+        if at < len(curve) and curve[at] is not None
+    ]
+    return f"Chance of a yes with {candidate.decider}: {', '.join(parts) or 'not known'}"
+
+
+def omitted_queries(refused: Sequence[QueryRefusal]) -> Omitted:
+    """Queries that were not asked, those of one reason together where room is short."""
+    if not refused:
+        return NOTHING_OMITTED
+    lines: list[Omission] = []
+    together: dict[tuple[str, str], list[QueryRefusal]] = {}
+    for each in refused:
+        together.setdefault((each.block or each.id, each.reason), []).append(each)
+    for text, those in zip(refused_lines(refused), together.values(), strict=True):
+        names = {name for each in those for name in (each.id, each.block) if name}
+        lines.append(Omission(text, tuple(sorted(names))))
+    return Omitted(refused_sentence(refused), lines, list(_reasons(refused)))
+
+
+def _reasons(refused: Sequence[QueryRefusal]) -> Iterator[str]:
+    """Line per reason: the queries of which it holds, or the groups of a single one."""
+    alike: dict[str, list[QueryRefusal]] = {}
+    for each in refused:
+        alike.setdefault(each.reason, []).append(each)
+    for reason, those in alike.items():
+        names = dict.fromkeys(each.block or each.id for each in those)
+        if len(names) > 1:
+            yield f"{first_names(names)}: {reason}"
+        else:
+            yield from refused_lines(those)
