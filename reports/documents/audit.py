@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pqd.reports.blocks import Closing, Column, Document, Group, Line, Lines, Section, Shares, Table
+from pqd.reports.blocks import (
+    Closing,
+    Column,
+    Definitions,
+    Document,
+    Group,
+    Line,
+    Lines,
+    Section,
+    Shares,
+    Table,
+)
 from pqd.reports.documents.queries import (
     NUMBERS,
+    TERMS,
     UNKNOWN,
     badge_of,
     mixed_replays,
@@ -68,7 +80,7 @@ def document(report: AuditReport) -> Document:
         account=lines(account_sentences(report.cost, report.private, replayed)),
         budget=budget_bar(report.cost),
         cost=[Lines(lines(audit_costs(report)))],
-        reading=[Lines(lines(remarks(verdicts, ())))],
+        reading=[Definitions(TERMS), Lines(lines(remarks(verdicts, ())))],
         closing=_closing(report, dict(counts)),
         made=report.cost.day or "",
         replays="verdicts" if report.cost.ledger is not None else "",

@@ -14,6 +14,7 @@ from pqd.reports.blocks import (
     Closing,
     Code,
     Column,
+    Definitions,
     Document,
     Group,
     Line,
@@ -27,6 +28,7 @@ from pqd.reports.blocks import (
 )
 from pqd.reports.documents.queries import (
     NUMBERS,
+    TERMS,
     asked,
     badge_of,
     mixed_replays,
@@ -97,7 +99,7 @@ def document(report: CheckReport) -> Document:
         account=lines(account_sentences(report.cost, report.private, replayed, dry=report.dry)),
         budget=None if report.dry else budget_bar(report.cost),
         cost=[Lines(lines(cost_lines(report)))],
-        reading=[Lines(lines(HOW_TO_READ)), Lines(lines(_remarks(report)))],
+        reading=[Lines(lines(HOW_TO_READ)), Definitions(TERMS), Lines(lines(_remarks(report)))],
         closing=_closing(report),
         made=report.cost.day or "",
         replays="verdicts" if report.cost.ledger is not None and not report.dry else "",

@@ -15,6 +15,7 @@ from pqd.reports.blocks import (
     Column,
     Document,
     Group,
+    Interval,
     Line,
     Lines,
     Row,
@@ -45,7 +46,7 @@ from pqd.reports.text.plan import (
     reading,
     worst_planned,
 )
-from pqd.reports.text.query import proof_sentence, tolerance
+from pqd.reports.text.query import amount_text, proof_sentence, tolerance
 from pqd.reports.text.words import counted
 
 if TYPE_CHECKING:
@@ -173,11 +174,19 @@ def _details(query: PlannedQuery, plan: PlanReport) -> Sequence[Block]:
     stated = tolerance(query.tau, query.tolerance or plan.tolerance, "±")
     shown = [candidate for candidate in query.candidates if candidate.shown]
     return [
+        _interval(query),
         Lines([Line(f"synthetic answer {number_text(query.q_synthetic)}, {stated}")]),
         deciders(query, shown, budgeted=plan.budgeted),
         *curves(query),
         Code("Query", query.sql),
     ]
+
+
+def _interval(query: PlannedQuery) -> Interval:
+    """The tolerance around the copy's answer; nothing is claimed of the private one."""
+    answer, tau, least = float(query.q_synthetic), float(query.tau), query.chosen.tau_min
+    told = amount_text(query, least)
+    return Interval(answer, answer - tau, answer + tau, least, "none", told)
 
 
 def _closing(plan: PlanReport) -> Closing:

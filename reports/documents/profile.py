@@ -16,7 +16,6 @@ from pqd.reports.blocks import (
     Column,
     Definitions,
     Document,
-    Fate,
     Group,
     Heat,
     HeatCell,
@@ -27,7 +26,6 @@ from pqd.reports.blocks import (
     Row,
     Section,
     Table,
-    Tone,
 )  # fmt: skip
 from pqd.reports.documents.shared import (
     budget_bar,
@@ -91,6 +89,7 @@ from pqd.reports.text.remarks.worst_cells import (
 from pqd.reports.text.words import counted, listed
 
 if TYPE_CHECKING:
+    from pqd.reports.blocks import Fate, Tone
     from pqd.reports.models.profile import (
         CellFacts,
         DistanceId,

@@ -63,6 +63,64 @@ NUMBERS = (
     Column("sure?", fold=13),
 )
 UNKNOWN = "there is no query {}; its id stands in the report's lines"
+TERMS = (
+    (
+        "yes, NO, ?",
+        (
+            "The verdict: whether the private answer lies within the tolerance of the synthetic "
+            "one. ? is undecided: noise could have decided; the lean is given."
+        ),
+    ),
+    (
+        "In place of a NO",
+        (
+            "The private answer itself, where the details hold it: it is noisy, and its "
+            "interval says how much. Else a coarser query, with fewer conditions; or whoever "
+            "holds the private table can release the answer with noise (pqd release, of COUNT "
+            "and SUM), or look for a better copy (pqd compare)."
+        ),
+    ),
+    (
+        "p",
+        (
+            "How often noise alone would give a verdict this clear if the opposite were true. "
+            "Small is sure."
+        ),
+    ),
+    (
+        "Off by",
+        (
+            "How far the private answer is from the copy's, and which way. With ± it comes from "
+            "a noisy answer, and the exact gap lies so near to it with probability 1 - alpha, "
+            "for each verdict by itself; else it is a bound."
+        ),
+    ),
+    (
+        "Margin",
+        "How many people, or rows, the private table is away from the opposite verdict.",
+    ),
+    (
+        "Threshold",
+        (
+            "The effectiveness threshold: the smallest tolerance that is reliable at this "
+            "epsilon. Below it a close case can often not be decided."
+        ),
+    ),
+    (
+        "False no, false yes",
+        (
+            "How often a decider is wrong on test tables made from the copy: those whose answer "
+            "is the copy's, and those whose answer is two tolerances away."
+        ),
+    ),
+    (
+        "Chance of a yes",
+        (
+            "A curve that is high left of the tolerance and low right of it tells the cases "
+            "apart. The steeper, the better."
+        ),
+    ),
+)
 # Of a larger tolerance three digits are left in millions.
 _IN_MILLIONS = 10**8
 # The chosen decider and the two that err least beside it.
@@ -152,8 +210,7 @@ def family_of(facts: QueryFacts) -> Family | None:
     if facts.block is None:
         return None
     parts = facts.aggregate, facts.attribute, facts.p
-    code = " ".join((facts.block_sql or "").split())
-    return Family(facts.block, grouped_text(*parts, None), code)
+    return Family(facts.block, grouped_text(*parts, None), facts.block_sql or "")
 
 
 def verdict_details(verdict: Verdict, stated: str) -> Iterator[Block]:

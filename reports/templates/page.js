@@ -2,7 +2,7 @@
 // Filters, sorts and opens what is on the page already; nothing is fetched and nothing is kept.
 (() => {
   const every = (selector, root = document) => [...root.querySelectorAll(selector)];
-  const tables = every("table.rows:not(.many), table.heat");
+  const tables = every("table.rows:not(.many)");
   const form = document.querySelector("form.controls:not(.many)");
   document.documentElement.classList.add("scripted");
 
@@ -77,13 +77,13 @@
     reveal();
     return;
   }
-  const { text, standing, candidate, all } = form.elements;
+  const { text, standing, all } = form.elements;
   const bodies = tables.filter((table) => !table.classList.contains("leaders"))
     .flatMap((table) => [...table.tBodies])
     .map((body) => ({
       body,
       words: every("[data-find]", body).map((part) => part.textContent).join(" ").toLowerCase(),
-      marks: every("[data-standing]", body).map(({ dataset }) => dataset),
+      marks: every("[data-standing]", body).map(({ dataset }) => dataset.standing),
     }));
   const main = tables.findLast((table) => table.classList.contains("rows"));
   const shown = () => [...main.tBodies].filter((body) => !body.hidden);
@@ -91,17 +91,13 @@
 
   function filter() {
     const wanted = text.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const [kind, name] = [standing.value, candidate ? candidate.value : ""];
+    const kind = standing.value;
     for (const { body, words, marks } of bodies) {
       const held = wanted.every((word) => words.includes(word));
-      body.hidden = !held || Boolean(kind) && !marks.some(
-        (mark) => mark.standing === kind && (!name || mark.candidate === name));
+      body.hidden = !held || Boolean(kind) && !marks.includes(kind);
     }
     for (const row of every("tr[data-row]")) {
       row.hidden = document.getElementById(row.dataset.row).hidden;
-    }
-    for (const part of every("th[data-candidate], td[data-candidate], tr[data-candidate]")) {
-      part.hidden = Boolean(name) && part.dataset.candidate !== name;
     }
     // A row of a grouped query is several answers.
     const answers = (rows) => rows.reduce((sum, row) => sum + Number(row.dataset.answers ?? 1), 0);

@@ -2,7 +2,7 @@
 (() => {
   const source = document.getElementById("every-row");
   if (!source) return;
-  const { page: size, printed: most, head, name, rows } = JSON.parse(source.textContent);
+  const { page: size, printed: most, heads, name, rows } = JSON.parse(source.textContent);
   const table = document.querySelector("table.many");
   const form = document.querySelector("form.many");
   const pages = document.querySelector("nav.pages");
@@ -30,7 +30,8 @@
     return part;
   }
 
-  function small(lines) {
+  function small([place, ...lines]) {
+    const head = heads[place];
     const part = made("table", "small");
     const cells = (line, tag) => line.map((value, at) => {
       const cell = made(at ? tag : "th", at ? "number" : "", value);

@@ -220,7 +220,7 @@ def _asked(document: Document) -> Iterator[str]:
         for row in shown.rows:
             family = row.family
             name = family.name if family else row.id
-            asks = family.code or family.asks if family else row.asks
+            asks = " ".join(family.code.split()) or family.asks if family else row.asks
             if asks and name not in seen:
                 seen.add(name)
                 yield f"{name}: {asks}"

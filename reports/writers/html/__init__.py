@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from pqd.reports.blocks import Lines
 from pqd.reports.models.report import document_of, former
 from pqd.reports.writers.html.frame import page
 from pqd.reports.writers.html.texts import told
@@ -47,7 +48,7 @@ def page_text(document: Document, command: str | None = None) -> str:
         "body": views.blocks(document.body),
         "omitted": [told(line) for line in left_out],
         "budget": views.budget(document.budget) if document.budget else None,
-        "cost": views.blocks(document.cost),
+        "cost": views.blocks(document.cost or [Lines(document.account)]),
         "reading": views.blocks(document.reading),
         "notes": [told(line.text) for line in document.notes],
         "banner": [told(line.text) for line in document.banner],

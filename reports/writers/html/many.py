@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from pqd.reports import blocks as b
-from pqd.reports.writers.html.texts import code_text, harmless
+from pqd.reports.writers.html.texts import code_text, harmless, titled
 
 # As many rows are seen at once, and without the script.
 _PAGE = 100
@@ -50,7 +50,7 @@ def many_view(
     columns = [place for place, column in enumerate(table.columns) if not column.below]
     kinds = [table.columns[place].kind for place in columns]
     name = kinds.index("name")
-    head: list[str] = []
+    small: dict[tuple[str, ...], int] = {}
     first: list[FirstRow] = []
     rows = []
     for row in table.rows:
@@ -58,8 +58,8 @@ def many_view(
         if len(first) < _PAGE:
             first.append(FirstRow(row, tuple(cells)))
         called = cells.pop(name)[0]
-        rows.append(_values(row, called, cells, places, head))
-    data = {"page": _PAGE, "printed": _PRINTED, "head": head, "name": name, "rows": rows}
+        rows.append(_values(row, called, cells, places, small))
+    data = {"page": _PAGE, "printed": _PRINTED, "heads": list(small), "name": name, "rows": rows}
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return {
         "heads": heads,
@@ -79,11 +79,15 @@ def _shown(cell: b.Cell) -> Shown:
 
 
 def _values(
-    row: b.Row, name: str, cells: Sequence[Shown], places: dict[str, int], head: list[str]
+    row: b.Row,
+    name: str,
+    cells: Sequence[Shown],
+    places: dict[str, int],
+    heads: dict[tuple[str, ...], int],
 ) -> list[Any]:
     """Row as the script reads it; no sign of it is one that a browser would obey."""
     lines: list[list[str]] = []
-    small: list[list[str]] = []
+    small: list[int | list[str]] = []
     code: list[list[str]] = []
     for part in row.details():
         if isinstance(part, b.Lines):
@@ -91,8 +95,9 @@ def _values(
         elif isinstance(part, b.Code):
             code.append([part.title, harmless(code_text(part))])
         elif isinstance(part, b.Table) and not small:
-            small = [_small(each) for each in part.rows]
-            head[:] = head or [column.title for column in part.columns]
+            head = tuple(map(titled, part.columns))
+            place = heads.setdefault(head, len(heads))
+            small = [place, *(_small(each) for each in part.rows)]
     badges = (cell.badge.tone for cell in row.cells if cell.badge)
     return [
         harmless(name),

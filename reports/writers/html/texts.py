@@ -24,6 +24,12 @@ def harmless(text: str) -> str:
     return text if text.isprintable() else visible(text, keep="\n")
 
 
+def titled(column: b.Column) -> str:
+    """Title of a column, which begins with a capital but where it is a name."""
+    title = column.title
+    return title if column.foreign else title[:1].upper() + title[1:]
+
+
 def told(text: b.Text) -> str | Markup:
     """Sentence whose options are spelled as a shell takes them, and not broken at their hyphens."""
     from markupsafe import Markup, escape  # noqa: PLC0415 - comes with Jinja2, imported late

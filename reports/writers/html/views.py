@@ -17,7 +17,7 @@ from pqd.reports.writers.html.pictures import (
     placed,
     side_by_side,
 )
-from pqd.reports.writers.html.texts import code_text, told
+from pqd.reports.writers.html.texts import code_text, titled, told
 
 # A page of more rows makes them by script.
 MOST_ROWS = 300
@@ -108,8 +108,8 @@ class Views:
     def _table(self, table: b.Table, *, small: bool) -> dict[str, Any]:
         table = _without_empty_columns(table)
         heads = [
-            (_titled(column), _CLASSES.get(column.kind, ""))
-            for column in table.columns
+            (titled(column), _class(table, place))
+            for place, column in enumerate(table.columns)
             if not column.below
         ]
         names = _names(table)
@@ -229,10 +229,13 @@ def _opens(row: b.Row) -> bool:
     return bool(row.asks or row.aside or row.open)
 
 
-def _titled(column: b.Column) -> str:
-    """Title of a column, which begins with a capital but where it is a name."""
-    title = column.title
-    return title if column.foreign else title[:1].upper() + title[1:]
+def _class(table: b.Table, place: int) -> str:
+    """Class of a column: signs take little room."""
+    column = table.columns[place]
+    signs = (row.cells[place] for row in table.rows)
+    if column.kind == "text" and all(cell.badge and not cell.text for cell in signs):
+        return "sign"
+    return _CLASSES.get(column.kind, "")
 
 
 def _names(table: b.Table) -> list[str]:
@@ -275,7 +278,7 @@ def _cells(table: b.Table, row: b.Row) -> list[CellView]:
             shown[-1] = shown[-1]._replace(under=cell.text)
             continue
         picture = placed(cell.picture) if cell.picture else None
-        title = _titled(column)
+        title = titled(column)
         shown.append(
             CellView(column.kind, title, cell, sorted_by(column, cell), cell.under, picture)
         )

@@ -1,0 +1,356 @@
+"""Document of a comparison: the leaderboard, and every query with a sign per candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from pqd.reports.blocks import (
+    PAGE,
+    Badge,
+    Block,
+    Cell,
+    Closing,
+    Code,
+    Column,
+    Document,
+    Family,
+    Group,
+    Heat,
+    HeatCell,
+    Key,
+    Line,
+    Lines,
+    Picture,
+    Row,
+    Section,
+    Table,
+)
+from pqd.reports.documents.queries import badge_of, omitted_queries
+from pqd.reports.documents.shared import budget_bar, first_names, lines, step
+from pqd.reports.models.outcomes import BY_STANDING, VERDICTS
+from pqd.reports.text.audit import SIMULATED
+from pqd.reports.text.compare import (
+    KINDS,
+    SYMBOLS,
+    cell_sentence,
+    cell_sign,
+    column_names,
+    compare_costs,
+    headline,
+    how_to_read,
+    named_sentence,
+    query_sentences,
+    tie_sentences,
+    worst_compared,
+)
+from pqd.reports.text.cost import (
+    account_sentences,
+    budget_sentence,
+    meaning_sentence,
+    spent_cell,
+    spent_text,
+)
+from pqd.reports.text.numbers import (
+    number_text,
+    p_cell,
+    percent,
+    percent_range,
+    threshold_text,
+)
+from pqd.reports.text.query import grouped_text, query_text
+from pqd.reports.text.words import between_text, counted, gap_text, rank_text, worst_first
+
+if TYPE_CHECKING:
+    from pqd.reports.models.compare import Cell as Judged
+    from pqd.reports.models.compare import ComparedQuery, CompareReport, LeaderboardRow
+
+_MARKS = {"trusted": "\u2713", "not trusted": "\u2717", "undecided": "?"}
+_SIGNS = SYMBOLS[True]
+# Gaps in tolerances from which a shade is strong: of a no above it, of a yes up to it.
+_CLEAR = {"no": 2.0, "yes": 0.5}
+# Beyond as many tolerances a candidate leaves the picture.
+_FAR = 4.0
+_HEAT = "Every query on every candidate"
+
+
+def document(report: CompareReport) -> Document:
+    """Document of ``report``."""
+    title, lead = headline(report)
+    replayed = [query.replayed for query in report.queries]
+    number = len(report.leaderboard)
+    asked, names = counted(len(report.queries), "query", "queries"), counted(number, "candidate")
+    tables = f"{report.private}, compared with {len(report.candidates)} synthetic tables"
+    return Document(
+        kind="compare",
+        title=title,
+        lead=lead,
+        subject=f"{asked} on {names}, tolerance {report.tolerance}",
+        spent=spent_text(report.cost, replayed),
+        banner=[Line(SIMULATED, "warning")] if report.simulated else [],
+        facts=[
+            ("Private table", report.private),
+            ("Candidates", str(number)),
+            ("Queries", str(len(report.queries))),
+            ("Tolerance", report.tolerance),
+            ("Epsilon spent", spent_cell(report.cost)),
+        ],
+        meaning=meaning_sentence(report.cost),
+        body=[
+            Section(title="Leaderboard", blocks=list(_board(report)), brief=False),
+            Section(title=_HEAT, blocks=list(_queries(report)), brief=False),
+        ],
+        omitted=omitted_queries(report.refused),
+        notes=lines(report.notes),
+        account=lines(account_sentences(report.cost, report.private, replayed)),
+        budget=budget_bar(report.cost),
+        cost=[Lines(lines(compare_costs(report, tables)))],
+        reading=[Lines(lines(how_to_read(report)))],
+        closing=_closing(report),
+        made=report.cost.day or "",
+        replays="verdicts" if report.cost.ledger is not None else "",
+        unknown="there is no query {}; its id stands in the report's lines",
+    )
+
+
+def _board(report: CompareReport) -> Iterator[Block]:
+    yield Table(
+        columns=(
+            Column("rank"),
+            Column("candidate", "name", fold=14),
+            Column("within", "number"),
+            Column("0 to 100 %", "picture", drop=2),
+            Column("true share"),
+            *(Column(title, "number", drop=1) for title in ("yes", "no", "?")),
+        ),
+        groups=[Group(rows=[_leader(report, row) for row in report.leaderboard], fate="always")],
+        keys=[Key([("dot", "")], "share within tolerance, and what the true share lies in")],
+        empty="Nothing was compared.",
+    )
+    yield Lines(lines((*tie_sentences(report), *named_sentence(report))))
+
+
+def _leader(report: CompareReport, row: LeaderboardRow) -> Row:
+    share, between = percent(row.share), percent_range(row.low, row.high)
+    label = f"{share}, between {between}"
+    kind = KINDS.get(row.kind, report.candidates.get(row.candidate, ""))
+    cells = (
+        Cell(rank_text(row), row.best_rank),
+        Cell(row.candidate, under=kind, strong=True),
+        Cell(share, float(row.share), strong=True),
+        Cell(
+            sort=float(row.share),
+            picture=Picture((0, 1), float(row.share), row.low, row.high, label=label),
+        ),
+        Cell(between, row.low),
+        *(Cell(str(n), n) for n in (row.trusted, row.not_trusted, row.undecided)),
+    )
+    marks = ("SIMULATED",) if report.simulated else ()
+    return Row(id=row.candidate, cells=cells, marks=marks)
+
+
+def _queries(report: CompareReport) -> Iterator[Block]:
+    columns = column_names(report)
+    within = f"{_SIGNS['yes']} within tolerance, {_SIGNS['no']} outside"
+    lead = f"{within}, in brackets if undecided: it leans that way"
+    if not report.queries:
+        return
+    yield Lines(lines((lead, *columns.legend), "detail"))
+    good = [query for query in report.queries if _standing(query) == "trusted"]
+    ordered = [*worst_compared(report.queries), *good]
+    yield _heat(ordered, columns.candidates)
+    groups = [
+        Group(
+            name=outcome.name,
+            rows=[
+                _row(query, columns.candidates)
+                for query in ordered
+                if _standing(query) == outcome.name
+            ],
+            fate=outcome.fate,
+        )
+        for outcome in VERDICTS
+    ]
+    signs = (Column(title, foreign=True) for title in columns.titles)
+    numbers = (Column(title, "number", drop=PAGE) for title in ("private answer", "threshold"))
+    yield Table(
+        columns=(*signs, Column("query", "name", fold=14), *numbers),
+        groups=groups,
+        find="id or words of a query",
+        in_full=True,
+        beside=True,
+    )
+
+
+def _standing(query: ComparedQuery) -> str:
+    """Standing of a query on the candidate that it fares worst on."""
+    return worst_first([cell.standing for cell in query.cells])
+
+
+def _row(query: ComparedQuery, names: Sequence[str]) -> Row:
+    judged = [query.cell(name) for name in names]
+    marks = ("SIMULATED", query.simulated), ("replayed", query.replayed)
+    standings = dict.fromkeys(cell.standing for cell in query.cells)
+    return Row(
+        id=query.id,
+        cells=(
+            *map(_sign, judged),
+            Cell(query.id),
+            Cell(_estimate(query), None if query.estimate is None else float(query.estimate)),
+            Cell(threshold_text(query.tau_min), query.tau_min),
+        ),
+        asks=query_text(query.aggregate, query.attribute, query.p, query.where),
+        marks=tuple(mark for mark, present in marks if present),
+        names=(*standings, *(f"{cell.candidate}: {cell.standing}" for cell in query.cells)),
+        family=_family(query),
+        member=query.group or query.id,
+        details=lambda: _details(query),
+    )
+
+
+def _sign(cell: Judged) -> Cell:
+    tone = BY_STANDING[cell.standing].tone
+    return Cell(sort=cell.strain, badge=Badge(cell_sign(cell, _SIGNS), tone))
+
+
+def _estimate(query: ComparedQuery) -> str:
+    return "not released" if query.estimate is None else number_text(query.estimate, 6)
+
+
+def _family(query: ComparedQuery) -> Family | None:
+    if query.block is None:
+        return None
+    asks = grouped_text(query.aggregate, query.attribute, query.p, query.block_sql)
+    return Family(query.block, asks, query.block_sql or "")
+
+
+def _heat(queries: Sequence[ComparedQuery], names: Sequence[str]) -> Heat:
+    """Map of the gaps in tolerances; of a grouped query the share of its groups that hold."""
+    first: dict[str, int] = {}
+    for place, query in enumerate(queries):
+        first.setdefault(query.block or query.id, place)
+    ordered = sorted(queries, key=lambda query: first[query.block or query.id])
+    rows: list[tuple[str, list[HeatCell | None]]] = []
+    for (block, _), run in groupby(ordered, key=lambda q: (q.block, q.block or q.id)):
+        members = list(run)
+        if block is None:
+            rows.append((members[0].id, [_gap(members[0].cell(name)) for name in names]))
+        else:
+            rows.append((block, [_held([q.cell(name) for q in members]) for name in names]))
+    keys = [
+        Key([("yes strong", "\u2713")], "trusted"),
+        Key([("no strong", "\u2717")], "not trusted"),
+        Key([("open", "?")], "undecided"),
+        Key([], "A number is the estimated gap in tolerances; above 1 is outside."),
+    ]
+    if any(query.block for query in queries):
+        keys.append(Key([], "A share is that of the groups which are trusted."))
+    return Heat(names, rows, _HEAT, "Query", keys)
+
+
+def _gap(cell: Judged) -> HeatCell:
+    tone, strain = BY_STANDING[cell.standing].tone, cell.strain
+    clear = strain is not None and (
+        (tone == "no" and strain > _CLEAR["no"]) or (tone == "yes" and strain <= _CLEAR["yes"])
+    )
+    text = "" if strain is None else _short(strain)
+    told = f"{cell.candidate}: {cell.standing}" + (f", gap of {text} tolerances" if text else "")
+    return HeatCell(
+        f"{tone} strong" if clear else tone, text, told, _MARKS[cell.standing], cell.standing
+    )
+
+
+def _short(strain: float) -> str:
+    """Gap in tolerances, short enough for a small cell."""
+    if strain >= 100:
+        return "99+"
+    return f"{strain:.0f}" if strain >= 10 else f"{strain:.1f}"
+
+
+def _held(cells: Sequence[Judged]) -> HeatCell:
+    held = sum(cell.standing == "trusted" for cell in cells)
+    shade = "yes strong" if held == len(cells) else "" if held else "no"
+    text = percent(held / (len(cells) or 1))
+    told = f"{cells[0].candidate}: {held} of {len(cells)} groups trusted"
+    return HeatCell(shade, text, told, "", f"of {len(cells)} groups trusted")
+
+
+def _details(query: ComparedQuery) -> Iterator[Block]:
+    """What is known of one query: the estimate, and each candidate beside it."""
+    scale = _scale(query)
+    known = () if query.estimate is None else (
+        Key([("between", "")], "private answer, as estimated, and what it is known to lie in"),
+    )  # fmt: skip
+    yield Table(
+        columns=(
+            Column("candidate", "name"),
+            Column("verdict"),
+            Column("tolerance and private answer", "picture", drop=PAGE),
+            Column("answer"),
+            *(Column(title, "number") for title in ("gap", "p")),
+        ),
+        groups=[Group(rows=[_judged(query, cell, scale) for cell in query.cells], fate="always")],
+        label="Candidates",
+        words=[Line(f"{cell.candidate}: {cell_sentence(cell, query)}") for cell in query.cells],
+        keys=[Key([("inside", "")], "synthetic answer and its tolerance"), *known],
+    )
+    yield Lines(lines(list(query_sentences(query))[1:]))
+    yield Code("Query", query.sql)
+
+
+def _judged(query: ComparedQuery, cell: Judged, scale: tuple[float, float]) -> Row:
+    between = "" if cell.gap is None else between_text(cell.gap_low, cell.gap_high)
+    answer, picture = "no answer, as no row of it matches", None
+    outcome = BY_STANDING[cell.standing]
+    if cell.q_synthetic is not None:
+        answer = f"{number_text(cell.q_synthetic)} ±{number_text(cell.tau, 4)}"
+        estimated = query.estimate is not None
+        picture = Picture(
+            scale,
+            None if query.estimate is None else float(query.estimate),
+            (scale[0] if query.low is None else float(query.low)) if estimated else None,
+            (scale[1] if query.high is None else float(query.high)) if estimated else None,
+            limit=float(cell.tau),
+            mark=float(cell.q_synthetic),
+            style="strip",
+            tone=outcome.tone,
+            label=f"{cell.candidate}: {answer}",
+        )
+    cells = (
+        Cell(cell.candidate),
+        Cell(badge=badge_of(outcome)),
+        Cell(picture=picture),
+        Cell(answer),
+        Cell("" if cell.gap is None else gap_text(cell.gap), under=between),
+        Cell(p_cell(cell.p_value, cell.alpha) or "none"),
+    )
+    marks = ("closest",) if cell.candidate in query.closest else ()
+    return Row(id=cell.candidate, cells=cells, marks=marks)
+
+
+def _scale(query: ComparedQuery) -> tuple[float, float]:
+    """Scale of the answers to a query, wide enough for all candidates that are not far off."""
+    cells = [cell for cell in query.cells if cell.q_synthetic is not None]
+    answers = sorted(float(cell.q_synthetic or 0) for cell in cells)
+    middle = answers[len(answers) // 2] if answers else 0.0
+    if query.estimate is not None:
+        middle = float(query.estimate)
+    widest = max((float(cell.tau) for cell in cells), default=0.0) or 1.0
+    reaches = (abs(float(cell.q_synthetic or 0) - middle) + float(cell.tau) for cell in cells)
+    far = max((min(reach, _FAR * widest) for reach in reaches), default=1.0) or 1.0
+    known = [float(end) for end in (query.low, query.high) if end is not None]
+    half = max([far, *(abs(end - middle) for end in known)]) * 1.08
+    return middle - half, middle + half
+
+
+def _closing(report: CompareReport) -> Closing:
+    worst = worst_compared(report.queries)
+    outside = [query.id for query in worst if _standing(query) == "not trusted"]
+    first = next(iter((*worst, *report.queries)), None)
+    return Closing(
+        failed=f"Outside on some candidate: {first_names(outside)}." if outside else "",
+        counts=f"{headline(report)[0]}.",
+        step=step("compare ...", explain=first.id) if first else "",
+        budget=budget_sentence(report.cost, report.private),
+    )
