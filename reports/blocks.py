@@ -10,11 +10,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-if TYPE_CHECKING:
-    from pqd.reports.models.outcomes import Fate, Tone
-
+Tone = Literal["yes", "no", "open", "none"]
+Fate = Literal["always", "failed", "open", "passed"]
 Role = Literal["plain", "strong", "detail", "warning", "advice"]
 # Value of Column.drop: only a page has room for the column.
 PAGE = 9

@@ -65,9 +65,9 @@ from pqd.reports.text.query import marks
 from pqd.reports.text.words import LISTED, MOST_IN_FULL, counted
 
 if TYPE_CHECKING:
+    from pqd.reports.blocks import Tone
     from pqd.reports.models.audit import Verdict
     from pqd.reports.models.check import CheckReport, CheckResult
-    from pqd.reports.models.outcomes import Tone
 
 _QUESTION = "Are the private table's answers within the tolerance of the copy's, as expected?"
 # Of many checks those that only warn, or have no verdict, leave room for failures.

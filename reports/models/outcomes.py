@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-Tone = Literal["yes", "no", "open", "none"]
-Fate = Literal["always", "failed", "open", "passed"]
+if TYPE_CHECKING:
+    from pqd.reports.blocks import Fate, Tone
 
 
 class Outcome(NamedTuple):

@@ -83,5 +83,4 @@ def test_blocks_are_frozen_and_know_nothing_of_formats() -> None:
         "collections.abc",
         "dataclasses",
         "typing",
-        "pqd.reports.models.outcomes",
     }

@@ -99,8 +99,6 @@ def test_a_format_that_a_kind_lacks_is_refused_by_name(
         "terminal": toy.__str__,
     }  # fmt: skip
     refusal = "a report of kind 'toy' has no document: there is no pqd.reports.documents.toy"
-    if form == "html":
-        refusal = "a report of kind 'toy' has no html rendering: there is no pqd.reports.html.toy"
     for name in FORMATS:
         if name != form:
             assert "yes" in renderings[name]()

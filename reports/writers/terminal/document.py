@@ -223,7 +223,7 @@ class _Writer:
             yield Text()
 
     def _set_in(self, lines: Iterable[Text]) -> Iterator[Text]:
-        return (Text(INDENT).append_text(line) for line in lines)
+        return (Text(INDENT).append_text(line) if line.plain else Text() for line in lines)
 
     def _lines(self, lines: Iterable[Line]) -> Iterator[Text]:
         """Sentences; one that is set in stays so where it takes several lines."""
@@ -287,7 +287,7 @@ class _Writer:
         below = (line for block in row.details() for line in inner.block(block))
         asks = inner.block(Lines([Line(row.asks)] if row.asks else []))
         for line in (*inner.screen.wrapped(_marked(head, row)), *asks, *below):
-            yield lead + line
+            yield lead + line if line.plain else Text()
             lead = Text(" " * _LEAD)
 
     def _row_in_full(self, row: Row) -> Iterator[Text]:
