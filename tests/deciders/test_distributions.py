@@ -7,7 +7,14 @@ import mpmath
 import numpy as np
 import pytest
 
-from pqd.deciders.distributions import budget_tail, mean_of, noise_tail
+from pqd.deciders import Interval
+from pqd.deciders.distributions import (
+    budget_tail,
+    laplace_cdf,
+    mean_of,
+    noise_tail,
+    probability_inside,
+)
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(7, 2), Fraction(6)])
@@ -33,3 +40,20 @@ def test_a_mean_is_rounded_as_pairs_are() -> None:
     """The error grows with the logarithm of the number of terms."""
     numbers, chances = np.full(2**16, 0.1), np.full(2**16, 2.0**-16)
     assert mean_of(numbers, chances) == pytest.approx(0.1, rel=2e-15, abs=0)
+
+
+@pytest.mark.parametrize("statistic", [-7, -1, 0, 1, 4, 5, 6, 12])
+@pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(3)])
+def test_the_chance_inside_is_a_difference_of_tails(statistic: int, scale: Fraction) -> None:
+    """Below the interval, at its ends, inside and above it."""
+    ends = (float((end - statistic) / scale) for end in (Fraction(0), Fraction(5)))
+    low, high = (float(laplace_cdf(end)) for end in ends)
+    found = probability_inside(statistic, Interval(0, 5), scale)
+    assert found == pytest.approx(high - low, rel=1e-9)
+
+
+def test_the_chance_inside_keeps_its_accuracy_far_outside() -> None:
+    expected = (math.exp(-100) - math.exp(-105)) / 2
+    for statistic in (-100, 105):
+        found = probability_inside(statistic, Interval(0, 5), Fraction(1))
+        assert found == pytest.approx(expected, rel=1e-12)

@@ -28,7 +28,7 @@ from pqd.deciders.estimators import (
     outside,
     within,
 )
-from pqd.deciders.estimators.base import clear_of, whole_span
+from pqd.deciders.estimators.base import clear_of, two_sided, whole_span
 from pqd.deciders.histogram import EMPTY
 from tests.support.estimators import (
     COUNTS,
@@ -250,3 +250,12 @@ def test_no_scale_is_above_the_largest_one() -> None:
     ]
     for estimator, epsilon in itertools.product(estimators, (0.1, 1, 30)):
         assert max(scales_of(estimator, epsilon)) <= estimator.largest_scale(epsilon)
+
+
+def test_the_p_value_of_a_release_outside_counts_both_tails() -> None:
+    def tail(x: int) -> float:
+        return 0.5 ** (x + 1)
+
+    # Three above the end, or below it: as far outside on the other side is five away.
+    assert two_sided(tail, 5, 0, 2) == two_sided(tail, -3, 0, 2) == 0.5**4 + 0.5**6
+    assert two_sided(tail, 2, 0, 2) == two_sided(tail, 0, 0, 2) == 1

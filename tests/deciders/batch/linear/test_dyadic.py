@@ -1,5 +1,7 @@
 """Dyadic intervals: sums, clipping, the bound on the noise."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from pqd.deciders.batch.linear.conditions import Intervals, Ranges, Subsets
 from pqd.deciders.batch.linear.dyadic import DyadicMechanism, noise_bound
 from pqd.deciders.batch.linear.queries import NumericalQueries
 from pqd.deciders.batch.linear.universe import DigitUniverse, Rows
+from pqd.deciders.noise import Noise
 from tests.support.linear_mechanisms import Silent, truth
 
 
@@ -29,6 +32,24 @@ def test_ranges_clip_where_few_rows_lie_above() -> None:
     rows = Rows(np.zeros(5001, np.int64), np.array([3] * 5000 + [2**20]))
     released = DyadicMechanism(queries=queries).release(rows, 1, Silent())
     assert released == BatchOutput((15_000 + 4,), (4,))
+
+
+@pytest.mark.parametrize("length", [1, 4, 5])
+def test_the_largest_scale_is_that_of_the_highest_level_set(
+    length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No more, since a run is refused whose scale is larger than noise can have."""
+    scales: list[Fraction] = []
+
+    def recorded(total: int, scale: Fraction, _: Noise) -> Fraction:
+        scales.append(scale)
+        return Fraction(total)
+
+    monkeypatch.setattr("pqd.deciders.batch.linear.dyadic.noisy_value", recorded)
+    ranges = Ranges((Intervals.up_to(length, length),))
+    mechanism = DyadicMechanism(queries=NumericalQueries(ranges, DigitUniverse(length, 4096)))
+    mechanism.release(Rows(np.zeros(3, np.int64), np.array([1, 7, 4096])), 2, Silent())
+    assert max(scales) == mechanism.largest_scale(2)
 
 
 def test_ranges_need_one_attribute() -> None:
