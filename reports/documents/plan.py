@@ -105,7 +105,7 @@ def _queries(plan: PlanReport) -> Table:
     groups = [
         Group(
             name=outcome.name if plan.budgeted else "",
-            badge=badge_of(outcome) if plan.budgeted else Badge(""),
+            badge=badge_of(outcome) if plan.budgeted or outcome.badge == "OK" else Badge(""),
             rows=[_row(query, plan) for query in queries],
             fate=outcome.fate,
         )

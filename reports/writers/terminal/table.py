@@ -128,7 +128,7 @@ class _Grid:
         if rest and not self.table.silent:
             room = self.screen.width - len(self.indent) - self.lead
             badge = said(group.badge.text, self.screen)
-            blank = " " * (self.lead - cell_len(badge))
+            blank = " " * max(self.lead - cell_len(badge), GAP if badge else 0)
             lead = Text.assemble((badge, TONES[group.badge.tone]), blank)
             # What lists them cannot be given with --quiet.
             lister = "" if self.extent is Extent.QUIET else _LISTER

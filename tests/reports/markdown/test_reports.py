@@ -85,7 +85,7 @@ def test_an_audit_says_how_many_first() -> None:
         "| <code>curved</code> | **yes** within tolerance | &#60; 0.001" in text
         or "**yes**" in text
     )
-    assert "<summary><code>by-sex</code>: 1 trusted, 1 not trusted</summary>" in text
+    assert "<summary><code>by-sex</code>: 1 not trusted, 1 trusted</summary>" in text
     assert "Spent epsilon 0.75" in text
     folded = markdown_text(many_groups(200)).partition("<details>")[0]
     assert "x &#61;" not in folded
