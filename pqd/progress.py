@@ -5,26 +5,45 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
 
 from pqd.deciders.errors import ParameterError
-from pqd.reports.text.words import counted
+
+if TYPE_CHECKING:
+    from pqd.deciders.note import Note
 
 _STRICT: ContextVar[bool] = ContextVar("strict", default=False)
+
+
+class Stage(StrEnum):
+    """What a run is at; none of it depends on the private table."""
+
+    PLANNING = "Planning"
+    READING_COPY = "Reading the synthetic table"
+    READING_COPIES = "Reading the synthetic tables"
+    SIMULATING = "Simulating errors on the synthetic table"
+    SHARING = "Choosing how to share the budget"
+    TRAINING = "Training a classifier on the synthetic table"
+    RECOGNISING = "Recognising the private table"
+    WAITING = "Waiting for another process that measures the same"
+    READING_PRIVATE = "Reading the private table"
+    MEASURING = "Measuring"
+    REWEIGHTING = "Drawing the table"
 
 
 class Progress(Protocol):
     """Told what a run is at; it must show nothing of the private table, not even its size.
 
-    A stage that is a warning (pqd/planning/query_warnings.py) is to be read, whatever comes after.
+    A warning (pqd/planning/query_warnings.py) is to be read, whatever comes after.
     """
 
-    def __call__(self, stage: str, done: int = 0, total: int = 0) -> None:
+    def __call__(self, stage: Stage | Note, done: int = 0, total: int = 0) -> None:
         """Note that ``done`` of ``total`` public steps of ``stage`` are done."""
         ...
 
 
-def silent(stage: str, done: int = 0, total: int = 0) -> None:
+def silent(stage: Stage | Note, done: int = 0, total: int = 0) -> None:
     """Show nothing."""
 
 
@@ -38,7 +57,7 @@ def strict(*, stated: bool) -> Iterator[None]:
         _STRICT.reset(token)
 
 
-def warn(warnings: Iterable[str], progress: Progress) -> None:
+def warn(warnings: Iterable[Note], progress: Progress) -> None:
     """Tell warnings, which are about public facts, before anything is spent.
 
     Raises
@@ -50,7 +69,8 @@ def warn(warnings: Iterable[str], progress: Progress) -> None:
     for each in told:
         progress(each)
     if told and _STRICT.get():
-        made = "an error" if len(told) == 1 else "errors"
+        one = len(told) == 1
         raise ParameterError(
-            f"{counted(len(told), 'warning')}, which --strict makes {made}; nothing was spent"
+            f"{len(told):,} warning{'' if one else 's'}, which --strict makes "
+            f"{'an error' if one else 'errors'}; nothing was spent"
         )

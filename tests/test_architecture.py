@@ -68,6 +68,12 @@ SECURE = "deciders/noise.py"
 # Noise at fixed points is for the synthetic table, in the choice of a mechanism alone.
 SIMULATION = "pqd/batches/simulation.py"
 
+# What shows reports to people.
+SHOWN = tuple(
+    f"pqd.reports.{name}"
+    for name in ("text", "documents", "terminal", "markdown", "notebook", "html", "browser")
+)
+
 Source = Mapping[str, ast.Module]
 
 
@@ -149,6 +155,14 @@ def test_imports_point_down(house: Source) -> None:
     for path, tree in house.items():
         packages = {package_of(name) for name in imported(tree)}
         assert not packages & FORBIDDEN[path.partition("/")[0]], path
+
+
+def test_words_for_people_are_a_matter_of_the_roof(house: Source) -> None:
+    """Below the commands a remark is a Note; its sentence is made where it is shown."""
+    roof = {"pqd.__main__", "pqd.cli", "pqd.pytest_plugin", "pqd.__init__", "pqd.commands"}
+    for path, tree in house.items():
+        if path.startswith("pqd/") and floor_of(path) not in roof:
+            assert not [name for name in imported(tree) if name.startswith(SHOWN)], path
 
 
 def test_no_folder_is_crowded(house: Source) -> None:

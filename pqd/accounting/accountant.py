@@ -25,8 +25,7 @@ from pqd.accounting.recognition import ROWS, fingerprint_of
 from pqd.accounting.run_charges import begin_charges, run_charges
 from pqd.errors import BudgetError, LedgerError, UnknownAnswerError
 from pqd.exception_barrier import sealed
-from pqd.progress import Progress, silent
-from pqd.reports.text.remarks import stages
+from pqd.progress import Progress, Stage, silent
 
 if TYPE_CHECKING:
     from pqd.accounting.stored_answers import Answer
@@ -174,7 +173,7 @@ class Accountant:
         Its rows are not read if its file was charged before, or if this accountant recognised the
         table before and nobody has written to it since.
         """
-        progress(stages.RECOGNISING)
+        progress(Stage.RECOGNISING)
         if self.replaying and not self.exists():
             raise UnknownAnswerError(
                 f"there is no ledger {self.path}, so nothing can be replayed; run the same command "
@@ -239,7 +238,7 @@ class Accountant:
         while True:
             if not self.fresh and self.ledger.pending_elsewhere(table.fingerprint, keys):
                 if time.monotonic() < deadline:
-                    progress(stages.WAITING)
+                    progress(Stage.WAITING)
                     time.sleep(_PAUSE)
                     self.ledger.refresh()
                     continue

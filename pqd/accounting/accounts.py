@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pqd.accounting.composition import Charge
 from pqd.accounting.stored_answers import decode
+from pqd.deciders.numbers import epsilon_text
 from pqd.errors import BudgetError
 from pqd.reports.models.audit import EarlierRun
 from pqd.reports.models.ledger import AccountFacts, RunFacts
-from pqd.reports.text.numbers import epsilon_text
 
 if TYPE_CHECKING:
     from pqd.accounting.hash_chain import Body

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from pqd.deciders.numbers import epsilon_text
 from pqd.errors import NO_RECORD, PqdError
-from pqd.reports.text.numbers import epsilon_text
 
 if TYPE_CHECKING:
     from pqd.accounting.composition import Charge

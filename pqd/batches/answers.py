@@ -58,7 +58,7 @@ class PlannedBatch:
             queries=len(self.batch.statistics),
             epsilon=self.batch.epsilon,
             mechanism=self.batch.plan.id,
-            reason=self.choice.reason,
+            reason=str(self.choice.reason),
             classes=classes.size if classes else None,
             simulated_errors=tuple(
                 SimulatedError(n, e * scale) for n, e in self.choice.errors.items()

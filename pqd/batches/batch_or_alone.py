@@ -25,11 +25,10 @@ from pqd.batches.verdicts import (
     relative,
 )
 from pqd.deciders.errors import ParameterError
+from pqd.deciders.note import Note, note
 from pqd.errors import PqdError
 from pqd.parameters import Detail
 from pqd.planning.budget_split import SharedQueries, SharingQuery, distinct, equal_shares
-from pqd.reports.text.notes import group_text, not_together_note, one_by_one_note, weighing_note
-from pqd.reports.text.remarks.reasons import IN_BATCH, NAMED
 from pqd.sql.predicate import atoms
 from pqd.sql.regions import exactly
 from pqd.stated.budgets import AUTO
@@ -76,7 +75,11 @@ def _share_workload(queries: SharedQueries, sharing: str, each: Fraction) -> boo
             # Queries with open conditions are answered alone, whatever is named for others.
             if sharing != AUTO and not isinstance(error, OpenConditionsError):
                 raise
-            queries.notes.append(not_together_note(group.label, str(error)))
+            queries.notes.append(
+                note(
+                    "batch-refused", group=group.name, queries=len(group.places), reason=str(error)
+                )
+            )
     if refusal and sharing != AUTO and not options:
         raise refusal
     if options:
@@ -95,7 +98,7 @@ def _plan(
     queries.notes.extend(comparison.note(number, batches) for number in range(len(options)))
     for number, (group, candidates) in enumerate(options):
         if number in batches:
-            group.plan(candidates[:_SHOWN], IN_BATCH if sharing == AUTO else NAMED)
+            group.plan(candidates[:_SHOWN], note("in-batch" if sharing == AUTO else "named"))
         else:
             group.add_rivals(candidates[:_SHOWN])
 
@@ -143,18 +146,9 @@ class _QueryGroup:
         return [self.queries.left[place] for place in self.places]
 
     @property
-    def _epsilon(self) -> Fraction:
+    def epsilon(self) -> Fraction:
+        """Budget of all queries of the group."""
         return self.each * len(distinct(self._sharing))
-
-    @property
-    def label(self) -> str:
-        """Name of the measure, with the number of queries."""
-        return group_text(self.name, len(self.places))
-
-    @property
-    def label_with_budget(self) -> str:
-        """Label, with the budget of all queries of the group."""
-        return group_text(self.name, len(self.places), self._epsilon)
 
     def candidates(self, sharing: str) -> list[BatchCandidate]:
         """Batches that could answer the group, the best first.
@@ -168,16 +162,18 @@ class _QueryGroup:
             # In an order of their own: in another order, they are the same batch.
             queries = {selection(each.bound.statistic): each.bound for each in self._sharing}
             ordered = [queries[text] for text in sorted(queries)]
-            planner = BatchPlanner(ordered, self.queries.bound, self._epsilon)
+            planner = BatchPlanner(ordered, self.queries.bound, self.epsilon)
             single = [each.verdict for each in self._sharing]
             candidates = batch_candidates(planner, self.name, single, sharing)
         if planner.linear_refusal:
-            self.queries.notes.append(one_by_one_note(self.name, str(planner.linear_refusal)))
+            self.queries.notes.append(
+                note("classes-refused", group=self.name, reason=str(planner.linear_refusal))
+            )
         return candidates
 
-    def plan(self, candidates: Sequence[BatchCandidate], reason: str) -> None:
+    def plan(self, candidates: Sequence[BatchCandidate], reason: Note) -> None:
         """Plan the first of ``candidates``; the others are shown with each query."""
-        single = equal_shares(self._sharing, self._epsilon, Detail.ERRORS)
+        single = equal_shares(self._sharing, self.epsilon, Detail.ERRORS)
         verdicts = [
             candidates[0].verdict(
                 number, verdict, reason, *self._shown(candidates[1:], number), verdict.choice.taken
@@ -255,7 +251,7 @@ class _BatchComparison:
             pairs += zip(candidates[0].thresholds, single, strict=True)
         return math.fsum(relative(threshold, verdict) for threshold, verdict in pairs if threshold)
 
-    def note(self, number: int, batches: BatchSet) -> str:
+    def note(self, number: int, batches: BatchSet) -> Note:
         """Note on how a group is answered, and the expected errors of the run otherwise."""
         group, candidates = self._options[number]
         in_batch, alone = (
@@ -263,9 +259,16 @@ class _BatchComparison:
             for within in (True, False)
         )
         others = self.wrong(in_batch) - math.fsum(candidates[0].wrong)
-        scores = [(f"by {each.name}", others + math.fsum(each.wrong)) for each in candidates]
+        scores: list[tuple[str | None, float]] = [
+            (each.name, others + math.fsum(each.wrong)) for each in candidates
+        ]
         together = number in batches
-        scores.insert(int(together), ("each by itself", self.wrong(alone)))
-        shares = [(name, score / len(self._left)) for name, score in scores[: _SHOWN + 1]]
-        name = group.label_with_budget if together else group.label
-        return weighing_note(name, shares, together=together)
+        scores.insert(int(together), (None, self.wrong(alone)))
+        shares = tuple((name, score / len(self._left)) for name, score in scores[: _SHOWN + 1])
+        return note(
+            "batch-weighed",
+            group=group.name,
+            queries=len(group.places),
+            epsilon=group.epsilon if together else None,
+            scores=shares,
+        )

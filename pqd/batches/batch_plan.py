@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pqd.deciders.batch.linear.mechanism import LinearMechanism
     from pqd.deciders.batch.linear.queries import NumericalQueries
     from pqd.deciders.batch.linear.universe import Rows, Universe
+    from pqd.deciders.note import Note
     from pqd.engine.contingency import ContingencyTable
 
 # Clipped composition draws for every query by itself, and these two once for each query or class.
@@ -64,7 +65,7 @@ class BatchPlan(Protocol):
         ...
 
     @property
-    def note(self) -> str | None:
+    def note(self) -> Note | None:
         """Note for a reader, besides the name; public.  None without one."""
         ...
 

@@ -23,11 +23,11 @@ from pqd.deciders.batch.range_sums.workload import Buckets, RangeSums
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.histogram import Histogram
 from pqd.deciders.noise import check_scale
+from pqd.deciders.note import Note, note
 from pqd.engine.contingency import selections
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.reading.buffers import arrow_of
 from pqd.engine.tables import open_table
-from pqd.reports.text.numbers import number_text
 from pqd.sql.regions import exactly
 from pqd.sql.schema import Kind, fold_case
 
@@ -85,19 +85,17 @@ class RangePlan:
         return {"id": self.id, "by": parameters_of_range_sums(self.mechanism)}
 
     @property
-    def note(self) -> str:
+    def note(self) -> Note:
         """Note on the mechanism that was chosen, and on how values count."""
         ends = len(self.mechanism.workload.buckets.ends)
-        truncation = self.mechanism.truncation.id
-        text = f"ranges is {self.mechanism.id} with truncation {truncation} over {ends:,} buckets; "
-        text += "conditions are about values within the bounds"
-        if ends < self.lattice.points:
-            most = 100 * float(self._overstatements().max())
-            text += (
-                ", and a value counts as the upper end of its bucket, which adds at most "
-                f"{number_text(most, 3)} % to an answer"
-            )
-        return f"{text}."
+        exact = ends == self.lattice.points
+        return note(
+            "ranges-chosen",
+            mechanism=self.mechanism.id,
+            truncation=self.mechanism.truncation.id,
+            buckets=ends,
+            overstatement=None if exact else 100 * float(self._overstatements().max()),
+        )
 
     def noise(self, epsilon: Fraction) -> None:  # noqa: ARG002 - that of every plan
         """None: the errors of truncation and buckets depend on the rows."""

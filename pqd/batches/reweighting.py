@@ -16,8 +16,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import LinearOperator, cg
 
+from pqd.deciders.note import Note, note
 from pqd.engine.contingency import selections
-from pqd.reports.text.notes import reweighted_note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +43,7 @@ class ReweightedTable(NamedTuple):
     """Corrected copy, with a note on how far its answers are from the released ones."""
 
     frame: pd.DataFrame
-    note: str
+    note: Note
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,9 +83,9 @@ def reweighted(plan: ReleasePlan, outputs: Outputs) -> ReweightedTable:
     numbers = np.bincount(kinds[drawn], minlength=counts.size).astype(np.float64)
     gaps = (np.abs(part.sums(numbers) - part.answers).mean() for part in parts)
     pairs = zip(batches, gaps, strict=True)
-    distances = [(each.batch.name, float(gap) * float(each.scale)) for each, gap in pairs]
-    note = reweighted_note(drawn.size, table.label, distances)
-    return ReweightedTable(frame.iloc[drawn].reset_index(drop=True), note)
+    distances = tuple((each.batch.name, float(gap) * float(each.scale)) for each, gap in pairs)
+    told = note("table-drawn", rows=drawn.size, table=table.label, gaps=distances)
+    return ReweightedTable(frame.iloc[drawn].reset_index(drop=True), told)
 
 
 def _kinds(rows: Sequence[ContingencyTable]) -> tuple[Integers, Integers, Integers]:

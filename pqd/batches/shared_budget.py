@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from pqd.batches.mechanisms import ALONE, check_sharing
 from pqd.deciders.errors import ParameterError
+from pqd.deciders.note import note
 from pqd.parameters import Parameters
 from pqd.planning.budget_split import SharedQueries, equal_shares
 from pqd.planning.decisions import VerdictPlan, select_deciders
 from pqd.planning.query_warnings import budget_warnings
-from pqd.reports.text.notes import WARNING, alone_note
 from pqd.stated.budgets import AUTO
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _share(shared: Sequence[SharedQueries], budget: SharedBudget, each: Fraction
 
         share_in_batches(shared, budget.sharing, each)
     for queries in shared:
-        queries.notes += [f"{WARNING}{slip}" for slip in budget_warnings(budget.epsilon)]
+        queries.notes += budget_warnings(budget.epsilon)
         _share_alone(queries, each)
     if sum(queries.price for queries in shared) > budget.epsilon:
         raise RuntimeError
@@ -106,4 +106,5 @@ def _share_alone(queries: SharedQueries, each: Fraction) -> None:
     verdicts = equal_shares(list(left.values()), each * queries.number)
     queries.plan(dict(zip(left, verdicts, strict=True)))
     if verdicts:
-        queries.notes.append(alone_note(len(verdicts), verdicts[0].measurement.epsilon))
+        epsilon = verdicts[0].measurement.epsilon
+        queries.notes.append(note("one-by-one", queries=len(verdicts), epsilon=epsilon))

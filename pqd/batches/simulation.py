@@ -18,7 +18,7 @@ import numpy as np
 from pqd.batches.workload_laplace import exact_answers
 from pqd.deciders.errors import ParameterError, PqdError
 from pqd.deciders.noise import check_scale
-from pqd.reports.text.remarks.reasons import least_simulated_error, named_mechanism
+from pqd.deciders.note import Note, note
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -96,7 +96,7 @@ class SimulatedChoice(NamedTuple):
     """
 
     plan: BatchPlan
-    reason: str
+    reason: Note
     errors: Mapping[str, float]
     size: float
 
@@ -134,7 +134,9 @@ def choose_mechanism(
         raise refusal or ParameterError("no mechanism fits these queries")
     taken = min(errors, key=errors.__getitem__)
     others = sorted((e, n) for n, e in errors.items() if n != taken)
-    reason = least_simulated_error(errors[taken], [(n, e) for e, n in others], unit)
     if len(plans) == 1:
-        reason = named_mechanism(errors[taken], unit)
+        reason = note("named-error", error=errors[taken], unit=unit)
+    else:
+        rivals = tuple((name, error) for error, name in others)
+        reason = note("least-error", error=errors[taken], others=rivals, unit=unit)
     return SimulatedChoice(plans[taken], reason, errors, simulation.size)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pqd.deciders.batch.base import BatchOutput
     from pqd.deciders.bounds import AnswerRange
     from pqd.deciders.evaluation.effectiveness import ErrorRates, Threshold
+    from pqd.deciders.note import Note
     from pqd.deciders.single.base import Estimate
 
 # Simulation runs of a plan whose errors no theory gives.
@@ -91,7 +92,7 @@ class BatchCandidate(NamedTuple):
     wrong: tuple[float, ...]
 
     def verdict(
-        self, place: int, single: PlannedVerdict, reason: str, *others: Candidate
+        self, place: int, single: PlannedVerdict, reason: Note, *others: Candidate
     ) -> PlannedVerdict:
         """Verdict by this batch in place of a ``single`` one, with ``others`` as candidates."""
         taken = self.candidate(place, single)

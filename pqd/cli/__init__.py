@@ -18,6 +18,7 @@ from typer._click.exceptions import UsageError
 from typer.core import TyperCommand, TyperGroup
 
 import pqd
+import pqd.commands
 from pqd.cli.streams import LostOutputError, inert_streams, mend_width
 from pqd.deciders.errors import ParameterError, PqdError, readable
 from pqd.engine.sources.locations import like_table

@@ -5,36 +5,37 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
-from pqd import progress as stages
+from pqd import progress as run
+from pqd.deciders.note import Note
+from pqd.progress import Stage
 from pqd.reports.text.escape import visible
-from pqd.reports.text.notes import WARNING
 
 
 @contextmanager
-def progress() -> Iterator[stages.Progress]:
+def progress() -> Iterator[run.Progress]:
     """Callback that drives the line; nothing is shown unless stderr is a terminal."""
     console = Console(stderr=True)
-    warned: set[str] = set()
+    warned: set[Note] = set()
     with _line(console) as move:
 
-        def show(stage: str, done: int = 0, total: int = 0) -> None:
-            if not stage.startswith(WARNING):
+        def show(stage: Stage | Note, done: int = 0, total: int = 0) -> None:
+            if not isinstance(stage, Note):
                 move(stage, done, total)
             elif stage not in warned:
                 # Above the line, or alone where there is none; each once.
                 warned.add(stage)
                 console.print(
-                    f"pqd: {visible(stage)}", markup=False, highlight=False, soft_wrap=True
+                    f"pqd: {visible(str(stage))}", markup=False, highlight=False, soft_wrap=True
                 )
 
         yield show
 
 
 @contextmanager
-def _line(console: Console) -> Iterator[stages.Progress]:
+def _line(console: Console) -> Iterator[run.Progress]:
     """Line of a terminal, which is gone at the end; elsewhere there is none."""
     if not console.is_terminal:
-        yield stages.silent
+        yield run.silent
         return
     # Where nobody waits for it, it is not loaded.
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -43,7 +44,7 @@ def _line(console: Console) -> Iterator[stages.Progress]:
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=None)
 
-        def move(stage: str, done: int = 0, total: int = 0) -> None:
-            bar.update(task, description=stage, completed=done, total=total or None)
+        def move(stage: Stage | Note, done: int = 0, total: int = 0) -> None:
+            bar.update(task, description=str(stage), completed=done, total=total or None)
 
         yield move

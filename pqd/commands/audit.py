@@ -17,10 +17,9 @@ from pqd.parameters import Detail, Parameters, privacy_unit
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.table_separation import mentioned, separate_tables
-from pqd.progress import Progress, silent
+from pqd.progress import Progress, Stage, silent
 from pqd.reports.models.audit import AuditReport
-from pqd.reports.text.remarks import stages
-from pqd.reports.text.words import MOST_IN_FULL
+from pqd.reports.text.words import EACH_ITS_OWN, MOST_IN_FULL
 from pqd.run.costs import cost_of
 from pqd.run.execution import measure
 from pqd.sql.workload_files import as_queries
@@ -170,13 +169,13 @@ def run_audit(  # noqa: PLR0913 - those of an audit, read
     tables = separate_tables(
         private, synthetic, accountant=accountant, names=mentioned(queries, unit)
     )
-    progress(stages.READING_COPY)
+    progress(Stage.READING_COPY)
     full = replace(criteria, detail=Detail.CURVES)
     requests = [QueryRequest.of(q, full if q.id in in_full else criteria) for q in queries]
     bound = bind(tables, requests, criteria.columns, unit)
     if budget:
         bound.check()
-        progress(stages.SHARING)
+        progress(Stage.SHARING)
     (plan,) = select_sharing([bound], budget)
     plan.bound.check()
     _foresee(plan.verdicts)
@@ -185,9 +184,9 @@ def run_audit(  # noqa: PLR0913 - those of an audit, read
         verdicts_of(plan.verdicts, outputs, tables.label, noise),
         tables.private_label,
         tables.label,
-        stated_for(queries, criteria.tolerance),
+        stated_for(queries, criteria.tolerance) or EACH_ITS_OWN,
         cost_of(outputs.quote, accountant, unit),
-        plan.bound.notes,
+        tuple(map(str, plan.bound.notes)),
         plan.bound.left_out,
     )
 

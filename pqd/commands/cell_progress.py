@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from pqd.deciders.note import Note
 from pqd.progress import silent
 from pqd.reports.text.escape import visible
-from pqd.reports.text.notes import WARNING
 
 if TYPE_CHECKING:
-    from pqd.progress import Progress
+    from pqd.progress import Progress, Stage
 
 # So many messages of one stage go to the notebook at most.
 _STEPS = 50
@@ -50,10 +50,10 @@ class _Cell:
         self._handle: Any = None
         self._shown: tuple[str, int] | None = None
 
-    def show(self, stage: str, done: int = 0, total: int = 0) -> None:
+    def show(self, stage: Stage | Note, done: int = 0, total: int = 0) -> None:
         """Show a stage, and how much of it is done; the report itself has the warnings."""
         step = done * _STEPS // total if total else 0
-        if stage.startswith(WARNING) or self._shown == (stage, step):
+        if isinstance(stage, Note) or self._shown == (stage, step):
             return
         self._shown = stage, step
         of = f' value="{done}" max="{total}"' if total else ""

@@ -19,12 +19,12 @@ from pqd.commands.spec_checks import BoundChecks, SelectedCheck
 from pqd.commands.verdicts import verdicts_of
 from pqd.deciders import SecureNoise
 from pqd.engine.scan_plan import rows_per_person
+from pqd.engine.synthetic_tables import kinds_note
 from pqd.errors import PqdError
 from pqd.parameters import Detail, Parameters
 from pqd.progress import Progress, silent
 from pqd.reports.models.audit import Cost
 from pqd.reports.models.check import CheckReport
-from pqd.reports.text.notes import kinds_note
 from pqd.run.costs import cost_of
 from pqd.run.execution import measure, quote_sets
 from pqd.spec import read_spec
@@ -33,6 +33,7 @@ from pqd.spec.sources import label_of, ledger_of, paths_as_written
 if TYPE_CHECKING:
     from pqd.commands.verdicts import Planned
     from pqd.deciders import Noise
+    from pqd.deciders.note import Note
     from pqd.marginals.bound_profile import BoundProfile
     from pqd.marginals.decisions import BoundDistance, PlannedDistance
     from pqd.planning.bound_workload import BoundWorkload
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from pqd.reports.models.check import CheckResult
     from pqd.run.measurement import MeasurementSet
     from pqd.spec import Spec
+    from pqd.sql.schema import Kind
 
 
 def check(
@@ -193,7 +195,7 @@ def _report(
         private=bound.private.label,
         checks=results,
         cost=cost,
-        notes=tuple(plan.notes),
+        notes=tuple(map(str, plan.notes)),
     )
 
 
@@ -225,14 +227,14 @@ class CheckPlan:
         return sets
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         """Remarks to show; one on the kinds of each synthetic table, however often it was read."""
         profiles = [each.bound.profile for planned in self.distances.values() for each in planned]
         bound: list[BoundWorkload | BoundProfile]
         bound = [*(plan.bound for plan in self.queries.values()), *dict.fromkeys(profiles)]
         own = {note for each in bound for note in each.tables.kind_notes}
         notes = [note for each in bound for note in each.notes if note not in own]
-        kinds: dict[tuple[str, object], dict[str, str]] = {}
+        kinds: dict[tuple[str, object], dict[str, Kind]] = {}
         for each in bound:
             table = each.tables.tables[0]
             kinds.setdefault((table.label, table.source.places), {}).update(each.tables.taken_kinds)

@@ -24,6 +24,7 @@ from pqd.parameters import Parameters, privacy_unit
 from pqd.planning.table_separation import mentioned
 from pqd.progress import Progress, silent
 from pqd.reports.models.compare import CompareReport
+from pqd.reports.text.words import EACH_ITS_OWN
 from pqd.run.costs import added_costs, cost_of
 from pqd.run.execution import measure
 from pqd.sql.workload_files import as_queries
@@ -270,10 +271,10 @@ def run_compare(  # noqa: PLR0913 - those of a comparison, read
         better=pairs,
         candidates={name: candidates.files.get(name, name) for name in candidates.names},
         private=candidates.private.label,
-        tolerance=stated_for(queries, parameters.parameters.tolerance),
+        tolerance=stated_for(queries, parameters.parameters.tolerance) or EACH_ITS_OWN,
         alpha=alpha,
         cost=added_costs([*costs, cost_of(outputs.quote, accountant, unit)]),
-        notes=(*plan.bound.notes, *dict.fromkeys(notes)),
+        notes=tuple(map(str, (*plan.bound.notes, *dict.fromkeys(notes)))),
         refused=tuple(left_out.values()),
     )
 

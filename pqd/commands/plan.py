@@ -16,9 +16,9 @@ from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.decisions import decider_plan, planned_verdict
 from pqd.planning.rules import VerdictMeasurement
 from pqd.planning.table_separation import mentioned, public_tables
-from pqd.progress import Progress, silent, warn
+from pqd.progress import Progress, Stage, silent, warn
 from pqd.reports.models.plan import PlannedQuery, PlanReport
-from pqd.reports.text.remarks import stages
+from pqd.reports.text.words import EACH_ITS_OWN
 from pqd.sql.workload_files import as_queries
 from pqd.stated.budgets import AUTO, RunBudget
 from pqd.stated.tolerances import stated_for, with_tolerances
@@ -76,7 +76,7 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
         else:
             budget = SharedBudget(stated.epsilon, stated.sharing)
     with cell_progress() as told:
-        told(stages.PLANNING)
+        told(Stage.PLANNING)
         return run_plan(synthetic, workload, criteria, people, told, budget=budget)
 
 
@@ -112,10 +112,10 @@ def run_plan(
     return PlanReport(
         tuple(PlannedQuery(**plan.facts(), candidates=plan.candidates) for plan in plans),
         tables.label,
-        stated_for(queries, criteria.tolerance),
+        stated_for(queries, criteria.tolerance) or EACH_ITS_OWN,
         criteria.epsilon if isinstance(criteria, Parameters) else None,
         criteria.alpha,
-        bound.notes,
+        tuple(map(str, bound.notes)),
         # What is asked twice is drawn once.
         None
         if verdicts is None

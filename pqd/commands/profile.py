@@ -12,6 +12,7 @@ from pqd.accounting.run_charges import run_charges, telling_charges
 from pqd.commands.cell_progress import cell_progress
 from pqd.deciders import ParameterError, SecureNoise
 from pqd.deciders.estimators import EstimatorOutput
+from pqd.deciders.numbers import epsilon_option
 from pqd.errors import BudgetError, overtaken
 from pqd.marginals.bound_profile import bind_profile
 from pqd.marginals.figures import ProfileFigures, budget_parts
@@ -19,10 +20,8 @@ from pqd.marginals.profile_parameters import ProfileParameters
 from pqd.marginals.profile_plan import plan_profile
 from pqd.parameters import privacy_unit
 from pqd.planning.table_separation import public_tables, separate_tables
-from pqd.progress import Progress, silent, warn
+from pqd.progress import Progress, Stage, silent, warn
 from pqd.reports.models.profile import ProfileReport
-from pqd.reports.text.numbers import epsilon_option
-from pqd.reports.text.remarks import stages
 from pqd.run.costs import added_costs, cost_of
 from pqd.run.execution import measure, quote_sets
 
@@ -234,11 +233,11 @@ def _plan(
     unit: PrivacyUnit | None,
     progress: Progress,
 ) -> ProfilePlan:
-    progress(stages.READING_COPY)
+    progress(Stage.READING_COPY)
     bound = bind_profile(tables, parameters.request, unit)
     bound = replace(bound, notes=(*parameters.warnings(), *bound.notes))
     if parameters.target is not None:
-        progress(stages.TRAINING)
+        progress(Stage.TRAINING)
     return plan_profile(bound, parameters)
 
 
@@ -314,5 +313,5 @@ def _report(
         unseen=figures.unseen,
         zoomed=tuple(zoomed),
         left_out=bound.left_out,
-        notes=bound.notes,
+        notes=tuple(map(str, bound.notes)),
     )

@@ -10,9 +10,8 @@ from pqd.comparison.candidates import Candidates
 from pqd.comparison.ranking import Ranking, plan_ranking
 from pqd.marginals.bound_profile import bind_profile
 from pqd.marginals.figures import vector_parts
-from pqd.progress import Progress, silent, warn
+from pqd.progress import Progress, Stage, silent, warn
 from pqd.reports.models.ranking import RankingReport
-from pqd.reports.text.remarks import stages
 from pqd.run.costs import cost_of
 from pqd.run.execution import measure
 
@@ -44,7 +43,7 @@ def run_ranking(
 ) -> RankingReport:
     """Rank with ``noise``; see ``pqd.compare``.  Without an accountant no account is kept."""
     candidates = Candidates(private, synthetics, accountant, parameters.request.mentioned(unit))
-    progress(stages.READING_COPIES)
+    progress(Stage.READING_COPIES)
     plan = bind_ranking(candidates, parameters, unit)
     bound = plan.bound
     notes = (*parameters.warnings, *bound.notes)
@@ -63,7 +62,7 @@ def run_ranking(
         ways=max(each.ways for each in bound.marginals),
         marginals=ranking.marginals(),
         left_out=bound.left_out,
-        notes=notes,
+        notes=tuple(map(str, notes)),
         replayed=not outputs.quote.new,
         simulated=noise.simulated,
     )

@@ -18,6 +18,8 @@ from pqd.batches.mechanisms import TOGETHER
 from pqd.commands.cell_progress import cell_progress
 from pqd.deciders import SecureNoise
 from pqd.deciders.batch.decision_rule import reach
+from pqd.deciders.note import Note, note
+from pqd.deciders.numbers import plain
 from pqd.engine.sources.export import check_new, write_frame
 from pqd.errors import (
     LostLedgerError,
@@ -32,11 +34,8 @@ from pqd.paths import told_as_unwritten
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.table_separation import mentioned, separate_tables
-from pqd.progress import Progress, silent
+from pqd.progress import Progress, Stage, silent
 from pqd.reports.models.release import ReleasedQuery, ReleaseReport
-from pqd.reports.text import notes
-from pqd.reports.text.numbers import plain
-from pqd.reports.text.remarks import stages
 from pqd.reports.text.words import listed
 from pqd.run.costs import cost_of
 from pqd.run.execution import Outputs, measure
@@ -167,13 +166,13 @@ def run_release(  # noqa: PLR0913 - those of a release, read
         # Again once it is drawn: meanwhile another run may have made a ledger of it.
         check_place = partial(check_free, table, given, accountant.path if accountant else None)
         check_place()
-    progress(stages.READING_COPY)
+    progress(Stage.READING_COPY)
     requests = [QueryRequest(query, parameters) for query in queries]
     bound = bind(tables, requests, parameters.columns)
     bound.check()
     if not bound.queries:
         raise NothingSelectedError("there is no query to answer")
-    progress(stages.SIMULATING)
+    progress(Stage.SIMULATING)
     plan = select_batches(bound, parameters)
     # Before the charge: what may take long, or fail, must not come after it.
     reaches = {each.batch.name: _reaches(each, parameters.alpha) for each in plan.batches}
@@ -181,7 +180,7 @@ def run_release(  # noqa: PLR0913 - those of a release, read
     remarks = [*bound.notes, *_remarks(plan)]
     unwritten = None
     if table is not None:
-        progress(stages.REWEIGHTING)
+        progress(Stage.REWEIGHTING)
         try:
             remarks.append(_drawn(plan, outputs, table, check_place, accountant))
         except LostLedgerError:
@@ -189,7 +188,7 @@ def run_release(  # noqa: PLR0913 - those of a release, read
             raise
         except RunError as error:
             unwritten = str(error)
-            remarks.append(notes.not_written_note(unwritten))
+            remarks.append(note("table-not-written", reason=unwritten))
     report = ReleaseReport(
         queries=tuple(_released(query, plan, outputs, reaches) for query in bound.queries),
         batches=tuple(each.facts(replayed=outputs.replayed(each.batch)) for each in plan.batches),
@@ -199,7 +198,7 @@ def run_release(  # noqa: PLR0913 - those of a release, read
         alpha=parameters.alpha,
         cost=cost_of(outputs.quote, accountant, None),
         simulated=noise.simulated,
-        notes=tuple(remarks),
+        notes=tuple(map(str, remarks)),
         refused=bound.left_out,
     )
     if unwritten is not None:
@@ -261,7 +260,7 @@ def _drawn(
     table: Path,
     check_place: Callable[[], None],
     accountant: Accountant | None,
-) -> str:
+) -> Note:
     """Note on the corrected copy, which is written while the ledger holds what it is made of."""
     from pqd.batches.reweighting import reweighted  # noqa: PLC0415 - scipy, for a table alone
 
@@ -271,7 +270,7 @@ def _drawn(
     with told_as_unwritten(table):
         check_place()
     write_frame(copy.frame, table)
-    return notes.written_note(table.name, copy.note)
+    return note("of-one", name=table.name, what=copy.note)
 
 
 def _check(queries: Sequence[Query], parameters: Parameters) -> None:
@@ -294,18 +293,18 @@ def _check(queries: Sequence[Query], parameters: Parameters) -> None:
     )
 
 
-def _remarks(plan: ReleasePlan) -> Iterator[str]:
+def _remarks(plan: ReleasePlan) -> Iterator[Note]:
     """Notes on the batches; all of it public."""
     for planned in plan.batches:
         name, choice = planned.batch.name, planned.choice
         if choice.error >= choice.size / 2 > 0:
-            yield notes.weak_batch_note(name)
+            yield note("batch-weak", batch=name)
         if planned.linear_refusal:
-            yield notes.row_classes_refused_note(name, str(planned.linear_refusal))
-        if note := planned.batch.plan.note:
-            yield f"{name}: {note}"
+            yield note("classes-not-weighed", batch=name, reason=str(planned.linear_refusal))
+        if chosen := planned.batch.plan.note:
+            yield note("of-one", name=name, what=chosen)
         if planned.open_conditions:
-            yield notes.open_conditions_note(name, planned.open_conditions)
+            yield note("conditions-open", batch=name, conditions=tuple(planned.open_conditions))
 
 
 # Reach of the noise of each answer of a batch, in units; None where it is not known.

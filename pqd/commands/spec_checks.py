@@ -13,7 +13,7 @@ from pqd.parameters import Criteria, Detail, privacy_unit
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import BoundWorkload, QueryRequest
 from pqd.planning.table_separation import check_separation, mentioned
-from pqd.reports.text.remarks import stages
+from pqd.progress import Stage
 from pqd.spec.sources import open_source, paths_as_written
 from pqd.sql.grouping import Bins
 from pqd.sql.query import Key, Query
@@ -118,7 +118,7 @@ class BoundChecks:
         self._marginals = {each.id: self._distances(each) for each in others}
         names = dict.fromkeys(each.synthetic for each in self.checks)
         tables = {name: self._tables(name, accountant) for name in names}
-        progress(stages.READING_COPIES)
+        progress(Stage.READING_COPIES)
         self.workloads = {
             name: bound for name in names for bound in self._bound(name, tables[name])
         }

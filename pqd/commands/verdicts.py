@@ -6,9 +6,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pqd.deciders.exact import exceeds
+from pqd.deciders.note import note
+from pqd.deciders.numbers import plain_ratio
 from pqd.reports.models.audit import LateVerdict, Verdict
-from pqd.reports.text.numbers import plain_ratio
-from pqd.reports.text.remarks import reasons
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,7 @@ def _verdict(
     gap, gap_low, gap_high = (None if x is None else _plain(x, scale, centre) for x in estimate)
     margin_low, margin_high = planned.margin_ends(decision, estimate) or (None, None)
     if planned.settled:
-        facts["reason"] = reasons.SETTLED
+        facts["reason"] = str(note("settled"))
     known = dict(
         facts,
         lower=_plain(planned.interval.lower, scale),

@@ -12,8 +12,7 @@ from pqd.errors import ParameterError
 from pqd.planning.binding import bind
 from pqd.planning.estimates import ComparisonPlan, select_estimators, with_fit_noted
 from pqd.planning.table_separation import check_separation
-from pqd.progress import Progress, silent
-from pqd.reports.text.remarks import stages
+from pqd.progress import Progress, Stage, silent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,7 +103,7 @@ class Candidates:
         PqdError
             If a query is wrong, or a weight names no query.
         """
-        progress(stages.READING_COPIES)
+        progress(Stage.READING_COPIES)
         requests = [parameters.request(query) for query in queries]
         columns = parameters.parameters.columns
         plan = select_estimators(self.bind(requests, columns, unit, queries))

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from pqd.comparison.leaderboard import Evidence
 from pqd.deciders.estimators import EstimatorOutput, inside, outside, within
 from pqd.deciders.estimators.base import Span, claimed, clear_of
+from pqd.deciders.numbers import plain
 from pqd.deciders.single.base import Decision
 from pqd.deciders.single.split_margins import SplitMargins
 from pqd.reports.models.compare import Cell, ComparedQuery
-from pqd.reports.text.numbers import plain
 
 if TYPE_CHECKING:
     from pqd.deciders import Interval, Noise
@@ -79,7 +79,7 @@ def _compared_query(
         weight=plain(weight),
         tolerance=comparison.parameters.tolerance.text,
         estimator=comparison.taken,
-        reason=comparison.reason,
+        reason=str(comparison.reason),
         estimators=comparison.facts,
         epsilon=comparison.measurement.cost,
         tau_min=comparison.tau_min,

@@ -25,6 +25,7 @@ from pqd.reports.models.ranking import RankedCopy, RankedMarginal
 if TYPE_CHECKING:
     from pqd.deciders.distances.ratio_intervals import ShareEstimate
     from pqd.deciders.exact import Number
+    from pqd.deciders.note import Note
     from pqd.engine.marginals import RowMap
     from pqd.marginals.bound_profile import BoundMarginal, BoundProfile
     from pqd.marginals.profile_parameters import ProfileRequest
@@ -54,7 +55,7 @@ class RankingParameters:
     total_epsilon: Fraction
     alpha: Fraction
     marginals: bool
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Note, ...] = ()
 
     @classmethod
     def parse(

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pqd.deciders.estimators import LaplaceEstimate
+from pqd.deciders.note import Note, note
+from pqd.deciders.numbers import number_text
 from pqd.errors import ParameterError
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.estimates import EstimatorMeasurement
 from pqd.planning.statistics import lattice_of
 from pqd.progress import Progress, silent, warn
-from pqd.reports.text.notes import references_note
-from pqd.reports.text.numbers import number_text
 from pqd.run.costs import cost_of
 from pqd.run.execution import measure, quote_sets
 from pqd.sql.grouping import grouped
@@ -48,7 +48,7 @@ class ReferenceRun:
     """Cost of the references, notes on them, and the plan of the comparison without them."""
 
     cost: Cost
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     plan: ComparisonPlan
 
 
@@ -93,7 +93,7 @@ def add_references(  # noqa: PLR0913 - those of a comparison
 
     outputs = measure([plan.measurements], accountant, noise, progress)
     candidates.add(MARGINALS, marginals(columns, plan, outputs, len(rows)), "marginals")
-    notes = (references_note(MARGINALS, epsilon, first),)
+    notes = (note("references-made", marginals=MARGINALS, epsilon=epsilon, first=first),)
     return ReferenceRun(cost_of(outputs.quote, accountant, unit), notes, later)
 
 

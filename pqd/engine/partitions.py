@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pqd.reports.text.remarks.cells import (
+from pqd.engine.cell_labels import (
     NULL,
     OTHERS,
     UNSEEN,

@@ -10,17 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pqd.deciders import Lattice
+from pqd.deciders.note import Note, note
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.kernel.misfits import way_in
 from pqd.errors import TableError
-from pqd.reports.text.notes import (
-    WARNING,
-    example_text,
-    kind_note,
-    kinds_note,
-    text_note,
-    unfit_cells,
-)
 from pqd.sql.schema import Kind, fold_case
 from pqd.threads import thread_count
 
@@ -52,9 +45,9 @@ class SyntheticTables:
         self.tables = tuple(tables)
         self.private = private
         self._telling = self.engines[:telling]
-        self.notes: dict[str, None] = {}
+        self.notes: dict[Note, None] = {}
         self.taken_kinds: dict[str, Kind] = {}
-        self.hints: dict[str, str] = {}
+        self.hints: dict[str, Note] = {}
 
     @property
     def label(self) -> str:
@@ -131,8 +124,15 @@ class SyntheticTables:
             for name, kind in _renamed(kinds, table).items():
                 if fold_case(name) in names:
                     if own_kinds[name] is not kind:
-                        kind_of = str(own_kinds[name]), table.label, str(kind), self.tables[0].label
-                        self.notes[kind_note(name, *kind_of)] = None
+                        differs = note(
+                            "kind-differs",
+                            column=name,
+                            kind=str(own_kinds[name]),
+                            table=table.label,
+                            as_kind=str(kind),
+                            first=self.tables[0].label,
+                        )
+                        self.notes[differs] = None
                     self._check_fit(engine, table, name, kind)
         return kinds
 
@@ -143,7 +143,7 @@ class SyntheticTables:
                 self.taken_kinds[name] = kind
 
     @property
-    def kind_notes(self) -> tuple[str, ...]:
+    def kind_notes(self) -> tuple[Note, ...]:
         """Note on the kinds that the first table gave to columns, none if all are texts."""
         return (kinds_note(self.label, self.taken_kinds),) if self.taken_kinds else ()
 
@@ -151,15 +151,25 @@ class SyntheticTables:
         """Note cells of a column that do not fit its kind; TableError if none does."""
         found = engine.misfits(name, kind)
         if found and found.unfit:
-            text = unfit_cells(name, str(kind), table.label, found.cells, found.unfit)
-            text += example_text(found.example, way_in(found.example))
+            facts = {
+                "column": name,
+                "kind": str(kind),
+                "table": table.label,
+                "cells": found.cells,
+                "example": found.example,
+                "way": way_in(found.example),
+            }
             if found.unfit == found.cells:
-                raise TableError(f"{text}; mend the table, or the --type of the column")
-            self.notes[f"{WARNING}{text}."] = None
+                raise TableError(note("no-cell-fits", **facts).sentence)
+            self.notes[note("cells-misfit", unfit=found.unfit, **facts)] = None
         elif kind is Kind.TEXT and (way := engine.way_of(name)):
-            self.hints[fold_case(name)] = text = text_note(name, table.label, *way)
+            style, example = way
+            not_read = note(
+                "text-not-read", column=name, table=table.label, way=style, example=example
+            )
+            self.hints[fold_case(name)] = not_read
             # Texts compare as texts: 24.12.1980 comes after 02.01.2020.
-            self.notes[f"{WARNING}{text}"] = None
+            self.notes[not_read] = None
 
     def check(self, columns: Sequence[str]) -> None:
         """Raise TableError if a table, or the private one, lacks one of ``columns``."""
@@ -223,3 +233,9 @@ def united(lattices: Sequence[Lattice]) -> Lattice | None:
     denominator = math.lcm(*(part.denominator for part in parts))
     step = Fraction(math.gcd(*(int(part * denominator) for part in parts)), denominator)
     return Lattice(lower, max(lattice.upper for lattice in lattices), step)
+
+
+def kinds_note(table: str, kinds: Mapping[str, Kind]) -> Note:
+    """Note on the kinds of columns that a synthetic table gave them."""
+    pairs = tuple((column, str(kind)) for column, kind in kinds.items())
+    return note("kinds-of-copy", table=table, kinds=pairs)

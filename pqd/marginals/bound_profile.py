@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from pqd.engine.marginals import Marginal, MarginalPlan, Unseen
 from pqd.errors import NothingSelectedError, ParameterError
-from pqd.marginals.columns import profiled_columns, shared_columns
+from pqd.marginals.columns import NOT_PRIVATE, profiled_columns, shared_columns
 from pqd.marginals.marginal_selection import select_marginals
 from pqd.marginals.partition_choice import choose_partition, ordered_partition, steps_partition
 from pqd.planning.binding import unit_notes
 from pqd.planning.query_warnings import header_warnings, key_warnings
 from pqd.reports.models.profile import LeftOut
-from pqd.reports.text.notes import WARNING
-from pqd.reports.text.remarks.cells import NOT_PRIVATE_REASON
 from pqd.run.measurement import MeasurementSet
 from pqd.sql.schema import Kind, fold_case, header_hint
 from pqd.stated.cells import check_cells
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from pqd.deciders.note import Note
     from pqd.engine.marginals import RowMap
     from pqd.engine.partitions import Partition
     from pqd.engine.scan_plan import PrivacyUnit
@@ -118,7 +117,7 @@ class BoundProfile:
     steps: tuple[BoundMarginal, ...]
     unseen: RowMap
     left_out: tuple[LeftOut, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     copy_rows: tuple[int, ...]
 
     @property
@@ -150,9 +149,9 @@ class BoundProfile:
         )
 
     @property
-    def warnings(self) -> tuple[str, ...]:
+    def warnings(self) -> tuple[Note, ...]:
         """Notes that are shown before anything is spent."""
-        return tuple(note for note in self.notes if note.startswith(WARNING))
+        return tuple(note for note in self.notes if note.warns)
 
 
 def bind_profile(
@@ -303,6 +302,6 @@ def _without_columns(left_out: Sequence[LeftOut]) -> str:
     why = f" ({'; '.join(reasons)})" if reasons else ""
     hint = header_hint(column for each in left_out for column in each.columns)
     advice = "name columns of both tables by --columns"
-    if not hint and {each.reason for each in left_out} == {NOT_PRIVATE_REASON}:
+    if not hint and {each.reason for each in left_out} == {NOT_PRIVATE}:
         advice = "the first line of both files must name the columns"
     return f"there is no column to profile{why}; {advice}{hint}"

@@ -9,13 +9,6 @@ import numpy as np
 
 from pqd.errors import TableError
 from pqd.reports.models.profile import LeftOut
-from pqd.reports.text.remarks.cells import (
-    NOT_PRIVATE_REASON,
-    UNIT_REASON,
-    absent_reason,
-    identifier_reason,
-    near_unique_reason,
-)
 from pqd.sql.schema import Kind, fold_case
 from pqd.stated.column_facts import unknown_column
 
@@ -26,6 +19,9 @@ if TYPE_CHECKING:
     from pqd.engine.tables import Table
     from pqd.sql.schema import Schema
 
+# Reasons why a column is left out.
+_OF_UNIT = "it names the person (--unit)"
+NOT_PRIVATE = "the private table has no such column"
 # A column of no more distinct values is never taken for free text or an identifier.
 MOST_DISTINCT = 100
 
@@ -48,7 +44,7 @@ def shared_columns(
     names: list[str] = []
     left_out: list[LeftOut] = []
     for name in tables.columns:
-        reason = UNIT_REASON if _is_unit(name, unit) else _lacking(name, others)
+        reason = _OF_UNIT if _is_unit(name, unit) else _lacking(name, others)
         if reason:
             left_out.append(LeftOut(columns=(name,), reason=reason))
         else:
@@ -77,7 +73,7 @@ def _lacking(name: str, others: Iterable[Table]) -> str | None:
     """Reason that a table lacks a column, None if all have it."""
     for table in others:
         if not _has(table, name):
-            return NOT_PRIVATE_REASON if table.role == "private" else absent_reason(table.label)
+            return NOT_PRIVATE if table.role == "private" else f"{table.label} has no such column"
     return None
 
 
@@ -124,9 +120,16 @@ def _unique_reason(tables: SyntheticTables, schema: Schema, name: str) -> str | 
         if summary.distinct <= MOST_DISTINCT:
             continue
         if kind is Kind.TEXT and 2 * summary.distinct > summary.rows:
-            return near_unique_reason(summary.distinct, summary.rows)
+            return (
+                f"its texts are nearly unique ({summary.distinct:,} different ones in "
+                f"{summary.rows:,} rows of the copy), as free text and identifiers are; name it in "
+                "--columns to profile it all the same"
+            )
         if kind is Kind.NUMBER and _is_identifier(summary):
-            return identifier_reason(summary.distinct)
+            return (
+                f"it holds {summary.distinct:,} whole numbers, no two alike, as an identifier "
+                "does; name it in --columns to profile it all the same"
+            )
     return None
 
 

@@ -18,13 +18,13 @@ from pqd.deciders.distances.statistics import (
     TotalVariation,
 )
 from pqd.deciders.noise import check_scale
+from pqd.deciders.note import note
+from pqd.deciders.numbers import plain
 from pqd.deciders.single.base import Estimate
 from pqd.deciders.single.inverse_sensitivity import margin_ends
 from pqd.marginals.bound_profile import mean_weights
 from pqd.marginals.measurements import DistanceMeasurement
 from pqd.reports.models.query import DISTANCE_AGGREGATES, MEAN_DISTANCE, CandidateFacts
-from pqd.reports.text.numbers import plain
-from pqd.reports.text.remarks import reasons
 from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ class PlannedDistance:
             "tau": plain(self.measurement.tau),
             "alpha": self.criteria.alpha,
             "decider": _DECIDER.id,
-            "reason": reasons.DISTANCE,
+            "reason": str(note("rows-to-change")),
             "counted": self.measurement.counted_noun,
             "tolerance": self.criteria.tolerance.text,
         }

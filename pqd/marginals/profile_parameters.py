@@ -9,11 +9,11 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from pqd.deciders.exact import probability
+from pqd.deciders.note import Note, note
 from pqd.errors import ParameterError
 from pqd.marginals.budget import check_zoom
 from pqd.marginals.marginal_selection import check_ways
 from pqd.planning.query_warnings import budget_warnings
-from pqd.reports.text.notes import WARNING, large_delta, wide_alpha
 from pqd.sql.schema import fold_case
 from pqd.sql.tolerance import Tolerance
 from pqd.stated.budgets import total_budget
@@ -143,13 +143,13 @@ class ProfileParameters:
             target=target,
         )
 
-    def warnings(self) -> Iterator[str]:
+    def warnings(self) -> Iterator[Note]:
         """Warnings of what is allowed and seldom meant."""
-        yield from (WARNING + text for text in budget_warnings(self.total_epsilon))
+        yield from budget_warnings(self.total_epsilon)
         if self.alpha > Fraction(1, 2):
-            yield WARNING + wide_alpha(self.alpha)
+            yield note("alpha-wide", alpha=self.alpha)
         if self.delta is not None and self.delta > LARGE_DELTA:
-            yield WARNING + large_delta(self.delta)
+            yield note("delta-large", delta=self.delta)
 
 
 def _names(columns: Sequence[str] | None) -> tuple[str, ...] | None:

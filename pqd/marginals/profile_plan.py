@@ -21,7 +21,6 @@ from pqd.marginals.measurements import (
     UnseenRows,
 )
 from pqd.marginals.target import plan_target
-from pqd.reports.text.words import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -223,7 +222,7 @@ def distances_measurement(
         unit=bound.unit,
         epsilon=epsilon * rows if gaussian else epsilon,
         delta=delta,
-        name=f"profile of {counted(len(bound.columns), 'column')}",
+        name=f"profile of {len(bound.columns):,} column{'' if len(bound.columns) == 1 else 's'}",
         distances=distances,
         mechanism=GaussianVector(numbers, rows) if gaussian else CubeVector(numbers),
     )

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pqd.deciders import Lattice, ParameterError, UnanswerableError, answer
 from pqd.deciders.aggregates import HALF
+from pqd.deciders.note import Note, note
 from pqd.engine.cut_points import ORDERED
 from pqd.engine.scan_plan import Measure
 from pqd.planning.statistics import tolerances, with_wider_lattice
-from pqd.reports.text.notes import copy_bounds_note, stated_bounds_note, widened_bounds_note
 from pqd.stated.column_facts import bounded_lattice, facts_of_attribute, row_lattice, span
 
 if TYPE_CHECKING:
@@ -41,15 +41,15 @@ class Bounds:
         self._widened: dict[str, dict[str, None]] = {}
         self._as_stated: dict[bool, dict[str, str]] = {True: {}, False: {}}
 
-    def notes(self) -> Iterator[str]:
+    def notes(self) -> Iterator[Note]:
         """Notes on the bounds of all measures so far, one for all attributes that fare alike."""
         for snapped, stated in self._as_stated.items():
             if stated:
-                yield stated_bounds_note(stated, snapped=snapped)
+                yield note("bounds-stated", bounds=tuple(stated.items()), snapped=snapped)
         if self._of_copy:
-            yield copy_bounds_note(self._of_copy)
+            yield note("bounds-of-copy", bounds=_spans(self._of_copy))
         if self._widened:
-            yield widened_bounds_note(self._widened)
+            yield note("bounds-widened", bounds=_spans(self._widened))
 
     def measure(self, query: Query, resolved: BoundExpression) -> Measure:
         """Measure of a query: what it aggregates, on its public lattice.
@@ -122,6 +122,11 @@ class Bounds:
             message = f"{name} has no value in the synthetic table; state its bounds (--bounds)"
             raise UnanswerableError(message)
         return lattice
+
+
+def _spans(bounds: Mapping[str, Iterable[str]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Attributes, each with its bounds in all queries."""
+    return tuple((what, tuple(spans)) for what, spans in bounds.items())
 
 
 def exceeded_bounds(

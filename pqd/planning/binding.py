@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from pqd.deciders.note import Note, note
 from pqd.engine.scan_plan import Measure, PrivacyUnit, ScanPlan, Statistic
 from pqd.errors import QueryError
 from pqd.planning.attribute_lattices import NUMERIC, Bounds, exceeded_bounds
@@ -12,7 +13,6 @@ from pqd.planning.bound_workload import BoundQuery, BoundWorkload, QueryRequest
 from pqd.planning.query_warnings import Constants, header_warnings, key_warnings, warnings_of
 from pqd.planning.refusals import Refusals
 from pqd.planning.table_separation import mentioned
-from pqd.reports.text.notes import WARNING, beyond_bounds_note, unit_note
 from pqd.sql.grouping import MOST_GROUPS, grouped
 from pqd.sql.schema import fold_case
 from pqd.stated.column_facts import Facts, check_facts, column_name, stated_kinds, unknown_column
@@ -46,7 +46,7 @@ def bind(
     return _Binding(tables, columns, unit, complete_groups=complete_groups).of(requests, others)
 
 
-def unit_notes(tables: SyntheticTables, unit: PrivacyUnit | None) -> Iterator[str]:
+def unit_notes(tables: SyntheticTables, unit: PrivacyUnit | None) -> Iterator[Note]:
     """Notes on the synthetic tables that lack the column of the unit.
 
     Raises
@@ -64,7 +64,7 @@ def unit_notes(tables: SyntheticTables, unit: PrivacyUnit | None) -> Iterator[st
         raise unknown_column(unit.column, shared, f"unit of {private.label}")
     for table in tables.tables:
         if fold_case(unit.column) not in map(fold_case, table.columns):
-            yield unit_note(table.label, unit.column)
+            yield note("unit-missing", table=table.label, column=unit.column)
 
 
 class _Binding:
@@ -86,7 +86,7 @@ class _Binding:
         )
         self._schema: Schema = {}
         self._refusals = Refusals()
-        self._notes: dict[str, None] = {}
+        self._notes: dict[Note, None] = {}
         # Queries of which the tolerance reaches beyond bounds, by attribute and bounds.
         self._beyond: dict[tuple[str, str], dict[str, None]] = {}
 
@@ -104,7 +104,7 @@ class _Binding:
         self._bounds = Bounds(self._tables, self._schema, self._stated, self._unit)
         single = [each for request in requests for each in self._ungrouped(request)]
         statistics = [(each, statistic) for each in single for statistic in self._statistic(each)]
-        self._notes.update(dict.fromkeys(f"{WARNING}{w}" for w in self._constants.warnings()))
+        self._notes.update(dict.fromkeys(self._constants.warnings()))
         plan = ScanPlan(tuple(statistic for _, statistic in statistics), self._unit)
         histograms = self._tables.histograms(self._schema, plan)
         bound = tuple(
@@ -113,7 +113,10 @@ class _Binding:
             for query in self._bound(request, statistic, synthetic)
         )
         for (attribute, bounds), beyond in self._beyond.items():
-            self._notes[beyond_bounds_note(list(beyond), attribute, bounds)] = None
+            told = note(
+                "tau-beyond-bounds", queries=tuple(beyond), attribute=attribute, bounds=bounds
+            )
+            self._notes[told] = None
         if self._complete_groups:
             broken = self._refusals.blocks
             bound = tuple(query for query in bound if query.query.block not in broken)
@@ -148,7 +151,7 @@ class _Binding:
             return query.resolve(self._schema)
         except QueryError as error:
             names = map(fold_case, sorted(query.mentioned))
-            hints = [hint for name in names if (hint := self._tables.hints.get(name))]
+            hints = [hint.sentence for name in names if (hint := self._tables.hints.get(name))]
             error.args = ("\n".join([str(error), *hints]),)
             raise
 
@@ -171,7 +174,7 @@ class _Binding:
         """Add notes on what is allowed and seldom meant; all of it is public."""
         self._constants.look_up(resolved.where)
         warnings = warnings_of(request.query, request.criteria)
-        self._notes.update(dict.fromkeys(f"{WARNING}{warning}" for warning in warnings))
+        self._notes.update(dict.fromkeys(warnings))
 
     def _bound(
         self, request: QueryRequest, statistic: Statistic, synthetic: tuple[Histogram, ...]

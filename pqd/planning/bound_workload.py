@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pqd.deciders import UnanswerableError
 from pqd.parameters import Parameters
 from pqd.planning.refusals import Refusals, refusal_facts
-from pqd.reports.text.notes import WARNING
 from pqd.run.measurement import MeasurementSet
 
 if TYPE_CHECKING:
     from pqd.deciders import Histogram
+    from pqd.deciders.note import Note
     from pqd.engine.scan_plan import PrivacyUnit, Statistic
     from pqd.engine.synthetic_tables import SyntheticTables
     from pqd.engine.tables import Table
@@ -113,7 +113,7 @@ class BoundWorkload:
     refusals: tuple[Refusal, ...]
     schema: Schema
     unit: PrivacyUnit | None
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     complete_groups: bool = False
 
     @property
@@ -124,9 +124,9 @@ class BoundWorkload:
         return self.tables.private
 
     @property
-    def warnings(self) -> tuple[str, ...]:
+    def warnings(self) -> tuple[Note, ...]:
         """Notes that are shown before anything is spent."""
-        return tuple(note for note in self.notes if note.startswith(WARNING))
+        return tuple(note for note in self.notes if note.warns)
 
     @property
     def left_out(self) -> tuple[QueryRefusal, ...]:
@@ -143,7 +143,7 @@ class BoundWorkload:
             unanswerable = isinstance(error, UnanswerableError)
             if not (self.queries and unanswerable):
                 warnings = self.warnings if unanswerable else ()
-                error.args = (". ".join([f"query {query.id}: {error}", *warnings]),)
+                error.args = (". ".join([f"query {query.id}: {error}", *map(str, warnings)]),)
                 raise error
 
     def select(

@@ -16,6 +16,7 @@ from pqd.planning.refusals import Refusals
 from pqd.planning.rules import VerdictMeasurement
 
 if TYPE_CHECKING:
+    from pqd.deciders.note import Note
     from pqd.planning.bound_workload import BoundQuery, BoundWorkload
     from pqd.planning.choose_decider import Candidate
 
@@ -79,7 +80,7 @@ class SharedQueries:
         """Plan each query at ``epsilon``, to see which are refused or cost nothing."""
         self.bound = bound
         self.planned: dict[int, PlannedVerdict] = {}
-        self.notes: list[str] = []
+        self.notes: list[Note] = []
         self.rivals: dict[int, tuple[Candidate, ...]] = {}
         self._refusals = Refusals(bound.refusals)
         left: dict[int, SharingQuery] = {}

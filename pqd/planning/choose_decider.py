@@ -35,12 +35,12 @@ from pqd.deciders.evaluation.effectiveness import shape_of
 from pqd.deciders.evaluation.sharpness import nearly_as_sharp
 from pqd.deciders.evaluation.trials import trial_of
 from pqd.deciders.exact import exceeds
+from pqd.deciders.note import Note, note
 from pqd.deciders.single.base import BOTH
 from pqd.deciders.single.inverse_sensitivity import InverseSensitivity
 from pqd.deciders.single.noisy_answer import NoisyAnswer
 from pqd.parameters import Criteria, Detail, Parameters
 from pqd.reports.models.late import Late
-from pqd.reports.text.remarks import reasons
 from pqd.stated.budgets import AUTO
 
 PAPER = "paper"
@@ -107,7 +107,7 @@ class Choice:
     """Decider that is taken, the reason, and every candidate; a function of public data alone."""
 
     taken: Candidate
-    reason: str
+    reason: Note
     candidates: tuple[Candidate, ...]
 
     @property
@@ -163,9 +163,9 @@ def _named(
     candidates: Sequence[Candidate],
     synthetic: Histogram,
     interval: Interval,
-) -> tuple[str, str, str]:
+) -> tuple[str, str, Note]:
     """Names of the sharpest candidate and of the one that is taken, and the reason."""
-    name, reason = criteria.mechanism, reasons.NAMED
+    name, reason = criteria.mechanism, note("named")
     if name == PAPER:
         name, reason = _table_four(aggregate, candidates)
     if name != AUTO:
@@ -173,9 +173,9 @@ def _named(
     terms, sharpest = (candidates, synthetic, interval), _SHARPEST.get(aggregate)
     if not isinstance(criteria, Parameters):
         sharpest = sharpest or _least_budget(*terms, criteria.alpha)
-        return sharpest, sharpest, reasons.SMALLEST_BUDGET
+        return sharpest, sharpest, note("least-budget")
     sharpest = sharpest or _least_error(*terms, criteria)
-    return sharpest, *_that_shows(sharpest, reasons.MOST_RIGHT, criteria, *terms)
+    return sharpest, *_that_shows(sharpest, note("most-right"), criteria, *terms)
 
 
 def _needing(taken: Candidate, needed: Callable[[], float], alpha: Fraction | None) -> Candidate:
@@ -335,12 +335,12 @@ def _false_no(
 
 def _that_shows(
     name: str,
-    reason: str,
+    reason: Note,
     criteria: Parameters,
     candidates: Sequence[Candidate],
     synthetic: Histogram,
     interval: Interval,
-) -> tuple[str, str]:
+) -> tuple[str, Note]:
     """Decider that releases the noisy answer in place of ``name``, where it is nearly as sharp.
 
     It errs at most twice as often, or next to never, proves a yes nearly as often
@@ -361,7 +361,7 @@ def _that_shows(
             continue
         pair = cast("Decider", decider), cast("Decider", best.decider)
         if nearly_as_sharp(*pair, synthetic, interval, criteria.epsilon, alpha):
-            return decider.id, reasons.shows_the_answer(name)
+            return decider.id, note("shows-answer", sharpest=name)
     return name, reason
 
 
@@ -386,7 +386,7 @@ def _budget(candidate: Candidate) -> float:
     return math.inf if candidate.needed is None else candidate.needed
 
 
-def _table_four(aggregate: str, candidates: Sequence[Candidate]) -> tuple[str, str]:
+def _table_four(aggregate: str, candidates: Sequence[Candidate]) -> tuple[str, Note]:
     """Patwa 2023, Table 4; "DS much smaller than GS" is taken as: R2T's printed bound beats LM's.
 
     DS is the largest value in the synthetic table, since the private one must not be used.
@@ -398,4 +398,4 @@ def _table_four(aggregate: str, candidates: Sequence[Candidate]) -> tuple[str, s
     race, laplace = printed.get("r2t_sum"), printed.get("lm_sum")
     if race is not None and laplace is not None and race < laplace:
         name = "r2t_sum"
-    return name, reasons.TABLE_FOUR[name]
+    return name, note("table-four", decider=name)

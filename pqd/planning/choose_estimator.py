@@ -20,9 +20,9 @@ from pqd.deciders.estimators import (
 from pqd.deciders.estimators.base import whole_span
 from pqd.deciders.evaluation.effectiveness import searched_threshold
 from pqd.deciders.noise import check_scale
+from pqd.deciders.note import Note, note
 from pqd.deciders.single.inverse_sensitivity import InverseQuantile
 from pqd.deciders.single.split_margins import SplitMargins
-from pqd.reports.text.remarks import reasons
 
 if TYPE_CHECKING:
     from pqd.deciders import Lattice
@@ -66,7 +66,7 @@ class EstimatorOption(NamedTuple):
 
 def choose_estimator(
     options: Sequence[EstimatorOption], parameters: Parameters, candidates: int
-) -> tuple[EstimatorOption, str]:
+) -> tuple[EstimatorOption, Note]:
     """Estimator that is taken, and the reason.
 
     Only those with p-values, since no other verdict is ever decided, unless one is named; and of
@@ -74,20 +74,20 @@ def choose_estimator(
     """
     named = next((option for option in options if option.name == parameters.mechanism), None)
     if named:
-        return named, reasons.NAMED
+        return named, note("named")
     exact = [option for option in options if option.exact]
     if settled := [option for option in options if option.settled]:
-        return settled[0], reasons.SETTLED
+        return settled[0], note("settled")
     joint = [option for option in exact if option.name != SPLIT]
     if accurate := [option for option in joint if option.worst <= _ENOUGH * parameters.alpha]:
-        return _least(accurate), reasons.ONE_FOR_ALL
+        return _least(accurate), note("one-for-all")
     if reliable := [option for option in exact if option.worst <= parameters.alpha]:
         best = _least(reliable)
         split = best.name == SPLIT
-        return best, reasons.SPLIT_MOST_RIGHT if split else reasons.EACH_MOST_RIGHT
+        return best, note("split-most-right") if split else note("each-most-right")
     if joint and candidates > 1:
-        return _least(joint), reasons.UNDECIDED_ONE_FOR_ALL
-    return _least(exact), reasons.UNDECIDED
+        return _least(joint), note("one-for-all-undecided")
+    return _least(exact), note("none-decides")
 
 
 def _ends(interval: Interval) -> tuple[Fraction, Fraction]:

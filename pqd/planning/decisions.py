@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqd.deciders import Interval, applicable
 from pqd.deciders.noise import check_scale
+from pqd.deciders.numbers import plain
 from pqd.deciders.single.noisy_answer import NoisyAnswer
 from pqd.parameters import Criteria, Parameters
 from pqd.planning.choose_decider import Candidate, Choice, LateCandidate, choose_decider
@@ -23,7 +24,6 @@ from pqd.planning.rules import (
 )
 from pqd.planning.statistics import lattice_of, on_cut_points, synthetic_answer, with_wider_lattice
 from pqd.reports.models.query import CandidateFacts, LateFacts
-from pqd.reports.text.numbers import plain
 from pqd.run.measurement import counted_noun
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class DeciderPlan:
             "tau": plain(self.tau),
             "alpha": self.criteria.alpha,
             "decider": choice.decider.id,
-            "reason": choice.reason,
+            "reason": str(choice.reason),
             "block": query.block,
             "group": query.group,
             "block_sql": query.block_sql,

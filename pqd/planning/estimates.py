@@ -11,6 +11,7 @@ from pqd.accounting.cache_keys import parameters_of
 from pqd.deciders import Histogram, Interval, answer
 from pqd.deciders.aggregates import HALF
 from pqd.deciders.estimators import Estimator, EstimatorOutput, ExponentialQuantile
+from pqd.deciders.note import Note, note
 from pqd.deciders.single.split_margins import SplitMargins
 from pqd.engine.cut_points import ORDERED, fineness
 from pqd.errors import DeciderError
@@ -23,7 +24,6 @@ from pqd.planning.statistics import (
     with_wider_lattice,
 )
 from pqd.reports.models.compare import EstimatorFacts
-from pqd.reports.text.notes import WARNING, unfit_estimator
 from pqd.run.measurement import QueryMeasurement
 from pqd.stated.budgets import AUTO
 
@@ -78,7 +78,7 @@ class PlannedComparison:
     errors: tuple[float, ...]
     facts: tuple[EstimatorFacts, ...]
     taken: str
-    reason: str
+    reason: Note
     tau_min: float | None
     measurement: EstimatorMeasurement
 
@@ -126,8 +126,8 @@ def with_fit_noted(plan: ComparisonPlan, estimator: str) -> ComparisonPlan:
             f"estimator {estimator} fits no query; use {AUTO} or {', '.join(fitting)}"
         )
     names = dict.fromkeys(each.query.block or each.query.id or "" for each in others)
-    note = f"{WARNING}{unfit_estimator(estimator, list(names))}"
-    return replace(plan, bound=replace(plan.bound, notes=(*plan.bound.notes, note)))
+    unfit = note("estimator-unfit", estimator=estimator, queries=tuple(names))
+    return replace(plan, bound=replace(plan.bound, notes=(*plan.bound.notes, unfit)))
 
 
 def planned_comparison(bound: BoundQuery) -> PlannedComparison:

@@ -17,15 +17,13 @@ import pyarrow.compute as pc
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from pqd.deciders.note import Note, note
 from pqd.engine.reading.dictionaries import distinct_values
 from pqd.engine.table_reader import in_one_pass
 from pqd.parameters import Parameters
-from pqd.reports.text import notes as words
-from pqd.reports.text.notes import WARNING, header_missing, person_key
-from pqd.reports.text.numbers import number_text
 from pqd.sql.literals import condition_tree
 from pqd.sql.predicate import atoms
-from pqd.sql.schema import Kind, like_values, quote_literal
+from pqd.sql.schema import Kind, like_values
 from pqd.stated.budgets import MUCH_EPSILON
 
 if TYPE_CHECKING:
@@ -51,23 +49,23 @@ _COMPARED = re.compile(r"(?<![<>])=|<>|\bIN\b|\bLIKE\b", re.IGNORECASE)
 _WILD = re.compile(r"[%_\\]")
 
 
-def warnings_of(query: Query, criteria: Criteria) -> Iterator[str]:
+def warnings_of(query: Query, criteria: Criteria) -> Iterator[Note]:
     """Warnings of the criteria of a verdict."""
     tolerance = criteria.tolerance
     if tolerance.relative and tolerance.amount >= 1:
-        yield words.wide_tolerance(tolerance.text)
+        yield note("tau-wide", tolerance=tolerance.text)
     elif not tolerance.relative and tolerance.amount < 1 and query.aggregate.startswith("COUNT"):
-        yield words.narrow_tolerance(tolerance.text)
+        yield note("tau-narrow", tolerance=tolerance.text)
     if criteria.alpha > Fraction(1, 2):
-        yield words.wide_alpha(criteria.alpha)
+        yield note("alpha-wide", alpha=criteria.alpha)
     if isinstance(criteria, Parameters):
         yield from budget_warnings(criteria.epsilon)
 
 
-def budget_warnings(epsilon: Fraction) -> Iterator[str]:
+def budget_warnings(epsilon: Fraction) -> Iterator[Note]:
     """Warnings of a budget."""
     if epsilon > MUCH_EPSILON:
-        yield words.large_budget(epsilon)
+        yield note("epsilon-large", epsilon=epsilon)
 
 
 class Constants:
@@ -88,28 +86,33 @@ class Constants:
             if known and constant not in known:
                 self._absent.setdefault(column, {})[constant] = None
 
-    def warnings(self) -> Iterator[str]:
+    def warnings(self) -> Iterator[Note]:
         """Warnings of what was noted; of many constants of one column a single warning."""
         for column, absent in self._absent.items():
             if len(absent) > _MOST_TOLD:
-                first = [_text(constant) for constant in absent][:_MOST_TOLD]
-                others = len(absent) - _MOST_TOLD
-                yield words.unknown_constants(column, first, others, self._labels)
+                yield note(
+                    "texts-unknown",
+                    column=column,
+                    first=tuple(absent)[:_MOST_TOLD],
+                    others=len(absent) - _MOST_TOLD,
+                    tables=self._labels,
+                )
                 continue
             known = self._values_of(column) or {}
             for constant in absent:
-                nearest = _text(_nearest(constant, list(known)))
-                yield words.unknown_constant(column, _text(constant), self._labels, nearest)
+                yield note(
+                    "text-unknown",
+                    column=column,
+                    constant=constant,
+                    tables=self._labels,
+                    nearest=_nearest(constant, list(known)),
+                )
 
     def _values_of(self, column: str) -> Mapping[Any, None] | None:
         """Values of a column, ascending in each table; None for too many."""
         if column not in self._known:
             self._known[column] = self._tables.held(self._schema, column, _MOST_VALUES)
         return self._known[column]
-
-
-def _text(constant: str | float) -> str:
-    return quote_literal(constant) if isinstance(constant, str) else number_text(constant)
 
 
 def _nearest(constant: str | float, known: Sequence[Any]) -> str | float:
@@ -185,7 +188,7 @@ _LEAST_VALUES = 20
 _EXAMPLES = 3
 
 
-def key_warnings(tables: SyntheticTables, unit: PrivacyUnit | None) -> Iterator[str]:
+def key_warnings(tables: SyntheticTables, unit: PrivacyUnit | None) -> Iterator[Note]:
     """Warnings of keys that repeat in the first rows of the first table, none with a unit."""
     table = tables.tables[0]
     for name in table.columns if unit is None else ():
@@ -193,10 +196,10 @@ def key_warnings(tables: SyntheticTables, unit: PrivacyUnit | None) -> Iterator[
             continue
         cells, values = in_one_pass(table, [name], partial(_first, [name]))[name]
         if _LEAST_VALUES <= len(values) < cells:
-            yield f"{WARNING}{person_key(name, table.label)}"
+            yield note("person-key", column=name, table=table.label)
 
 
-def header_warnings(tables: SyntheticTables, names: Collection[str] = ()) -> Iterator[str]:
+def header_warnings(tables: SyntheticTables, names: Collection[str] = ()) -> Iterator[Note]:
     """Warnings of tables without a header: half of the columns have one of their cells as a name.
 
     ``names`` are columns of the first table that were read.  Without them all are looked at, in the
@@ -214,7 +217,7 @@ def header_warnings(tables: SyntheticTables, names: Collection[str] = ()) -> Ite
             continue
         named = [name for name, distinct in values.items() if _holds(distinct, name)]
         if named and 2 * len(named) >= len(values):
-            yield f"{WARNING}{header_missing(table.label, named[:_EXAMPLES])}"
+            yield note("header-missing", table=table.label, names=tuple(named[:_EXAMPLES]))
 
 
 def _first(names: Collection[str], blocks: Blocks) -> dict[str, tuple[int, pa.Array]]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from pqd.deciders import Noise
+    from pqd.deciders.note import Note
     from pqd.engine.duckdb import DuckDBEngine
     from pqd.engine.marginals import RowMap
     from pqd.engine.scan_plan import PrivacyUnit, Statistic
@@ -237,4 +238,4 @@ class MeasurementSet:
     schema: Schema
     unit: PrivacyUnit | None
     measurements: tuple[Measurement[Any], ...]
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Note, ...] = ()

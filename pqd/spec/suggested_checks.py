@@ -18,12 +18,12 @@ import numpy as np
 from pqd.deciders.distances.decider import DistanceDecider
 from pqd.deciders.distances.fresh_sample import fresh_sample_distance
 from pqd.deciders.errors import PqdError
+from pqd.deciders.numbers import number_text
 from pqd.marginals.bound_profile import mean_weights
 from pqd.parameters import Criteria
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.decisions import planned_verdict
 from pqd.planning.statistics import lattice_of
-from pqd.reports.text.numbers import number_text
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind, quote_identifier
 

@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from pqd.deciders.numbers import epsilon_option
 from pqd.engine.sources.locations import is_address, location_of, short_name, written_address
 from pqd.engine.sources.source import Place
 from pqd.engine.synthetic_tables import SyntheticTables
@@ -23,7 +24,6 @@ from pqd.parameters import Criteria
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.table_separation import check_other_places, check_separation
-from pqd.reports.text.numbers import epsilon_option
 from pqd.spec.suggested_checks import number_queries, suggested_checks
 from pqd.sql.schema import Kind, quote_identifier
 

@@ -13,8 +13,8 @@ from fractions import Fraction
 
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import exact, positive
+from pqd.deciders.numbers import number_text
 from pqd.errors import QueryError, UnanswerableError
-from pqd.reports.text.numbers import number_text
 from pqd.sql.query import Cell, Key, Query
 from pqd.sql.schema import quote_identifier, quote_literal
 

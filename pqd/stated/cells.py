@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from pqd.deciders.exact import as_float, exact
 from pqd.errors import ParameterError
-from pqd.reports.text.remarks.cells import many_cells_reason
 from pqd.sql.schema import Kind, fold_case
 from pqd.stated.column_facts import StatedCells, read_cells
 
@@ -123,7 +122,12 @@ def check_cells(marginal: Marginal, copy_rows: int) -> str | None:
     More than 100,000 cells, or more than the copy has rows (1,000 are always allowed).
     """
     if marginal.size > MOST_CELLS:
-        return many_cells_reason(marginal.size, MOST_CELLS, rows=None)
+        return _many_cells(marginal.size, f"{MOST_CELLS:,}")
     if marginal.size > max(_FEW_CELLS, copy_rows):
-        return many_cells_reason(marginal.size, _FEW_CELLS, rows=copy_rows)
+        return _many_cells(marginal.size, f"the copy has rows ({copy_rows:,})")
     return None
+
+
+def _many_cells(cells: int, limit: str) -> str:
+    """Reason why a marginal of more cells than ``limit`` is left out."""
+    return f"it has {cells:,} cells, more than {limit}; give its columns fewer (--cells COLUMN=5)"

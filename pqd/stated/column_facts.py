@@ -16,8 +16,8 @@ from sqlglot import exp
 
 from pqd.deciders import Lattice, ParameterError
 from pqd.deciders.exact import exact, positive
+from pqd.deciders.numbers import number_text
 from pqd.errors import QueryError
-from pqd.reports.text.numbers import number_text
 from pqd.sql.parser import statements
 from pqd.sql.schema import Kind, Schema, fold_case
 

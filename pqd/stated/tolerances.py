@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pqd.deciders.errors import ParameterError
-from pqd.reports.text.words import EACH_ITS_OWN
 from pqd.sql.tolerance import Tolerance
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ def _first(queries: Sequence[Query]) -> Number:
     return taus[0]
 
 
-def stated_for(queries: Sequence[Query], tolerance: Tolerance) -> str:
-    """Tolerance of a run as a report states it, where ``tolerance`` is of queries without one."""
+def stated_for(queries: Sequence[Query], tolerance: Tolerance) -> str | None:
+    """Tolerance of all queries as stated, None where they differ; some have ``tolerance``."""
     texts = dict.fromkeys((query.tolerance or tolerance).text for query in queries)
-    return next(iter(texts), tolerance.text) if len(texts) < 2 else EACH_ITS_OWN
+    return next(iter(texts), tolerance.text) if len(texts) < 2 else None

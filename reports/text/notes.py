@@ -1,12 +1,13 @@
-"""Notes of a run: what a reader must know beside the verdicts; functions of public facts."""
+"""Sentences of notes: a function for each code, whose keywords are the facts of the note."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pqd.deciders.errors import readable
+from pqd.deciders.note import Note, sentence
 from pqd.reports.text.numbers import epsilon_text, number_text, share_text
 from pqd.reports.text.words import counted, listed
 
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from pqd.reports.models.refusals import QueryRefusal
 
 
-def kind_note(column: str, kind: str, table: str, as_kind: str, first: str) -> str:
+@sentence
+def kind_differs(column: str, kind: str, table: str, as_kind: str, first: str) -> str:
     """Note that a column is of another kind in one synthetic table than in the first."""
     return (
         f'"{column}" is {kind} in {table} and counts as {as_kind}, as in {first}; cells that do '
@@ -25,10 +27,11 @@ def kind_note(column: str, kind: str, table: str, as_kind: str, first: str) -> s
 _MOST_NAMES = 6
 
 
-def kinds_note(table: str, kinds: Mapping[str, str]) -> str:
-    """Note on the kinds of columns, by name, that were taken from a synthetic table."""
+@sentence
+def kinds_of_copy(table: str, kinds: Sequence[tuple[str, str]]) -> str:
+    """Note on columns with their kinds, which were taken from a synthetic table."""
     alike: dict[str, list[str]] = {}
-    for column, kind in kinds.items():
+    for column, kind in kinds:
         alike.setdefault(kind, []).append(column)
     told = [f"{_first_names(columns)} ({kind})" for kind, columns in alike.items()]
     return (
@@ -44,49 +47,65 @@ def _first_names(names: Sequence[str]) -> str:
 
 
 # Ways to write a number or a day that no kind reads, and what to write instead.
-COMMA, DAY_FIRST = "with a decimal comma", "with the day first"
-_REMEDIES = {COMMA: "write 1234.5", DAY_FIRST: "write 1980-12-24"}
+_WAYS = {"comma": "with a decimal comma", "day-first": "with the day first"}
+_REMEDIES = {"comma": "write 1234.5", "day-first": "write 1980-12-24"}
 _ONE = {"number": "number", "time": "day or time", "boolean": "truth (true, false)", "text": "text"}
 _MOST_SIGNS = 40
 
 
-def unfit_cells(column: str, kind: str, table: str, cells: int, unfit: int) -> str:
-    """Words on cells of a synthetic table that are NULL, since they are not of a kind."""
-    if cells == unfit:
-        which = f"none of its {cells:,} cells in {table} reads as a {_ONE[kind]}: all would be NULL"
-    else:
-        which = f"{unfit:,} of its {cells:,} cells in {table} read as no {_ONE[kind]}: NULL"
-    return f'"{column}" counts as {kind}, but {which}'
+@sentence
+def cells_misfit(
+    column: str, kind: str, table: str, cells: int, unfit: int, example: str, way: str
+) -> str:
+    """Warning of cells of a synthetic table that are NULL, since they are not of a kind."""
+    return (
+        f'"{column}" counts as {kind}, but {unfit:,} of its {cells:,} cells in {table} read as no '
+        f"{_ONE[kind]}: NULL{_example(example, way)}."
+    )
 
 
-def example_text(example: str, way: str) -> str:
+@sentence
+def no_cell_fits(column: str, kind: str, table: str, cells: int, example: str, way: str) -> str:
+    """Error of a column of a synthetic table of which no cell is of a kind."""
+    return (
+        f'"{column}" counts as {kind}, but none of its {cells:,} cells in {table} reads as a '
+        f"{_ONE[kind]}: all would be NULL{_example(example, way)}; mend the table, or the --type "
+        "of the column"
+    )
+
+
+def _example(example: str, way: str) -> str:
     """Example of a cell of a synthetic table, with what it is and what to write instead."""
     short = example if len(example) <= _MOST_SIGNS else f"{example[:_MOST_SIGNS]}..."
-    return f", such as {short!r}" + (f" {way}: {_REMEDIES[way]}" if way else "")
+    return f", such as {short!r}" + (f" {_WAYS[way]}: {_REMEDIES[way]}" if way else "")
 
 
-def text_note(column: str, table: str, way: str, example: str) -> str:
+@sentence
+def text_not_read(column: str, table: str, way: str, example: str) -> str:
     """Note that a column is text, since its numbers or days are written as no kind reads them."""
-    what = "numbers" if way == COMMA else "days"
+    what = "numbers" if way == "comma" else "days"
     return (
-        f'"{column}" is text in {table}: its {what} are written {way}, such as {example!r}; '
+        f'"{column}" is text in {table}: its {what} are written {_WAYS[way]}, such as {example!r}; '
         f"{_REMEDIES[way]} in all tables to have {what}."
     )
 
 
-def unit_note(table: str, column: str) -> str:
+@sentence
+def unit_missing(table: str, column: str) -> str:
     """Note that a synthetic table lacks the column of the privacy unit."""
     return f'{table} has no "{readable(column)}": each of its rows counts as one person.'
 
 
-def stated_bounds_note(stated: Mapping[str, str], *, snapped: bool) -> str:
-    """Note that values outside stated bounds, by attribute, count as their ends."""
+@sentence
+def bounds_stated(bounds: Sequence[tuple[str, str]], *, snapped: bool) -> str:
+    """Note that values of attributes outside their stated bounds count as the ends."""
     between = ", and between two steps as the nearer one" if snapped else ""
-    outside = listed([f"{what} outside {bounds}" for what, bounds in stated.items()])
+    outside = listed([f"{what} outside {ends}" for what, ends in bounds])
     return f"Values of {outside}, as stated, count as its ends{between}."
 
 
-Bounds = Mapping[str, Iterable[str]]
+# Attributes, each with its bounds in all queries.
+Bounds = Sequence[tuple[str, Sequence[str]]]
 # Of an attribute whose bounds differ by query, as many are told.
 _MOST_SPANS = 3
 _OUTSIDE = (
@@ -95,25 +114,27 @@ _OUTSIDE = (
 )
 
 
-def copy_bounds_note(of_copy: Bounds) -> str:
+@sentence
+def bounds_of_copy(bounds: Bounds) -> str:
     """Note that bounds, by attribute, are those of the synthetic table."""
     return (
-        f"SUM and AVG are of {_within(of_copy)}, which are the bounds of the synthetic table: "
+        f"SUM and AVG are of {_within(bounds)}, which are the bounds of the synthetic table: "
         f"{_OUTSIDE}"
     )
 
 
-def widened_bounds_note(widened: Bounds) -> str:
+@sentence
+def bounds_widened(bounds: Bounds) -> str:
     """Note that bounds, by attribute, reach beyond those of the synthetic table."""
     return (
-        f"AVG is of {_within(widened)}: the bounds of the synthetic table, widened beyond the "
+        f"AVG is of {_within(bounds)}: the bounds of the synthetic table, widened beyond the "
         f"tolerance, so that a private mean may lie outside the tolerance; {_OUTSIDE}"
     )
 
 
 def _within(bounds: Bounds) -> str:
     """Attributes with their bounds; of queries that differ with the first of theirs."""
-    return listed([f"{what} within {_spans(list(spans))}" for what, spans in bounds.items()])
+    return listed([f"{what} within {_spans(spans)}" for what, spans in bounds])
 
 
 def _spans(spans: Sequence[str]) -> str:
@@ -122,7 +143,8 @@ def _spans(spans: Sequence[str]) -> str:
     return " or ".join([*spans[:_MOST_SPANS], *more])
 
 
-def beyond_bounds_note(queries: Sequence[str], attribute: str, bounds: str) -> str:
+@sentence
+def tau_beyond_bounds(queries: Sequence[str], attribute: str, bounds: str) -> str:
     """Note that the tolerance of queries reaches beyond stated bounds."""
     return (
         f"{_first_names(queries)}: the tolerance reaches beyond the stated bounds of "
@@ -130,7 +152,8 @@ def beyond_bounds_note(queries: Sequence[str], attribute: str, bounds: str) -> s
     )
 
 
-def alone_note(queries: int, epsilon: Fraction) -> str:
+@sentence
+def one_by_one(queries: int, epsilon: Fraction) -> str:
     """Note on the equal share of queries that are answered each by itself."""
     share = epsilon_text(epsilon)
     if queries == 1:
@@ -141,7 +164,7 @@ def alone_note(queries: int, epsilon: Fraction) -> str:
     )
 
 
-def group_text(name: str, queries: int, epsilon: Fraction | None = None) -> str:
+def _group(name: str, queries: int, epsilon: Fraction | None = None) -> str:
     """Queries that sum up one thing, with the budget of all of them together."""
     text = f"{name}: {counted(queries, 'query', 'queries')}"
     if epsilon is None:
@@ -149,31 +172,42 @@ def group_text(name: str, queries: int, epsilon: Fraction | None = None) -> str:
     return f"{text} at epsilon {epsilon_text(epsilon)}{' in all' if queries > 1 else ''}"
 
 
-def not_together_note(group: str, reason: str) -> str:
+@sentence
+def batch_refused(group: str, queries: int, reason: str) -> str:
     """Note why queries that sum up one thing are answered each by itself."""
-    return f"{group}, each by itself. {reason}"
+    return f"{_group(group, queries)}, each by itself. {reason}"
 
 
-def one_by_one_note(group: str, reason: str) -> str:
+@sentence
+def classes_refused(group: str, reason: str) -> str:
     """Note why no mechanism was considered that tells row classes apart."""
     return f"{group}: counted query by query only, as {reason}."
 
 
-def weighing_note(group: str, scores: Sequence[tuple[str, float]], *, together: bool) -> str:
+@sentence
+def batch_weighed(
+    group: str, queries: int, epsilon: Fraction | None, scores: Sequence[tuple[str | None, float]]
+) -> str:
     """Note how a group is answered, and what share of all verdicts each way gets wrong.
 
-    ``scores`` begin with the way taken.
+    ``scores`` begin with the way taken: the name of a mechanism, None for each query by itself.
+    ``epsilon`` is the budget of a batch.
     """
-    (taken, least), *others = [(name, share_text(score)) for name, score in scores]
-    against = ", ".join(f"{score} {name}" for name, score in others)
-    how = f"{group}, in one batch {taken}" if together else f"{group}, {taken}"
+    ways = [
+        (f"by {name}" if name else "each by itself", share_text(score)) for name, score in scores
+    ]
+    (taken, least), *others = ways
+    against = ", ".join(f"{score} {way}" for way, score in others)
+    asked = _group(group, queries, epsilon)
+    how = f"{asked}, {taken}" if epsilon is None else f"{asked}, in one batch {taken}"
     return (
         f"{how}. Simulated on public data, with true gaps from 0 to 2 tau, {least} of the "
         f"verdicts are wrong; other ways: {against}."
     )
 
 
-def weak_batch_note(batch: str) -> str:
+@sentence
+def batch_weak(batch: str) -> str:
     """Note that the answers of a batch err by half their size or more."""
     return (
         f"{batch}: the simulated error is at least half the size of the answers: "
@@ -181,14 +215,16 @@ def weak_batch_note(batch: str) -> str:
     )
 
 
-def row_classes_refused_note(batch: str, reason: str) -> str:
+@sentence
+def classes_not_weighed(batch: str, reason: str) -> str:
     """Note why mechanisms with row classes were passed over."""
     return (
         f"{batch}: of all mechanisms only those were weighed that need no row classes, as {reason}."
     )
 
 
-def open_conditions_note(batch: str, conditions: Sequence[str]) -> str:
+@sentence
+def conditions_open(batch: str, conditions: Sequence[str]) -> str:
     """Note that what can hold together is known from synthetic rows alone."""
     more = f" and {len(conditions) - 3:,} more" if len(conditions) > 3 else ""
     return (
@@ -198,7 +234,8 @@ def open_conditions_note(batch: str, conditions: Sequence[str]) -> str:
     )
 
 
-def reweighted_note(rows: int, table: str, gaps: Sequence[tuple[str, float]]) -> str:
+@sentence
+def table_drawn(rows: int, table: str, gaps: Sequence[tuple[str, float]]) -> str:
     """Note on a corrected copy: its rows, and how far its answers are from those released."""
     words = ", ".join(f"{batch} by {number_text(gap, 3)}" for batch, gap in gaps)
     return (
@@ -207,17 +244,37 @@ def reweighted_note(rows: int, table: str, gaps: Sequence[tuple[str, float]]) ->
     )
 
 
-def written_note(file: str, note: str) -> str:
-    """Note on a file that was written."""
-    return f"{file}: {note}"
+@sentence
+def of_one(name: str, what: Note) -> str:
+    """Note on a batch or a file, named first."""
+    return f"{name}: {what.sentence}"
 
 
-def not_written_note(reason: str) -> str:
+@sentence
+def ranges_chosen(
+    mechanism: str, truncation: str, buckets: int, overstatement: float | None
+) -> str:
+    """Note on a mechanism of ranges; ``overstatement`` in per cent where a bucket has one."""
+    text = (
+        f"ranges is {mechanism} with truncation {truncation} over {buckets:,} buckets; conditions "
+        "are about values within the bounds"
+    )
+    if overstatement is not None:
+        text += (
+            ", and a value counts as the upper end of its bucket, which adds at most "
+            f"{number_text(overstatement, 3)} % to an answer"
+        )
+    return f"{text}."
+
+
+@sentence
+def table_not_written(reason: str) -> str:
     """Note that a file could not be written, after all was paid for."""
     return f"{reason}. In a repeated run the answers cost nothing."
 
 
-def references_note(marginals: str, epsilon: Fraction, first: str) -> str:
+@sentence
+def references_made(marginals: str, epsilon: Fraction, first: str) -> str:
     """Note on how the references were made."""
     return (
         f"{marginals}: every column of the queries by itself, released at epsilon "
@@ -259,11 +316,8 @@ def refused_lead(refused: Sequence[QueryRefusal]) -> str:
     return f" {sentence}." if sentence else ""
 
 
-# What such a note begins with.
-WARNING = "Warning: "
-
-
-def wide_tolerance(tolerance: str) -> str:
+@sentence
+def tau_wide(tolerance: str) -> str:
     """Warning of a tolerance of 100 % or more."""
     return (
         f"tau {tolerance} admits an answer of 0 as well as one twice as large; most want a few "
@@ -271,7 +325,8 @@ def wide_tolerance(tolerance: str) -> str:
     )
 
 
-def narrow_tolerance(tolerance: str) -> str:
+@sentence
+def tau_narrow(tolerance: str) -> str:
     """Warning of a tolerance of less than one row of a count."""
     return (
         f"tau {tolerance} is less than one row of a count, so that only the very same count is "
@@ -279,7 +334,8 @@ def narrow_tolerance(tolerance: str) -> str:
     )
 
 
-def wide_alpha(alpha: Fraction) -> str:
+@sentence
+def alpha_wide(alpha: Fraction) -> str:
     """Warning of an error probability above one half."""
     return (
         f"alpha {number_text(alpha)} accepts a verdict that is more often wrong than "
@@ -287,7 +343,8 @@ def wide_alpha(alpha: Fraction) -> str:
     )
 
 
-def large_budget(epsilon: Fraction) -> str:
+@sentence
+def epsilon_large(epsilon: Fraction) -> str:
     """Warning of a budget that protects hardly anybody."""
     return (
         f"epsilon {epsilon_text(epsilon)} protects hardly anybody: odds about a person may "
@@ -295,7 +352,8 @@ def large_budget(epsilon: Fraction) -> str:
     )
 
 
-def large_delta(delta: Fraction) -> str:
+@sentence
+def delta_large(delta: Fraction) -> str:
     """Warning of a delta at which a run may show what it should hide."""
     return (
         f"delta {number_text(delta)} is the probability that privacy fails altogether; less than "
@@ -303,7 +361,8 @@ def large_delta(delta: Fraction) -> str:
     )
 
 
-def unfit_estimator(estimator: str, queries: Sequence[str]) -> str:
+@sentence
+def estimator_unfit(estimator: str, queries: Sequence[str]) -> str:
     """Warning of queries that an estimator does not fit, although it is named."""
     does = "does" if len(queries) == 1 else "do"
     return (
@@ -312,22 +371,36 @@ def unfit_estimator(estimator: str, queries: Sequence[str]) -> str:
     )
 
 
-def unknown_constant(column: str, constant: str, tables: str, nearest: str) -> str:
-    """Warning of a text or number that a column never holds; a text is quoted."""
+Constant = str | float
+
+
+@sentence
+def text_unknown(column: str, constant: Constant, tables: str, nearest: Constant) -> str:
+    """Warning of a text or number that a column never holds."""
     return (
-        f'"{column}" is never {readable(constant)} in {tables}; the nearest that it holds is '
-        f"{nearest}."
+        f'"{column}" is never {readable(_quoted(constant))} in {tables}; the nearest that it holds '
+        f"is {_quoted(nearest)}."
     )
 
 
-def unknown_constants(column: str, first: Sequence[str], others: int, tables: str) -> str:
+def _quoted(constant: Constant) -> str:
+    """Number, or text in quotes as SQL has it."""
+    if isinstance(constant, str):
+        return "'" + constant.replace("'", "''") + "'"
+    return number_text(constant)
+
+
+@sentence
+def texts_unknown(column: str, first: Sequence[Constant], others: int, tables: str) -> str:
     """Warning of many texts or numbers that a column never holds, the ``first`` of them named."""
+    told = readable(", ".join(map(_quoted, first)))
     return (
-        f'"{column}" is never {readable(", ".join(first))} or any of {others:,} other values that '
-        f"it is compared with, in {tables}."
+        f'"{column}" is never {told} or any of {others:,} other values that it is compared with, '
+        f"in {tables}."
     )
 
 
+@sentence
 def person_key(column: str, table: str) -> str:
     """Warning of a key of a person that repeats, without a unit."""
     return (
@@ -336,6 +409,7 @@ def person_key(column: str, table: str) -> str:
     )
 
 
+@sentence
 def header_missing(table: str, names: Sequence[str]) -> str:
     """Warning that a synthetic table seems to lack its header."""
     cells = ", ".join(map(repr, names))
@@ -343,3 +417,114 @@ def header_missing(table: str, names: Sequence[str]) -> str:
         f"columns of {table} have names that are values of theirs ({cells}): does the file lack a "
         "header? The first line of every table must name its columns."
     )
+
+
+# Reasons of choices.
+
+
+@sentence
+def named() -> str:
+    """Reason of what the caller named."""
+    return "named by the caller"
+
+
+@sentence
+def settled() -> str:
+    """Reason of a verdict that is the same whatever the private table holds."""
+    return "no table within the bounds can answer otherwise"
+
+
+@sentence
+def most_right() -> str:
+    """Reason of the decider that errs least."""
+    return "most often right of those with p-values"
+
+
+@sentence
+def least_budget() -> str:
+    """Reason of a decider where none is reliable."""
+    return "needs the smallest budget of those with p-values"
+
+
+@sentence
+def shows_answer(sharpest: str) -> str:
+    """Reason of a decider that is taken for the noisy answer that it releases."""
+    return f"tells how far off the copy is, and is nearly as often right as {sharpest}"
+
+
+_TABLE_FOUR = {
+    "lm_count": "the better choice unless q(D) = q(Ds)",
+    "hist_median": "empirically smaller error",
+    "r2t_sum": "the largest synthetic value is far below the column's bound",
+    "lm_sum": "the largest synthetic value is not far below the column's bound",
+}
+
+
+@sentence
+def table_four(decider: str) -> str:
+    """Reason of a decider that Patwa 2023, Table 4, advises."""
+    return f"Table 4: {_TABLE_FOUR[decider]}"
+
+
+@sentence
+def rows_to_change() -> str:
+    """Reason of the decider of distances."""
+    return "counts the rows that would have to change for another answer"
+
+
+@sentence
+def in_batch() -> str:
+    """Reason of a mechanism that answers a batch."""
+    return "answered in one batch, the way that is most often right"
+
+
+_ONE_FOR_ALL = "one estimate for all candidates, which also bounds their gaps"
+_MOST_RIGHT = "most often right on test tables made from the copies"
+
+
+@sentence
+def one_for_all() -> str:
+    """Reason of an estimator that judges all candidates by one answer."""
+    return _ONE_FOR_ALL
+
+
+@sentence
+def each_most_right() -> str:
+    """Reason of an estimator that errs least."""
+    return _MOST_RIGHT
+
+
+@sentence
+def split_most_right() -> str:
+    """Reason of deciding each candidate by itself."""
+    return f"each candidate by itself at its share of epsilon: {_MOST_RIGHT}"
+
+
+@sentence
+def one_for_all_undecided() -> str:
+    """Reason of one answer for all where nothing decides."""
+    return f"nothing decides every candidate at this epsilon; {_ONE_FOR_ALL}"
+
+
+@sentence
+def none_decides() -> str:
+    """Reason of an estimator where nothing decides."""
+    return "nothing decides at this epsilon; this is most often right"
+
+
+@sentence
+def named_error(error: float, unit: Fraction) -> str:
+    """Reason of a mechanism that is named, with its simulated error in units."""
+    return f"{named()}; simulated error {_short(error, unit)} on average"
+
+
+@sentence
+def least_error(error: float, others: Sequence[tuple[str, float]], unit: Fraction) -> str:
+    """Reason of the mechanism with the least simulated error, against the ``others``."""
+    against = ", ".join(f"{name} {_short(other, unit)}" for name, other in others)
+    rivals = f", against {against}" if against else ""
+    return f"smallest simulated error: {_short(error, unit)} on average{rivals}"
+
+
+def _short(error: float, unit: Fraction) -> str:
+    return number_text(error * float(unit), 3)

@@ -4,40 +4,20 @@ import math
 import re
 from fractions import Fraction
 
-Figure = int | float | Fraction
+from pqd.deciders.numbers import (
+    Figure,
+    epsilon_option,
+    epsilon_text,
+    number_text,
+    plain,
+    plain_ratio,
+)
+
+# Offered here too, beside the numbers that only a reader sees.
+__all__ = ["epsilon_option", "epsilon_text", "number_text", "plain", "plain_ratio"]
+
 # Digits of a p-value beyond the point, before it is shown in full.
 _MOST_DIGITS = 12
-
-
-def plain(number: Fraction) -> int | float:
-    """Exact number as a JSON number: an int where it is whole."""
-    return plain_ratio(number.numerator, number.denominator)
-
-
-def plain_ratio(numerator: int, denominator: int) -> int | float:
-    """Exact quotient by a whole number > 0, as ``plain`` has it, at the cost of no Fraction."""
-    whole, rest = divmod(numerator, denominator)
-    return numerator / denominator if rest else whole
-
-
-def number_text(number: Figure, digits: int = 6) -> str:
-    """Number with thousands marks, to ``digits`` significant digits beyond the point.
-
-    Whole numbers are shown whole, however many digits they have.
-    """
-    if isinstance(number, Fraction):
-        number = plain(number)
-    if isinstance(number, int):
-        return f"{number:,}"
-    if not math.isfinite(number):
-        return "infinite" if number > 0 else "-infinite"
-    size = abs(number)
-    if number == int(number) and size < 2**53:
-        return f"{int(number):,}"
-    if size < 1e-3 or size >= 2**53:
-        return f"{number:.{digits}g}"
-    text = f"{number:,.{max(0, digits - 1 - math.floor(math.log10(size)))}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def end_text(end: Figure, digits: int = 4, *, up: bool) -> str:
@@ -50,27 +30,6 @@ def end_text(end: Figure, digits: int = 4, *, up: bool) -> str:
     steps = number * 10.0**places
     whole = math.ceil(steps - 1e-9) if up else math.floor(steps + 1e-9)
     return number_text(whole / 10.0**places, digits)
-
-
-def epsilon_option(epsilon: Fraction | float) -> str:
-    """Budget as an option takes it: a short decimal, else a fraction."""
-    exact = Fraction(epsilon)
-    text = f"{float(exact):.6g}"
-    return text if Fraction(text) == exact or not isinstance(epsilon, Fraction) else str(exact)
-
-
-def epsilon_text(epsilon: Fraction | float) -> str:
-    """Budget as a reader sees it: as an option, and of a fraction about how much that is.
-
-    ``1/67 (0.0149)``: rounded down, so that what is written for it costs no more.
-    """
-    text = epsilon_option(epsilon)
-    if "/" not in text:
-        return text
-    exact = Fraction(epsilon)
-    scale = Fraction(10) ** max(0, 2 - math.floor(math.log10(exact)))
-    least = Fraction(math.floor(exact * scale)) / scale
-    return f"{text} ({int(least) if scale == 1 else f'{float(least):.3g}'})"
 
 
 def share_text(probability: float | None) -> str:

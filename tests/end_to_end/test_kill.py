@@ -36,7 +36,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PRELOADED = (
     *("pqd.cli.progress", "pqd.commands.audit", "pqd.commands.profile", "pqd.stated.queries"),
     *("pqd.sql.workload_files", "pqd.sql.file_statements"),
-    *("pqd.reports.json", "pqd.reports.documents.audit", "pqd.reports.text.remarks.reasons"),
+    *("pqd.reports.json", "pqd.reports.documents.audit", "pqd.reports.text.notes"),
     *("opendp._data", "opendp.measurements", "opendp.domains", "opendp.metrics", "pandas"),
     *("sqlglot.dialects.duckdb", "pyarrow.pandas_compat", "typer._adapters"),
 )

@@ -18,11 +18,12 @@ from pqd.accounting.accounts import Budget
 from pqd.accounting.ledger import Ledger
 from pqd.commands.profile import run_profile, run_profile_plan
 from pqd.deciders import SimulatedNoise
+from pqd.deciders.note import Note
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.errors import BudgetError, ParameterError, PqdError
 from pqd.marginals.profile_parameters import ProfileParameters
+from pqd.progress import Stage
 from pqd.reports.models.profile import ProfileReport
-from pqd.reports.text.remarks import stages
 from tests.support.noises import Absent, Recorded
 
 Ran = tuple[int, str, str]
@@ -382,16 +383,16 @@ def test_gaussian_noise_is_charged_with_its_delta(account: Path) -> None:
 def test_what_is_seldom_meant_is_warned_of_before_anything_is_spent() -> None:
     steps: list[str] = []
 
-    def progress(stage: str, done: int = 0, total: int = 0) -> None:
+    def progress(stage: Stage | Note, done: int = 0, total: int = 0) -> None:
         del done, total
-        steps.append(stage)
+        steps.append(str(stage))
 
     parameters = stated(total_epsilon=20, alpha="0.6", delta="0.1")
     report = run_profile(SECRET, COPY, parameters, Absent(), progress)
     for words in ("epsilon 20 protects hardly anybody", "alpha 0.6", "delta 0.1"):
         assert any(words in note for note in report.notes)
         (place,) = (number for number, step in enumerate(steps) if words in step)
-        assert place < steps.index(stages.READING_PRIVATE)
+        assert place < steps.index(Stage.READING_PRIVATE)
 
 
 # Plans --------------------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ import pytest
 
 import pqd
 from pqd.commands.cell_progress import cell_progress
-from pqd.progress import silent
-from pqd.reports.text.notes import WARNING
+from pqd.deciders.note import note
+from pqd.progress import Stage, silent
 
 Messages = list[dict[str, str]]
 
@@ -47,16 +47,16 @@ def messages(monkeypatch: pytest.MonkeyPatch) -> Messages:
 
 def test_stages_are_one_output_that_is_empty_in_the_end(messages: Messages) -> None:
     with cell_progress() as progress:
-        progress("reading <the> \x1b copy")
-        progress("drawing", 3, 20)
+        progress(Stage.READING_COPY)
+        progress(Stage.MEASURING, 3, 20)
     assert messages == [
         {
-            "text/plain": "reading <the> \\x1b copy",
-            "text/html": "<progress></progress> reading &lt;the&gt; \\x1b copy",
+            "text/plain": "Reading the synthetic table",
+            "text/html": "<progress></progress> Reading the synthetic table",
         },
         {
-            "text/plain": "drawing",
-            "text/html": '<progress value="3" max="20"></progress> drawing',
+            "text/plain": "Measuring",
+            "text/html": '<progress value="3" max="20"></progress> Measuring',
         },
         {"text/plain": "", "text/html": ""},
     ]
@@ -65,7 +65,7 @@ def test_stages_are_one_output_that_is_empty_in_the_end(messages: Messages) -> N
 def test_an_error_leaves_nothing_behind_either(messages: Messages) -> None:
     def run() -> None:
         with cell_progress() as progress:
-            progress("drawing")
+            progress(Stage.MEASURING)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -76,14 +76,14 @@ def test_an_error_leaves_nothing_behind_either(messages: Messages) -> None:
 def test_thousands_of_steps_are_few_messages(messages: Messages) -> None:
     with cell_progress() as progress:
         for done in range(30_001):
-            progress("drawing", done, 30_000)
+            progress(Stage.MEASURING, done, 30_000)
     assert len(messages) == 50 + 1 + 1
 
 
 def test_a_run_without_stages_and_a_warning_show_nothing(messages: Messages) -> None:
     """Warnings are in the report, which the cell shows."""
     with cell_progress() as progress:
-        progress(f"{WARNING}epsilon is large")
+        progress(note("epsilon-large", epsilon=20))
     assert messages == []
 
 
@@ -95,8 +95,8 @@ def test_a_notebook_that_is_gone_ends_no_run(
 
     monkeypatch.setattr(Handle, "update", gone)
     with cell_progress() as progress:
-        progress("reading")
-        progress("drawing")
+        progress(Stage.READING_COPY)
+        progress(Stage.MEASURING)
     assert len(messages) == 1
 
 

@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from pqd.engine.kernel.column_types import typed_values
 from pqd.engine.reading.buffers import arrow_of, numpy_of
-from pqd.reports.text.notes import COMMA, DAY_FIRST
 
 if TYPE_CHECKING:
     from pqd.engine.kernel.arrow_sql import ArrowSQL
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
 
 # Ways to write a number or a day that no kind reads.
 _WAYS = {
-    COMMA: re.compile(r"\s*[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+\s*"),
-    DAY_FIRST: re.compile(r"\s*\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d{2})(\s+\d{1,2}:\d{2}.*)?\s*"),
+    "comma": re.compile(r"\s*[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+\s*"),
+    "day-first": re.compile(r"\s*\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d{2})(\s+\d{1,2}:\d{2}.*)?\s*"),
 }
 _LOOKED_AT = 2048
 

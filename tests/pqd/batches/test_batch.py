@@ -297,7 +297,7 @@ def test_the_choice_is_the_same_every_time_and_says_why() -> None:
     assert (first.reason, first.errors) == (again.reason, again.errors)
     assert first.plan is plans[min(first.errors, key=first.errors.__getitem__)]
     assert set(first.errors) == set(general)
-    assert "smallest simulated error: " in first.reason
+    assert "smallest simulated error: " in str(first.reason)
 
 
 RANGES = ("age > 30", "age BETWEEN 20 AND 60", "age < 0", "age >= 50 AND age < 51", "age < 40")

@@ -73,7 +73,7 @@ def planned(
 def test_answers_at_a_huge_epsilon_are_the_truth(lattice: Lattice) -> None:
     plan, _, truth, exact_answers = planned(frame(1), CONDITIONS, lattice)
     assert np.allclose(exact_answers, truth, atol=0.5)
-    assert "upper end" not in plan.note
+    assert "upper end" not in str(plan.note)
     assert len(plan.mechanism.workload.buckets.ends) == lattice.points
 
 
@@ -92,7 +92,7 @@ def test_coarse_buckets_keep_every_cut_and_what_the_copy_holds() -> None:
     assert {0, 999, 2999, 4000, 9000, 10_000} <= set(ends.tolist())
     # The copy's values are few: each has a bucket of its own, and nothing is overstated.
     assert np.allclose(exact_answers, truth, atol=1)
-    assert "upper end of its bucket, which adds at most" in plan.note
+    assert "upper end of its bucket, which adds at most" in str(plan.note)
 
 
 SPREAD = Lattice(0, 500_000)

@@ -146,7 +146,7 @@ def verdicts_of(parts: Sequence[VerdictPlan]) -> list[PlannedVerdict]:
 
 
 def notes(parts: Sequence[VerdictPlan]) -> str:
-    return "\n".join(note for part in parts for note in part.bound.notes)
+    return "\n".join(str(note) for part in parts for note in part.bound.notes)
 
 
 def total(parts: Sequence[VerdictPlan]) -> Fraction:

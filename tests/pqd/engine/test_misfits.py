@@ -10,9 +10,9 @@ import pytest
 import pqd
 from pqd.commands.audit import run_audit
 from pqd.deciders import SimulatedNoise
+from pqd.deciders.note import WARNING
 from pqd.errors import PqdError, QueryError, TableError
 from pqd.parameters import Parameters
-from pqd.reports.text.notes import WARNING
 from pqd.sql.workload_files import as_queries
 
 COUNT = "SELECT COUNT(*) FROM D"

@@ -24,13 +24,13 @@ from pqd.deciders import (
     error_rates,
     needed_epsilon,
 )
+from pqd.deciders.note import note
 from pqd.deciders.single.inverse_sensitivity import least_margin
 from pqd.errors import DeciderError, UnanswerableError
 from pqd.parameters import Criteria, Detail, Parameters
 from pqd.planning.choose_decider import choose_decider
 from pqd.reports.models.audit import LateGroup, LateVerdict
 from pqd.reports.models.query import CandidateFacts, LateFacts
-from pqd.reports.text.remarks import reasons
 from pqd.reports.writers.terminal import terminal_text
 from pqd.reports.writers.terminal.layout import Extent
 from pqd.sql.workload_files import as_queries
@@ -161,7 +161,7 @@ def test_ties_go_to_the_smaller_threshold() -> None:
     options: dict[str, Any] = {"tau": "20%", "epsilon": 0.25, "detailed": True}
     entry = pqd.plan(table(1, 40_000), QUERIES[0], **options).queries[0]
     assert entry.decider == "noisy_count"
-    assert entry.reason == reasons.shows_the_answer("inv_count")
+    assert entry.reason == str(note("shows-answer", sharpest="inv_count"))
     assert {c.decider for c in entry.candidates if c.worst < 1e-12} >= {"lm_count", "em_count"}
 
 

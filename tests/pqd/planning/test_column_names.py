@@ -42,7 +42,7 @@ def test_a_copy_without_a_header_is_suspected(
     elif not any(name.isdigit() for name in copy):
         examples = None
     warnings = list(header_warnings(tables, tables.columns if named else ()))
-    assert [text.partition("theirs ")[2].partition(":")[0] for text in warnings] == (
+    assert [str(text).partition("theirs ")[2].partition(":")[0] for text in warnings] == (
         [examples] if examples else []
     )
 

@@ -19,6 +19,7 @@ from pqd.deciders.estimators import (
     RankCounts,
     SumAndCount,
 )
+from pqd.deciders.note import note
 from pqd.deciders.single.split_margins import SplitMargins
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
@@ -113,7 +114,7 @@ def test_what_decides_all_and_bounds_gaps_is_taken(operand: str) -> None:
     name, kind = TAKEN[operand]
     assert found.taken == name
     assert isinstance(found.measurement.estimator, kind)
-    assert found.reason == "one estimate for all candidates, which also bounds their gaps"
+    assert found.reason == note("one-for-all")
     assert {facts.estimator for facts in found.facts} == FITTING[operand]
     assert max(found.errors) == next(f.error for f in found.facts if f.estimator == name) <= 0.005
     assert found.measurement.cost == 2
@@ -126,10 +127,10 @@ def test_what_decides_all_and_bounds_gaps_is_taken(operand: str) -> None:
 def test_a_named_estimator_is_taken_where_it_fits(operand: str, estimator: str) -> None:
     found = comparison(f"SELECT {operand} FROM D", estimator=estimator, tau="10%", epsilon="2")
     if estimator in FITTING[operand]:
-        assert (found.taken, found.reason) == (estimator, "named by the caller")
+        assert (found.taken, found.reason) == (estimator, note("named"))
     else:
         assert found.taken == TAKEN[operand][0]
-        assert found.reason != "named by the caller"
+        assert found.reason != note("named")
 
 
 def test_a_named_release_leaves_the_other_queries_to_auto() -> None:
@@ -191,8 +192,7 @@ def test_candidates_by_themselves_are_taken_where_they_err_less(operand: str) ->
             assert (found.taken == "split") == (error["split"] < joint)
         seen.add(found.taken)
         if found.taken == "split" and error["split"] <= 0.05:
-            words = "each candidate by itself at its share of epsilon: most often right"
-            assert found.reason == f"{words} on test tables made from the copies"
+            assert found.reason == note("split-most-right")
             assert isinstance(found.measurement.estimator, SplitMargins)
     assert len(seen) == 2
 
@@ -202,11 +202,11 @@ def test_where_nothing_decides_one_release_is_for_all() -> None:
     error = {facts.estimator: facts.error for facts in found.facts}
     assert error["split"] < error["laplace"]
     assert found.taken == "laplace"
-    assert found.reason.startswith("nothing decides every candidate at this epsilon; one estimate")
+    assert found.reason == note("one-for-all-undecided")
     alone = comparison("SELECT COUNT(*) FROM D", FRAMES[:1], tau="2", epsilon="0.1")
     assert (alone.taken, alone.reason) == (
         "split",
-        "nothing decides at this epsilon; this is most often right",
+        note("none-decides"),
     )
 
 
@@ -261,7 +261,7 @@ def test_the_reason_tells_the_share_of_each_interval() -> None:
     assert sure is not None
     assert isinstance(sure.measurement.estimator, SplitMargins)
     assert sure.measurement.estimator.share(1) == 1
-    assert "1/3 of epsilon" not in sure.reason
+    assert "1/3 of epsilon" not in str(sure.reason)
 
 
 ZERO: Columns = {"x": {"bounds": (0, 0)}}

@@ -14,10 +14,10 @@ from pqd.accounting.accountant import Accountant
 from pqd.cli import command_line
 from pqd.commands.audit import run_audit
 from pqd.deciders import SecureNoise
+from pqd.deciders.note import WARNING, Note, note
 from pqd.errors import ParameterError
 from pqd.parameters import Parameters
-from pqd.progress import strict, warn
-from pqd.reports.text.notes import WARNING
+from pqd.progress import Stage, strict, warn
 from pqd.sql.workload_files import as_queries
 
 Ran = tuple[int, str, str]
@@ -165,8 +165,8 @@ def test_a_sum_may_have_a_small_tolerance() -> None:
 def test_it_is_told_before_the_charge_and_in_the_report(tmp_path: Path) -> None:
     seen: list[str] = []
 
-    def progress(stage: str, done: int = 0, total: int = 0) -> None:
-        seen.append(stage)
+    def progress(stage: Stage | Note, done: int = 0, total: int = 0) -> None:
+        seen.append(str(stage))
         assert done <= total
 
     terms = Parameters.parse(tau=5, epsilon=11, alpha=0.05)
@@ -364,13 +364,14 @@ def test_a_strict_check_spends_nothing(
 
 
 def test_strict_runs_without_a_warning_are_as_others() -> None:
-    seen: list[str] = []
+    seen: list[Stage | Note] = []
+    a, b = note("alpha-wide", alpha=1), note("tau-wide", tolerance="100%")
     with strict(stated=True):
         warn([], lambda stage, *_: seen.append(stage))
         with pytest.raises(ParameterError, match=r"^1 warning, which --strict makes an error"):
-            warn(["a", "a"], lambda stage, *_: seen.append(stage))
-    warn(["b"], lambda stage, *_: seen.append(stage))
-    assert seen == ["a", "b"]
+            warn([a, a], lambda stage, *_: seen.append(stage))
+    warn([b], lambda stage, *_: seen.append(stage))
+    assert seen == [a, b]
 
 
 def test_many_queries_beyond_stated_bounds_are_one_note() -> None:

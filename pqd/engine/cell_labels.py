@@ -1,4 +1,4 @@
-"""Texts of cells: how a reader names them, and why columns and marginals have none."""
+"""Labels of cells: names by which a marginal's cells are known in reports and to ``--zoom``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
-from pqd.reports.text.numbers import number_text
+from pqd.deciders.numbers import number_text
 
 NULL = "NULL"
 UNSEEN = "not in the copy"
@@ -82,34 +82,3 @@ def between_labels(values: Sequence[str]) -> tuple[str, ...]:
         after = f"above {value}" if following is None else f"between {value} and {following}"
         labels += [value, after]
     return tuple(labels)
-
-
-def near_unique_reason(distinct: int, rows: int) -> str:
-    """Reason why a column of nearly unique texts is left out."""
-    return (
-        f"its texts are nearly unique ({distinct:,} different ones in {rows:,} rows of the copy), "
-        "as free text and identifiers are; name it in --columns to profile it all the same"
-    )
-
-
-def identifier_reason(rows: int) -> str:
-    """Reason why a column of distinct whole numbers is left out."""
-    return (
-        f"it holds {rows:,} whole numbers, no two alike, as an identifier does; name it in "
-        "--columns to profile it all the same"
-    )
-
-
-UNIT_REASON = "it names the person (--unit)"
-NOT_PRIVATE_REASON = "the private table has no such column"
-
-
-def absent_reason(table: str) -> str:
-    """Reason why a column that another copy lacks is left out."""
-    return f"{table} has no such column"
-
-
-def many_cells_reason(cells: int, most: int, *, rows: int | None) -> str:
-    """Reason why a marginal of too many cells is left out; ``rows`` where they are the limit."""
-    limit = f"more than {most:,}" if rows is None else f"more than the copy has rows ({rows:,})"
-    return f"it has {cells:,} cells, {limit}; give its columns fewer (--cells COLUMN=5)"

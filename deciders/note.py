@@ -1,0 +1,66 @@
+"""Notes: what a reader must know beside the figures, as values until somebody shows them.
+
+A note is a code and public facts.  Its sentence is the function of that code in
+``reports/text/notes.py``; here nobody knows a word of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+# Codes of notes that are told before anything is spent, and are errors under --strict.
+WARNINGS = frozenset(
+    {
+        "alpha-wide",
+        "cells-misfit",
+        "delta-large",
+        "epsilon-large",
+        "estimator-unfit",
+        "header-missing",
+        "person-key",
+        "tau-narrow",
+        "tau-wide",
+        "text-not-read",
+        "text-unknown",
+        "texts-unknown",
+    }
+)
+# What a shown warning begins with.
+WARNING = "Warning: "
+# The sentence of each code, as a function of its facts.
+SENTENCES: dict[str, Callable[..., str]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Code with its facts: names, exact numbers, tuples of these, other notes."""
+
+    code: str
+    facts: tuple[tuple[str, object], ...]
+
+    @property
+    def warns(self) -> bool:
+        """Whether it is told before anything is spent."""
+        return self.code in WARNINGS
+
+    @property
+    def sentence(self) -> str:
+        """Sentence of the note, or its code where nothing that shows notes is loaded."""
+        spell = SENTENCES.get(self.code)
+        return spell(**dict(self.facts)) if spell else self.code
+
+    def __str__(self) -> str:
+        """Sentence, marked if it is a warning."""
+        return f"{WARNING}{self.sentence}" if self.warns else self.sentence
+
+
+def note(code: str, **facts: object) -> Note:
+    """Note of ``code``; the facts are the keywords of the function of that name."""
+    return Note(code, tuple(facts.items()))
+
+
+def sentence(function: Callable[..., str]) -> Callable[..., str]:
+    """Mark ``function`` as the sentence of the code of its name: ``tau_wide`` of ``tau-wide``."""
+    SENTENCES[function.__name__.replace("_", "-")] = function
+    return function

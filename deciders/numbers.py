@@ -1,0 +1,58 @@
+"""Numbers and budgets as people write them: in messages, names, files and reports."""
+
+import math
+from fractions import Fraction
+
+Figure = int | float | Fraction
+
+
+def plain(number: Fraction) -> int | float:
+    """Exact number as a JSON number: an int where it is whole."""
+    return plain_ratio(number.numerator, number.denominator)
+
+
+def plain_ratio(numerator: int, denominator: int) -> int | float:
+    """Exact quotient by a whole number > 0, as ``plain`` has it, at the cost of no Fraction."""
+    whole, rest = divmod(numerator, denominator)
+    return numerator / denominator if rest else whole
+
+
+def number_text(number: Figure, digits: int = 6) -> str:
+    """Number with thousands marks, to ``digits`` significant digits beyond the point.
+
+    Whole numbers are shown whole, however many digits they have.
+    """
+    if isinstance(number, Fraction):
+        number = plain(number)
+    if isinstance(number, int):
+        return f"{number:,}"
+    if not math.isfinite(number):
+        return "infinite" if number > 0 else "-infinite"
+    size = abs(number)
+    if number == int(number) and size < 2**53:
+        return f"{int(number):,}"
+    if size < 1e-3 or size >= 2**53:
+        return f"{number:.{digits}g}"
+    text = f"{number:,.{max(0, digits - 1 - math.floor(math.log10(size)))}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def epsilon_option(epsilon: Fraction | float) -> str:
+    """Budget as an option takes it: a short decimal, else a fraction."""
+    exact = Fraction(epsilon)
+    text = f"{float(exact):.6g}"
+    return text if Fraction(text) == exact or not isinstance(epsilon, Fraction) else str(exact)
+
+
+def epsilon_text(epsilon: Fraction | float) -> str:
+    """Budget as a reader sees it: as an option, and of a fraction about how much that is.
+
+    ``1/67 (0.0149)``: rounded down, so that what is written for it costs no more.
+    """
+    text = epsilon_option(epsilon)
+    if "/" not in text:
+        return text
+    exact = Fraction(epsilon)
+    scale = Fraction(10) ** max(0, 2 - math.floor(math.log10(exact)))
+    least = Fraction(math.floor(exact * scale)) / scale
+    return f"{text} ({int(least) if scale == 1 else f'{float(least):.3g}'})"

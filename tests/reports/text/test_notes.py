@@ -1,0 +1,128 @@
+"""Notes: each that pqd makes has a sentence of its facts, and each sentence is as it is written."""
+
+import ast
+import inspect
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from pqd.deciders.note import SENTENCES, WARNINGS, Note, note
+from tests.support.golden import matches_golden
+
+ROOT = Path(__file__).resolve().parents[3]
+GOLDEN = Path(__file__).with_name("notes.txt")
+SPANS = (("pay", ("0..9 step 1", "0..8", "0..7", "0..6", "0..5")), ("age", ("1..99",)))
+PAPER = ("lm_count", "lm_sum", "hist_median", "r2t_sum")
+CELLS = {"column": "pay", "kind": "number", "table": "copy.csv", "cells": 1200}
+# Every code, with facts that show its words.
+EXAMPLES = (
+    note("kind-differs", column="x", kind="text", table="b.csv", as_kind="number", first="a.csv"),
+    note("kinds-of-copy", table="copy.csv", kinds=(("pay", "number"), ("day", "time"))),
+    note("cells-misfit", unfit=3, example="1,5", way="comma", **CELLS),
+    note("cells-misfit", unfit=3, example="x" * 50, way="", **CELLS),
+    note("no-cell-fits", example="24.12.1980", way="day-first", **CELLS),
+    note("text-not-read", column="pay", table="copy.csv", way="comma", example="1,5"),
+    note("unit-missing", table="copy.csv", column="person"),
+    note("bounds-stated", bounds=(("pay", "0..9 step 1"), ("age", "0..120")), snapped=True),
+    note("bounds-of-copy", bounds=SPANS),
+    note("bounds-widened", bounds=SPANS),
+    note("tau-beyond-bounds", queries=("q1", "q2"), attribute="pay", bounds="0..9"),
+    note("one-by-one", queries=1, epsilon=Fraction(1, 4)),
+    note("one-by-one", queries=1200, epsilon=Fraction(1, 67)),
+    note("batch-refused", group="COUNT", queries=3, reason="Too many cells."),
+    note("classes-refused", group="COUNT", reason="there are too many cells"),
+    note("classes-not-weighed", batch="b1", reason="there are too many cells"),
+    note(
+        "batch-weighed",
+        group="COUNT",
+        queries=12,
+        epsilon=Fraction(3, 5),
+        scores=(("workload", 0.012), (None, 0.034)),
+    ),
+    note(
+        "batch-weighed",
+        group="SUM of pay",
+        queries=2,
+        epsilon=None,
+        scores=((None, 0.01), ("ranges", 0.0001)),
+    ),
+    note("batch-weak", batch="b1"),
+    note("conditions-open", batch="b1", conditions=("a", "b", "c", "d")),
+    note("ranges-chosen", mechanism="h", truncation="t", buckets=1200, overstatement=None),
+    note("ranges-chosen", mechanism="h", truncation="t", buckets=12, overstatement=1.23456),
+    note("of-one", name="b1", what=note("unit-missing", table="t", column="c")),
+    note("table-drawn", rows=1200, table="copy.csv", gaps=(("b1", 1.5), ("b2", 0.25))),
+    note("table-not-written", reason="The disk is full"),
+    note("references-made", marginals="independent", epsilon=Fraction(1), first="tree"),
+    note("tau-wide", tolerance="150%"),
+    note("tau-narrow", tolerance="0.5"),
+    note("alpha-wide", alpha=Fraction(3, 5)),
+    note("epsilon-large", epsilon=Fraction(20)),
+    note("delta-large", delta=Fraction(1, 100)),
+    note("estimator-unfit", estimator="laplace", queries=("q1",)),
+    note("text-unknown", column="sex", constant="Femal'", tables="copy.csv", nearest="Female"),
+    note("texts-unknown", column="age", first=(1200.0, 2.5), others=4, tables="copy.csv"),
+    note("person-key", column="person_id", table="copy.csv"),
+    note("header-missing", table="copy.csv", names=("39", "State-gov")),
+    note("named"),
+    note("settled"),
+    note("most-right"),
+    note("least-budget"),
+    note("shows-answer", sharpest="inv_count"),
+    *(
+        note("table-four", decider=name)
+        for name in ("lm_count", "hist_median", "r2t_sum", "lm_sum")
+    ),
+    note("rows-to-change"),
+    note("in-batch"),
+    note("one-for-all"),
+    note("each-most-right"),
+    note("split-most-right"),
+    note("one-for-all-undecided"),
+    note("none-decides"),
+    note("named-error", error=12.5, unit=Fraction(1, 2)),
+    note("least-error", error=12.5, others=(("identity", 20.0),), unit=Fraction(1)),
+)
+
+
+def made() -> Iterator[tuple[str, list[str | None]]]:
+    """Yield the code and the keywords of each note that pqd makes."""
+    for path in sorted((ROOT / "pqd").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "note":
+                codes = [each for each in ast.walk(node.args[0]) if isinstance(each, ast.Constant)]
+                names = [keyword.arg for keyword in node.keywords]
+                yield from ((code.value, names) for code in codes if code.value in SENTENCES)
+                assert {code.value for code in codes} & {*SENTENCES}, ast.unparse(node)
+
+
+def test_each_note_has_the_facts_of_its_sentence() -> None:
+    for code, names in made():
+        parameters = set(inspect.signature(SENTENCES[code]).parameters)
+        # None: what ``**`` adds.
+        assert set(names) == parameters or (None in names and set(names) - {None} < parameters), (
+            code
+        )
+
+
+def test_each_sentence_is_of_a_note_that_is_made() -> None:
+    assert {code for code, _ in made()} == set(SENTENCES)
+    assert set(SENTENCES) > WARNINGS
+
+
+@pytest.mark.golden
+def test_each_sentence_is_as_written() -> None:
+    assert {each.code for each in EXAMPLES} == set(SENTENCES)
+    text = "".join(f"{each.code}\n    {each}\n" for each in EXAMPLES)
+    assert matches_golden(GOLDEN, text)
+
+
+def test_a_note_is_a_value() -> None:
+    assert note("named") == note("named")
+    assert len({note("tau-wide", tolerance="150%"), note("tau-wide", tolerance="150%")}) == 1
+    assert note("tau-wide", tolerance="150%").warns
+    assert not note("named").warns
+    # Where nothing that shows notes is loaded, its code stands for it.
+    assert str(Note("never-written", ())) == "never-written"
