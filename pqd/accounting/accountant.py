@@ -23,14 +23,14 @@ from pqd.accounting.hash_chain import new_secret
 from pqd.accounting.ledger import Ledger, key_of
 from pqd.accounting.recognition import ROWS, fingerprint_of
 from pqd.accounting.run_charges import begin_charges, run_charges
+from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.tables import Table
 from pqd.errors import BudgetError, LedgerError, UnknownAnswerError
 from pqd.exception_barrier import sealed
 from pqd.progress import Progress, Stage, silent
 
 if TYPE_CHECKING:
     from pqd.accounting.stored_answers import Answer
-    from pqd.engine.duckdb import DuckDBEngine
-    from pqd.engine.tables import Table
 
 # Seconds to wait for another process that has paid for one of the same measurements.
 _PATIENCE, _PAUSE = 60.0, 0.05

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from pqd.accounting.composition import Charge
+from pqd.accounting.hash_chain import Body
 from pqd.accounting.stored_answers import decode
 from pqd.deciders.numbers import epsilon_text
 from pqd.errors import BudgetError
@@ -18,7 +19,6 @@ from pqd.reports.models.audit import EarlierRun
 from pqd.reports.models.ledger import AccountFacts, RunFacts
 
 if TYPE_CHECKING:
-    from pqd.accounting.hash_chain import Body
     from pqd.accounting.stored_answers import Answer
 
 

@@ -18,13 +18,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
+from pqd.accounting.disjoint_groups import Group
 from pqd.accounting.zcdp import epsilon_of
 from pqd.deciders.extras import needed
-
-if TYPE_CHECKING:
-    from pqd.accounting.disjoint_groups import Group
 
 NOTHING, SEQUENTIAL, PARALLEL, OPTIMAL = "nothing", "sequential", "parallel", "optimal"
 CONCENTRATED = "concentrated"

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from pqd.accounting.hash_chain import entry_hash
+from pqd.accounting.hash_chain import Entry, entry_hash
 from pqd.errors import LedgerError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pqd.accounting.hash_chain import Entry
 
 _NO_HASH = ""
 

@@ -6,19 +6,16 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import NO_LIMIT
 from pqd.accounting.free_places import LEDGER_VARIABLE
 from pqd.accounting.ledger import Ledger
 from pqd.engine.sources.locations import LEDGER_NAME, is_address, location_of
 from pqd.engine.sources.spark_address import is_spark
+from pqd.engine.tables import Table
 from pqd.errors import ParameterError
 from pqd.paths import usable
-
-if TYPE_CHECKING:
-    from pqd.accounting.accountant import Accountant
-    from pqd.engine.tables import Table
 
 FILE_NAME = LEDGER_NAME
 _UNNAMED = (

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pqd.accounting.ledger import Ledger
-    from pqd.engine.duckdb import DuckDBEngine
-    from pqd.engine.tables import Table
+from pqd.accounting.ledger import Ledger
+from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.tables import Table
 
 # Purpose of the key under which rows are hashed.
 ROWS = "rows"

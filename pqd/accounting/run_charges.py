@@ -8,14 +8,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
+from pqd.accounting.composition import Charge
 from pqd.deciders.numbers import epsilon_text
 from pqd.errors import NO_RECORD, PqdError
-
-if TYPE_CHECKING:
-    from pqd.accounting.composition import Charge
-
 
 # Words in a message of a run that charged nothing.
 _DENIED = re.compile(r"(?:(?<=\.) N|; n)othing was spent\b\.?")

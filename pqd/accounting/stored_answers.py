@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pqd.accounting.hash_chain import Body
+from pqd.deciders.batch.base import BatchOutput
 from pqd.deciders.estimators import EstimatorOutput
 from pqd.deciders.single.base import Decision
 
 if TYPE_CHECKING:
-    from pqd.accounting.hash_chain import Body
-    from pqd.deciders.batch.base import BatchOutput
-
     Answer = Decision | EstimatorOutput | BatchOutput
 
 

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from pqd.batches.batch import BatchMeasurement, BatchPlanner, name_of, naming, selection
 from pqd.batches.simulation import SimulatedChoice, choose_mechanism
 from pqd.deciders import answer
+from pqd.engine.scan_plan import Measure
+from pqd.errors import PqdError
+from pqd.parameters import Parameters
+from pqd.planning.bound_workload import BoundQuery, BoundWorkload
 from pqd.planning.statistics import lattice_of
 from pqd.reports.models.release import ReleasedBatch, SimulatedError
-
-if TYPE_CHECKING:
-    from pqd.engine.scan_plan import Measure
-    from pqd.errors import PqdError
-    from pqd.parameters import Parameters
-    from pqd.planning.bound_workload import BoundQuery, BoundWorkload
-    from pqd.run.measurement import MeasurementSet
+from pqd.run.measurement import MeasurementSet
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,18 +17,17 @@ from pqd.batches.row_classes import RowClasses
 from pqd.batches.workload_laplace import WorkloadPlan
 from pqd.deciders.batch.base import BatchOutput
 from pqd.deciders.bounds import AnswerRange
-from pqd.engine.scan_plan import ScanPlan
+from pqd.engine.contingency import ContingencyTable
+from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
 from pqd.errors import ParameterError, PqdError
+from pqd.planning.bound_workload import BoundQuery, BoundWorkload
 from pqd.run.measurement import QueryMeasurement
 from pqd.sql.predicate import canonical
+from pqd.sql.query import Query
 from pqd.stated.budgets import AUTO
 
 if TYPE_CHECKING:
     from pqd.deciders import Noise
-    from pqd.engine.contingency import ContingencyTable
-    from pqd.engine.scan_plan import Measure, Statistic
-    from pqd.planning.bound_workload import BoundQuery, BoundWorkload
-    from pqd.sql.query import Query
 
 
 def selection(statistic: Statistic) -> str:

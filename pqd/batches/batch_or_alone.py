@@ -13,7 +13,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from pqd.batches.batch import BatchPlanner, name_of, naming, selection
 from pqd.batches.mechanisms import RANGES, TOGETHER, WORKLOAD
@@ -26,16 +25,14 @@ from pqd.batches.verdicts import (
 )
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.note import Note, note
+from pqd.engine.scan_plan import Measure, Statistic
 from pqd.errors import PqdError
 from pqd.parameters import Detail
 from pqd.planning.budget_split import SharedQueries, SharingQuery, distinct, equal_shares
+from pqd.planning.choose_decider import Candidate
 from pqd.sql.predicate import atoms
 from pqd.sql.regions import exactly
 from pqd.stated.budgets import AUTO
-
-if TYPE_CHECKING:
-    from pqd.engine.scan_plan import Measure, Statistic
-    from pqd.planning.choose_decider import Candidate
 
 _SUMMED = ("COUNT", "SUM")
 # Number of batch candidates that are shown with a query.

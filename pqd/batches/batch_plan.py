@@ -9,26 +9,25 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pqd.accounting.cache_keys import parameters_on
+from pqd.batches.linear_workload import LinearWorkload
 from pqd.batches.mechanisms import linear_mechanism
+from pqd.batches.row_classes import RowClasses
+from pqd.deciders.batch.base import BatchOutput, NoiseLaw
 from pqd.deciders.batch.linear.clipped_composition import ClippedComposition
 from pqd.deciders.batch.linear.dyadic import DyadicMechanism
 from pqd.deciders.batch.linear.laplace import NoisyClasses
-from pqd.deciders.batch.linear.mechanism import DistributionMechanism
+from pqd.deciders.batch.linear.mechanism import DistributionMechanism, LinearMechanism
 from pqd.deciders.batch.linear.numerical import NumericalInTwoSteps
+from pqd.deciders.batch.linear.queries import NumericalQueries
 from pqd.deciders.batch.linear.signed import SignedMechanism
+from pqd.deciders.batch.linear.universe import Rows, Universe
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.noise import check_scale
+from pqd.deciders.note import Note
+from pqd.engine.contingency import ContingencyTable
 
 if TYPE_CHECKING:
-    from pqd.batches.linear_workload import LinearWorkload
-    from pqd.batches.row_classes import RowClasses
     from pqd.deciders import Noise
-    from pqd.deciders.batch.base import BatchOutput, NoiseLaw
-    from pqd.deciders.batch.linear.mechanism import LinearMechanism
-    from pqd.deciders.batch.linear.queries import NumericalQueries
-    from pqd.deciders.batch.linear.universe import Rows, Universe
-    from pqd.deciders.note import Note
-    from pqd.engine.contingency import ContingencyTable
 
 # Clipped composition draws for every query by itself, and these two once for each query or class.
 _MOST_COMPOSED, MOST_DRAWN = 300, 10_000

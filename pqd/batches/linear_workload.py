@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pqd.batches.row_classes import RowClasses
 from pqd.deciders.batch.linear.conditions import Ranges, Subsets
 from pqd.deciders.batch.linear.queries import NumericalQueries
 from pqd.deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows, Universe
 from pqd.deciders.errors import ParameterError
 
 if TYPE_CHECKING:
-    from pqd.batches.row_classes import RowClasses
     from pqd.deciders import Lattice
     from pqd.engine.contingency import ContingencyTable, Integers
 

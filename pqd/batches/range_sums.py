@@ -7,6 +7,7 @@ queries select it.  The conditions are evaluated once, on a public table of all 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -17,31 +18,26 @@ from sqlglot import exp
 
 from pqd.accounting.cache_keys import parameters_of_range_sums
 from pqd.batches.mechanisms import RANGES
+from pqd.batches.row_classes import Booleans
 from pqd.deciders.batch.base import BatchOutput
+from pqd.deciders.batch.range_sums.mechanisms import RangeSumMechanism
 from pqd.deciders.batch.range_sums.select import best
 from pqd.deciders.batch.range_sums.workload import Buckets, RangeSums
+from pqd.deciders.distributions import Floats
 from pqd.deciders.errors import ParameterError
-from pqd.deciders.histogram import Histogram
+from pqd.deciders.histogram import Histogram, Integers
 from pqd.deciders.noise import check_scale
 from pqd.deciders.note import Note, note
-from pqd.engine.contingency import selections
+from pqd.engine.contingency import ContingencyTable, selections
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.reading.buffers import arrow_of
+from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.tables import open_table
 from pqd.sql.regions import exactly
-from pqd.sql.schema import Kind, fold_case
+from pqd.sql.schema import Kind, Schema, fold_case
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pqd.batches.row_classes import Booleans
     from pqd.deciders import Lattice, Noise
-    from pqd.deciders.batch.range_sums.mechanisms import RangeSumMechanism
-    from pqd.deciders.distributions import Floats
-    from pqd.deciders.histogram import Integers
-    from pqd.engine.contingency import ContingencyTable
-    from pqd.engine.scan_plan import ScanPlan
-    from pqd.sql.schema import Schema
 
 _MOST_POINTS, _MOST_QUERIES = 2**20, 10_000
 # One bucket per lattice value up to the first; beyond that, that many quantiles of the synthetic

@@ -16,18 +16,18 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import LinearOperator, cg
 
+from pqd.batches.answers import PlannedBatch, ReleasePlan
+from pqd.batches.row_classes import Booleans
+from pqd.deciders.batch.base import BatchOutput
+from pqd.deciders.distributions import Floats
 from pqd.deciders.note import Note, note
 from pqd.engine.contingency import selections
+from pqd.run.execution import Outputs
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pqd.batches.answers import PlannedBatch, ReleasePlan
-    from pqd.batches.row_classes import Booleans
-    from pqd.deciders.batch.base import BatchOutput
-    from pqd.deciders.distributions import Floats
     from pqd.engine.contingency import ContingencyTable, Integers
-    from pqd.run.execution import Outputs
 
 # The copy counts for so little against the answers that it decides only what they leave open.
 _TRUST = 0.01

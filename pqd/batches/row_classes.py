@@ -29,13 +29,13 @@ from pqd.deciders.batch.linear.conditions import Intervals
 from pqd.deciders.errors import ParameterError
 from pqd.engine.contingency import selections
 from pqd.engine.kernel.facts import WORD
+from pqd.engine.scan_plan import ScanPlan
+from pqd.sql.predicate import Atom
 from pqd.sql.regions import exactly
 from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
     from pqd.engine.contingency import Integers
-    from pqd.engine.scan_plan import ScanPlan
-    from pqd.sql.predicate import Atom
 Words = NDArray[np.uint64]
 
 # The most combinations, and the most yes and no in a matrix of queries by combinations.

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from pqd.batches.mechanisms import ALONE, check_sharing
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.note import note
 from pqd.parameters import Parameters
+from pqd.planning.bound_workload import BoundWorkload
 from pqd.planning.budget_split import SharedQueries, equal_shares
 from pqd.planning.decisions import VerdictPlan, select_deciders
 from pqd.planning.query_warnings import budget_warnings
 from pqd.stated.budgets import AUTO
-
-if TYPE_CHECKING:
-    from pqd.planning.bound_workload import BoundWorkload
 
 
 @dataclass(frozen=True, slots=True)

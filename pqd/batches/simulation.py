@@ -8,25 +8,22 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import count
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from pqd.batches.batch_plan import BatchPlan
 from pqd.batches.workload_laplace import exact_answers
+from pqd.deciders.distributions import Floats
 from pqd.deciders.errors import ParameterError, PqdError
 from pqd.deciders.noise import check_scale
 from pqd.deciders.note import Note, note
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pqd.batches.batch_plan import BatchPlan
-    from pqd.deciders.distributions import Floats
-    from pqd.engine.contingency import ContingencyTable
-    from pqd.engine.scan_plan import ScanPlan
+from pqd.engine.contingency import ContingencyTable
+from pqd.engine.scan_plan import ScanPlan
 
 
 class QuasiRandomNoise:

@@ -9,8 +9,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from pqd.batches.batch import BatchMeasurement, BatchPlanner, possible_answers, selection
+from pqd.batches.batch_plan import BatchPlan
 from pqd.batches.mechanisms import NOISE_KNOWN
 from pqd.batches.simulation import ErrorSimulation
+from pqd.deciders.batch.base import BatchOutput
 from pqd.deciders.batch.decision_rule import (
     Errors,
     SimulatedErrors,
@@ -21,8 +23,11 @@ from pqd.deciders.batch.decision_rule import (
     rates,
     threshold,
 )
+from pqd.deciders.bounds import AnswerRange
 from pqd.deciders.errors import ParameterError
-from pqd.deciders.evaluation.effectiveness import WEIGHED, expected_wrong
+from pqd.deciders.evaluation.effectiveness import WEIGHED, ErrorRates, Threshold, expected_wrong
+from pqd.deciders.note import Note
+from pqd.deciders.single.base import Estimate
 from pqd.parameters import Detail
 from pqd.planning.choose_decider import GAPS, Candidate
 from pqd.planning.decisions import PlannedVerdict, plan_fields
@@ -30,13 +35,7 @@ from pqd.sql.predicate import Atom
 from pqd.sql.regions import exactly
 
 if TYPE_CHECKING:
-    from pqd.batches.batch_plan import BatchPlan
     from pqd.deciders import Decision, Interval
-    from pqd.deciders.batch.base import BatchOutput
-    from pqd.deciders.bounds import AnswerRange
-    from pqd.deciders.evaluation.effectiveness import ErrorRates, Threshold
-    from pqd.deciders.note import Note
-    from pqd.deciders.single.base import Estimate
 
 # Simulation runs of a plan whose errors no theory gives.
 _SIMULATION_RUNS = 20

@@ -7,7 +7,7 @@ the most queries that one row can meet.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
@@ -18,20 +18,18 @@ import numpy as np
 from pqd.accounting.cache_keys import parameters_of
 from pqd.accounting.disjoint_groups import Cost, composition_groups
 from pqd.batches.batch_plan import MOST_DRAWN
+from pqd.deciders.batch.base import BatchOutput, NoiseLaw
 from pqd.deciders.batch.linear.laplace import NoisyAnswers
 from pqd.deciders.batch.linear.universe import check_upper
 from pqd.deciders.noise import check_scale
 from pqd.engine.contingency import selections
+from pqd.engine.scan_plan import ScanPlan
+from pqd.sql.predicate import Predicate
 from pqd.sql.regions import Region, region
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pqd.deciders import Lattice, Noise
-    from pqd.deciders.batch.base import BatchOutput, NoiseLaw
     from pqd.engine.contingency import ContingencyTable, Integers
-    from pqd.engine.scan_plan import ScanPlan
-    from pqd.sql.predicate import Predicate
 
 
 # Sets of queries, the first of them the lowest bit.

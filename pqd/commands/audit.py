@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqd.accounting.accountant import Accountant
@@ -13,29 +15,26 @@ from pqd.batches.shared_budget import SharedBudget, select_sharing
 from pqd.commands.cell_progress import cell_progress
 from pqd.commands.verdicts import verdicts_of
 from pqd.deciders import SecureNoise
+from pqd.deciders.exact import Number
+from pqd.engine.scan_plan import PrivacyUnit
 from pqd.parameters import Detail, Parameters, privacy_unit
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
+from pqd.planning.decisions import PlannedVerdict
 from pqd.planning.table_separation import mentioned, separate_tables
 from pqd.progress import Progress, Stage, silent
 from pqd.reports.models.audit import AuditReport
 from pqd.reports.text.words import EACH_ITS_OWN, MOST_IN_FULL
 from pqd.run.costs import cost_of
 from pqd.run.execution import measure
+from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
 from pqd.stated.budgets import AUTO, RunBudget
 from pqd.stated.queries import check_stated
 from pqd.stated.tolerances import stated_for, with_tolerances
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-    from pathlib import Path
-
     from pqd.deciders import Noise
-    from pqd.deciders.exact import Number
-    from pqd.engine.scan_plan import PrivacyUnit
-    from pqd.planning.decisions import PlannedVerdict
-    from pqd.sql.query import Query
 
 
 def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword

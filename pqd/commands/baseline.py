@@ -7,16 +7,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pqd.accounting.free_places import check_free
 from pqd.commands.gates import status_of
 from pqd.errors import BaselineError
 from pqd.paths import told_as_unwritten, usable, writable, write_text
+from pqd.reports.models.check import CheckReport, CheckResult
 from pqd.reports.text.numbers import share_text
-
-if TYPE_CHECKING:
-    from pqd.reports.models.check import CheckReport, CheckResult
 
 _KIND, _VERSION = "pqd-baseline", 1
 _LEAST_SHOWN = 0.001

@@ -9,14 +9,11 @@ import html
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pqd.deciders.note import Note
-from pqd.progress import silent
+from pqd.progress import Progress, Stage, silent
 from pqd.reports.text.escape import visible
-
-if TYPE_CHECKING:
-    from pqd.progress import Progress, Stage
 
 # So many messages of one stage go to the notebook at most.
 _STEPS = 50

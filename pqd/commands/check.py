@@ -18,31 +18,28 @@ from pqd.commands.gates import broken, judged, planned
 from pqd.commands.spec_checks import BoundChecks, SelectedCheck
 from pqd.commands.verdicts import verdicts_of
 from pqd.deciders import SecureNoise
+from pqd.deciders.note import Note
 from pqd.engine.scan_plan import rows_per_person
 from pqd.engine.synthetic_tables import kinds_note
 from pqd.errors import PqdError
+from pqd.marginals.bound_profile import BoundProfile
+from pqd.marginals.decisions import BoundDistance, PlannedDistance
 from pqd.parameters import Detail, Parameters
+from pqd.planning.bound_workload import BoundWorkload
+from pqd.planning.decisions import VerdictPlan
 from pqd.progress import Progress, silent
-from pqd.reports.models.audit import Cost
-from pqd.reports.models.check import CheckReport
+from pqd.reports.models.audit import Cost, Verdict
+from pqd.reports.models.check import CheckReport, CheckResult
 from pqd.run.costs import cost_of
 from pqd.run.execution import measure, quote_sets
-from pqd.spec import read_spec
+from pqd.run.measurement import MeasurementSet
+from pqd.spec import Spec, read_spec
 from pqd.spec.sources import label_of, ledger_of, paths_as_written
+from pqd.sql.schema import Kind
 
 if TYPE_CHECKING:
     from pqd.commands.verdicts import Planned
     from pqd.deciders import Noise
-    from pqd.deciders.note import Note
-    from pqd.marginals.bound_profile import BoundProfile
-    from pqd.marginals.decisions import BoundDistance, PlannedDistance
-    from pqd.planning.bound_workload import BoundWorkload
-    from pqd.planning.decisions import VerdictPlan
-    from pqd.reports.models.audit import Verdict
-    from pqd.reports.models.check import CheckResult
-    from pqd.run.measurement import MeasurementSet
-    from pqd.spec import Spec
-    from pqd.sql.schema import Kind
 
 
 def check(

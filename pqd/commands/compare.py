@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -15,35 +15,30 @@ from pqd.commands.rank import run_ranking
 from pqd.comparison.candidates import Candidates
 from pqd.comparison.comparison_parameters import ComparisonParameters
 from pqd.comparison.comparison_results import outcome_of
-from pqd.comparison.leaderboard import leaderboard
+from pqd.comparison.leaderboard import Evidence, leaderboard
 from pqd.comparison.ranking import RankingParameters
 from pqd.comparison.references import add_references
 from pqd.deciders import SecureNoise
+from pqd.deciders.exact import Number
+from pqd.engine.scan_plan import PrivacyUnit
 from pqd.errors import BudgetError, overtaken
 from pqd.parameters import Parameters, privacy_unit
+from pqd.planning.estimates import ComparisonPlan, PlannedComparison
 from pqd.planning.table_separation import mentioned
 from pqd.progress import Progress, silent
-from pqd.reports.models.compare import CompareReport
+from pqd.reports.models.compare import ComparedQuery, CompareReport
+from pqd.reports.models.ranking import RankingReport
 from pqd.reports.text.words import EACH_ITS_OWN
 from pqd.run.costs import added_costs, cost_of
-from pqd.run.execution import measure
+from pqd.run.execution import Outputs, measure
+from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
 from pqd.stated.budgets import AUTO
 from pqd.stated.queries import check_ranking
 from pqd.stated.tolerances import stated_for, with_tolerances
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from pqd.comparison.leaderboard import Evidence
     from pqd.deciders import Noise
-    from pqd.deciders.exact import Number
-    from pqd.engine.scan_plan import PrivacyUnit
-    from pqd.planning.estimates import ComparisonPlan, PlannedComparison
-    from pqd.reports.models.compare import ComparedQuery
-    from pqd.reports.models.ranking import RankingReport
-    from pqd.run.execution import Outputs
-    from pqd.sql.query import Query
 
 
 @overload

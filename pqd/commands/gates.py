@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from pqd.accounting.accountant import Quote
 from pqd.accounting.composition import price
 from pqd.accounting.disjoint_groups import composition_groups
+from pqd.errors import PqdError
+from pqd.reports.models.audit import Verdict
 from pqd.reports.models.check import CheckResult, Gate, Status
 from pqd.reports.text.query import proof_sentence
 from pqd.reports.text.remarks.gates import (
@@ -18,13 +21,10 @@ from pqd.reports.text.remarks.gates import (
     reliability_parts,
     single_message,
 )
+from pqd.spec import Check
 
 if TYPE_CHECKING:
-    from pqd.accounting.accountant import Quote
     from pqd.commands.verdicts import Planned
-    from pqd.errors import PqdError
-    from pqd.reports.models.audit import Verdict
-    from pqd.spec import Check
 
 _EXPECTED = {"close": "trusted", "far": "not trusted"}
 

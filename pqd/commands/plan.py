@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pqd.accounting.accountant import quote_of
 from pqd.accounting.clock import today
 from pqd.batches.shared_budget import SharedBudget, select_sharing
 from pqd.commands.cell_progress import cell_progress
+from pqd.deciders.exact import Number
+from pqd.engine.scan_plan import PrivacyUnit
 from pqd.parameters import Criteria, Detail, Parameters, privacy_unit
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
-from pqd.planning.decisions import decider_plan, planned_verdict
+from pqd.planning.decisions import DeciderPlan, PlannedVerdict, decider_plan, planned_verdict
 from pqd.planning.rules import VerdictMeasurement
 from pqd.planning.table_separation import mentioned, public_tables
 from pqd.progress import Progress, Stage, silent, warn
 from pqd.reports.models.plan import PlannedQuery, PlanReport
 from pqd.reports.text.words import EACH_ITS_OWN
+from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
 from pqd.stated.budgets import AUTO, RunBudget
 from pqd.stated.tolerances import stated_for, with_tolerances
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from pqd.deciders.exact import Number
-    from pqd.engine.scan_plan import PrivacyUnit
-    from pqd.planning.decisions import DeciderPlan, PlannedVerdict
-    from pqd.sql.query import Query
 
 
 def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword

@@ -2,42 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqd.accounting.accountant import Accountant, quote_of
+from pqd.accounting.accountant import Accountant, Quote, quote_of
 from pqd.accounting.ledger_location import ledger_path
 from pqd.accounting.run_charges import run_charges, telling_charges
 from pqd.commands.cell_progress import cell_progress
 from pqd.deciders import ParameterError, SecureNoise
 from pqd.deciders.estimators import EstimatorOutput
+from pqd.deciders.exact import Number
 from pqd.deciders.numbers import epsilon_option
+from pqd.engine.scan_plan import PrivacyUnit
+from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import BudgetError, overtaken
 from pqd.marginals.bound_profile import bind_profile
 from pqd.marginals.figures import ProfileFigures, budget_parts
+from pqd.marginals.measurements import CellsMeasurement
 from pqd.marginals.profile_parameters import ProfileParameters
-from pqd.marginals.profile_plan import plan_profile
+from pqd.marginals.profile_plan import ProfilePlan, plan_profile
 from pqd.parameters import privacy_unit
 from pqd.planning.table_separation import public_tables, separate_tables
 from pqd.progress import Progress, Stage, silent, warn
-from pqd.reports.models.profile import ProfileReport
+from pqd.reports.models.profile import ProfileReport, ZoomedMarginal
 from pqd.run.costs import added_costs, cost_of
-from pqd.run.execution import measure, quote_sets
+from pqd.run.execution import Outputs, measure, quote_sets
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from pqd.accounting.accountant import Quote
     from pqd.deciders import Noise
-    from pqd.deciders.exact import Number
-    from pqd.engine.scan_plan import PrivacyUnit
-    from pqd.engine.synthetic_tables import SyntheticTables
-    from pqd.marginals.measurements import CellsMeasurement
-    from pqd.marginals.profile_plan import ProfilePlan
-    from pqd.reports.models.profile import ZoomedMarginal
-    from pqd.run.execution import Outputs
 
 
 def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from pqd.accounting.accountant import Accountant
 from pqd.accounting.run_charges import telling_charges
 from pqd.comparison.candidates import Candidates
-from pqd.comparison.ranking import Ranking, plan_ranking
+from pqd.comparison.ranking import Ranking, RankingParameters, RankingPlan, plan_ranking
+from pqd.engine.scan_plan import PrivacyUnit
 from pqd.marginals.bound_profile import bind_profile
 from pqd.marginals.figures import vector_parts
 from pqd.progress import Progress, Stage, silent, warn
@@ -16,10 +18,7 @@ from pqd.run.costs import cost_of
 from pqd.run.execution import measure
 
 if TYPE_CHECKING:
-    from pqd.accounting.accountant import Accountant
-    from pqd.comparison.ranking import RankingParameters, RankingPlan
     from pqd.deciders import Noise
-    from pqd.engine.scan_plan import PrivacyUnit
 
 
 def bind_ranking(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,12 +12,15 @@ from pqd.accounting.accounts import Budget
 from pqd.accounting.free_places import check_free
 from pqd.accounting.ledger_location import ledger_path
 from pqd.accounting.run_charges import telling_charges
-from pqd.batches.answers import ReleasePlan, scale_of, select_batches, synthetic_sum
+from pqd.batches.answers import PlannedBatch, ReleasePlan, scale_of, select_batches, synthetic_sum
 from pqd.batches.batch import possible_answers
 from pqd.batches.mechanisms import TOGETHER
 from pqd.commands.cell_progress import cell_progress
 from pqd.deciders import SecureNoise
+from pqd.deciders.batch.base import BatchOutput
 from pqd.deciders.batch.decision_rule import reach
+from pqd.deciders.bounds import AnswerRange
+from pqd.deciders.exact import Number
 from pqd.deciders.note import Note, note
 from pqd.deciders.numbers import plain
 from pqd.engine.sources.export import check_new, write_frame
@@ -32,29 +35,22 @@ from pqd.errors import (
 from pqd.parameters import Parameters
 from pqd.paths import told_as_unwritten
 from pqd.planning.binding import bind
-from pqd.planning.bound_workload import QueryRequest
+from pqd.planning.bound_workload import BoundQuery, QueryRequest
 from pqd.planning.table_separation import mentioned, separate_tables
 from pqd.progress import Progress, Stage, silent
 from pqd.reports.models.release import ReleasedQuery, ReleaseReport
 from pqd.reports.text.words import listed
 from pqd.run.costs import cost_of
 from pqd.run.execution import Outputs, measure
+from pqd.spec import Spec
 from pqd.spec.sources import ledger_of, open_source, paths_as_written
 from pqd.sql.predicate import atoms
+from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries, read_queries
 from pqd.stated.budgets import AUTO, total_budget
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from pqd.batches.answers import PlannedBatch
     from pqd.deciders import Noise
-    from pqd.deciders.batch.base import BatchOutput
-    from pqd.deciders.bounds import AnswerRange
-    from pqd.deciders.exact import Number
-    from pqd.planning.bound_workload import BoundQuery
-    from pqd.spec import Spec
-    from pqd.sql.query import Query
 
 
 def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword

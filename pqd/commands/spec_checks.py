@@ -5,27 +5,23 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from pqd.accounting.accountant import Accountant
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import NothingSelectedError, NotPublicError, PqdError, TableError
+from pqd.marginals.decisions import BoundDistance, DistanceRequest
 from pqd.parameters import Criteria, Detail, privacy_unit
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import BoundWorkload, QueryRequest
+from pqd.planning.decisions import VerdictPlan
 from pqd.planning.table_separation import check_separation, mentioned
-from pqd.progress import Stage
+from pqd.progress import Progress, Stage
+from pqd.reports.models.check import CheckResult
+from pqd.spec import Check, Spec
 from pqd.spec.sources import open_source, paths_as_written
 from pqd.sql.grouping import Bins
 from pqd.sql.query import Key, Query
 from pqd.stated.column_facts import parse_columns
-
-if TYPE_CHECKING:
-    from pqd.accounting.accountant import Accountant
-    from pqd.marginals.decisions import BoundDistance, DistanceRequest
-    from pqd.planning.decisions import VerdictPlan
-    from pqd.progress import Progress
-    from pqd.reports.models.check import CheckResult
-    from pqd.spec import Check, Spec
 
 
 @dataclass(frozen=True, slots=True)

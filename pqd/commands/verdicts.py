@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pqd.deciders.exact import exceeds
 from pqd.deciders.note import note
 from pqd.deciders.numbers import plain_ratio
+from pqd.deciders.running_sums import Exact
+from pqd.marginals.decisions import PlannedDistance
+from pqd.planning.decisions import PlannedVerdict
 from pqd.reports.models.audit import LateVerdict, Verdict
+from pqd.run.execution import Outputs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pqd.deciders import Noise
-    from pqd.deciders.running_sums import Exact
-    from pqd.marginals.decisions import PlannedDistance
-    from pqd.planning.decisions import PlannedVerdict
-    from pqd.run.execution import Outputs
 
     # A verdict on a query, or on a distance.
     Planned = PlannedVerdict | PlannedDistance

@@ -6,24 +6,23 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pqd.accounting.accountant import Accountant
+from pqd.comparison.comparison_parameters import ComparisonParameters
+from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import Table, open_table
 from pqd.errors import ParameterError
 from pqd.planning.binding import bind
+from pqd.planning.bound_workload import BoundWorkload, QueryRequest
 from pqd.planning.estimates import ComparisonPlan, select_estimators, with_fit_noted
 from pqd.planning.table_separation import check_separation
 from pqd.progress import Progress, Stage, silent
+from pqd.reports.models.compare import CandidateKind
+from pqd.sql.query import Query
+from pqd.stated.column_facts import Facts
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from pqd.accounting.accountant import Accountant
-    from pqd.comparison.comparison_parameters import ComparisonParameters
-    from pqd.engine.scan_plan import PrivacyUnit
-    from pqd.planning.bound_workload import BoundWorkload, QueryRequest
-    from pqd.reports.models.compare import CandidateKind
-    from pqd.sql.query import Query
-    from pqd.stated.column_facts import Facts
 
 
 class Candidates:

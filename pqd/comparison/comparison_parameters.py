@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
-from pqd.deciders.exact import positive
+from pqd.deciders.exact import Number, positive
 from pqd.errors import DeciderError, ParameterError
+from pqd.parameters import Parameters
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.choose_estimator import ESTIMATORS
+from pqd.sql.query import Query
 from pqd.stated.budgets import AUTO, stated_budget
-
-if TYPE_CHECKING:
-    from pqd.deciders.exact import Number
-    from pqd.parameters import Parameters
-    from pqd.sql.query import Query
 
 # Name in messages: the argument, and the option of the command line.
 REFERENCE_EPSILON = "references (--reference-epsilon)"

@@ -8,18 +8,17 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pqd.comparison.leaderboard import Evidence
-from pqd.deciders.estimators import EstimatorOutput, inside, outside, within
+from pqd.deciders.estimators import Estimator, EstimatorOutput, inside, outside, within
 from pqd.deciders.estimators.base import Span, claimed, clear_of
 from pqd.deciders.numbers import plain
 from pqd.deciders.single.base import Decision
 from pqd.deciders.single.split_margins import SplitMargins
+from pqd.planning.estimates import PlannedComparison
 from pqd.reports.models.compare import Cell, ComparedQuery
+from pqd.run.execution import Outputs
 
 if TYPE_CHECKING:
     from pqd.deciders import Interval, Noise
-    from pqd.deciders.estimators import Estimator
-    from pqd.planning.estimates import PlannedComparison
-    from pqd.run.execution import Outputs
 
 # Decision on a candidate that cannot be within its tolerance: nothing is drawn for it.
 _NEVER = Decision(outcome=False, p_value=0.0)

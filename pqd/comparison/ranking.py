@@ -11,25 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 from pqd.deciders.distances.estimates import DistanceEstimates, holm, mean_half_width
 from pqd.deciders.distances.fresh_sample import fresh_sample_distance
+from pqd.deciders.distances.ratio_intervals import ShareEstimate
 from pqd.deciders.distances.statistics import Distance, TotalVariation
 from pqd.deciders.distances.vector import CubeVector
+from pqd.deciders.exact import Number
+from pqd.deciders.note import Note
+from pqd.engine.marginals import RowMap
 from pqd.engine.scan_plan import rows_per_person
-from pqd.marginals.bound_profile import mean_weights
+from pqd.marginals.bound_profile import BoundMarginal, BoundProfile, mean_weights
 from pqd.marginals.decisions import mean_distance
 from pqd.marginals.measurements import DistancesMeasurement
-from pqd.marginals.profile_parameters import ProfileParameters
+from pqd.marginals.profile_parameters import ProfileParameters, ProfileRequest
 from pqd.reports.models.figure import Figure
 from pqd.reports.models.profile import Score
 from pqd.reports.models.ranking import RankedCopy, RankedMarginal
 
 if TYPE_CHECKING:
-    from pqd.deciders.distances.ratio_intervals import ShareEstimate
-    from pqd.deciders.exact import Number
-    from pqd.deciders.note import Note
-    from pqd.engine.marginals import RowMap
-    from pqd.marginals.bound_profile import BoundMarginal, BoundProfile
-    from pqd.marginals.profile_parameters import ProfileRequest
-
     Distances = tuple[tuple[RowMap | tuple[RowMap, ...], Distance], ...]
 
 

@@ -11,36 +11,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pqd.accounting.accountant import Accountant
+from pqd.comparison.candidates import Candidates
+from pqd.comparison.comparison_parameters import ComparisonParameters
 from pqd.deciders.estimators import LaplaceEstimate
 from pqd.deciders.note import Note, note
 from pqd.deciders.numbers import number_text
+from pqd.engine.scan_plan import PrivacyUnit
+from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import ParameterError
-from pqd.planning.bound_workload import QueryRequest
-from pqd.planning.estimates import EstimatorMeasurement
+from pqd.planning.bound_workload import BoundQuery, BoundWorkload, QueryRequest
+from pqd.planning.estimates import ComparisonPlan, EstimatorMeasurement
 from pqd.planning.statistics import lattice_of
 from pqd.progress import Progress, silent, warn
+from pqd.reports.models.audit import Cost
 from pqd.run.costs import cost_of
-from pqd.run.execution import measure, quote_sets
+from pqd.run.execution import Outputs, measure, quote_sets
+from pqd.run.measurement import MeasurementSet
 from pqd.sql.grouping import grouped
 from pqd.sql.query import Query
-from pqd.sql.schema import Kind, fold_case, quote_identifier
+from pqd.sql.schema import Kind, Schema, fold_case, quote_identifier
 from pqd.stated.column_facts import stated_kinds
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pqd.accounting.accountant import Accountant
-    from pqd.comparison.candidates import Candidates
-    from pqd.comparison.comparison_parameters import ComparisonParameters
     from pqd.deciders import Noise
-    from pqd.engine.scan_plan import PrivacyUnit
-    from pqd.engine.synthetic_tables import SyntheticTables
-    from pqd.planning.bound_workload import BoundQuery, BoundWorkload
-    from pqd.planning.estimates import ComparisonPlan
-    from pqd.reports.models.audit import Cost
-    from pqd.run.execution import Outputs
-    from pqd.run.measurement import MeasurementSet
-    from pqd.sql.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)

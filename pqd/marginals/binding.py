@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from pqd.engine.scan_plan import PrivacyUnit
+from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import PqdError
-from pqd.marginals.bound_profile import bind_profile
+from pqd.marginals.bound_profile import BoundProfile, bind_profile
 from pqd.marginals.decisions import BoundDistance, DistanceRequest, bound_distance
 from pqd.marginals.profile_parameters import ProfileRequest
-
-if TYPE_CHECKING:
-    from pqd.engine.scan_plan import PrivacyUnit
-    from pqd.engine.synthetic_tables import SyntheticTables
-    from pqd.marginals.bound_profile import BoundProfile
-    from pqd.stated.column_facts import Facts
+from pqd.stated.column_facts import Facts
 
 
 class BoundDistances(NamedTuple):

@@ -9,34 +9,29 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pqd.engine.marginals import Marginal, MarginalPlan, Unseen
+from pqd.deciders.note import Note
+from pqd.engine.marginals import Marginal, MarginalPlan, RowMap, Unseen
+from pqd.engine.partitions import Partition
+from pqd.engine.scan_plan import PrivacyUnit
+from pqd.engine.synthetic_tables import SyntheticTables
+from pqd.engine.tables import Table
 from pqd.errors import NothingSelectedError, ParameterError
 from pqd.marginals.columns import NOT_PRIVATE, profiled_columns, shared_columns
 from pqd.marginals.marginal_selection import select_marginals
 from pqd.marginals.partition_choice import choose_partition, ordered_partition, steps_partition
+from pqd.marginals.profile_parameters import ProfileRequest
 from pqd.planning.binding import unit_notes
 from pqd.planning.query_warnings import header_warnings, key_warnings
-from pqd.reports.models.profile import LeftOut
-from pqd.run.measurement import MeasurementSet
-from pqd.sql.schema import Kind, fold_case, header_hint
+from pqd.reports.models.profile import DistanceId, LeftOut, ProfiledColumn
+from pqd.run.measurement import Kinds, Measurement, MeasurementSet
+from pqd.sql.schema import Kind, Schema, fold_case, header_hint
 from pqd.stated.cells import check_cells
-from pqd.stated.column_facts import check_facts, stated_kinds, unknown_column
+from pqd.stated.column_facts import StatedCells, check_facts, stated_kinds, unknown_column
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pqd.deciders.note import Note
-    from pqd.engine.marginals import RowMap
-    from pqd.engine.partitions import Partition
-    from pqd.engine.scan_plan import PrivacyUnit
-    from pqd.engine.synthetic_tables import SyntheticTables
-    from pqd.engine.tables import Table
-    from pqd.marginals.profile_parameters import ProfileRequest
-    from pqd.reports.models.profile import DistanceId, ProfiledColumn
-    from pqd.run.measurement import Kinds, Measurement
-    from pqd.sql.schema import Schema
-    from pqd.stated.column_facts import StatedCells
 
 # Kinds whose values are ordered.
 ORDERED = (Kind.NUMBER, Kind.TIME)

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from pqd.deciders.exact import exact
-from pqd.engine.scan_plan import rows_per_person
+from pqd.deciders.exact import Number, exact
+from pqd.engine.scan_plan import PrivacyUnit, rows_per_person
 from pqd.errors import ParameterError
-
-if TYPE_CHECKING:
-    from pqd.deciders.exact import Number
-    from pqd.engine.scan_plan import PrivacyUnit
 
 # Shares of the total: of the cells of the worst marginals, and of the target.
 ZOOM_SHARE, TARGET_SHARE = Fraction(1, 5), Fraction(1, 10)

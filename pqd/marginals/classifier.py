@@ -9,14 +9,12 @@ from __future__ import annotations
 import hashlib
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pqd.deciders.extras import needed
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 # Trees of all classes together, and the least for each class: prediction takes time by tree.
 _TREES = 100

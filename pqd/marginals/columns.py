@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pqd.engine.marginals import ValueCounts
+from pqd.engine.scan_plan import PrivacyUnit
+from pqd.engine.synthetic_tables import SyntheticTables
+from pqd.engine.tables import Table
 from pqd.errors import TableError
 from pqd.reports.models.profile import LeftOut
-from pqd.sql.schema import Kind, fold_case
+from pqd.sql.schema import Kind, Schema, fold_case
 from pqd.stated.column_facts import unknown_column
-
-if TYPE_CHECKING:
-    from pqd.engine.marginals import ValueCounts
-    from pqd.engine.scan_plan import PrivacyUnit
-    from pqd.engine.synthetic_tables import SyntheticTables
-    from pqd.engine.tables import Table
-    from pqd.sql.schema import Schema
 
 # Reasons why a column is left out.
 _OF_UNIT = "it names the person (--unit)"

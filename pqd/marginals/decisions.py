@@ -22,9 +22,13 @@ from pqd.deciders.note import note
 from pqd.deciders.numbers import plain
 from pqd.deciders.single.base import Estimate
 from pqd.deciders.single.inverse_sensitivity import margin_ends
-from pqd.marginals.bound_profile import mean_weights
+from pqd.engine.marginals import RowMap
+from pqd.marginals.bound_profile import BoundMarginal, BoundProfile, mean_weights
 from pqd.marginals.measurements import DistanceMeasurement
+from pqd.parameters import Criteria
+from pqd.reports.models.profile import DistanceId
 from pqd.reports.models.query import DISTANCE_AGGREGATES, MEAN_DISTANCE, CandidateFacts
+from pqd.run.execution import Outputs
 from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
@@ -32,11 +36,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pqd.deciders import Decision
-    from pqd.engine.marginals import RowMap
-    from pqd.marginals.bound_profile import BoundMarginal, BoundProfile
-    from pqd.parameters import Criteria
-    from pqd.reports.models.profile import DistanceId
-    from pqd.run.execution import Outputs
 
 _DECIDER = DistanceDecider()
 _STATISTICS: dict[DistanceId, Callable[[NDArray[np.int64]], Distance]] = {

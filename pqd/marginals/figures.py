@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pqd.deciders.distances.cells import cell_shares
-from pqd.deciders.distances.estimates import bonferroni, half_width, mean_half_width, vector_tau_min
+from pqd.deciders.distances.estimates import (
+    DistanceEstimates,
+    bonferroni,
+    half_width,
+    mean_half_width,
+    vector_tau_min,
+)
 from pqd.deciders.distances.fresh_sample import fresh_sample_distance
 from pqd.deciders.distances.noise_laws import LaplaceLaw
 from pqd.deciders.distances.vector import rows_share
-from pqd.marginals.bound_profile import mean_weights
+from pqd.marginals.bound_profile import BoundMarginal, mean_weights
+from pqd.marginals.measurements import DistancesMeasurement
+from pqd.marginals.profile_plan import ProfilePlan
 from pqd.reports.models.figure import Figure
 from pqd.reports.models.profile import BudgetPart, CellFacts, DistanceFacts, Score, ZoomedMarginal
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pqd.deciders.distances.estimates import DistanceEstimates
-    from pqd.marginals.bound_profile import BoundMarginal
-    from pqd.marginals.measurements import DistancesMeasurement
-    from pqd.marginals.profile_plan import ProfilePlan
 
 
 class ProfileFigures:

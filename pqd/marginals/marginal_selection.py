@@ -7,14 +7,10 @@ from collections.abc import Sequence
 from heapq import nsmallest
 from itertools import combinations
 from math import comb
-from typing import TYPE_CHECKING
 
-from pqd.deciders.exact import exact
+from pqd.deciders.exact import Number, exact
 from pqd.errors import ParameterError
 from pqd.sql.schema import fold_case
-
-if TYPE_CHECKING:
-    from pqd.deciders.exact import Number
 
 # The most columns of one marginal, the most marginals of three columns, and the most of all.
 MOST_WAYS, MOST_TRIPLES, MOST_MARGINALS = 3, 100, 5_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -13,25 +14,23 @@ from pqd.accounting.disjoint_groups import Cost
 from pqd.accounting.zcdp import rho_of
 from pqd.deciders.distances.cells import LAPLACE_CELLS, release_cells
 from pqd.deciders.distances.decider import DistanceDecider
+from pqd.deciders.distances.statistics import Distance
+from pqd.deciders.distances.vector import CubeVector, GaussianVector
+from pqd.deciders.distances.vector_law import VectorLaw
 from pqd.deciders.estimators import EstimatorOutput
 from pqd.deciders.exact import budget_of
 from pqd.deciders.noise import check_scale
 from pqd.deciders.single.base import Decision
+from pqd.engine.marginals import MarginalCounts, RowMap
 from pqd.engine.scan_plan import rows_per_person
 from pqd.run.measurement import Measurement, Output
 from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import numpy as np
     from numpy.typing import NDArray
 
     from pqd.deciders import Noise
-    from pqd.deciders.distances.statistics import Distance
-    from pqd.deciders.distances.vector import CubeVector, GaussianVector
-    from pqd.deciders.distances.vector_law import VectorLaw
-    from pqd.engine.marginals import MarginalCounts, RowMap
 
 
 @dataclass(frozen=True, eq=False)

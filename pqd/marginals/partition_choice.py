@@ -9,22 +9,19 @@ import math
 import sys
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pqd.deciders.exact import as_float
+from pqd.engine.marginals import ValueCounts
 from pqd.engine.partitions import Bins, Categories, Ordered, Partition, Points, Steps, beyond
 from pqd.errors import ParameterError
 from pqd.reports.models.profile import ProfiledColumn
 from pqd.sql.schema import Kind
 from pqd.stated.cells import edges_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pqd.engine.marginals import ValueCounts
-    from pqd.stated.column_facts import StatedCells
+from pqd.stated.column_facts import StatedCells
 
 # Cells where none are stated: each of few values, bins between quantiles, most frequent texts.
 FEW_VALUES, BINS, TEXTS = 20, 10, 50

@@ -6,25 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pqd.deciders.exact import probability
+from pqd.deciders.exact import Number, probability
 from pqd.deciders.note import Note, note
+from pqd.engine.scan_plan import PrivacyUnit
 from pqd.errors import ParameterError
 from pqd.marginals.budget import check_zoom
 from pqd.marginals.marginal_selection import check_ways
 from pqd.planning.query_warnings import budget_warnings
+from pqd.reports.models.profile import DistanceId
 from pqd.sql.schema import fold_case
 from pqd.sql.tolerance import Tolerance
 from pqd.stated.budgets import total_budget
-from pqd.stated.column_facts import parse_columns, read_cells
-
-if TYPE_CHECKING:
-    from pqd.deciders.exact import Number
-    from pqd.engine.scan_plan import PrivacyUnit
-    from pqd.reports.models.profile import DistanceId
-    from pqd.stated.column_facts import Facts, StatedCells
-
+from pqd.stated.column_facts import Facts, StatedCells, parse_columns, read_cells
 
 # Distances that can be measured, and those that are where nothing else is stated.
 DISTANCES: tuple[DistanceId, ...] = ("tv", "ks", "emd")

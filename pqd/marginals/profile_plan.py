@@ -10,9 +10,17 @@ from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 from pqd.deciders.distances.estimates import DistanceEstimates
-from pqd.deciders.distances.statistics import EarthMovers, KolmogorovSmirnov, TotalVariation
+from pqd.deciders.distances.statistics import (
+    Distance,
+    EarthMovers,
+    KolmogorovSmirnov,
+    TotalVariation,
+)
 from pqd.deciders.distances.vector import CubeVector, GaussianVector
+from pqd.deciders.distances.vector_law import VectorLaw
+from pqd.engine.marginals import RowMap
 from pqd.engine.scan_plan import rows_per_person
+from pqd.marginals.bound_profile import BoundMarginal, BoundProfile
 from pqd.marginals.budget import ProfileBudget, split_budget
 from pqd.marginals.measurements import (
     CellsMeasurement,
@@ -20,20 +28,14 @@ from pqd.marginals.measurements import (
     UnchosenCells,
     UnseenRows,
 )
-from pqd.marginals.target import plan_target
+from pqd.marginals.profile_parameters import ProfileParameters
+from pqd.marginals.target import TargetPlan, plan_target
+from pqd.reports.models.profile import DistanceId
+from pqd.run.measurement import MeasurementSet
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from pqd.deciders.distances.statistics import Distance
-    from pqd.deciders.distances.vector_law import VectorLaw
-    from pqd.engine.marginals import RowMap
-    from pqd.marginals.bound_profile import BoundMarginal, BoundProfile
-    from pqd.marginals.profile_parameters import ProfileParameters
-    from pqd.marginals.target import TargetPlan
-    from pqd.reports.models.profile import DistanceId
-    from pqd.run.measurement import MeasurementSet
 
 
 class Term(NamedTuple):

@@ -8,28 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pqd.deciders.distances.confusion import confusion_figures
+from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.marginals import RowMap
+from pqd.engine.partitions import Partition
 from pqd.errors import TableError
+from pqd.marginals.bound_profile import BoundProfile
 from pqd.marginals.classifier import Classifier, require_library, train
 from pqd.reports.models.figure import Figure
+from pqd.reports.models.profile import LeftOut
 from pqd.reports.models.target import ClassFacts, TargetFacts
 from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from numpy.typing import NDArray
-
-    from pqd.engine.duckdb import DuckDBEngine
     from pqd.engine.marginals import Codes
-    from pqd.engine.partitions import Partition
-    from pqd.marginals.bound_profile import BoundProfile
-    from pqd.reports.models.profile import LeftOut
 
 MOST_CLASSES = 20
 # Rows whose classes are predicted at a time: a prediction holds 16 bytes for each of their cells.

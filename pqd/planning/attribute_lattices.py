@@ -9,19 +9,17 @@ from pqd.deciders import Lattice, ParameterError, UnanswerableError, answer
 from pqd.deciders.aggregates import HALF
 from pqd.deciders.note import Note, note
 from pqd.engine.cut_points import ORDERED
-from pqd.engine.scan_plan import Measure
+from pqd.engine.scan_plan import Measure, PrivacyUnit, Statistic
+from pqd.engine.synthetic_tables import SyntheticTables
+from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.statistics import tolerances, with_wider_lattice
-from pqd.stated.column_facts import bounded_lattice, facts_of_attribute, row_lattice, span
+from pqd.sql.query import BoundExpression, Query
+from pqd.sql.schema import Schema
+from pqd.sql.tolerance import Tolerance
+from pqd.stated.column_facts import Facts, bounded_lattice, facts_of_attribute, row_lattice, span
 
 if TYPE_CHECKING:
     from pqd.deciders import Histogram
-    from pqd.engine.scan_plan import PrivacyUnit, Statistic
-    from pqd.engine.synthetic_tables import SyntheticTables
-    from pqd.planning.bound_workload import QueryRequest
-    from pqd.sql.query import BoundExpression, Query
-    from pqd.sql.schema import Schema
-    from pqd.sql.tolerance import Tolerance
-    from pqd.stated.column_facts import Facts
 
 _CLAMPED = ("SUM", "AVG")
 NUMERIC = (*_CLAMPED, *ORDERED)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pqd.deciders.note import Note, note
 from pqd.engine.scan_plan import Measure, PrivacyUnit, ScanPlan, Statistic
+from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import QueryError
 from pqd.planning.attribute_lattices import NUMERIC, Bounds, exceeded_bounds
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload, QueryRequest
@@ -14,14 +15,12 @@ from pqd.planning.query_warnings import Constants, header_warnings, key_warnings
 from pqd.planning.refusals import Refusals
 from pqd.planning.table_separation import mentioned
 from pqd.sql.grouping import MOST_GROUPS, grouped
-from pqd.sql.schema import fold_case
+from pqd.sql.query import BoundExpression, Query
+from pqd.sql.schema import Schema, fold_case
 from pqd.stated.column_facts import Facts, check_facts, column_name, stated_kinds, unknown_column
 
 if TYPE_CHECKING:
     from pqd.deciders import Histogram
-    from pqd.engine.synthetic_tables import SyntheticTables
-    from pqd.sql.query import BoundExpression, Query
-    from pqd.sql.schema import Schema
 
 
 def bind(

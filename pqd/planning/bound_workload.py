@@ -7,22 +7,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pqd.deciders import UnanswerableError
-from pqd.parameters import Parameters
-from pqd.planning.refusals import Refusals, refusal_facts
-from pqd.run.measurement import MeasurementSet
+from pqd.deciders.note import Note
+from pqd.engine.scan_plan import PrivacyUnit, Statistic
+from pqd.engine.synthetic_tables import SyntheticTables
+from pqd.engine.tables import Table
+from pqd.parameters import Criteria, Parameters
+from pqd.planning.refusals import Refusal, Refusals, refusal_facts
+from pqd.reports.models.refusals import QueryRefusal
+from pqd.run.measurement import Kinds, Measurement, MeasurementSet
+from pqd.sql.query import Query
+from pqd.sql.schema import Schema
 
 if TYPE_CHECKING:
     from pqd.deciders import Histogram
-    from pqd.deciders.note import Note
-    from pqd.engine.scan_plan import PrivacyUnit, Statistic
-    from pqd.engine.synthetic_tables import SyntheticTables
-    from pqd.engine.tables import Table
-    from pqd.parameters import Criteria
-    from pqd.planning.refusals import Refusal
-    from pqd.reports.models.refusals import QueryRefusal
-    from pqd.run.measurement import Kinds, Measurement
-    from pqd.sql.query import Query
-    from pqd.sql.schema import Schema
 
 Selected = TypeVar("Selected")
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pqd.accounting.composition import price
 from pqd.accounting.disjoint_groups import Cost, composition_groups
 from pqd.deciders.evaluation.effectiveness import WEIGHED, expected_wrong, operating_characteristic
+from pqd.deciders.note import Note
 from pqd.parameters import Detail, Parameters
+from pqd.planning.bound_workload import BoundQuery, BoundWorkload
+from pqd.planning.choose_decider import Candidate
 from pqd.planning.decisions import PlannedVerdict, VerdictPlan, planned_verdict
 from pqd.planning.refusals import Refusals
 from pqd.planning.rules import VerdictMeasurement
-
-if TYPE_CHECKING:
-    from pqd.deciders.note import Note
-    from pqd.planning.bound_workload import BoundQuery, BoundWorkload
-    from pqd.planning.choose_decider import Candidate
 
 
 class SharingQuery(NamedTuple):

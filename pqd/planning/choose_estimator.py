@@ -21,14 +21,13 @@ from pqd.deciders.estimators.base import whole_span
 from pqd.deciders.evaluation.effectiveness import searched_threshold
 from pqd.deciders.noise import check_scale
 from pqd.deciders.note import Note, note
-from pqd.deciders.single.inverse_sensitivity import InverseQuantile
+from pqd.deciders.single.inverse_sensitivity import InverseQuantile, InverseSensitivity
 from pqd.deciders.single.split_margins import SplitMargins
+from pqd.parameters import Parameters
+from pqd.sql.query import Query
 
 if TYPE_CHECKING:
     from pqd.deciders import Lattice
-    from pqd.deciders.single.inverse_sensitivity import InverseSensitivity
-    from pqd.parameters import Parameters
-    from pqd.sql.query import Query
 
 SPLIT = "split"
 ESTIMATORS = ("laplace", "race_to_the_top", "sum_and_count", "rank_counts", "exponential", SPLIT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cache, partial
@@ -11,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 from pqd.deciders import Interval, applicable
 from pqd.deciders.noise import check_scale
 from pqd.deciders.numbers import plain
+from pqd.deciders.single.base import Estimate
 from pqd.deciders.single.noisy_answer import NoisyAnswer
+from pqd.engine.scan_plan import PrivacyUnit, Statistic
 from pqd.parameters import Criteria, Parameters
+from pqd.planning.bound_workload import BoundQuery, BoundWorkload
 from pqd.planning.choose_decider import Candidate, Choice, LateCandidate, choose_decider
 from pqd.planning.rules import (
     AnswerMeasurement,
@@ -24,18 +28,12 @@ from pqd.planning.rules import (
 )
 from pqd.planning.statistics import lattice_of, on_cut_points, synthetic_answer, with_wider_lattice
 from pqd.reports.models.query import CandidateFacts, LateFacts
-from pqd.run.measurement import counted_noun
+from pqd.run.execution import Outputs
+from pqd.run.measurement import Measurement, MeasurementSet, counted_noun
+from pqd.sql.query import Query
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from pqd.deciders import Decision
-    from pqd.deciders.single.base import Estimate
-    from pqd.engine.scan_plan import PrivacyUnit, Statistic
-    from pqd.planning.bound_workload import BoundQuery, BoundWorkload
-    from pqd.run.execution import Outputs
-    from pqd.run.measurement import Measurement, MeasurementSet
-    from pqd.sql.query import Query
 
 _OUTCOMES = (("yes", True), ("no", False))
 

@@ -15,6 +15,8 @@ from pqd.deciders.note import Note, note
 from pqd.deciders.single.split_margins import SplitMargins
 from pqd.engine.cut_points import ORDERED, fineness
 from pqd.errors import DeciderError
+from pqd.parameters import Parameters
+from pqd.planning.bound_workload import BoundQuery, BoundWorkload
 from pqd.planning.choose_estimator import EstimatorChoice, choose_estimator
 from pqd.planning.statistics import (
     lattice_of,
@@ -24,15 +26,12 @@ from pqd.planning.statistics import (
     with_wider_lattice,
 )
 from pqd.reports.models.compare import EstimatorFacts
-from pqd.run.measurement import QueryMeasurement
+from pqd.run.measurement import MeasurementSet, QueryMeasurement
+from pqd.sql.query import Query
 from pqd.stated.budgets import AUTO
 
 if TYPE_CHECKING:
     from pqd.deciders import Noise
-    from pqd.parameters import Parameters
-    from pqd.planning.bound_workload import BoundQuery, BoundWorkload
-    from pqd.run.measurement import MeasurementSet
-    from pqd.sql.query import Query
 
 
 @dataclass(frozen=True, kw_only=True)

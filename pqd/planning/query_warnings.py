@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,24 +19,16 @@ from sqlglot.errors import SqlglotError
 
 from pqd.deciders.note import Note, note
 from pqd.engine.reading.dictionaries import distinct_values
+from pqd.engine.scan_plan import PrivacyUnit
+from pqd.engine.sources.source import Blocks
+from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.table_reader import in_one_pass
-from pqd.parameters import Parameters
+from pqd.parameters import Criteria, Parameters
 from pqd.sql.literals import condition_tree
-from pqd.sql.predicate import atoms
-from pqd.sql.schema import Kind, like_values
+from pqd.sql.predicate import Predicate, atoms
+from pqd.sql.query import Query
+from pqd.sql.schema import Kind, Schema, like_values
 from pqd.stated.budgets import MUCH_EPSILON
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pqd.engine.scan_plan import PrivacyUnit
-    from pqd.engine.sources.source import Blocks
-    from pqd.engine.synthetic_tables import SyntheticTables
-    from pqd.parameters import Criteria
-    from pqd.sql.predicate import Predicate
-    from pqd.sql.query import Query
-    from pqd.sql.schema import Schema
-
 
 # Columns of more values are not listed: a code or a name is seldom mistyped into one of them.
 _MOST_VALUES = 10_000

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from pqd.errors import PqdError
 from pqd.reports.models.refusals import QueryRefusal
-
-if TYPE_CHECKING:
-    from pqd.sql.query import Query
+from pqd.sql.query import Query
 
 Refusal: TypeAlias = tuple["Query", PqdError]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -10,15 +11,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pqd.accounting.cache_keys import parameters_of
 from pqd.deciders import Decider, Decision, Interval
 from pqd.deciders.estimators import EstimatorOutput, LaplaceEstimate
+from pqd.deciders.single.base import Estimate
 from pqd.deciders.single.inverse_sensitivity import margin_ends
+from pqd.deciders.single.noisy_answer import NoisyAnswer
 from pqd.run.measurement import Output, QueryMeasurement
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pqd.deciders import Histogram, Noise
-    from pqd.deciders.single.base import Estimate
-    from pqd.deciders.single.noisy_answer import NoisyAnswer
 
 
 # Without slots, so that the cache key is computed once.

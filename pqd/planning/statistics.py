@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from pqd.deciders import Interval, Lattice, ParameterError, UnanswerableError, answer
 from pqd.deciders.aggregates import HALF
 from pqd.engine.cut_points import ORDERED, CutPoints, reaching
+from pqd.engine.scan_plan import Statistic
+from pqd.sql.query import Query
+from pqd.sql.tolerance import Tolerance
 
 if TYPE_CHECKING:
     from pqd.deciders import Histogram
-    from pqd.engine.scan_plan import Statistic
-    from pqd.sql.query import Query
-    from pqd.sql.tolerance import Tolerance
 
 _COUNTING = Lattice(0, 1)
 _COUNTS = ("COUNT", "COUNT DISTINCT")

@@ -8,26 +8,20 @@ tables are compared by what they hold, parts by their places alone: a part may b
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
+from pqd.accounting.accountant import Accountant
+from pqd.accounting.ledger import Ledger
 from pqd.accounting.ledger_location import check_governing_ledger, ledgers_of
 from pqd.accounting.recognition import ROWS, fingerprint_by_file, fingerprint_of
-from pqd.engine.sources.source import place_key
+from pqd.engine.scan_plan import PrivacyUnit
+from pqd.engine.sources.source import Place, place_key
 from pqd.engine.synthetic_tables import SyntheticTables
-from pqd.engine.tables import open_table
+from pqd.engine.tables import Table, open_table
 from pqd.errors import NotPublicError
 from pqd.exception_barrier import sealed
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from pqd.accounting.accountant import Accountant
-    from pqd.accounting.ledger import Ledger
-    from pqd.engine.scan_plan import PrivacyUnit
-    from pqd.engine.sources.source import Place
-    from pqd.engine.tables import Table
-    from pqd.sql.query import Query
+from pqd.sql.query import Query
 
 _ITSELF = "is the private table itself; give the synthetic copy"
 _A_PART = "shares a part with the private table; give the synthetic copy alone"

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from pqd.accounting.accountant import Accountant, Quote
 from pqd.accounting.clock import today
 from pqd.accounting.composition import CONCENTRATED, NOTHING, OPTIMAL, PARALLEL, SEQUENTIAL
-from pqd.reports.models.audit import Cost, LateGroup
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pqd.accounting.accountant import Accountant, Quote
-    from pqd.engine.scan_plan import PrivacyUnit
-    from pqd.reports.models.audit import LedgerPlace
+from pqd.engine.scan_plan import PrivacyUnit
+from pqd.reports.models.audit import Cost, LateGroup, LedgerPlace
 
 
 def cost_of(quote: Quote, accountant: Accountant | None, unit: PrivacyUnit | None) -> Cost:

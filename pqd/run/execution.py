@@ -6,25 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from pqd.accounting.accountant import quote_of
+from pqd.accounting.accountant import Accountant, Quote, RecognisedTable, quote_of
+from pqd.accounting.accounts import Budget, Reservation
+from pqd.accounting.composition import Charge
 from pqd.deciders.histogram import EMPTY
-from pqd.engine.marginals import MarginalPlan
+from pqd.engine.contingency import ContingencyTable
+from pqd.engine.marginals import MarginalCounts, MarginalPlan
 from pqd.engine.scan_plan import ScanPlan
+from pqd.engine.sources.source import Version
 from pqd.errors import RunError
 from pqd.exception_barrier import sealed
 from pqd.progress import Progress, Stage, silent, warn
-from pqd.run.measurement import QueryMeasurement
+from pqd.run.measurement import Measurement, MeasurementSet, Output, QueryMeasurement
 
 if TYPE_CHECKING:
-    from pqd.accounting.accountant import Accountant, Quote, RecognisedTable
-    from pqd.accounting.accounts import Budget, Reservation
-    from pqd.accounting.composition import Charge
     from pqd.accounting.stored_answers import Answer
     from pqd.deciders import Histogram, Noise
-    from pqd.engine.contingency import ContingencyTable
-    from pqd.engine.marginals import MarginalCounts
-    from pqd.engine.sources.source import Version
-    from pqd.run.measurement import Measurement, MeasurementSet, Output
 
     _Counts = Histogram | ContingencyTable | MarginalCounts
 

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pqd.accounting.cache_keys import digest
 from pqd.accounting.disjoint_groups import Cost
 from pqd.deciders.exact import positive
-from pqd.engine.scan_plan import rows_per_person
+from pqd.deciders.note import Note
+from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.marginals import RowMap
+from pqd.engine.scan_plan import PrivacyUnit, Statistic, rows_per_person
+from pqd.engine.tables import Table
 from pqd.sql.predicate import canonical
+from pqd.sql.query import Query
 from pqd.sql.regions import Region, region
-from pqd.sql.schema import fold_case
+from pqd.sql.schema import Schema, fold_case
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from fractions import Fraction
-
     from pqd.deciders import Noise
-    from pqd.deciders.note import Note
-    from pqd.engine.duckdb import DuckDBEngine
-    from pqd.engine.marginals import RowMap
-    from pqd.engine.scan_plan import PrivacyUnit, Statistic
-    from pqd.engine.tables import Table
-    from pqd.sql.query import Query
-    from pqd.sql.schema import Schema
 
 Output = TypeVar("Output")
 # Columns that a query reads, by name, with the kind that each has.

@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from pqd.deciders.exact import Number
+from pqd.reports.models.profile import DistanceId
 from pqd.reports.models.query import DISTANCE_AGGREGATES, MEAN_DISTANCE
 from pqd.sql.tolerance import Tolerance
-
-if TYPE_CHECKING:
-    from pqd.deciders.exact import Number
-    from pqd.reports.models.profile import DistanceId
 
 Scalar = str | int | bool | Decimal
 

@@ -7,15 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pqd.accounting.ledger_location import ledger_path
 from pqd.engine.sources.locations import address_name
 from pqd.engine.tables import Role, Table, open_table
 from pqd.errors import PqdError
-
-if TYPE_CHECKING:
-    from pqd.spec import Source, Spec
+from pqd.spec import Source, Spec
 
 
 def ledger_of(spec: Spec, stated: str | Path | None = None) -> Path:

@@ -14,25 +14,22 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pqd.deciders.distances.decider import DistanceDecider
 from pqd.deciders.distances.fresh_sample import fresh_sample_distance
 from pqd.deciders.errors import PqdError
 from pqd.deciders.numbers import number_text
-from pqd.marginals.bound_profile import mean_weights
+from pqd.marginals.bound_profile import BoundMarginal, BoundProfile, mean_weights
 from pqd.parameters import Criteria
-from pqd.planning.bound_workload import QueryRequest
+from pqd.planning.bound_workload import BoundQuery, BoundWorkload, QueryRequest
 from pqd.planning.decisions import planned_verdict
 from pqd.planning.statistics import lattice_of
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind, quote_identifier
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pqd.deciders import Histogram
-    from pqd.marginals.bound_profile import BoundMarginal, BoundProfile
-    from pqd.planning.bound_workload import BoundQuery, BoundWorkload
 
 _MOST_COLUMNS, _MOST_PAIRS, _MOST_NUMBERS = 20, 5, 5
 # Both tables count as samples: their difference has twice the variance of one sample.

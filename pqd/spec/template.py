@@ -6,6 +6,7 @@ import math
 import os
 import re
 import textwrap
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
@@ -16,7 +17,7 @@ from pqd.deciders.numbers import epsilon_option
 from pqd.engine.sources.locations import is_address, location_of, short_name, written_address
 from pqd.engine.sources.source import Place
 from pqd.engine.synthetic_tables import SyntheticTables
-from pqd.engine.tables import open_table
+from pqd.engine.tables import Table, open_table
 from pqd.errors import NothingSelectedError, TableError
 from pqd.marginals.bound_profile import bind_profile
 from pqd.marginals.profile_parameters import ProfileRequest
@@ -28,10 +29,7 @@ from pqd.spec.suggested_checks import number_queries, suggested_checks
 from pqd.sql.schema import Kind, quote_identifier
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pqd.deciders import Lattice
-    from pqd.engine.tables import Table
     from pqd.spec.suggested_checks import SuggestedCheck, Suggestions
 
 _MOST_COLUMNS, _WIDTH = 50, 98

@@ -6,14 +6,12 @@ import re
 import stat
 import tomllib
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from pqd.errors import NO_PERMISSION
 from pqd.spec.positions import longest_dotted_key, statements
 from pqd.spec.problems import Code
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LIMIT = 1_000_000
 _TOO_LONG = f"it has more than {LIMIT:,} characters; a spec is shorter (is it a table?)"

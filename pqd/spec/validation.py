@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
 from pqd.deciders import ParameterError
@@ -12,9 +14,6 @@ from pqd.spec.toml import SINGLE_CHECK
 from pqd.spec.value_types import closest_name, quoted, suggestion, value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Set as AbstractSet
-
     from pqd.spec.positions import Places, Where
 
 Values = dict[str, Any]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from sqlglot import exp
 
@@ -19,9 +19,7 @@ from pqd.sql.expressions import SQL_LIMIT, ExpressionChecker
 from pqd.sql.literals import Template, Token, as_double, shaped, tokens
 from pqd.sql.parser import quiet, statements
 from pqd.sql.predicate import Atom, Predicate, combined, normal_form
-
-if TYPE_CHECKING:
-    from pqd.sql.schema import Schema
+from pqd.sql.schema import Schema
 
 _SHAPES = 1024
 _BEFORE = "SELECT COUNT(*) FROM D WHERE "

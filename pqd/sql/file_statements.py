@@ -10,18 +10,16 @@ import csv
 import io
 import re
 from bisect import bisect_left
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 from sqlglot import TokenType, exp, tokenize
 from sqlglot.errors import SqlglotError
 
 from pqd.errors import QueryError
 from pqd.sql.literals import tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
 # Names of the facts that can be stated beside a query, in comments and in columns.
 ID, TAU, BINS = "id", "tau", "bins"

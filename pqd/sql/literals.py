@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import sqlglot
 from sqlglot import exp
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _TOKEN = re.compile(
     r"""

@@ -7,14 +7,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pqd.sql.regions import Region
 from pqd.sql.value_sets import _ANYTHING, _NOTHING, ValueSet, _one_type
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pqd.sql.regions import Region
-
     Flags = NDArray[np.bool_]
 
 # Number of sets of a column whose comparison with all other sets is kept.

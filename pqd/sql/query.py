@@ -9,22 +9,19 @@ from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
 
 import sqlglot
 from sqlglot import exp
 
+from pqd.deciders.exact import Number
 from pqd.errors import QueryError
 from pqd.sql.conjunctions import Conjunction, conjunction
 from pqd.sql.expressions import ExpressionChecker
 from pqd.sql.parser import TOO_DEEP, quiet
 from pqd.sql.predicate import Atom, Predicate, combined, normal_form
+from pqd.sql.schema import Schema
 from pqd.sql.select import aggregate_of, aggregates, grouping, is_whole, parsed, refuse
 from pqd.sql.tolerance import Tolerance
-
-if TYPE_CHECKING:
-    from pqd.deciders.exact import Number
-    from pqd.sql.schema import Schema
 
 # The values of the grouping columns that make one group; None is NULL.
 Cell = str | int | float | bool | Decimal | datetime | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import NoReturn
 
 from sqlglot import exp
 
@@ -13,9 +13,6 @@ from pqd.errors import QueryError
 from pqd.sql.expressions import SQL_LIMIT, place
 from pqd.sql.parser import statements
 from pqd.sql.schema import fold_case
-
-if TYPE_CHECKING:
-    from typing import NoReturn
 
 AGGREGATES = (
     "COUNT(*), COUNT(column), COUNT(DISTINCT column), SUM(expression), AVG(expression), "

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import stat
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pqd.errors import NO_PERMISSION, NothingSelectedError, PqdError, QueryError
 from pqd.sql.file_statements import (
@@ -23,9 +23,6 @@ from pqd.sql.file_statements import (
 from pqd.sql.grouping import BINS_OR_GROUPS, Bins
 from pqd.sql.query import Query
 from pqd.sql.tolerance import Tolerance
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _MOST_MISTAKES = 20
 _UNFINISHED = "a second SELECT begins before this statement has ended; statements end in ;"

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pqd.deciders.errors import ParameterError
-from pqd.deciders.exact import budget_of
-
-if TYPE_CHECKING:
-    from pqd.deciders.exact import Number
+from pqd.deciders.exact import Number, budget_of
 
 # What chooses by itself: a decider, an estimator, a mechanism, or how a budget is shared.
 AUTO = "auto"

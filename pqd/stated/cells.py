@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from pqd.deciders.exact import as_float, exact
+from pqd.engine.marginals import Marginal
 from pqd.errors import ParameterError
 from pqd.sql.schema import Kind, fold_case
 from pqd.stated.column_facts import StatedCells, read_cells
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from pqd.engine.marginals import Marginal
 
 MOST_CELLS = 100_000
 # As many cells are allowed however few rows the copy has.

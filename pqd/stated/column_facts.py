@@ -10,7 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlglot import exp
 
@@ -19,11 +19,8 @@ from pqd.deciders.exact import exact, positive
 from pqd.deciders.numbers import number_text
 from pqd.errors import QueryError
 from pqd.sql.parser import statements
+from pqd.sql.query import Query
 from pqd.sql.schema import Kind, Schema, fold_case
-
-if TYPE_CHECKING:
-    from pqd.sql.query import Query
-    from pqd.sql.schema import Schema
 
 # The most cells that can be stated of one column.
 MOST_STATED = 1000

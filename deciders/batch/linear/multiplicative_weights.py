@@ -5,20 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from pqd.deciders.batch.budget import PrivacyBudget
 from pqd.deciders.batch.linear.grouped_weights import GroupedWeights
+from pqd.deciders.batch.linear.queries import Tails
+from pqd.deciders.batch.linear.unit_queries import LinearQueries
+from pqd.deciders.distributions import Floats
 from pqd.deciders.exact import as_float
+from pqd.deciders.histogram import Integers
 from pqd.deciders.noise import Noise, noisy_value
-
-if TYPE_CHECKING:
-    from pqd.deciders.batch.budget import PrivacyBudget
-    from pqd.deciders.batch.linear.queries import Tails
-    from pqd.deciders.batch.linear.unit_queries import LinearQueries
-    from pqd.deciders.distributions import Floats
-    from pqd.deciders.histogram import Integers
 
 
 def exponential_choice(log_weights: Floats, noise: Noise) -> int:

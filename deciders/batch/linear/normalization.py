@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,12 +14,10 @@ from pqd.deciders.batch.linear.mechanism import DistributionFit, DistributionMec
 from pqd.deciders.batch.linear.multiplicative_weights import MultiplicativeWeights, noisy_size
 from pqd.deciders.batch.linear.queries import NumericalQueries, doubling
 from pqd.deciders.batch.linear.unit_queries import CappedQueries
+from pqd.deciders.batch.linear.universe import Rows
 from pqd.deciders.exact import Number, as_float, budget_of
 from pqd.deciders.histogram import Histogram, Integers
-
-if TYPE_CHECKING:
-    from pqd.deciders.batch.linear.universe import Rows
-    from pqd.deciders.noise import Noise
+from pqd.deciders.noise import Noise
 
 # The probability that the radius exceeds twice the largest value.
 _FAILURE = 0.05
