@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _STRICT: ContextVar[bool] = ContextVar("strict", default=False)
 
 
-class Stage(StrEnum):
+class Step(StrEnum):
     """What a run is at; none of it depends on the private table."""
 
     PLANNING = "Planning"
@@ -38,12 +38,12 @@ class Progress(Protocol):
     A warning (pqd/planning/query_warnings.py) is to be read, whatever comes after.
     """
 
-    def __call__(self, stage: Stage | Note, done: int = 0, total: int = 0) -> None:
+    def __call__(self, stage: Step | Note, done: int = 0, total: int = 0) -> None:
         """Note that ``done`` of ``total`` public steps of ``stage`` are done."""
         ...
 
 
-def silent(stage: Stage | Note, done: int = 0, total: int = 0) -> None:
+def silent(stage: Step | Note, done: int = 0, total: int = 0) -> None:
     """Show nothing."""
 
 

@@ -27,7 +27,7 @@ from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.tables import Table
 from pqd.errors import BudgetError, LedgerError, UnknownAnswerError
 from pqd.exception_barrier import sealed
-from pqd.progress import Progress, Stage, silent
+from pqd.progress import Progress, Step, silent
 
 if TYPE_CHECKING:
     from pqd.accounting.stored_answers import Answer
@@ -173,7 +173,7 @@ class Accountant:
         Its rows are not read if its file was charged before, or if this accountant recognised the
         table before and nobody has written to it since.
         """
-        progress(Stage.RECOGNISING)
+        progress(Step.RECOGNISING)
         if self.replaying and not self.exists():
             raise UnknownAnswerError(
                 f"there is no ledger {self.path}, so nothing can be replayed; run the same command "
@@ -238,7 +238,7 @@ class Accountant:
         while True:
             if not self.fresh and self.ledger.pending_elsewhere(table.fingerprint, keys):
                 if time.monotonic() < deadline:
-                    progress(Stage.WAITING)
+                    progress(Step.WAITING)
                     time.sleep(_PAUSE)
                     self.ledger.refresh()
                     continue

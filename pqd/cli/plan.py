@@ -13,7 +13,7 @@ from pqd.cli.options import ColumnOptions, QueryOptions, UnitOptions, VerdictOpt
 from pqd.cli.outputs import OutputOptions
 from pqd.cli.profile import MarginalOptions, ProfileOptions
 from pqd.deciders.errors import ParameterError
-from pqd.progress import Stage
+from pqd.progress import Step
 
 if TYPE_CHECKING:
     from pqd.reports.models.profile import ProfileReport
@@ -96,7 +96,7 @@ def plan(
         terms = terms.at(spent.epsilon)
     people = unit.read()
     with progress() as show:
-        show(Stage.PLANNING)
+        show(Step.PLANNING)
         report = run_plan(synthetic, workload, terms, people, show, budget=shared)
     targets.finish(report, display)
 

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from pqd import progress as run
 from pqd.deciders.note import Note
-from pqd.progress import Stage
+from pqd.progress import Step
 from pqd.reports.text.escape import visible
 
 
@@ -18,7 +18,7 @@ def progress() -> Iterator[run.Progress]:
     warned: set[Note] = set()
     with _line(console) as move:
 
-        def show(stage: Stage | Note, done: int = 0, total: int = 0) -> None:
+        def show(stage: Step | Note, done: int = 0, total: int = 0) -> None:
             if not isinstance(stage, Note):
                 move(stage, done, total)
             elif stage not in warned:
@@ -44,7 +44,7 @@ def _line(console: Console) -> Iterator[run.Progress]:
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=None)
 
-        def move(stage: Stage | Note, done: int = 0, total: int = 0) -> None:
+        def move(stage: Step | Note, done: int = 0, total: int = 0) -> None:
             bar.update(task, description=str(stage), completed=done, total=total or None)
 
         yield move

@@ -22,7 +22,7 @@ from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.decisions import PlannedVerdict
 from pqd.planning.table_separation import mentioned, separate_tables
-from pqd.progress import Progress, Stage, silent
+from pqd.progress import Progress, Step, silent
 from pqd.reports.models.audit import AuditReport
 from pqd.reports.text.words import EACH_ITS_OWN, MOST_IN_FULL
 from pqd.run.costs import cost_of
@@ -168,13 +168,13 @@ def run_audit(  # noqa: PLR0913 - those of an audit, read
     tables = separate_tables(
         private, synthetic, accountant=accountant, names=mentioned(queries, unit)
     )
-    progress(Stage.READING_COPY)
+    progress(Step.READING_COPY)
     full = replace(criteria, detail=Detail.CURVES)
     requests = [QueryRequest.of(q, full if q.id in in_full else criteria) for q in queries]
     bound = bind(tables, requests, criteria.columns, unit)
     if budget:
         bound.check()
-        progress(Stage.SHARING)
+        progress(Step.SHARING)
     (plan,) = select_sharing([bound], budget)
     plan.bound.check()
     _foresee(plan.verdicts)

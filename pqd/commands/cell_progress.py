@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from pqd.deciders.note import Note
-from pqd.progress import Progress, Stage, silent
+from pqd.progress import Progress, Step, silent
 from pqd.reports.text.escape import visible
 
 # So many messages of one stage go to the notebook at most.
@@ -47,7 +47,7 @@ class _Cell:
         self._handle: Any = None
         self._shown: tuple[str, int] | None = None
 
-    def show(self, stage: Stage | Note, done: int = 0, total: int = 0) -> None:
+    def show(self, stage: Step | Note, done: int = 0, total: int = 0) -> None:
         """Show a stage, and how much of it is done; the report itself has the warnings."""
         step = done * _STEPS // total if total else 0
         if isinstance(stage, Note) or self._shown == (stage, step):

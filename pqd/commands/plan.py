@@ -19,7 +19,7 @@ from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.decisions import DeciderPlan, PlannedVerdict, decider_plan, planned_verdict
 from pqd.planning.rules import VerdictMeasurement
 from pqd.planning.table_separation import mentioned, public_tables
-from pqd.progress import Progress, Stage, silent, warn
+from pqd.progress import Progress, Step, silent, warn
 from pqd.reports.models.plan import PlannedQuery, PlanReport
 from pqd.reports.text.words import EACH_ITS_OWN
 from pqd.sql.query import Query
@@ -72,7 +72,7 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
         else:
             budget = SharedBudget(stated.epsilon, stated.sharing)
     with cell_progress() as told:
-        told(Stage.PLANNING)
+        told(Step.PLANNING)
         return run_plan(synthetic, workload, criteria, people, told, budget=budget)
 
 

@@ -25,7 +25,7 @@ from pqd.marginals.profile_parameters import ProfileParameters
 from pqd.marginals.profile_plan import ProfilePlan, plan_profile
 from pqd.parameters import privacy_unit
 from pqd.planning.table_separation import public_tables, separate_tables
-from pqd.progress import Progress, Stage, silent, warn
+from pqd.progress import Progress, Step, silent, warn
 from pqd.reports.models.profile import ProfileReport, ZoomedMarginal
 from pqd.run.costs import added_costs, cost_of
 from pqd.run.execution import Outputs, measure, quote_sets
@@ -227,11 +227,11 @@ def _plan(
     unit: PrivacyUnit | None,
     progress: Progress,
 ) -> ProfilePlan:
-    progress(Stage.READING_COPY)
+    progress(Step.READING_COPY)
     bound = bind_profile(tables, parameters.request, unit)
     bound = replace(bound, notes=(*parameters.warnings(), *bound.notes))
     if parameters.target is not None:
-        progress(Stage.TRAINING)
+        progress(Step.TRAINING)
     return plan_profile(bound, parameters)
 
 

@@ -12,7 +12,7 @@ from pqd.comparison.ranking import Ranking, RankingParameters, RankingPlan, plan
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.marginals.bound_profile import bind_profile
 from pqd.marginals.figures import vector_parts
-from pqd.progress import Progress, Stage, silent, warn
+from pqd.progress import Progress, Step, silent, warn
 from pqd.reports.models.ranking import RankingReport
 from pqd.run.costs import cost_of
 from pqd.run.execution import measure
@@ -42,7 +42,7 @@ def run_ranking(
 ) -> RankingReport:
     """Rank with ``noise``; see ``pqd.compare``.  Without an accountant no account is kept."""
     candidates = Candidates(private, synthetics, accountant, parameters.request.mentioned(unit))
-    progress(Stage.READING_COPIES)
+    progress(Step.READING_COPIES)
     plan = bind_ranking(candidates, parameters, unit)
     bound = plan.bound
     notes = (*parameters.warnings, *bound.notes)

@@ -37,7 +37,7 @@ from pqd.paths import told_as_unwritten
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import BoundQuery, QueryRequest
 from pqd.planning.table_separation import mentioned, separate_tables
-from pqd.progress import Progress, Stage, silent
+from pqd.progress import Progress, Step, silent
 from pqd.reports.models.release import ReleasedQuery, ReleaseReport
 from pqd.reports.text.words import listed
 from pqd.run.costs import cost_of
@@ -162,13 +162,13 @@ def run_release(  # noqa: PLR0913 - those of a release, read
         # Again once it is drawn: meanwhile another run may have made a ledger of it.
         check_place = partial(check_free, table, given, accountant.path if accountant else None)
         check_place()
-    progress(Stage.READING_COPY)
+    progress(Step.READING_COPY)
     requests = [QueryRequest(query, parameters) for query in queries]
     bound = bind(tables, requests, parameters.columns)
     bound.check()
     if not bound.queries:
         raise NothingSelectedError("there is no query to answer")
-    progress(Stage.SIMULATING)
+    progress(Step.SIMULATING)
     plan = select_batches(bound, parameters)
     # Before the charge: what may take long, or fail, must not come after it.
     reaches = {each.batch.name: _reaches(each, parameters.alpha) for each in plan.batches}
@@ -176,7 +176,7 @@ def run_release(  # noqa: PLR0913 - those of a release, read
     remarks = [*bound.notes, *_remarks(plan)]
     unwritten = None
     if table is not None:
-        progress(Stage.REWEIGHTING)
+        progress(Step.REWEIGHTING)
         try:
             remarks.append(_drawn(plan, outputs, table, check_place, accountant))
         except LostLedgerError:

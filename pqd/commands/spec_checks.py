@@ -15,7 +15,7 @@ from pqd.planning.binding import bind
 from pqd.planning.bound_workload import BoundWorkload, QueryRequest
 from pqd.planning.decisions import VerdictPlan
 from pqd.planning.table_separation import check_separation, mentioned
-from pqd.progress import Progress, Stage
+from pqd.progress import Progress, Step
 from pqd.reports.models.check import CheckResult
 from pqd.spec import Check, Spec
 from pqd.spec.sources import open_source, paths_as_written
@@ -114,7 +114,7 @@ class BoundChecks:
         self._marginals = {each.id: self._distances(each) for each in others}
         names = dict.fromkeys(each.synthetic for each in self.checks)
         tables = {name: self._tables(name, accountant) for name in names}
-        progress(Stage.READING_COPIES)
+        progress(Step.READING_COPIES)
         self.workloads = {
             name: bound for name in names for bound in self._bound(name, tables[name])
         }

@@ -16,7 +16,7 @@ from pqd.planning.binding import bind
 from pqd.planning.bound_workload import BoundWorkload, QueryRequest
 from pqd.planning.estimates import ComparisonPlan, select_estimators, with_fit_noted
 from pqd.planning.table_separation import check_separation
-from pqd.progress import Progress, Stage, silent
+from pqd.progress import Progress, Step, silent
 from pqd.reports.models.compare import CandidateKind
 from pqd.sql.query import Query
 from pqd.stated.column_facts import Facts
@@ -102,7 +102,7 @@ class Candidates:
         PqdError
             If a query is wrong, or a weight names no query.
         """
-        progress(Stage.READING_COPIES)
+        progress(Step.READING_COPIES)
         requests = [parameters.request(query) for query in queries]
         columns = parameters.parameters.columns
         plan = select_estimators(self.bind(requests, columns, unit, queries))

@@ -16,7 +16,7 @@ from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.sources.source import Version
 from pqd.errors import RunError
 from pqd.exception_barrier import sealed
-from pqd.progress import Progress, Stage, silent, warn
+from pqd.progress import Progress, Step, silent, warn
 from pqd.run.measurement import Measurement, MeasurementSet, Output, QueryMeasurement
 
 if TYPE_CHECKING:
@@ -149,13 +149,13 @@ class _Run:
 
     def draw(self, quote: Quote, noise: Noise) -> dict[str, Answer]:
         """Outputs that are new, drawn from the private table."""
-        self._progress(Stage.READING_PRIVATE)
+        self._progress(Step.READING_PRIVATE)
         key = self._accountant.sample_key if self._accountant else b""
         counts = self._counts(quote, key)
         new = {m.cache_key: m for each in self._measurements for m in each if _is_new(m, quote)}
         outputs: dict[str, Answer] = {}
         for number, name in enumerate(quote.new):
-            self._progress(Stage.MEASURING, number, len(quote.new))
+            self._progress(Step.MEASURING, number, len(quote.new))
             self.has_drawn = True
             outputs[name] = new[name].run(counts[name], noise)
         return outputs

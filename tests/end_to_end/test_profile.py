@@ -22,7 +22,7 @@ from pqd.deciders.note import Note
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.errors import BudgetError, ParameterError, PqdError
 from pqd.marginals.profile_parameters import ProfileParameters
-from pqd.progress import Stage
+from pqd.progress import Step
 from pqd.reports.models.profile import ProfileReport
 from tests.support.noises import Absent, Recorded
 
@@ -383,7 +383,7 @@ def test_gaussian_noise_is_charged_with_its_delta(account: Path) -> None:
 def test_what_is_seldom_meant_is_warned_of_before_anything_is_spent() -> None:
     steps: list[str] = []
 
-    def progress(stage: Stage | Note, done: int = 0, total: int = 0) -> None:
+    def progress(stage: Step | Note, done: int = 0, total: int = 0) -> None:
         del done, total
         steps.append(str(stage))
 
@@ -392,7 +392,7 @@ def test_what_is_seldom_meant_is_warned_of_before_anything_is_spent() -> None:
     for words in ("epsilon 20 protects hardly anybody", "alpha 0.6", "delta 0.1"):
         assert any(words in note for note in report.notes)
         (place,) = (number for number, step in enumerate(steps) if words in step)
-        assert place < steps.index(Stage.READING_PRIVATE)
+        assert place < steps.index(Step.READING_PRIVATE)
 
 
 # Plans --------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ from pqd.engine.tables import open_table
 from pqd.errors import LedgerError, NotPublicError, ParameterError, TableError
 from pqd.parameters import Parameters
 from pqd.planning.table_separation import separate_tables
-from pqd.progress import Stage
+from pqd.progress import Step
 from pqd.pytest_plugin import Trust
 from pqd.sql.workload_files import as_queries
 
@@ -274,7 +274,7 @@ def test_the_pytest_fixture_refuses() -> None:
 
 
 def test_nothing_is_shown_before_not_even_progress(folder: Path) -> None:
-    def show(stage: Stage | Note, done: int = 0, total: int = 0) -> None:
+    def show(stage: Step | Note, done: int = 0, total: int = 0) -> None:
         raise AssertionError((stage, done, total))
 
     terms = Parameters.parse(tau=5, epsilon=1, alpha="0.05")

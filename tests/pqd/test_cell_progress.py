@@ -11,7 +11,7 @@ import pytest
 import pqd
 from pqd.commands.cell_progress import cell_progress
 from pqd.deciders.note import note
-from pqd.progress import Stage, silent
+from pqd.progress import Step, silent
 
 Messages = list[dict[str, str]]
 
@@ -47,8 +47,8 @@ def messages(monkeypatch: pytest.MonkeyPatch) -> Messages:
 
 def test_stages_are_one_output_that_is_empty_in_the_end(messages: Messages) -> None:
     with cell_progress() as progress:
-        progress(Stage.READING_COPY)
-        progress(Stage.MEASURING, 3, 20)
+        progress(Step.READING_COPY)
+        progress(Step.MEASURING, 3, 20)
     assert messages == [
         {
             "text/plain": "Reading the synthetic table",
@@ -65,7 +65,7 @@ def test_stages_are_one_output_that_is_empty_in_the_end(messages: Messages) -> N
 def test_an_error_leaves_nothing_behind_either(messages: Messages) -> None:
     def run() -> None:
         with cell_progress() as progress:
-            progress(Stage.MEASURING)
+            progress(Step.MEASURING)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -76,7 +76,7 @@ def test_an_error_leaves_nothing_behind_either(messages: Messages) -> None:
 def test_thousands_of_steps_are_few_messages(messages: Messages) -> None:
     with cell_progress() as progress:
         for done in range(30_001):
-            progress(Stage.MEASURING, done, 30_000)
+            progress(Step.MEASURING, done, 30_000)
     assert len(messages) == 50 + 1 + 1
 
 
@@ -95,8 +95,8 @@ def test_a_notebook_that_is_gone_ends_no_run(
 
     monkeypatch.setattr(Handle, "update", gone)
     with cell_progress() as progress:
-        progress(Stage.READING_COPY)
-        progress(Stage.MEASURING)
+        progress(Step.READING_COPY)
+        progress(Step.MEASURING)
     assert len(messages) == 1
 
 

@@ -26,7 +26,7 @@ from pqd.comparison.ranking import RankingParameters
 from pqd.deciders.note import Note
 from pqd.marginals.profile_parameters import ProfileParameters
 from pqd.parameters import Detail, Parameters
-from pqd.progress import Stage
+from pqd.progress import Step
 from pqd.reports.github import github_text
 from pqd.reports.junit import junit_text
 from pqd.reports.writers.terminal import terminal_text
@@ -205,7 +205,7 @@ class Swap:
         """Outcome of a run on one of the tables."""
         steps: list[str] = []
 
-        def progress(stage: Stage | Note, done: int = 0, total: int = 0) -> None:
+        def progress(stage: Step | Note, done: int = 0, total: int = 0) -> None:
             steps.append(f"{stage} {done} {total}")
 
         found = self.run(self.tables[table], noise, progress)

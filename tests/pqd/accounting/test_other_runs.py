@@ -20,7 +20,7 @@ from pqd.deciders.note import Note
 from pqd.errors import BudgetError, RunError
 from pqd.marginals.profile_parameters import ProfileParameters
 from pqd.parameters import Parameters
-from pqd.progress import Progress, Stage, silent
+from pqd.progress import Progress, Step, silent
 from pqd.reports.models.audit import AuditReport
 from pqd.reports.models.compare import CompareReport
 from pqd.reports.models.profile import ProfileReport
@@ -71,7 +71,7 @@ def once(at: str, other: Callable[[], object], times: int = 1) -> Progress:
     """Progress that lets another run go first when a stage begins for the ``times``-th time."""
     begun: list[str] = []
 
-    def show(stage: Stage | Note, done: int = 0, total: int = 0) -> None:
+    def show(stage: Step | Note, done: int = 0, total: int = 0) -> None:
         del done, total
         begun.append(str(stage))
         if stage == at and begun.count(at) == times:
@@ -83,13 +83,13 @@ def once(at: str, other: Callable[[], object], times: int = 1) -> Progress:
 
 def test_what_another_run_has_recorded_meanwhile_is_replayed(ledger: Path) -> None:
     """The limit leaves nothing for a second charge, and none is needed."""
-    report = audit(ledger, 3, once(Stage.READING_COPY, lambda: audit(ledger, 3)))
+    report = audit(ledger, 3, once(Step.READING_COPY, lambda: audit(ledger, 3)))
     assert report.spent == 0
     assert report.verdicts[0].replayed
     assert spent(ledger) == [3]
 
 
-@pytest.mark.parametrize("stage", [Stage.READING_COPIES, Stage.RECOGNISING])
+@pytest.mark.parametrize("stage", [Step.READING_COPIES, Step.RECOGNISING])
 def test_references_are_not_paid_for_where_the_comparison_cannot_be(
     ledger: Path, stage: str
 ) -> None:
@@ -99,7 +99,7 @@ def test_references_are_not_paid_for_where_the_comparison_cannot_be(
 
 
 def test_a_refusal_after_the_references_says_that_they_were_paid_for(ledger: Path) -> None:
-    overtaken = once(Stage.MEASURING, lambda: audit(ledger, 1))
+    overtaken = once(Step.MEASURING, lambda: audit(ledger, 1))
     with pytest.raises(RunError, match="the references were paid for, and then") as refused:
         comparison(ledger, overtaken)
     assert "Nothing was spent" not in str(refused.value)
@@ -116,12 +116,12 @@ def profile(path: Path, progress: Progress = silent) -> ProfileReport:
 def test_distances_are_not_paid_for_where_the_cells_cannot_be(ledger: Path) -> None:
     for number in (1, 2):
         with pytest.raises(BudgetError, match="Nothing was spent"):
-            profile(ledger, once(Stage.RECOGNISING, lambda: audit(ledger, 1), number))
+            profile(ledger, once(Step.RECOGNISING, lambda: audit(ledger, 1), number))
         assert spent(ledger) == [1]
 
 
 def test_a_refusal_after_the_distances_says_that_they_were_paid_for(ledger: Path) -> None:
-    overtaken = once(Stage.MEASURING, lambda: audit(ledger, 1))
+    overtaken = once(Step.MEASURING, lambda: audit(ledger, 1))
     with pytest.raises(RunError, match="the distances were paid for, and then") as refused:
         profile(ledger, overtaken)
     assert "Nothing was spent" not in str(refused.value)

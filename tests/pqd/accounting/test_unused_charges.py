@@ -18,7 +18,7 @@ from pqd.commands.audit import run_audit
 from pqd.deciders.note import Note
 from pqd.errors import LedgerError, LostLedgerError, RunError
 from pqd.parameters import Parameters
-from pqd.progress import Stage
+from pqd.progress import Step
 from pqd.reports.models.audit import AuditReport
 from pqd.sql.workload_files import as_queries
 from tests.support.noises import Watched
@@ -48,9 +48,9 @@ class Files:
     ) -> AuditReport:
         """Audit; ``reading`` is called once the charge is there, ``drawing`` at the first draw."""
 
-        def progress(stage: Stage | Note, done: int = 0, total: int = 0) -> None:
+        def progress(stage: Step | Note, done: int = 0, total: int = 0) -> None:
             del done, total
-            if stage == Stage.READING_PRIVATE:
+            if stage == Step.READING_PRIVATE:
                 reading()
 
         workload = [f"SELECT COUNT(*) FROM D WHERE age > {number}" for number in range(queries)]

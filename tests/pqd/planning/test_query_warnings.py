@@ -17,7 +17,7 @@ from pqd.deciders import SecureNoise
 from pqd.deciders.note import WARNING, Note, note
 from pqd.errors import ParameterError
 from pqd.parameters import Parameters
-from pqd.progress import Stage, strict, warn
+from pqd.progress import Step, strict, warn
 from pqd.sql.workload_files import as_queries
 
 Ran = tuple[int, str, str]
@@ -165,7 +165,7 @@ def test_a_sum_may_have_a_small_tolerance() -> None:
 def test_it_is_told_before_the_charge_and_in_the_report(tmp_path: Path) -> None:
     seen: list[str] = []
 
-    def progress(stage: Stage | Note, done: int = 0, total: int = 0) -> None:
+    def progress(stage: Step | Note, done: int = 0, total: int = 0) -> None:
         seen.append(str(stage))
         assert done <= total
 
@@ -364,7 +364,7 @@ def test_a_strict_check_spends_nothing(
 
 
 def test_strict_runs_without_a_warning_are_as_others() -> None:
-    seen: list[Stage | Note] = []
+    seen: list[Step | Note] = []
     a, b = note("alpha-wide", alpha=1), note("tau-wide", tolerance="100%")
     with strict(stated=True):
         warn([], lambda stage, *_: seen.append(stage))
