@@ -6,6 +6,7 @@ They give only intervals, p-values and error rates, so doubles cost no privacy.
 
 import math
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -52,13 +53,10 @@ class NoiseLaw(ABC):
 
     def quantile(self, level: float) -> int:
         """Least k >= 0 with ``Pr[Z > k] <= level``."""
-        low, high = -1, 1
+        high = 1
         while self.tail(high + 1) > level:
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self.tail(middle + 1) > level else (low, middle)
-        return high
+            high *= 2
+        return bisect_left(range(high), x=True, key=lambda k: self.tail(k + 1) <= level)
 
 
 @dataclass(frozen=True, slots=True)

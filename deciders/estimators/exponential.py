@@ -13,6 +13,7 @@ from pqd.deciders.distributions import Floats, sigmoid
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.estimators.base import BonferroniClaims, Cut, EstimatorOutput, Span, whole_span
 from pqd.deciders.exact import Number, as_float, budget_of, probability
+from pqd.deciders.exponential_mechanism import exponential_choice, log_sum
 from pqd.deciders.histogram import Histogram, Integers
 from pqd.deciders.interval import Interval
 from pqd.deciders.noise import Noise
@@ -72,12 +73,8 @@ class ExponentialQuantile(BonferroniClaims, LatticeBounds):
     def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> EstimatorOutput:
         """Lattice point that was drawn."""
         runs = self._runs(histogram, epsilon)
-        low, high = 0, runs.weights.size
-        while high - low > 1:
-            middle = (low + high) // 2
-            odds = _log_sum(runs.weights[low:middle]) - _log_sum(runs.weights[middle:high])
-            low, high = (low, middle) if noise.choose(odds) else (middle, high)
-        first, points = int(runs.first[low]), int(runs.points[low])
+        chosen = exponential_choice(runs.weights, noise)
+        first, points = int(runs.first[chosen]), int(runs.points[chosen])
         while points > 1:
             lesser = points // 2
             if noise.choose(math.log(lesser) - math.log(points - lesser)):
@@ -127,8 +124,8 @@ class ExponentialQuantile(BonferroniClaims, LatticeBounds):
         upto = [np.clip(-((runs.first - cut) // self.step), 0, runs.points) for cut in (low, high)]
         held = upto[1] - upto[0]
         with np.errstate(divide="ignore"):
-            inner = _log_sum(runs.weights + np.log(held / runs.points))
-            outer = _log_sum(runs.weights + np.log((runs.points - held) / runs.points))
+            inner = log_sum(runs.weights + np.log(held / runs.points))
+            outer = log_sum(runs.weights + np.log((runs.points - held) / runs.points))
         return sigmoid(inner - outer) if max(inner, outer) > -math.inf else 0.0
 
     def contains(self, released: EstimatorOutput, span: Span) -> bool:
@@ -152,11 +149,3 @@ class ExponentialQuantile(BonferroniClaims, LatticeBounds):
     ) -> tuple[Fraction | None, Fraction | None]:
         """No bound."""
         return None, None
-
-
-def _log_sum(weights: Floats) -> float:
-    """``ln sum exp(weights)``, -inf for none."""
-    highest = float(weights.max(initial=-math.inf))
-    if highest == -math.inf:
-        return highest
-    return highest + math.log(float(np.exp(weights - highest).sum()))

@@ -1,6 +1,7 @@
 """SUM by Race-to-the-Top, for public bounds far above the values that occur."""
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -123,9 +124,9 @@ class RaceEstimate(TruncationRungs):
     ) -> tuple[Fraction | None, Fraction | None]:
         """Lower end at level alpha; nothing bounds the sum from above."""
         level, estimate = float(probability(alpha, "alpha")), self.estimate(released)
-        low, high = Fraction(0), Fraction(math.floor(estimate) + 2)
-        while high - low > 1:
-            middle = Fraction((low + high) // 2)
-            holds = self.at_least(released, middle, epsilon) <= level
-            low, high = (middle, high) if holds else (low, middle)
-        return low, None
+
+        def holds(end: int) -> bool:
+            return self.at_least(released, Fraction(end), epsilon) <= level
+
+        ends = range(1, math.floor(estimate) + 2)
+        return Fraction(bisect_left(ends, x=True, key=lambda end: not holds(end))), None

@@ -29,8 +29,6 @@ def decode(body: Body) -> Answer:
     if "released" in body:
         return EstimatorOutput(tuple(map(int, body["released"])))
     if "batch" in body:
-        from pqd.deciders.batch.base import BatchOutput  # noqa: PLC0415 - only where a batch is met
-
         return BatchOutput.of(body["batch"], body["thresholds"], body["deviations"])
     statistic = tuple(map(int, body.get("statistic", ())))
     return Decision(bool(body["yes"]), body["p_value"], body["margin"], statistic)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pqd.accounting.accountant import Accountant
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import NothingSelectedError, NotPublicError, PqdError, TableError
+from pqd.marginals.binding import bind_distances
 from pqd.marginals.decisions import BoundDistance, DistanceRequest
 from pqd.parameters import Criteria, Detail, privacy_unit
 from pqd.planning.binding import bind
@@ -172,8 +173,6 @@ class BoundChecks:
         if isinstance(tables, TableError):
             self.broken.update(dict.fromkeys((each.id for each in checks), tables))
             return ()
-        # Imported late: most specs have none.
-        from pqd.marginals.binding import bind_distances  # noqa: PLC0415
 
         opened, private = tables.tables, tables.private
         with paths_as_written(self._spec):
@@ -185,8 +184,6 @@ class BoundChecks:
 
     def _distances(self, selected: SelectedCheck) -> list[DistanceRequest]:
         """Request of the distance of one check; none if it is broken."""
-        from pqd.marginals.decisions import DistanceRequest  # noqa: PLC0415 - as above
-
         check = selected.check
         try:
             criteria = self._criteria(selected)

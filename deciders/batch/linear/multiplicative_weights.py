@@ -15,31 +15,9 @@ from pqd.deciders.batch.linear.queries import Tails
 from pqd.deciders.batch.linear.unit_queries import LinearQueries
 from pqd.deciders.distributions import Floats
 from pqd.deciders.exact import as_float
+from pqd.deciders.exponential_mechanism import exponential_choice
 from pqd.deciders.histogram import Integers
 from pqd.deciders.noise import Noise, noisy_value
-
-
-def exponential_choice(log_weights: Floats, noise: Noise) -> int:
-    """Place, drawn with probability proportional to ``exp(log_weights)``.
-
-    With weights ``exp(epsilon score / (2 s))`` of scores of sensitivity s the draw is epsilon-DP
-    (McSherry and Talwar 2007).  Each choice between two halves is exact, given its log-odds,
-    which are doubles (docs/limitations.md).  Each half is scaled by its own largest weight, so no
-    place has probability 0.
-    """
-    low, high = 0, log_weights.size
-    while high - low > 1:
-        middle = (low + high) // 2
-        odds = _log_sum(log_weights[low:middle]) - _log_sum(log_weights[middle:high])
-        low, high = (low, middle) if noise.choose(odds) else (middle, high)
-    return low
-
-
-def _log_sum(log_weights: Floats) -> float:
-    """``ln sum exp(log_weights)``."""
-    highest = float(log_weights.max())
-    return highest + math.log(float(np.exp(log_weights - highest).sum()))
-
 
 # True answers are sums of whole numbers, rounded once or twice (each time by 2^-53 of at most 2^31
 # rows); estimates are the same doubles on neighbouring tables.  ``SLACK`` is added to
