@@ -14,13 +14,17 @@ import json
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pqd.deciders import Interval, Lattice
-from pqd.deciders.batch.linear.mechanism import LinearMechanism
-from pqd.deciders.batch.linear.universe import Universe
-from pqd.deciders.batch.range_sums.mechanisms import RangeSumMechanism
 from pqd.deciders.exact import exact
+
+# Only a run with a batch loads its mechanisms.
+if TYPE_CHECKING:
+    from pqd.deciders.batch.linear.mechanism import LinearMechanism
+    from pqd.deciders.batch.linear.universe import Universe
+    from pqd.deciders.batch.range_sums.mechanisms import RangeSumMechanism
+
 
 _JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 

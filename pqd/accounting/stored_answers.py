@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pqd.accounting.hash_chain import Body
-from pqd.deciders.batch.base import BatchOutput
 from pqd.deciders.estimators import EstimatorOutput
 from pqd.deciders.single.base import Decision
 
 if TYPE_CHECKING:
+    from pqd.deciders.batch.base import BatchOutput
+
     Answer = Decision | EstimatorOutput | BatchOutput
 
 
@@ -29,6 +30,8 @@ def decode(body: Body) -> Answer:
     if "released" in body:
         return EstimatorOutput(tuple(map(int, body["released"])))
     if "batch" in body:
+        from pqd.deciders.batch.base import BatchOutput  # noqa: PLC0415 - only where a batch is met
+
         return BatchOutput.of(body["batch"], body["thresholds"], body["deviations"])
     statistic = tuple(map(int, body.get("statistic", ())))
     return Decision(bool(body["yes"]), body["p_value"], body["margin"], statistic)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from pqd.batches.batch_or_alone import share_in_batches
 from pqd.batches.mechanisms import ALONE, check_sharing
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.note import note
@@ -87,6 +86,9 @@ def share_with(
 def _share(shared: Sequence[SharedQueries], budget: SharedBudget, each: Fraction) -> None:
     """Plan all queries that share; ``each`` is the share of one measurement."""
     if budget.sharing != ALONE:
+        # Imported late: a run without a batch needs nothing of them.
+        from pqd.batches.batch_or_alone import share_in_batches  # noqa: PLC0415
+
         share_in_batches(shared, budget.sharing, each)
     for queries in shared:
         queries.notes += budget_warnings(budget.epsilon)

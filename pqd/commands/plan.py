@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 from pqd.accounting.accountant import quote_of
-from pqd.accounting.clock import today
 from pqd.batches.shared_budget import SharedBudget, select_sharing
 from pqd.commands.cell_progress import cell_progress
 from pqd.deciders.exact import Number
@@ -22,6 +21,7 @@ from pqd.planning.table_separation import mentioned, public_tables
 from pqd.progress import Progress, Step, silent, warn
 from pqd.reports.models.plan import PlannedQuery, PlanReport
 from pqd.reports.text.words import EACH_ITS_OWN
+from pqd.run.costs import today
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
 from pqd.stated.budgets import AUTO, RunBudget

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 
 from pqd.accounting.accountant import Accountant, Quote
-from pqd.accounting.clock import today
 from pqd.accounting.composition import CONCENTRATED, NOTHING, OPTIMAL, PARALLEL, SEQUENTIAL
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.reports.models.audit import Cost, LateGroup, LedgerPlace
@@ -64,3 +65,20 @@ def added_costs(costs: Sequence[Cost]) -> Cost:
         groups=tuple(group for cost in costs for group in cost.groups),
         earlier=tuple(dict.fromkeys(run for cost in costs for run in cost.earlier)),
     )
+
+
+# Seconds since 1970: the convention of tools for reproducible files (reproducible-builds.org).
+_STATED = "SOURCE_DATE_EPOCH"
+
+
+def today() -> str:
+    """Day in UTC, such as ``2026-11-23``; SOURCE_DATE_EPOCH of the environment takes precedence.
+
+    Charges are not dated by it: the ledger reads the system's clock.
+    """
+    stated = os.environ.get(_STATED, "")
+    try:
+        moment = datetime.fromtimestamp(int(stated), UTC)
+    except (ValueError, OverflowError, OSError):
+        moment = datetime.now(UTC)
+    return moment.date().isoformat()

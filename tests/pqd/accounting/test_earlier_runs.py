@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from pqd.accounting.clock import today
 from pqd.accounting.composition import Charge
 from pqd.accounting.ledger import Ledger
 from pqd.deciders.single.base import Decision
 from pqd.reports.models.audit import Cost, EarlierRun
 from pqd.reports.text.cost import cost_sentences, meaning_sentence, spent_cell
+from pqd.run.costs import today
 
 YES = Decision(outcome=True)
 

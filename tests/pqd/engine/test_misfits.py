@@ -94,7 +94,7 @@ def test_some_cells_that_do_not_fit_are_warned_of_before_anything_is_spent(tmp_p
         as_queries(f"{COUNT} WHERE income > 3"),
         Parameters.parse(tau=5, epsilon=1, alpha=0.05, columns={"income": {"type": "number"}}),
         SimulatedNoise(1),
-        lambda stage, *_: told.append(stage),
+        lambda stage, *_: told.append(str(stage)),
     )
     (warning,) = [note for note in report.notes if note.startswith("Warning")]
     assert warning in told
