@@ -13,7 +13,6 @@ if __name__ != "pqd.deciders":
     raise ImportError("the package is pqd.deciders: write `from pqd.deciders import ...`")
 
 if TYPE_CHECKING:
-    from pqd.deciders.aggregates import answer
     from pqd.deciders.errors import DeciderError, ParameterError, PqdError, UnanswerableError
     from pqd.deciders.evaluation.effectiveness import (
         ErrorRates,
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
         operating_characteristic,
     )
     from pqd.deciders.evaluation.needed_budget import needed_epsilon
-    from pqd.deciders.histogram import Histogram
+    from pqd.deciders.histogram import Histogram, answer
     from pqd.deciders.interval import Interval
     from pqd.deciders.lattice import Lattice
     from pqd.deciders.noise import Noise, SecureNoise, SimulatedNoise
@@ -57,7 +56,7 @@ __all__ = [
 
 # Module of each public name.  Modules, and with them numpy, are imported on first use.
 _HOMES = {
-    "answer": "pqd.deciders.aggregates",
+    "answer": "pqd.deciders.histogram",
     "applicable": "pqd.deciders.single.registry",
     "Decider": "pqd.deciders.single.base",
     "DeciderError": "pqd.deciders.errors",

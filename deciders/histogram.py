@@ -1,5 +1,7 @@
 """The only statistic that deciders need: the count of rows at each lattice value."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -43,7 +45,7 @@ class Histogram(RunningSums):
         return "Histogram(...)"
 
     @classmethod
-    def from_values(cls, values: Sequence[int] | Integers) -> "Histogram":
+    def from_values(cls, values: Sequence[int] | Integers) -> Histogram:
         """Count whole-number ``values`` given in any order."""
         array = np.asarray(values, dtype=np.int64)
         if array.size == 0:
@@ -57,14 +59,14 @@ class Histogram(RunningSums):
         return cls(distinct, counts.astype(np.int64))
 
     @classmethod
-    def ascending(cls, values: Integers, counts: Integers) -> "Histogram":
+    def ascending(cls, values: Integers, counts: Integers) -> Histogram:
         """Histogram of strictly ascending ``values`` with ``counts`` >= 1; nothing is checked."""
         made = cls.__new__(cls)
         made.__dict__.update(values=values, counts=counts)
         return made
 
     @classmethod
-    def of_mass(cls, mass: int) -> "Histogram":
+    def of_mass(cls, mass: int) -> Histogram:
         """Histogram of a count: ``mass`` rows, all at value 0."""
         if mass == 0:
             return EMPTY
@@ -73,7 +75,7 @@ class Histogram(RunningSums):
         return made
 
     @classmethod
-    def merged(cls, parts: Iterable["Histogram"]) -> "Histogram":
+    def merged(cls, parts: Iterable[Histogram]) -> Histogram:
         """Histogram of the rows of all ``parts`` together."""
         filled = [part for part in parts if part.mass]
         if len(filled) <= 1:
@@ -84,7 +86,7 @@ class Histogram(RunningSums):
         )
 
     @classmethod
-    def weighted(cls, values: Integers, counts: Integers) -> "Histogram":
+    def weighted(cls, values: Integers, counts: Integers) -> Histogram:
         """Histogram of ``counts[i]`` rows at ``values[i]``; values may repeat."""
         kept = counts > 0
         values, counts = values[kept], counts[kept]
@@ -96,7 +98,7 @@ class Histogram(RunningSums):
         starts = np.concatenate(([0], np.flatnonzero(np.diff(values)) + 1))
         return cls.ascending(values[starts], np.add.reduceat(counts, starts))
 
-    def multiplicities(self) -> "Histogram":
+    def multiplicities(self) -> Histogram:
         """Histogram of the numbers of rows that the distinct values have, for COUNT DISTINCT."""
         return Histogram.from_values(self.counts)
 
@@ -208,3 +210,26 @@ def place_in(values: Integers, bound: int, side: Literal["left", "right"]) -> in
 
 
 EMPTY = Histogram(np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+HALF = Fraction(1, 2)
+
+
+def answer(aggregate: str, histogram: Histogram, p: Fraction = HALF) -> Fraction | None:
+    """Answer, or None if there is none (a mean or quantile of no rows).
+
+    For COUNT DISTINCT, ``histogram`` is that of the multiplicities (``Histogram.multiplicities``).
+    ``p`` belongs to QUANTILE and MEDIAN: the ``p``-quantile is the ``ceil(p n)``-th smallest
+    value, and the (lower) median is the quantile at one half.
+    """
+    if aggregate in {"COUNT", "COUNT DISTINCT"}:
+        return Fraction(histogram.mass)
+    if aggregate == "SUM":
+        return Fraction(histogram.total)
+    if aggregate not in {"AVG", "MEDIAN", "QUANTILE"}:
+        raise ParameterError(f"there is no aggregate {aggregate!r}")
+    if not histogram.mass:
+        return None
+    if aggregate == "AVG":
+        return Fraction(histogram.total, histogram.mass)
+    return Fraction(histogram.quantile(p))

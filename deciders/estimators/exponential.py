@@ -7,14 +7,13 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from pqd.deciders.aggregates import HALF
 from pqd.deciders.bounds import LatticeBounds
 from pqd.deciders.distributions import Floats, sigmoid
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.estimators.base import BonferroniClaims, Cut, EstimatorOutput, Span, whole_span
 from pqd.deciders.exact import Number, as_float, budget_of, probability
 from pqd.deciders.exponential_mechanism import exponential_choice, log_sum
-from pqd.deciders.histogram import Histogram, Integers
+from pqd.deciders.histogram import HALF, Histogram, Integers
 from pqd.deciders.interval import Interval
 from pqd.deciders.noise import Noise
 

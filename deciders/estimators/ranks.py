@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from pqd.deciders.aggregates import HALF
 from pqd.deciders.bounds import LatticeBounds
 from pqd.deciders.distribution_sums import Terms, WeightedNoiseSum, circle_of, weighted_noise_sum
 from pqd.deciders.distributions import as_probability, mean_of
@@ -22,7 +21,7 @@ from pqd.deciders.estimators.base import (
     whole_span,
 )
 from pqd.deciders.exact import Number, budget_of, probability
-from pqd.deciders.histogram import Histogram
+from pqd.deciders.histogram import HALF, Histogram
 from pqd.deciders.interval import Interval
 from pqd.deciders.noise import Noise
 

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
 
-from pqd.deciders.aggregates import HALF, answer
 from pqd.deciders.evaluation.stand_ins import Shape, stand_ins_at
 from pqd.deciders.evaluation.trials import trial_of
 from pqd.deciders.exact import Number, as_float, budget_of, probability
-from pqd.deciders.histogram import Histogram
+from pqd.deciders.histogram import HALF, Histogram, answer
 from pqd.deciders.interval import Interval
 
 # True gaps, in multiples of tau, at which the ways to decide a query are compared.

@@ -12,13 +12,12 @@ from functools import lru_cache
 from itertools import chain, count
 from typing import Any, Protocol
 
-from pqd.deciders.aggregates import answer
 from pqd.deciders.evaluation.effectiveness import Mechanism, least, shape_of
 from pqd.deciders.evaluation.shapes import shapes
 from pqd.deciders.evaluation.stand_ins import Shape
 from pqd.deciders.evaluation.trials import Law, Trial, trial_of
 from pqd.deciders.exact import Number, probability
-from pqd.deciders.histogram import Histogram
+from pqd.deciders.histogram import Histogram, answer
 from pqd.deciders.interval import Interval
 
 # The search goes from ``_STEP`` to ``_MOST`` times ``_STEP``.

@@ -14,9 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from pqd.deciders.aggregates import HALF
 from pqd.deciders.evaluation.stand_in_tables import Extended, Moved, Part, Raised, Reweighted, Rows
-from pqd.deciders.histogram import EMPTY, Histogram
+from pqd.deciders.histogram import EMPTY, HALF, Histogram
 from pqd.deciders.running_sums import RunningSums
 
 _LARGEST = 2**62

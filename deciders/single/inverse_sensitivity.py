@@ -16,14 +16,13 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, Protocol, Self
 
-from pqd.deciders.aggregates import HALF, answer
 from pqd.deciders.bounds import LatticeBounds, NoBounds, ValueBounds
 from pqd.deciders.distributions import budget_tail
 from pqd.deciders.evaluation.effectiveness import Threshold, searched_threshold
 from pqd.deciders.evaluation.needed_budget import above
 from pqd.deciders.evaluation.trials import Trial, least_distance
 from pqd.deciders.exact import Number, budget_of, probability, ratio
-from pqd.deciders.histogram import Histogram
+from pqd.deciders.histogram import HALF, Histogram, answer
 from pqd.deciders.interval import Interval
 from pqd.deciders.lattice import Lattice
 from pqd.deciders.noise import Noise

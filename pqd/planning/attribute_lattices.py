@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pqd.deciders import Lattice, ParameterError, UnanswerableError, answer
-from pqd.deciders.aggregates import HALF
+from pqd.deciders.histogram import HALF
 from pqd.deciders.note import Note, note
 from pqd.engine.cut_points import ORDERED
 from pqd.engine.scan_plan import Measure, PrivacyUnit, Statistic

@@ -10,9 +10,8 @@ from pqd.engine.scan_plan import Measure, PrivacyUnit, ScanPlan, Statistic
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import QueryError
 from pqd.planning.attribute_lattices import NUMERIC, Bounds, exceeded_bounds
-from pqd.planning.bound_workload import BoundQuery, BoundWorkload, QueryRequest
+from pqd.planning.bound_workload import BoundQuery, BoundWorkload, QueryRequest, Refusals
 from pqd.planning.query_warnings import Constants, header_warnings, key_warnings, warnings_of
-from pqd.planning.refusals import Refusals
 from pqd.planning.table_separation import mentioned
 from pqd.sql.grouping import MOST_GROUPS, grouped
 from pqd.sql.query import BoundExpression, Query

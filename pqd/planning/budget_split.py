@@ -12,10 +12,9 @@ from pqd.accounting.disjoint_groups import Cost, composition_groups
 from pqd.deciders.evaluation.effectiveness import WEIGHED, expected_wrong, operating_characteristic
 from pqd.deciders.note import Note
 from pqd.parameters import Detail, Parameters
-from pqd.planning.bound_workload import BoundQuery, BoundWorkload
+from pqd.planning.bound_workload import BoundQuery, BoundWorkload, Refusals
 from pqd.planning.choose_decider import Candidate
 from pqd.planning.decisions import PlannedVerdict, VerdictPlan, planned_verdict
-from pqd.planning.refusals import Refusals
 from pqd.planning.rules import VerdictMeasurement
 
 

@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from pqd.deciders import Histogram, Interval, PqdError, error_rates, for_lattice
-from pqd.deciders.aggregates import HALF
 from pqd.deciders.estimators import (
     Estimator,
     ExponentialQuantile,
@@ -19,6 +18,7 @@ from pqd.deciders.estimators import (
 )
 from pqd.deciders.estimators.base import whole_span
 from pqd.deciders.evaluation.effectiveness import searched_threshold
+from pqd.deciders.histogram import HALF
 from pqd.deciders.noise import check_scale
 from pqd.deciders.note import Note, note
 from pqd.deciders.single.inverse_sensitivity import InverseQuantile, InverseSensitivity

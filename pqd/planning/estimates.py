@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from pqd.accounting.cache_keys import parameters_of
 from pqd.deciders import Histogram, Interval, answer
-from pqd.deciders.aggregates import HALF
 from pqd.deciders.estimators import Estimator, EstimatorOutput, ExponentialQuantile
+from pqd.deciders.histogram import HALF
 from pqd.deciders.note import Note, note
 from pqd.deciders.single.split_margins import SplitMargins
 from pqd.engine.cut_points import ORDERED, fineness

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pqd.deciders import Interval, Lattice, ParameterError, UnanswerableError, answer
-from pqd.deciders.aggregates import HALF
+from pqd.deciders.histogram import HALF
 from pqd.engine.cut_points import ORDERED, CutPoints, reaching
 from pqd.engine.scan_plan import Statistic
 from pqd.sql.query import Query

@@ -9,11 +9,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from pqd.deciders.aggregates import answer
 from pqd.deciders.evaluation.effectiveness import ErrorRates, Mechanism, Threshold, shape_of
 from pqd.deciders.evaluation.stand_ins import Shape
 from pqd.deciders.exact import Number, as_float, budget_of, probability
-from pqd.deciders.histogram import Histogram
+from pqd.deciders.histogram import Histogram, answer
 from pqd.deciders.interval import Interval
 
 _LARGEST = 2**62

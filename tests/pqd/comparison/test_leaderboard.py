@@ -13,7 +13,7 @@ from pqd.comparison.comparison_parameters import ComparisonParameters
 from pqd.comparison.comparison_results import outcome_of
 from pqd.comparison.leaderboard import Evidence, band, better, leaderboard
 from pqd.deciders import SimulatedNoise, answer
-from pqd.deciders.aggregates import HALF
+from pqd.deciders.histogram import HALF
 from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import pqd
 from pqd.deciders import Histogram, Interval, Lattice, UnanswerableError
-from pqd.deciders.aggregates import answer
+from pqd.deciders.histogram import answer
 from pqd.deciders.single.margins import quantile_margin
 from pqd.engine.cut_points import CutPoints, fineness, reaching
 
