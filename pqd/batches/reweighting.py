@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import block_array, csr_array
 from scipy.sparse.linalg import LinearOperator, cg
 
 from pqd.batches.answers import PlannedBatch, ReleasePlan
@@ -147,7 +147,9 @@ class _System:
     """Answers as one sparse matrix (answers, kinds) over kinds of rows, and the dual of the fit."""
 
     def __init__(self, parts: Sequence[AnswerSystem], counts: Floats) -> None:
-        self._matrix = csr_array(np.concatenate([part.selected * part.amounts for part in parts]))
+        # Sparse batch by batch: dense, each pair of an answer and a kind would take eight bytes.
+        blocks = [[csr_array(csr_array(part.selected).multiply(part.amounts))] for part in parts]
+        self._matrix = csr_array(block_array(blocks))
         self._counts = counts
         self.answers = np.concatenate([part.answers for part in parts])
         self.spread = np.concatenate([part.spread for part in parts])

@@ -50,6 +50,7 @@ from pqd.sql.workload_files import as_queries, read_queries
 from pqd.stated.budgets import AUTO, total_budget
 
 if TYPE_CHECKING:
+    from pqd.batches.reweighting import ReweightedTable
     from pqd.deciders import Noise
 
 
@@ -158,6 +159,9 @@ def run_release(  # noqa: PLR0913 - those of a release, read
     _check(queries, parameters)
     tables = separate_tables(private, synthetic, accountant=accountant, names=mentioned(queries))
     if table is not None:
+        # scipy, for a table alone: it is loaded before the charge, since loading may fail.
+        from pqd.batches.reweighting import reweighted  # noqa: PLC0415
+
         given = [each.given for each in (*tables.tables, tables.private) if each]
         # Again once it is drawn: meanwhile another run may have made a ledger of it.
         check_place = partial(check_free, table, given, accountant.path if accountant else None)
@@ -178,7 +182,7 @@ def run_release(  # noqa: PLR0913 - those of a release, read
     if table is not None:
         progress(Step.REWEIGHTING)
         try:
-            remarks.append(_drawn(plan, outputs, table, check_place, accountant))
+            remarks.append(_drawn(reweighted(plan, outputs), table, check_place, accountant))
         except LostLedgerError:
             # No answer is shown then.
             raise
@@ -251,16 +255,12 @@ def run_release_spec(
 
 
 def _drawn(
-    plan: ReleasePlan,
-    outputs: Outputs,
+    copy: ReweightedTable,
     table: Path,
     check_place: Callable[[], None],
     accountant: Accountant | None,
 ) -> Note:
     """Note on the corrected copy, which is written while the ledger holds what it is made of."""
-    from pqd.batches.reweighting import reweighted  # noqa: PLC0415 - scipy, for a table alone
-
-    copy = reweighted(plan, outputs)
     if accountant:
         accountant.ledger.check_standing()
     with told_as_unwritten(table):
