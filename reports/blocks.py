@@ -109,7 +109,7 @@ class Key(NamedTuple):
     text: str
 
 
-class Family(NamedTuple):
+class Grouping(NamedTuple):
     """Grouped query, as its rows share it; each of its groups is a row of its own."""
 
     name: str
@@ -141,7 +141,7 @@ class Row:
     marks: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
-    family: Family | None = None
+    grouping: Grouping | None = None
     member: str = ""
     remark: Text = ""
     open: bool = False
@@ -157,7 +157,7 @@ class Row:
     @property
     def called(self) -> frozenset[str]:
         """Names that ``--explain`` finds the row by."""
-        return frozenset({self.id, *self.aliases, *([self.family.name] if self.family else [])})
+        return frozenset({self.id, *self.aliases, *([self.grouping.name] if self.grouping else [])})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -273,7 +273,7 @@ def _grouped(check: CheckResult) -> Table:
 
 def _member(row: Row) -> Row:
     badge_cell, _, *others = row.cells
-    return replace(row, cells=(badge_cell, Cell(row.member), *others), family=None)
+    return replace(row, cells=(badge_cell, Cell(row.member), *others), grouping=None)
 
 
 def _closing(report: CheckReport) -> Closing:

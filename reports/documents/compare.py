@@ -15,8 +15,8 @@ from pqd.reports.blocks import (
     Code,
     Column,
     Document,
-    Family,
     Group,
+    Grouping,
     Heat,
     HeatCell,
     Key,
@@ -203,7 +203,7 @@ def _row(query: ComparedQuery, names: Sequence[str]) -> Row:
         asks=query_text(query.aggregate, query.attribute, query.p, query.where),
         marks=tuple(mark for mark, present in marks if present),
         names=(*standings, *(f"{cell.candidate}: {cell.standing}" for cell in query.cells)),
-        family=_family(query),
+        grouping=_grouping(query),
         member=query.group or query.id,
         details=lambda: _details(query),
     )
@@ -218,11 +218,11 @@ def _estimate(query: ComparedQuery) -> str:
     return "not released" if query.estimate is None else number_text(query.estimate, 6)
 
 
-def _family(query: ComparedQuery) -> Family | None:
+def _grouping(query: ComparedQuery) -> Grouping | None:
     if query.block is None:
         return None
     asks = grouped_text(query.aggregate, query.attribute, query.p, query.block_sql)
-    return Family(query.block, asks, query.block_sql or "")
+    return Grouping(query.block, asks, query.block_sql or "")
 
 
 def _heat(queries: Sequence[ComparedQuery], names: Sequence[str]) -> Heat:

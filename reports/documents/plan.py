@@ -30,7 +30,7 @@ from pqd.reports.documents.queries import (
     badge_of,
     curves,
     deciders,
-    family_of,
+    grouping_of,
     omitted_queries,
 )
 from pqd.reports.documents.shared import first_names, lines
@@ -152,7 +152,7 @@ def _row(query: PlannedQuery, plan: PlanReport) -> Row:
         asks=asked(query),
         aside=_said(query),
         names=(PLANS[query.decidable is True].name,) if plan.budgeted else (),
-        family=family_of(query),
+        grouping=grouping_of(query),
         member=query.group or query.id,
         details=lambda: _details(query, plan),
     )

@@ -14,8 +14,8 @@ from pqd.reports.blocks import (
     Code,
     Column,
     Curves,
-    Family,
     Group,
+    Grouping,
     Interval,
     Line,
     Lines,
@@ -155,7 +155,7 @@ def verdict_row(verdict: Verdict, stated: str, *, mixed: bool) -> Row:
         aside=p_value_text(verdict.p_value, verdict.alpha),
         marks=tuple(marks(verdict)),
         names=(verdict.standing,),
-        family=family_of(verdict),
+        grouping=grouping_of(verdict),
         member=verdict.group or verdict.id,
         details=lambda: verdict_details(verdict, stated),
     )
@@ -205,12 +205,12 @@ def asked(facts: QueryFacts) -> str:
     return query_text(facts.aggregate, facts.attribute, facts.p, facts.where)
 
 
-def family_of(facts: QueryFacts) -> Family | None:
+def grouping_of(facts: QueryFacts) -> Grouping | None:
     """Grouped query that a query is a group of."""
     if facts.block is None:
         return None
     parts = facts.aggregate, facts.attribute, facts.p
-    return Family(facts.block, grouped_text(*parts, None), facts.block_sql or "")
+    return Grouping(facts.block, grouped_text(*parts, None), facts.block_sql or "")
 
 
 def verdict_details(verdict: Verdict, stated: str) -> Iterator[Block]:

@@ -132,10 +132,12 @@ class _Writer:
         if fit < len(listed):
             yield table(heads, whole[:fit])
         else:
-            alone = [cells for row, cells in zip(listed, whole, strict=True) if row.family is None]
+            alone = [
+                cells for row, cells in zip(listed, whole, strict=True) if row.grouping is None
+            ]
             if alone:
                 yield table(heads, alone)
-            yield from _families(shown, listed, whole, heads)
+            yield from _groupings(shown, listed, whole, heads)
         left = shown.size - fit
         yield from [] if shown.silent else more(left)
         yield from self._failed(shown) if shown.in_full else ()
@@ -152,7 +154,7 @@ class _Writer:
                     yield text
 
 
-def _families(
+def _groupings(
     shown: Table,
     listed: Sequence[Row],
     whole: Sequence[Sequence[str]],
@@ -161,9 +163,9 @@ def _families(
     """Groups of each query, folded under how they stand."""
     place = next((p for p, c in enumerate(shown.columns) if c.kind == "name"), 0)
     names = {row.id: group.name for group in shown.groups for row in group.rows}
-    order = {name: number for number, name in enumerate(dict.fromkeys(map(_family, listed)))}
-    pairs = sorted(zip(listed, whole, strict=True), key=lambda pair: order[_family(pair[0])])
-    for name, members in groupby(pairs, key=lambda pair: _family(pair[0])):
+    order = {name: number for number, name in enumerate(dict.fromkeys(map(_grouping, listed)))}
+    pairs = sorted(zip(listed, whole, strict=True), key=lambda pair: order[_grouping(pair[0])])
+    for name, members in groupby(pairs, key=lambda pair: _grouping(pair[0])):
         if not name:
             continue
         rows, cells = zip(*members, strict=True)
@@ -187,8 +189,8 @@ def _with_carets(block: Code) -> str:
     return "\n".join(lines)
 
 
-def _family(row: Row) -> str:
-    return row.family.name if row.family else ""
+def _grouping(row: Row) -> str:
+    return row.grouping.name if row.grouping else ""
 
 
 def _text(line: Line) -> str:
@@ -218,9 +220,9 @@ def _asked(document: Document) -> Iterator[str]:
     seen = set()
     for shown in document.tables:
         for row in shown.rows:
-            family = row.family
-            name = family.name if family else row.id
-            asks = " ".join(family.code.split()) or family.asks if family else row.asks
+            grouping = row.grouping
+            name = grouping.name if grouping else row.id
+            asks = " ".join(grouping.code.split()) or grouping.asks if grouping else row.asks
             if asks and name not in seen:
                 seen.add(name)
                 yield f"{name}: {asks}"

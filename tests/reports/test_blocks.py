@@ -13,8 +13,8 @@ from pqd.reports.blocks import (
     Cell,
     Column,
     Document,
-    Family,
     Group,
+    Grouping,
     Lines,
     Option,
     Row,
@@ -44,9 +44,9 @@ def test_rows_stand_in_the_order_of_their_groups() -> None:
 
 
 def test_a_row_is_called_by_its_id_and_its_query() -> None:
-    family = Family("by-sex", "COUNT per group", "SELECT 1")
+    grouping = Grouping("by-sex", "COUNT per group", "SELECT 1")
     assert row("a").called == {"a"}
-    member = Row(id="by-sex[F]", cells=(), family=family)
+    member = Row(id="by-sex[F]", cells=(), grouping=grouping)
     assert member.called == {"by-sex[F]", "by-sex"}
 
 

@@ -141,14 +141,14 @@ class Views:
         """Views of rows, the groups of a query together where the worst of them stands."""
         order = {_called(row): place for place, row in reversed(list(enumerate(rows)))}
         ordered = sorted(rows, key=lambda row: order[_called(row)])
-        for family, members in groupby(ordered, key=lambda row: row.family):
-            if family is not None and style == "rows":
-                yield self._family(table, family, list(members))
+        for grouping, members in groupby(ordered, key=lambda row: row.grouping):
+            if grouping is not None and style == "rows":
+                yield self._grouping(table, grouping, list(members))
                 continue
             for row in members:
                 panel = self._panel(row.details()) if style == "rows" else None
                 anchor = self._anchors.get(row.id, "")
-                yield {"family": None, "row": row, "cells": _cells(table, row), "anchor": anchor,
+                yield {"grouping": None, "row": row, "cells": _cells(table, row), "anchor": anchor,
                        "panel": panel, "remark": told(row.remark)}  # fmt: skip
 
     def _panel(self, parts: Iterable[b.Block]) -> list[dict[str, Any]]:
@@ -163,7 +163,9 @@ class Views:
                 shown.append(view)
         return shown
 
-    def _family(self, table: b.Table, family: b.Family, rows: Sequence[b.Row]) -> dict[str, Any]:
+    def _grouping(
+        self, table: b.Table, grouping: b.Grouping, rows: Sequence[b.Row]
+    ) -> dict[str, Any]:
         """View of a grouped query: how its groups stand, and a table of them by standing."""
         groups = []
         mine = set(map(id, rows))
@@ -174,10 +176,10 @@ class Views:
                 groups.append((part, group.fate != "passed" or len(rows) <= _FEW))
         name = next(at for at, column in enumerate(table.columns) if column.kind == "name")
         return {
-            "family": family,
+            "grouping": grouping,
             "groups": f"{len(rows)} groups",
             "answers": len(rows),
-            "anchor": self._anchors.get(family.name, ""),
+            "anchor": self._anchors.get(grouping.name, ""),
             "tone": groups[0][0].badge.tone,
             "marks": sorted({mark for row in rows for mark in row.marks}),
             "shares": _parts(b.Shares([(g.name, len(g.rows), g.badge.tone) for g, _ in groups])),
@@ -221,7 +223,7 @@ def _anchors(document: b.Document) -> dict[str, str]:
 
 
 def _called(row: b.Row) -> str:
-    return row.family.name if row.family else row.id
+    return row.grouping.name if row.grouping else row.id
 
 
 def _opens(row: b.Row) -> bool:

@@ -29,7 +29,7 @@ from pqd.reports.text.words import first_of
 from pqd.reports.writers.terminal.grid import GAP
 from pqd.reports.writers.terminal.layout import INDENT, Extent, said
 from pqd.reports.writers.terminal.signs import curve_lines
-from pqd.reports.writers.terminal.table import TONES, grid, most_open, shown_by_family
+from pqd.reports.writers.terminal.table import TONES, grid, most_open, shown_by_group
 
 if TYPE_CHECKING:
     from pqd.reports.blocks import Badge, Block, Closing, Document, Omission, Row
@@ -117,11 +117,17 @@ class _Writer:
             yield from self.block(block)
 
     def _rows_in_full(self, table: Table, rows: Sequence[Row]) -> Iterator[Text]:
-        if len(rows) > 1 and (family := rows[0].family) and len({row.family for row in rows}) == 1:
+        if (
+            len(rows) > 1
+            and (grouping := rows[0].grouping)
+            and len({row.grouping for row in rows}) == 1
+        ):
             yield from self.screen.wrapped(
-                Text.assemble((self._said(family.name), "bold"), f"   {self._said(family.asks)}")
+                Text.assemble(
+                    (self._said(grouping.name), "bold"), f"   {self._said(grouping.asks)}"
+                )
             )
-            yield from self._apart(grid(shown_by_family(table, rows), self.screen, self.extent))
+            yield from self._apart(grid(shown_by_group(table, rows), self.screen, self.extent))
             return
         for row in rows:
             yield from self._row_in_full(row)

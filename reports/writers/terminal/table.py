@@ -46,12 +46,12 @@ def most_open(extent: Extent) -> int | None:
     return None if extent is Extent.ALL else _OPEN
 
 
-def shown_by_family(table: Table, rows: Sequence[Row]) -> Table:
-    """Table of some rows under the names that they have in their family."""
+def shown_by_group(table: Table, rows: Sequence[Row]) -> Table:
+    """Table of some rows under the names that they have in their grouping."""
     renamed = [
         replace(
             row,
-            family=None,
+            grouping=None,
             cells=tuple(
                 cell._replace(text=row.member or cell.text) if column.kind == "name" else cell
                 for cell, column in zip(row.cells, table.columns, strict=True)
@@ -147,11 +147,11 @@ class _Grid:
 
     def _rows(self, rows: Sequence[Row]) -> Iterator[Cells | Text]:
         """Cells of rows; the groups of one query stand together under its name."""
-        sizes = Counter(row.family.name for row in rows if row.family)
-        for family, members in groupby(together(rows), key=lambda row: row.family):
-            several = family is not None and sizes[family.name] > 1
-            if family is not None and several:
-                told = f"{family.name}   {family.asks}"
+        sizes = Counter(row.grouping.name for row in rows if row.grouping)
+        for grouping, members in groupby(together(rows), key=lambda row: row.grouping):
+            several = grouping is not None and sizes[grouping.name] > 1
+            if grouping is not None and several:
+                told = f"{grouping.name}   {grouping.asks}"
                 yield Text(f"{' ' * self.lead}{said(told, self.screen)}", "dim")
             for row in members:
                 yield self._cells(row, f"  {row.member}" if several else "")
@@ -234,15 +234,15 @@ class _Grid:
 
 
 def together(rows: Sequence[Row]) -> list[Row]:
-    """Rows in their order, but those of one family by the first of it."""
+    """Rows in their order, but those of one grouping by the first of it."""
     first: dict[str, int] = {}
     for place, row in enumerate(rows):
-        first.setdefault(_family(row), place)
-    return sorted(rows, key=lambda row: first[_family(row)])
+        first.setdefault(_grouping(row), place)
+    return sorted(rows, key=lambda row: first[_grouping(row)])
 
 
-def _family(row: Row) -> str:
-    return row.family.name if row.family else row.id
+def _grouping(row: Row) -> str:
+    return row.grouping.name if row.grouping else row.id
 
 
 def fold_text(names: Sequence[str], room: int, between: str = ", ", lister: str = _LISTER) -> str:
