@@ -166,7 +166,8 @@ class Group:
 
     ``fate`` decides how early they are folded: failures are shown even with ``--quiet``, passes
     fold early.  ``most`` rows are listed where a reader wants no more of them; None leaves the
-    number to the writer.
+    number to the writer.  ``open``: the details of its rows stand open where a reader can close
+    them.
     """
 
     rows: Sequence[Row]
@@ -174,6 +175,7 @@ class Group:
     badge: Badge = NO_BADGE
     fate: Fate = "open"
     most: int | None = None
+    open: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,6 +187,7 @@ class Table:
     ``words`` stand for a small table where it has no room.  ``between`` separates names that may
     hold a comma.  ``beside``: what each row asks stands beside its name where there is room.
     ``silent``: rows that are not listed are not counted, since a sentence below counts them.
+    ``order`` says which rows come first, where a reader can change it.
     ``empty`` is said where there is no row.
 
     Raises
@@ -203,6 +206,7 @@ class Table:
     beside: bool = False
     silent: bool = False
     keys: Sequence[Key] = ()
+    order: str = ""
     empty: str = ""
 
     def __post_init__(self) -> None:

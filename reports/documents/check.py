@@ -72,6 +72,8 @@ if TYPE_CHECKING:
 _QUESTION = "Are the private table's answers within the tolerance of the copy's, as expected?"
 # Of many checks those that only warn, or have no verdict, leave room for failures.
 _FEW = 10
+# So many failures show their details at once.
+_OPEN = 5
 _RESULTS: dict[str, Tone] = {"PASSED": "yes", "PLANNED": "none"}
 _COLUMNS = (Column("verdict", "badge"), Column("check", "name", fold=20), *NUMBERS)
 _PLANS = (Column("", "badge"), Column("check", "name", fold=14), Column("plan", fold=20))
@@ -152,12 +154,14 @@ def _checks(report: CheckReport) -> Table:
                 rows=rows,
                 fate=outcome.fate,
                 most=few,
+                open=outcome.badge == "FAIL" and len(checks) <= _OPEN,
             )
             groups.append(group)
     return Table(
         columns=_COLUMNS if verdicts else _PLANS,
         groups=groups,
         find="id or words of a check",
+        order="What went wrong comes first.",
         in_full=True,
         empty="No check was made.",
     )

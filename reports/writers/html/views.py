@@ -120,6 +120,7 @@ class Views:
             "signs": table.keys,
             "legend": "; ".join(c.legend for c in table.columns if c.legend),
             "find": table.find,
+            "order": table.order if table.size else "",
             "empty": table.empty,
             "names": names,
             "counts": ", ".join(
@@ -139,6 +140,7 @@ class Views:
 
     def _rows(self, table: b.Table, rows: Sequence[b.Row], style: str) -> Iterator[dict[str, Any]]:
         """Views of rows, the groups of a query together where the worst of them stands."""
+        open_ = {id(row) for group in table.groups if group.open for row in group.rows}
         order = {_called(row): place for place, row in reversed(list(enumerate(rows)))}
         ordered = sorted(rows, key=lambda row: order[_called(row)])
         for grouping, members in groupby(ordered, key=lambda row: row.grouping):
@@ -149,7 +151,8 @@ class Views:
                 panel = self._panel(row.details()) if style == "rows" else None
                 anchor = self._anchors.get(row.id, "")
                 yield {"grouping": None, "row": row, "cells": _cells(table, row), "anchor": anchor,
-                       "panel": panel, "remark": told(row.remark)}  # fmt: skip
+                       "panel": panel, "remark": told(row.remark),
+                       "open": row.open or id(row) in open_}  # fmt: skip
 
     def _panel(self, parts: Iterable[b.Block]) -> list[dict[str, Any]]:
         """Views of details; a curve stands beside the sentences before it."""
