@@ -27,8 +27,7 @@ from sqlglot import exp
 
 from pqd.deciders.batch.linear.conditions import Intervals
 from pqd.deciders.errors import ParameterError
-from pqd.engine.contingency import selections
-from pqd.engine.kernel.facts import WORD
+from pqd.engine.contingency import WORD, selections
 from pqd.engine.scan_plan import ScanPlan
 from pqd.sql.predicate import Atom
 from pqd.sql.regions import exactly

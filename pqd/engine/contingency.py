@@ -9,7 +9,7 @@ import numpy as np
 
 from pqd.engine.histograms import place_facts
 from pqd.engine.kernel.combinations import as_codes, at_codes, combined
-from pqd.engine.kernel.facts import WORD, Facts, is_true, truth_in, truth_words
+from pqd.engine.kernel.facts import OCTET, Facts, is_true, truth_octets
 from pqd.engine.kernel.tally import Counts, Tally
 from pqd.sql.predicate import Atom
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
     Packed = NDArray[np.uint64]
     Rows = NDArray[np.bool_]
+
+# Truths that are packed into a word.
+WORD = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -69,7 +72,7 @@ class ContingencyCounter:
             own = by_names.setdefault(sql.names(atom.sql), {})
             own[atom] = len(own)
         self._atoms = [
-            (own, Facts(sql, names, is_true(own), truth_words)) for names, own in by_names.items()
+            (own, Facts(sql, names, is_true(own), truth_octets)) for names, own in by_names.items()
         ]
         self._places = [
             place_facts(sql, each.sql, each.lattice) for each in plan.measures if each.lattice
@@ -107,7 +110,7 @@ class ContingencyCounter:
             words = np.zeros((len(truths[0]), self._width), np.uint64)
             for atom, place in own.items():
                 bit = self._bits[atom]
-                truth = truth_in(truths, place).astype(np.uint64)
+                truth = (truths[place // OCTET] >> place % OCTET & 1).astype(np.uint64)
                 words[:, bit // WORD] |= truth << np.uint64(bit % WORD)
             classes, first = _distinct_rows(words)
             parts.append((at_codes(as_codes(classes, first.size), codes), first.size))

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from pqd.deciders import Histogram
 from pqd.engine.kernel.combinations import as_codes, at_codes
-from pqd.engine.kernel.facts import Facts, is_true, truth_in, truth_words
+from pqd.engine.kernel.facts import OCTET, Facts, is_true, truth_octets
 from pqd.engine.kernel.tally import Counts, Tally, run_starts
 from pqd.engine.reading.buffers import arrow_of, filled, numpy_of
 from pqd.engine.reading.columns import occurrences
@@ -118,24 +118,19 @@ class _Group:
 
     def __init__(self, sql: TypedSQL, statistics: Mapping[int, Statistic]) -> None:
         self._statistics = statistics
-        by_names: dict[Names, dict[Atom, int]] = {}
+        by_names: dict[Names, dict[Atom, None]] = {}
         for predicate in (one.predicate for one in statistics.values() if one.predicate):
             for atom in atoms(predicate):
-                own = by_names.setdefault(sql.names(atom.sql), {})
-                own.setdefault(atom, len(own))
+                by_names.setdefault(sql.names(atom.sql), {})[atom] = None
         self._atoms = [
-            (own, Facts(sql, names, is_true(own), truth_words)) for names, own in by_names.items()
+            (list(own), Facts(sql, names, is_true(own), truth_octets))
+            for names, own in by_names.items()
         ]
 
     def tallies(self, measured: _Measured) -> Iterator[tuple[int, Tally]]:
         """Tally of each statistic by its number."""
         batch = measured.batch
-        bitmaps = {
-            atom: _packed(_spread(truth_in(words, place), codes))
-            for own, facts in self._atoms
-            for codes, words in [facts.of(batch)]
-            for atom, place in own.items()
-        }
+        bitmaps = dict(self._bitmaps(batch))
         every = _packed(np.ones(batch.rows, np.bool_))
         kept = every if batch.kept is None else _packed(batch.kept)
         for number, one in self._statistics.items():
@@ -149,23 +144,25 @@ class _Group:
             else:
                 yield number, measured.of(one.measure).tally(_places(rows, batch.rows))
 
+    def _bitmaps(self, batch: Batch) -> Iterator[tuple[Atom, Bitmap]]:
+        """Rows of which each atom is true; rows are looked up once for each octet of atoms."""
+        for own, facts in self._atoms:
+            codes, octets = facts.of(batch)
+            for place, octet in enumerate(octets):
+                truths = at_codes(octet, codes)
+                for bit, atom in enumerate(own[place * OCTET : (place + 1) * OCTET]):
+                    yield atom, _packed(truths & np.uint8(1 << bit))
+
     def __repr__(self) -> str:
         """Name of the type alone: what it remembers may be private."""
         return "_Group(...)"
 
 
-def _spread(truths: NDArray[np.bool_], codes: NDArray[Any]) -> NDArray[np.bool_]:
-    """Truth of each row, by that of each code; a single code is compared in a tenth of the time."""
-    if np.count_nonzero(truths) == 1:
-        rows: NDArray[np.bool_] = codes == codes.dtype.type(np.argmax(truths))
-        return rows
-    return at_codes(truths, codes)
-
-
-def _packed(rows: NDArray[np.bool_]) -> Bitmap:
-    """Mask of rows, 64 to a word."""
-    octets = np.packbits(rows)
-    return np.pad(octets, (0, -octets.size % 8)).view(np.uint64)
+def _packed(rows: NDArray[Any]) -> Bitmap:
+    """Rows that are not 0, 64 to a word."""
+    words = np.zeros(-(-rows.size // 64), np.uint64)
+    words.view(np.uint8)[: -(-rows.size // 8)] = np.packbits(rows)
+    return words
 
 
 def _places(rows: Bitmap, size: int) -> Integers:

@@ -33,8 +33,8 @@ Known = dict[tuple[str, "Kind"], tuple[pa.Array, pa.Array]]
 _NAMES = re.compile(r"""'(?:[^']|'')*'|"((?:[^"]|"")*)\"""")
 # Values of a column that are remembered.
 MOST = 1 << 20
-# Truths that are packed into a word.
-WORD = 64
+# Truths that are packed into an octet.
+OCTET = 8
 
 
 class TypedSQL:
@@ -156,20 +156,10 @@ class Facts:
         return "Facts(...)"
 
 
-def truth_words(truths: Sequence[pa.Array]) -> Found:
-    """Truths of many conditions, 64 to a word: word ``i`` of each value is entry ``i``."""
-    words = []
-    for first in range(0, len(truths), WORD):
-        word = np.zeros(len(truths[0]), np.uint64)
-        for bit, truth in enumerate(truths[first : first + WORD]):
-            word |= numpy_of(truth).astype(np.uint64) << np.uint64(bit)
-        words.append(word)
-    return words
-
-
-def truth_in(words: Found, place: int) -> NDArray[np.bool_]:
-    """Truth of one condition, by its place among those that were packed."""
-    return (words[place // WORD] >> np.uint64(place % WORD) & np.uint64(1)).astype(np.bool_)
+def truth_octets(truths: Sequence[pa.Array]) -> Found:
+    """Truths of many conditions, 8 to an octet: octet ``i`` of each value is entry ``i``."""
+    parts = (truths[first : first + OCTET] for first in range(0, len(truths), OCTET))
+    return [np.packbits(np.stack(list(map(numpy_of, part))), 0, "little")[0] for part in parts]
 
 
 def is_true(conditions: Mapping[Any, Any]) -> list[str]:
