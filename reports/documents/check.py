@@ -37,7 +37,7 @@ from pqd.reports.documents.queries import (
 )
 from pqd.reports.documents.shared import budget_bar, first_names, lines
 from pqd.reports.models.outcomes import BY_BADGE, CHECKS, VERDICTS
-from pqd.reports.text.audit import SIMULATED, chance_sentence
+from pqd.reports.text.audit import SIMULATED, chance_sentence, remarks
 from pqd.reports.text.check import (
     HOW_TO_READ,
     advice,
@@ -48,7 +48,6 @@ from pqd.reports.text.check import (
     detail_lines,
     distance_tolerance,
     message_parts,
-    remark_lines,
     result,
     worst_first,
 )
@@ -101,7 +100,11 @@ def document(report: CheckReport) -> Document:
         account=lines(account_sentences(report.cost, report.private, replayed, dry=report.dry)),
         budget=None if report.dry else budget_bar(report.cost),
         cost=[Lines(lines(cost_lines(report)))],
-        reading=[Lines(lines(HOW_TO_READ)), Definitions(TERMS), Lines(lines(_remarks(report)))],
+        reading=[
+            Lines(lines(HOW_TO_READ)),
+            Definitions(TERMS),
+            Lines(lines(remarks(verdicts, ()))),
+        ],
         closing=_closing(report),
         made=report.cost.day or "",
         replays="verdicts" if report.cost.ledger is not None and not report.dry else "",
@@ -111,12 +114,6 @@ def document(report: CheckReport) -> Document:
 
 def _verdicts(report: CheckReport) -> list[Verdict]:
     return [verdict for check in report.checks for verdict in check.verdicts]
-
-
-def _remarks(report: CheckReport) -> list[str]:
-    """Sentences on how to read verdicts, without the notes, which stand for themselves."""
-    notes = {*report.notes, baseline_sentence(report)}
-    return [line for line in remark_lines(report) if line not in notes]
 
 
 def _spent(report: CheckReport, replayed: Sequence[bool]) -> str:

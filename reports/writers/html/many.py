@@ -74,7 +74,8 @@ def many_view(
 def _shown(cell: b.Cell) -> Shown:
     badge, sort = cell.badge, cell.sort
     by = "" if sort is None else sort if isinstance(sort, str) else repr(sort)
-    text = f"{badge.text if badge else cell.text} {cell.under}".rstrip()
+    text = badge.text if badge else cell.text
+    text = f"{text} {cell.under}" if cell.under else text
     return text, by, badge.tone if badge else ""
 
 
