@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -115,13 +115,14 @@ class Histogram(RunningSums):
         return running
 
     @cached_property
-    def _cumulative_sums(self) -> Sums:
+    def cumulative_sums(self) -> Sums:
+        """Sum of the rows with one of the first ``k`` values, for ``k = 0 .. len(values)``."""
         return sums_of(self.values, self.counts, self.mass)
 
     @cached_property
     def total(self) -> int:
         """Exact sum of the attribute: the answer of ``SUM``."""
-        return int(self._cumulative_sums[-1])
+        return int(self.cumulative_sums[-1])
 
     @property
     def largest(self) -> int:
@@ -143,7 +144,7 @@ class Histogram(RunningSums):
 
     def sum_before(self, place: int) -> int:
         """Sum of the rows with one of the first ``place`` values."""
-        found: int = self._cumulative_sums.item(place)
+        found: int = self.cumulative_sums.item(place)
         return found
 
     def place_below(self, bound: int) -> int:
@@ -156,7 +157,7 @@ class Histogram(RunningSums):
 
     def first_beyond(self, key: Key, bound: int, places: range) -> int:
         """First of ``places`` at which an ascending ``key`` exceeds ``bound``, else their stop."""
-        rows, sums = self.cumulative_counts.item, self._cumulative_sums.item
+        rows, sums = self.cumulative_counts.item, self.cumulative_sums.item
         return first_at(key, rows, sums, bound, places)
 
     def smallest(self, k: int) -> int:
@@ -186,6 +187,42 @@ class Histogram(RunningSums):
     def median(self) -> int:
         """Lower median: the ``ceil(n / 2)``-th smallest value (Patwa 2023, section 6)."""
         return self.quantile(Fraction(1, 2))
+
+
+class PackedHistogram(Histogram):
+    """Histogram that ``unpacked`` gives whenever it is asked, and may forget in between."""
+
+    def __init__(self, unpacked: Callable[[], Histogram]) -> None:
+        """Nothing is unpacked yet."""
+        self.__dict__["unpacked"] = unpacked
+
+    def _unpacked(self) -> Histogram:
+        found: Histogram = self.__dict__["unpacked"]()
+        return found
+
+    @property
+    def values(self) -> Integers:
+        """Ascending distinct values."""
+        return self._unpacked().values
+
+    @property
+    def counts(self) -> Integers:
+        """Number of rows of each value."""
+        return self._unpacked().counts
+
+    @property
+    def cumulative_counts(self) -> Integers:
+        """Rows with one of the first ``k`` values."""
+        return self._unpacked().cumulative_counts
+
+    @property
+    def cumulative_sums(self) -> Sums:
+        """Sum of the rows with one of the first ``k`` values."""
+        return self._unpacked().cumulative_sums
+
+    def __repr__(self) -> str:
+        """Type alone, as above."""
+        return "PackedHistogram(...)"
 
 
 def rank(p: Fraction, mass: int) -> int:

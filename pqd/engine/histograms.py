@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from functools import partial, reduce
+from functools import lru_cache, partial, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pqd.deciders import Histogram
+from pqd.deciders.histogram import PackedHistogram
 from pqd.engine.kernel.combinations import as_codes, at_codes
 from pqd.engine.kernel.facts import OCTET, Facts, is_true, truth_octets
 from pqd.engine.kernel.tally import Counts, Tally, run_starts
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 # Distinct atoms whose bitmaps are held at once: of a batch of 2^21 rows they take 128 MB.
 _ATOMS = 1 << 9
+# Histograms of a scan that stay unpacked, those that were asked last.
+_UNPACKED = 1 << 6
 # Keys for each row up to which rows are counted by key, not sorted.
 _SPARSE = 16
 # Place of a row without a value.
@@ -73,9 +76,17 @@ class HistogramCounter:
 
     def whole(self, counts: Counts) -> tuple[Histogram, ...]:
         """Histogram of each statistic: of counts at value 0, of distinct counts multiplicities."""
-        every = enumerate(self._plan.statistics)
-        totalled = self._plan.unit is not None
-        return tuple(_histogram(one, counts[number], totalled=totalled) for number, one in every)
+        statistics, totalled = self._plan.statistics, self._plan.unit is not None
+
+        def histogram(number: int) -> Histogram:
+            return _histogram(statistics[number], counts[number], totalled=totalled)
+
+        # Thousands of them need their memory only while each is asked.
+        unpacked = lru_cache(_UNPACKED)(histogram)
+        return tuple(
+            PackedHistogram(partial(unpacked, n)) if counts[n].packed else histogram(n)
+            for n in range(len(statistics))
+        )
 
     def __repr__(self) -> str:
         """Name of the type alone: it holds a key, and what it remembers may be private."""
@@ -196,9 +207,7 @@ class _Coded(NamedTuple):
         """Tally of the keys that ``rows`` have."""
         codes, size = self.codes.take(rows), self.keys.size
         if codes.size * _SPARSE >= size:
-            counts = occurrences(codes, size + 1)[:size]
-            held = np.flatnonzero(counts)
-            return Tally(self.keys[held], counts[held])
+            return Tally.among(self.keys, occurrences(codes, size + 1)[:size])
         every = Tally.of(codes)
         held = every.keys[: np.searchsorted(every.keys, size)]
         return Tally(self.keys[held], every.counts[: held.size])

@@ -20,11 +20,38 @@ Whole_co = TypeVar("Whole_co", covariant=True)
 class Tally:
     """Ascending distinct ``keys``, and how often each occurs (``counts``, int64).
 
-    Keys are whole numbers of 64 bits, or bytes of one length (numpy's ``V``).
+    Keys are whole numbers of 64 bits, or bytes of one length (numpy's ``V``).  Of keys that many
+    tallies share, a tally holds as bits which of them occur (``among``), and narrow counts.
     """
 
-    keys: NDArray[Any]
-    counts: NDArray[np.int64]
+    _every: NDArray[Any]
+    _rows: NDArray[Any]
+    _held: NDArray[np.uint8] | None = None
+
+    @property
+    def packed(self) -> bool:
+        """Whether the keys are shared, so that each use of them takes time."""
+        return self._held is not None
+
+    @property
+    def keys(self) -> NDArray[Any]:
+        """Ascending distinct keys."""
+        if self._held is None:
+            return self._every
+        held = np.unpackbits(self._held, count=self._every.size)
+        return self._every.take(np.flatnonzero(held.view(np.bool_)))
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How often each key occurs."""
+        return self._rows.astype(np.int64, copy=False)
+
+    @classmethod
+    def among(cls, every: NDArray[np.int64], counts: NDArray[np.int64]) -> Self:
+        """Tally of the keys ``every``, from the count of each, which may be 0."""
+        held = counts > 0
+        rows = counts.take(np.flatnonzero(held))
+        return cls(every, rows.astype(np.min_scalar_type(rows.max(initial=0))), np.packbits(held))
 
     @classmethod
     def of(cls, keys: NDArray[Any], counts: NDArray[np.int64] | None = None) -> Self:
