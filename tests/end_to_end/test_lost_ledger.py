@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import pqd.batches.reweighting
 import pqd.cli.check
 import pqd.cli.outputs
 import pqd.commands.release
@@ -155,5 +156,6 @@ def test_no_table_is_made_of_answers_that_the_ledger_has_lost(
     if replayed:
         assert command(*RELEASE)[0] == 0
     lose = partial(put, folder / LEDGER, older)
-    monkeypatch.setattr(pqd.commands.release, "reweighted", meddled(reweighted, lose, after=True))
+    meddler = meddled(reweighted, lose, after=True)
+    monkeypatch.setattr(pqd.batches.reweighting, "reweighted", meddler)
     assert_nothing_shown(command(*RELEASE, "--table", "table.csv", "--json", "report.json"))
