@@ -89,13 +89,13 @@ def imports(path: Path, names: Iterable[str]) -> Iterator[str]:
 
 
 def room(name: str, paths: Mapping[str, Path]) -> str:
-    """Folder of a module; a file of pqd/ itself (execution.py) is a room of its own.
+    """Folder of a module; a file of pqd/ or reports/ itself (errors.py) is a room of its own.
 
     So are the names that a package offers to others, which its own files do not import.
     """
     if name.removeprefix("pqd.") in PACKAGES:
         return f"{name}.__init__"
-    if paths[name].name == "__init__.py" or paths[name].parent.name == "pqd":
+    if paths[name].name == "__init__.py" or paths[name].parent.name in {"pqd", "reports"}:
         return name
     return name.rpartition(".")[0]
 
