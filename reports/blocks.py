@@ -70,7 +70,8 @@ class Cell(NamedTuple):
     """Cell of a table.
 
     ``sort`` is the exact number behind the text, ``under`` a second line where there is room,
-    ``strong`` the figure that a reader looks for.
+    ``strong`` the figure that a reader looks for.  ``links`` are the parts of a text that names
+    rows, each with the name of its row, which a page leads to.
     """
 
     text: str = ""
@@ -79,6 +80,7 @@ class Cell(NamedTuple):
     under: str = ""
     strong: bool = False
     picture: Picture | None = None
+    links: Sequence[tuple[str, str]] = ()
 
 
 class Column(NamedTuple):
@@ -312,13 +314,14 @@ class Section:
     """Blocks under a title.
 
     ``folded`` ones are opened on demand where a format can.  ``brief``: the title also stands in
-    formats that have little room for titles.
+    formats that have little room for titles.  ``drop``: only a page has room for what is ``PAGE``.
     """
 
     title: str
     blocks: Sequence[Block]
     folded: bool = False
     brief: bool = True
+    drop: int = 0
 
 
 Block = (
@@ -432,6 +435,15 @@ def tables(blocks: Iterable[Block]) -> Iterator[Table]:
             yield block
         elif isinstance(block, Section):
             yield from tables(block.blocks)
+
+
+def spread(parts: Iterable[Block]) -> Iterator[Block]:
+    """Blocks, with those of a section that has no title in its place."""
+    for part in parts:
+        if isinstance(part, Section) and not part.title:
+            yield from spread(part.blocks)
+        else:
+            yield part
 
 
 def plain(text: Text) -> str:

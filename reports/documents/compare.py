@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from pqd.reports.blocks import (
     Closing,
     Code,
     Column,
+    Definitions,
     Document,
     Group,
     Grouping,
@@ -28,7 +30,7 @@ from pqd.reports.blocks import (
     Table,
 )
 from pqd.reports.documents.queries import badge_of, omitted_queries
-from pqd.reports.documents.shared import budget_bar, first_names, lines, step
+from pqd.reports.documents.shared import budget_bar, first_names, lines, on_page, step
 from pqd.reports.models.outcomes import BY_STANDING, VERDICTS
 from pqd.reports.text.audit import SIMULATED
 from pqd.reports.text.compare import (
@@ -53,14 +55,16 @@ from pqd.reports.text.cost import (
     spent_text,
 )
 from pqd.reports.text.numbers import (
+    epsilon_text,
     number_text,
     p_cell,
     percent,
     percent_range,
+    share_text,
     threshold_text,
 )
 from pqd.reports.text.query import grouped_text, query_text
-from pqd.reports.text.words import between_text, counted, gap_text, rank_text, worst_first
+from pqd.reports.text.words import ANSWERS, between_text, counted, gap_text, rank_text, worst_first
 
 if TYPE_CHECKING:
     from pqd.reports.models.compare import Cell as Judged
@@ -106,7 +110,7 @@ def document(report: CompareReport) -> Document:
         account=lines(account_sentences(report.cost, report.private, replayed)),
         budget=budget_bar(report.cost),
         cost=[Lines(lines(compare_costs(report, tables)))],
-        reading=[Lines(lines(how_to_read(report)))],
+        reading=[Lines(lines(how_to_read(report))), on_page(Definitions(_terms(report)))],
         closing=_closing(report),
         made=report.cost.day or "",
         replays="verdicts" if report.cost.ledger is not None else "",
@@ -129,6 +133,83 @@ def _board(report: CompareReport) -> Iterator[Block]:
         empty="Nothing was compared.",
     )
     yield Lines(lines((*tie_sentences(report), *named_sentence(report))))
+    if report.queries:
+        yield on_page(_extremes(report))
+
+
+def _terms(report: CompareReport) -> list[tuple[str, str]]:
+    """Meaning of what stands in the tables."""
+    level = number_text(float(report.alpha) * 100, 3)
+    sure = number_text(100 - float(report.alpha) * 100, 4)
+    return [
+        (
+            "Trusted",
+            (
+                "The private answer lies within the tolerance of the candidate's answer. All "
+                "candidates are judged by one estimate per query, so more candidates cost nothing "
+                "more."
+            ),
+        ),
+        (
+            "Undecided",
+            (
+                f"p above {level} %, or, without a p, an estimator that is wrong more often than "
+                "that on test tables made from the copies. The lean is given."
+            ),
+        ),
+        (
+            "Share",
+            (
+                "The share of the queries, by weight, whose verdict is yes. With probability at "
+                f"least {sure} % the true shares of all candidates lie within their bands at once."
+            ),
+        ),
+        (
+            "Rank",
+            (
+                "The ranks that a candidate may have, given what is established. Candidates that "
+                "cannot be told apart share ranks."
+            ),
+        ),
+        (
+            "Gap",
+            (
+                "The private answer minus the synthetic one, as estimated, and what it lies in "
+                f"with probability at least {sure} %."
+            ),
+        ),
+    ]
+
+
+def _extremes(report: CompareReport) -> Table:
+    """Queries on which each candidate is best and worst, and the candidates that it beats."""
+    calls = {query.id: query.block or query.id for query in report.queries}
+    rows = []
+    for row in report.leaderboard:
+        wins = Counter(calls.get(name, name) for name in row.wins)
+        closest = [(f"{a} ({n} groups)" if n > 1 else a, a) for a, n in wins.items()]
+        worst = [(name, calls.get(name, name)) for name in row.worst]
+        better = ", ".join(other for name, other in report.better if name == row.candidate)
+        cells = (
+            Cell(row.candidate),
+            Cell(report.candidates.get(row.candidate) or "made from the candidates"),
+            Cell(str(len(row.wins)), len(row.wins)),
+            *(Cell(", ".join(text for text, _ in each) or "none", links=each)
+              for each in (closest, worst)),
+            Cell(better or "none established"),
+        )  # fmt: skip
+        rows.append(Row(id=row.candidate, cells=cells))
+    texts = ("closest on", "farthest off on", "better than")
+    return Table(
+        columns=(
+            Column("candidate", "name"),
+            Column("table"),
+            Column("wins", "number"),
+            *map(Column, texts),
+        ),
+        groups=[Group(rows=rows, fate="always")],
+        label="Best and worst queries",
+    )
 
 
 def _leader(report: CompareReport, row: LeaderboardRow) -> Row:
@@ -296,13 +377,35 @@ def _details(query: ComparedQuery) -> Iterator[Block]:
         keys=[Key([("inside", "")], "synthetic answer and its tolerance"), *known],
     )
     yield Lines(lines(list(query_sentences(query))[1:]))
+    cost = epsilon_text(query.epsilon)
+    told = f"weight {number_text(query.weight)}; costs epsilon {cost} by itself"
+    yield on_page(Lines(lines([told])), *_estimators(query))
     yield Code("Query", query.sql)
+
+
+def _estimators(query: ComparedQuery) -> Iterator[Table]:
+    """Table of the estimators that fit, the one that is taken marked; nothing of a single one."""
+    if len(query.estimators) < 2:
+        return
+    rows = []
+    for facts in query.estimators:
+        exact = Cell("yes" if facts.exact else "no")
+        cells = (Cell(facts.estimator), Cell(share_text(facts.error), facts.error), exact)
+        marks = ("used",) if facts.estimator == query.estimator else ()
+        rows.append(Row(id=facts.estimator, cells=cells, marks=marks))
+    yield Table(
+        columns=(Column("estimator", "name"), Column("wrong at most", "number"), Column("gives p")),
+        groups=[Group(rows=rows, fate="always")],
+        label="Estimators that fit",
+    )
 
 
 def _judged(query: ComparedQuery, cell: Judged, scale: tuple[float, float]) -> Row:
     between = "" if cell.gap is None else between_text(cell.gap_low, cell.gap_high)
     answer, picture = "no answer, as no row of it matches", None
     outcome = BY_STANDING[cell.standing]
+    leans = f"leans {ANSWERS[cell.outcome]}" if cell.standing == "undecided" else ""
+    margin = "" if cell.margin is None else f"margin {cell.margin:,}"
     if cell.q_synthetic is not None:
         answer = f"{number_text(cell.q_synthetic)} ±{number_text(cell.tau, 4)}"
         estimated = query.estimate is not None
@@ -319,11 +422,11 @@ def _judged(query: ComparedQuery, cell: Judged, scale: tuple[float, float]) -> R
         )
     cells = (
         Cell(cell.candidate),
-        Cell(badge=badge_of(outcome)),
+        Cell(badge=badge_of(outcome), under=leans),
         Cell(picture=picture),
         Cell(answer),
         Cell("" if cell.gap is None else gap_text(cell.gap), under=between),
-        Cell(p_cell(cell.p_value, cell.alpha) or "none"),
+        Cell(p_cell(cell.p_value, cell.alpha) or "none", under=margin),
     )
     marks = ("closest",) if cell.candidate in query.closest else ()
     return Row(id=cell.candidate, cells=cells, marks=marks)

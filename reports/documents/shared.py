@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 
 from pqd.reports.blocks import (
     NOTHING_OMITTED,
+    PAGE,
+    Block,
     Budget,
     Line,
     Omission,
     Omitted,
     Option,
     Role,
+    Section,
     Shares,
     Text,
 )
@@ -32,6 +35,11 @@ _NAMED, _LONG = 6, 120
 def lines(texts: Iterable[str], role: Role = "plain") -> list[Line]:
     """Lines of sentences."""
     return [Line(text, role) for text in texts if text]
+
+
+def on_page(*blocks: Block, title: str = "") -> Section:
+    """Blocks that only a page has room for."""
+    return Section(title=title, blocks=blocks, brief=False, drop=PAGE)
 
 
 def step(command: str, **options: str) -> Text:

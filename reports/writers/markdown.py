@@ -8,6 +8,7 @@ from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING
 
 from pqd.reports.blocks import (
+    PAGE,
     Bars,
     Code,
     Definitions,
@@ -104,7 +105,7 @@ class _Writer:
 
     def block(self, block: Block) -> Iterator[str]:
         """Parts of a block; a picture is told in its words."""
-        if isinstance(block, Section):
+        if isinstance(block, Section) and block.drop < PAGE:
             parts = list(self._blocks(block.blocks))
             yield from [folded(markdown(block.title), parts)] if block.folded and parts else parts
         elif isinstance(block, Table):

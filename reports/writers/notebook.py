@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pqd.reports.blocks import Heat, Lines, Section, Table, plain
+from pqd.reports.blocks import PAGE, Heat, Lines, Section, Table, plain
 from pqd.reports.html.page import fragment
 from pqd.reports.models.report import document_of, former
 from pqd.reports.text.escape import inert, visible
@@ -80,7 +80,7 @@ def _said(line: Line) -> str:
 def _lines(blocks: Iterable[Block]) -> Iterator[Line]:
     """Sentences of the body, but not of what is folded, or only told in detail."""
     for block in blocks:
-        if isinstance(block, Section) and not block.folded:
+        if isinstance(block, Section) and not block.folded and block.drop < PAGE:
             yield from _lines(block.blocks)
         elif isinstance(block, Lines):
             yield from (line for line in block.lines if line.role != "detail")
@@ -88,7 +88,7 @@ def _lines(blocks: Iterable[Block]) -> Iterator[Line]:
 
 def _tables(blocks: Iterable[Block]) -> Iterator[SummaryTable]:
     for block in blocks:
-        if isinstance(block, Section):
+        if isinstance(block, Section) and block.drop < PAGE:
             yield from _tables(block.blocks)
         elif isinstance(block, Table):
             places = [p for p in block.places() if block.columns[p].kind != "picture"]

@@ -90,7 +90,7 @@ def _values(
     lines: list[list[str]] = []
     small: list[int | list[str]] = []
     code: list[list[str]] = []
-    for part in row.details():
+    for part in b.spread(row.details()):
         if isinstance(part, b.Lines):
             lines += ([harmless(b.plain(text)), role] for text, role in part.lines)
         elif isinstance(part, b.Code):

@@ -35,6 +35,7 @@ class CellView(NamedTuple):
     sort: str | None
     under: str
     picture: Placed | None
+    links: Sequence[tuple[str, str]]
 
 
 class Views:
@@ -52,7 +53,7 @@ class Views:
 
     def blocks(self, parts: Iterable[b.Block], *, small: bool = False) -> list[dict[str, Any]]:
         """Views of several blocks; tables of details are ``small``."""
-        return [self.block(part, small=small) for part in parts]
+        return [self.block(part, small=small) for part in b.spread(parts)]
 
     def block(self, part: b.Block, *, small: bool = False) -> dict[str, Any]:
         """View of a block, with the name of its type."""
@@ -150,9 +151,22 @@ class Views:
             for row in members:
                 panel = self._panel(row.details()) if style == "rows" else None
                 anchor = self._anchors.get(row.id, "")
-                yield {"grouping": None, "row": row, "cells": _cells(table, row), "anchor": anchor,
-                       "panel": panel, "remark": told(row.remark),
+                yield {"grouping": None, "row": row, "cells": self._cells(table, row),
+                       "anchor": anchor, "panel": panel, "remark": told(row.remark),
                        "open": row.open or id(row) in open_}  # fmt: skip
+
+    def _cells(self, table: b.Table, row: b.Row) -> list[CellView]:
+        shown: list[CellView] = []
+        for column, cell in zip(table.columns, row.cells, strict=True):
+            if column.below:
+                shown[-1] = shown[-1]._replace(under=cell.text)
+                continue
+            picture = placed(cell.picture) if cell.picture else None
+            links = [(text, self._anchors.get(name, "")) for text, name in cell.links]
+            by = sorted_by(column, cell)
+            view = CellView(column.kind, titled(column), cell, by, cell.under, picture, links)
+            shown.append(view)
+        return shown
 
     def _panel(self, parts: Iterable[b.Block]) -> list[dict[str, Any]]:
         """Views of details; a curve stands beside the sentences before it."""
@@ -274,20 +288,6 @@ def _without_empty_columns(table: b.Table) -> b.Table:
 
 def _says(cell: b.Cell) -> bool:
     return bool(cell.text or cell.badge or cell.under or cell.picture)
-
-
-def _cells(table: b.Table, row: b.Row) -> list[CellView]:
-    shown: list[CellView] = []
-    for column, cell in zip(table.columns, row.cells, strict=True):
-        if column.below:
-            shown[-1] = shown[-1]._replace(under=cell.text)
-            continue
-        picture = placed(cell.picture) if cell.picture else None
-        title = titled(column)
-        shown.append(
-            CellView(column.kind, title, cell, sorted_by(column, cell), cell.under, picture)
-        )
-    return shown
 
 
 def sorted_by(column: b.Column, cell: b.Cell) -> str | None:

@@ -13,6 +13,7 @@ from rich.text import Text
 from pqd.deciders.errors import ParameterError
 from pqd.reports.blocks import (
     NO_BADGE,
+    PAGE,
     Bars,
     Code,
     Curves,
@@ -245,6 +246,8 @@ class _Writer:
 
     def _section(self, section: Section) -> Iterator[Text]:
         """Title, and the blocks below it; what other formats fold is set in."""
+        if section.drop == PAGE:
+            return
         inner = self._within() if section.folded else self
         lines = [line for block in section.blocks for line in inner.block(block)]
         if lines and section.brief and not self.quiet:
