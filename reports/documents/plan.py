@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pqd.reports.blocks import (
+    PAGE,
     Badge,
     Block,
     Cell,
     Closing,
     Code,
     Column,
+    Definitions,
     Document,
     Group,
     Interval,
@@ -33,9 +35,15 @@ from pqd.reports.documents.queries import (
     grouping_of,
     omitted_queries,
 )
-from pqd.reports.documents.shared import first_names, lines
+from pqd.reports.documents.shared import first_names, lines, on_page
 from pqd.reports.models.outcomes import PLANS
-from pqd.reports.text.numbers import budget_text, epsilon_text, number_text, threshold_text
+from pqd.reports.text.numbers import (
+    budget_text,
+    epsilon_text,
+    number_text,
+    share_text,
+    threshold_text,
+)
 from pqd.reports.text.plan import (
     answer,
     decided,
@@ -46,7 +54,7 @@ from pqd.reports.text.plan import (
     reading,
     worst_planned,
 )
-from pqd.reports.text.query import amount_text, proof_sentence, tolerance
+from pqd.reports.text.query import amount_text, proof_sentence, tolerance, worth_sentence
 from pqd.reports.text.words import counted
 
 if TYPE_CHECKING:
@@ -82,7 +90,10 @@ def document(plan: PlanReport) -> Document:
         omitted=omitted_queries(plan.refused),
         notes=lines(plan.notes),
         account=[Line(price_sentence(plan))],
-        reading=[Lines(lines(told[: len(told) - len(plan.notes)]))],
+        reading=[
+            Lines(lines(told[: len(told) - len(plan.notes)])),
+            on_page(Definitions(_terms(plan))),
+        ],
         closing=_closing(plan),
         made=plan.day or "",
         unknown=UNKNOWN,
@@ -97,6 +108,39 @@ def _facts(plan: PlanReport) -> Iterator[tuple[str, str]]:
     if plan.total_epsilon is not None:
         yield "Epsilon in all", epsilon_text(plan.total_epsilon)
     yield "Epsilon spent", "0"
+
+
+def _terms(plan: PlanReport) -> list[tuple[str, str]]:
+    """Meaning of what stands in the table."""
+    level = number_text(float(plan.alpha) * 100, 3)
+    return [
+        (
+            "OK, LOW",
+            (
+                f"Whether the decider taken is wrong at most {level} % of the time at this tolerance, "
+                "on test tables made from the copy: those whose answer is the copy's, and those whose "
+                "answer is two tolerances away."
+            ),
+        ),
+        (
+            "Threshold",
+            "The effectiveness threshold: the smallest tolerance that is OK at this epsilon.",
+        ),
+        (
+            "Needs",
+            (
+                "The smallest epsilon at which this tolerance can be decided, on the worst of several "
+                "shapes that the private table might have; it is no bound. None: no epsilon will do."
+            ),
+        ),
+        (
+            "Chance of a yes",
+            (
+                "A curve that is high left of the tolerance and low right of it tells the cases apart. "
+                "The steeper, the better."
+            ),
+        ),
+    ]
 
 
 def _queries(plan: PlanReport) -> Table:
@@ -123,11 +167,12 @@ def _queries(plan: PlanReport) -> Table:
 def _columns(*, budgeted: bool) -> tuple[Column, ...]:
     badge = Column("budget", "badge"), Column("query", "name", fold=20)
     least = Column("threshold", "number", drop=1, legend=_THRESHOLD)
+    wrong = Column("wrong at most", "number", drop=PAGE)
     return (
         *(badge if budgeted else badge[1:]),
         Column("copy", "number"),
         Column("tolerance", "number", drop=2),
-        *((least,) if budgeted else ()),
+        *((least, wrong) if budgeted else ()),
         Column("needs", "number", legend=_NEEDS),
         Column("decider", drop=3),
     )
@@ -136,13 +181,15 @@ def _columns(*, budgeted: bool) -> tuple[Column, ...]:
 def _row(query: PlannedQuery, plan: PlanReport) -> Row:
     copy, amount = answer_cells(query)
     needs, least = epsilon_needed(query), query.chosen.tau_min
+    wrong = None if query.chosen.false_no is None else query.chosen.worst
+    figures = Cell(threshold_text(least), least), Cell(share_text(wrong), wrong)
     badge = Cell(badge=_BADGES[query.decidable], sort=int(query.decidable is True))
     cells = (
         *((badge,) if plan.budgeted else ()),
         Cell(query.id),
         Cell(copy, float(query.q_synthetic)),
         Cell(amount, float(query.tau)),
-        *((Cell(threshold_text(least), least),) if plan.budgeted else ()),
+        *(figures if plan.budgeted else ()),
         Cell(budget_text(needs), needs),
         Cell(query.decider),
     )
@@ -176,10 +223,19 @@ def _details(query: PlannedQuery, plan: PlanReport) -> Sequence[Block]:
     return [
         _interval(query),
         Lines([Line(f"synthetic answer {number_text(query.q_synthetic)}, {stated}")]),
+        on_page(Lines(list(_reasons(query)))),
         deciders(query, shown, budgeted=plan.budgeted),
         *curves(query),
         Code("Query", query.sql),
     ]
+
+
+def _reasons(query: PlannedQuery) -> Iterator[Line]:
+    """Whether the decider is reliable at this tolerance, and why it would be taken."""
+    if query.chosen.tau_min is not None:
+        text, enough = worth_sentence(query)
+        yield Line(text, "plain" if enough else "warning")
+    yield Line(f"{query.decider} would decide: {query.reason}", "detail")
 
 
 def _interval(query: PlannedQuery) -> Interval:
