@@ -113,33 +113,25 @@ def _facts(plan: PlanReport) -> Iterator[tuple[str, str]]:
 def _terms(plan: PlanReport) -> list[tuple[str, str]]:
     """Meaning of what stands in the table."""
     level = number_text(float(plan.alpha) * 100, 3)
+    enough = (
+        f"Whether the decider taken is wrong at most {level} % of the time at this tolerance, on "
+        "test tables made from the copy: those whose answer is the copy's, and those whose answer "
+        "is two tolerances away."
+    )
+    least = "The effectiveness threshold: the smallest tolerance that is OK at this epsilon."
+    needs = (
+        "The smallest epsilon at which this tolerance can be decided, on the worst of several "
+        "shapes that the private table might have; it is no bound. None: no epsilon will do."
+    )
+    chance = (
+        "A curve that is high left of the tolerance and low right of it tells the cases apart. "
+        "The steeper, the better."
+    )
     return [
-        (
-            "OK, LOW",
-            (
-                f"Whether the decider taken is wrong at most {level} % of the time at this tolerance, "
-                "on test tables made from the copy: those whose answer is the copy's, and those whose "
-                "answer is two tolerances away."
-            ),
-        ),
-        (
-            "Threshold",
-            "The effectiveness threshold: the smallest tolerance that is OK at this epsilon.",
-        ),
-        (
-            "Needs",
-            (
-                "The smallest epsilon at which this tolerance can be decided, on the worst of several "
-                "shapes that the private table might have; it is no bound. None: no epsilon will do."
-            ),
-        ),
-        (
-            "Chance of a yes",
-            (
-                "A curve that is high left of the tolerance and low right of it tells the cases apart. "
-                "The steeper, the better."
-            ),
-        ),
+        ("OK, LOW", enough),
+        ("Threshold", least),
+        ("Needs", needs),
+        ("Chance of a yes", chance),
     ]
 
 

@@ -33,6 +33,7 @@ from pqd.reports.documents.shared import (
     first_names,
     lines,
     omitted_columns,
+    on_page,
 )  # fmt: skip
 from pqd.reports.models.profile import DistanceFacts
 from pqd.reports.text.cost import (
@@ -115,6 +116,11 @@ _FRESH = "fresh: what a fresh sample of the copy's own distribution would have"
 _EXACT = "These tools read the private table as it is; their figures are exact and not protected."
 # Marginals of several columns that are listed, cells of one marginal, bars of one column.
 _WORST, _CELLS, _BARS = 10, 8, 60
+_ZOOMED = (
+    "All cells of the worst marginals: how many of a hundred rows they hold, in the copy and in "
+    "the private table. A difference is the private share less the copy's, in percentage points."
+)
+_HOLDER = "Whoever holds the private table can take the next step: "
 # Where shades of a distance begin, in tolerances: the last two are beyond.
 _STEPS = (0.25, 0.5, 1.0, 2.0)
 # Where shades of a row of the confusion matrix begin, as shares of the row.
@@ -188,12 +194,17 @@ def _body(report: ProfileReport) -> Iterator[Block]:
             yield Section(title=title, blocks=[_marginals(report, rows, ways)])
     if not report.dry and report.marginals:
         yield Lines(lines((*at_once_sentences(report), *table_sentences(report))))
+    if report.zoomed:
+        yield on_page(Lines([Line(_ZOOMED)]), title="Where it is wrong")
     for marginal in report.zoomed:
         title = f"{names_text(marginal.columns)}: worst cells"
         yield Section(title=title, blocks=list(_zoomed(report, marginal)), folded=True)
     if (target := report.target) is not None:
         title = f"Target {target.column}"
         yield Section(title=title, blocks=list(_target(target)), folded=True)
+    if step := next_step(report):
+        # A page goes to others than those who can take it.
+        yield on_page(Lines([Line(step.replace("Next: ", _HOLDER, 1))]))
 
 
 def _scores(report: ProfileReport) -> Table:
@@ -443,6 +454,7 @@ def _zoomed(report: ProfileReport, marginal: ZoomedMarginal) -> Iterator[Block]:
     """Cells of a marginal: a map of a pair, bars of a column, and the worst cells."""
     digits, bound = zoom_digits(marginal), noise_bound(report, marginal)
     widest = max((max(c.copy, c.private.high) for c in marginal.cells), default=1.0) * 1.02 or 1.0
+    yield on_page(Lines([Line(f"It cost epsilon {epsilon_text(marginal.epsilon)}.", "detail")]))
     if len(marginal.columns) == 2:
         yield difference_heat(marginal, bound, digits)
     if len(marginal.columns) == 1 and len(marginal.cells) <= _BARS:
