@@ -5,6 +5,7 @@ import re
 import threading
 import traceback
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from pqd.commands.audit import run_audit
 from pqd.commands.release import run_release
 from pqd.deciders import Histogram
 from pqd.deciders.batch.linear.universe import Rows
+from pqd.deciders.histogram import PackedHistogram
 from pqd.engine import contingency as contingency_home
 from pqd.engine import duckdb as engine
 from pqd.engine import histograms as histograms_home
@@ -318,10 +320,12 @@ def test_what_counts_rows_has_no_content_to_show() -> None:
     plan = ScanPlan(())
     held: list[object] = [
         Histogram.from_values(numbers),
+        PackedHistogram(partial(Histogram.from_values, numbers)),
         ContingencyTable(numbers.view(np.uint64), numbers, numbers),
         combined([(numbers, 10)], 3),
         Batch(3, {}, numbers, numbers > 3),
         Tally(numbers, numbers),
+        Tally.among(numbers, numbers),
         Counts({0: Tally(numbers, numbers)}),
         PersonCodes(numbers, 5),
         Rows(numbers, numbers),

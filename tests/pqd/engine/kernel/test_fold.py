@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqd.deciders import Lattice
+from pqd.deciders import Histogram, Lattice
+from pqd.deciders.histogram import PackedHistogram
 from pqd.engine.contingency import ContingencyCounter
 from pqd.engine.histograms import HistogramCounter
 from pqd.engine.kernel import facts
@@ -17,7 +18,7 @@ from pqd.engine.kernel.arrow_sql import worker_sql
 from pqd.engine.kernel.batch import Batch
 from pqd.engine.kernel.facts import TypedSQL
 from pqd.engine.kernel.persons import person_batches
-from pqd.engine.kernel.tally import Counter, Counts, folded
+from pqd.engine.kernel.tally import Counter, Counts, Tally, folded
 from pqd.engine.marginals import Marginal, MarginalCounter, MarginalPlan, Unseen
 from pqd.engine.partitions import Bins, Categories
 from pqd.engine.scan_plan import Measure, PrivacyUnit, ScanPlan, Statistic
@@ -132,6 +133,42 @@ def test_to_forget_every_value_changes_nothing(name: str, monkeypatch: pytest.Mo
     remembered = counted(name, *parts)
     monkeypatch.setattr(facts, "MOST", -1)
     assert counted(name, *parts) == remembered
+
+
+@pytest.mark.parametrize("most", [0, 1, 255, 256, 65_536, 2**32])
+def test_a_packed_tally_holds_what_it_was_made_of(most: int) -> None:
+    every = np.array([-3, 0, 5, 7, 2**60, 2**61, 2**62, 2**63 - 1])
+    counts = np.array([most, 0, 1, 0, most, 0, 0, 2])
+    packed, plain = Tally.among(every, counts), Tally.of(every[counts > 0], counts[counts > 0])
+    assert packed.packed
+    assert not plain.packed
+    other = Tally.of(np.array([0, 5]), np.array([4, most + 1]))
+    for one, same in (
+        (packed, plain),
+        (packed + other, plain + other),
+        (packed + packed, plain + plain),
+    ):
+        assert one.keys.tolist() == same.keys.tolist()
+        assert one.counts.tolist() == same.counts.tolist()
+        assert one.counts.dtype == np.int64
+
+
+def test_a_histogram_that_is_unpacked_each_time_is_the_same() -> None:
+    made: list[Histogram] = []
+
+    def unpacked() -> Histogram:
+        made.append(Histogram.ascending(np.array([-2, 0, 7]), np.array([3, 1, 2])))
+        return made[-1]
+
+    packed = PackedHistogram(unpacked)
+    assert made == []
+    plain = unpacked()
+    for name in ("values", "counts", "cumulative_counts", "cumulative_sums"):
+        assert (
+            np.asarray(getattr(packed, name)).tolist() == np.asarray(getattr(plain, name)).tolist()
+        )
+    assert (packed.mass, packed.total) == (plain.mass, plain.total) == (6, 8)
+    assert len(made) > 4
 
 
 def by_person(rows: Sequence[Row], most: int) -> dict[int, dict[Any, int]]:
