@@ -78,14 +78,14 @@
     return;
   }
   const { text, standing, all } = form.elements;
-  const bodies = tables.filter((table) => !table.classList.contains("leaders"))
-    .flatMap((table) => [...table.tBodies])
+  const listed = tables.filter((table) => !table.classList.contains("leaders"));
+  const bodies = listed.flatMap((table) => [...table.tBodies])
     .map((body) => ({
       body,
       words: every("[data-find]", body).map((part) => part.textContent).join(" ").toLowerCase(),
       marks: every("[data-standing]", body).map(({ dataset }) => dataset.standing),
     }));
-  const main = tables.findLast((table) => table.classList.contains("rows"));
+  const main = listed.at(-1);
   const shown = () => [...main.tBodies].filter((body) => !body.hidden);
   const opened = () => shown().flatMap((body) => every("tr > td > details", body));
 

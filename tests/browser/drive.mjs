@@ -114,7 +114,7 @@ async function look() {
     hold(await shown(page) === 0, say("filter shows what does not match"));
     const answers = await page.locator(bodies).evaluateAll(
       (rows) => rows.reduce((sum, row) => sum + Number(row.dataset.answers ?? 1), 0));
-    hold((await page.getByRole("status").textContent()) === `0 of ${answers} shown`, say("status"));
+    hold((await page.getByRole("status").textContent()) === `0 of ${answers} shown`, say(`status ${await page.getByRole("status").textContent()} ${answers}`));
     await page.getByRole("searchbox").fill("");
     hold(await shown(page) === total, say("filter cannot be undone"));
 
@@ -250,7 +250,10 @@ async function look() {
         hold(await head.getAttribute("aria-sort") === order, say(`aria-sort is not ${order}`));
       }
     }
-    const byName = page.locator("table.many th[data-sort]").nth(1);
+    // The column of names is not always the second.
+    const place = await rows.first().locator("tr").first().evaluate(
+      (row) => [...row.children].findIndex((cell) => cell.tagName === "TH"));
+    const byName = page.locator("table.many thead th").nth(place);
     await byName.getByRole("button").click();
     const names = await rows.locator("tr:first-child > th").allTextContents();
     const sorted = [...names].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
