@@ -114,7 +114,7 @@
   function value(at, column) {
     const [id, cells] = rows[at];
     if (column === name) return id;
-    const [text, exact] = cells[column < name ? column : column - 1];
+    const [text, exact = text] = cells[column < name ? column : column - 1];
     const sorted = exact === "" && !numeric[column] ? text : exact;
     return sorted === "" || Number.isNaN(Number(sorted)) ? sorted : Number(sorted);
   }

@@ -7,7 +7,9 @@ per query, opens at once, and can still be read without its script.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
+from itertools import compress
 from typing import Any, NamedTuple
 
 from pqd.reports import blocks as b
@@ -72,11 +74,17 @@ def many_view(
 
 
 def _shown(cell: b.Cell) -> Shown:
-    badge, sort = cell.badge, cell.sort
-    by = "" if sort is None else sort if isinstance(sort, str) else repr(sort)
+    badge, by = cell.badge, _sorted_by(cell.sort)
     text = badge.text if badge else cell.text
     text = f"{text} {cell.under}" if cell.under else text
     return text, by, badge.tone if badge else ""
+
+
+def _sorted_by(sort: float | str | None) -> str:
+    """What a cell is sorted by: whole numbers exactly, others to ten digits."""
+    if sort is None or isinstance(sort, str):
+        return sort or ""
+    return str(int(sort)) if math.isfinite(sort) and sort == int(sort) else f"{sort:.10g}"
 
 
 def _values(
@@ -96,13 +104,15 @@ def _values(
         elif isinstance(part, b.Code):
             code.append([part.title, harmless(code_text(part))])
         elif isinstance(part, b.Table) and not small:
-            head = tuple(map(titled, part.columns))
+            # A picture is not drawn here, so it would leave a column empty.
+            shown = [column.kind != "picture" for column in part.columns]
+            head = tuple(map(titled, compress(part.columns, shown)))
             place = heads.setdefault(head, len(heads))
-            small = [place, *(_small(each) for each in part.rows)]
+            small = [place, *(_small(each, shown) for each in part.rows)]
     badges = (cell.badge.tone for cell in row.cells if cell.badge)
     return [
         harmless(name),
-        [[*map(harmless, cell if cell[2] else cell[:2])] for cell in cells],
+        [_cell(*map(harmless, cell)) for cell in cells],
         harmless(row.asks),
         harmless(row.said.text if row.said else row.aside),
         row.said.tone if row.said else next(badges, "none"),
@@ -114,11 +124,16 @@ def _values(
     ]
 
 
-def _small(row: b.Row) -> list[str]:
-    """Cells of a row of a small table as texts; its marks stand beside its name."""
+def _cell(text: str, by: str, tone: str) -> list[str]:
+    """Cell as the script reads it, which sorts by the text where nothing else is said."""
+    return [text, by, tone] if tone else [text] if by == text else [text, by]
+
+
+def _small(row: b.Row, shown: Sequence[bool]) -> list[str]:
+    """``shown`` cells of a row of a small table as texts; its marks stand beside its name."""
     texts = [
         " ".join(filter(None, [cell.badge.text if cell.badge else "", cell.text, cell.under]))
-        for cell in row.cells
+        for cell in compress(row.cells, shown)
     ]
     marks = f" ({', '.join(row.marks)})" if row.marks else ""
     return [harmless(f"{texts[0]}{marks}"), *map(harmless, texts[1:])]
