@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from pqd.reports.documents.shared import budget_bar
 from pqd.reports.html import MOST_ROWS
-from pqd.reports.html.budget import spending
 from pqd.reports.html.many import ManyRow, many
-from pqd.reports.html.page import page
-from pqd.reports.html.pictures import Scale, band
-from pqd.reports.text.cost import cost_sentences, spent_cell
+from pqd.reports.text.cost import cost_sentences, meaning_sentence, spent_cell
 from pqd.reports.text.notes import refused_lines
 from pqd.reports.text.numbers import epsilon_text, number_text
 from pqd.reports.text.query import query_text
@@ -31,6 +29,9 @@ from pqd.reports.text.release import (
     truncation_text,
 )
 from pqd.reports.text.words import counted, gap_text
+from pqd.reports.writers.html.frame import page
+from pqd.reports.writers.html.pictures import Scale
+from pqd.reports.writers.html.views import budget_view
 
 if TYPE_CHECKING:
     from pqd.reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport
@@ -43,7 +44,9 @@ _FAR = 4.0
 
 def render(report: ReleaseReport, command: str | None) -> str:
     """Page of ``release.html.j2``."""
-    return page("release.html.j2", **_context(report, command))
+    context = _context(report, command)
+    scripts = ("many.js",) if context["many"] else ()
+    return page("release.html.j2", scripts=scripts, **context)
 
 
 def _context(report: ReleaseReport, command: str | None) -> dict[str, Any]:
@@ -54,7 +57,6 @@ def _context(report: ReleaseReport, command: str | None) -> dict[str, Any]:
         "title": title,
         "lead": lead,
         "stamp": SIMULATED if report.simulated else "",
-        "tally": [],
         "facts": [
             ("Private table", report.private),
             ("Synthetic table", report.synthetic),
@@ -68,9 +70,10 @@ def _context(report: ReleaseReport, command: str | None) -> dict[str, Any]:
         "level": level_text(report.alpha),
         **_columns(report.queries),
         "simulated": report.simulated,
-        "drawings": {},
         "cost": list(cost_sentences(report.cost, tables_text(report))),
-        **spending(report.cost),
+        "budget": budget_view(bar) if (bar := budget_bar(report.cost)) else None,
+        "meaning": meaning_sentence(report.cost),
+        "day": report.cost.day,
         "command": command,
         "replays": report.cost.ledger is not None,
         "reading": list(how_to_read(report)),
@@ -196,7 +199,7 @@ def _picture(query: ReleasedQuery, report: ReleaseReport) -> dict[str, Any] | No
     scale = Scale(answer - scale_half, answer + scale_half)
     level, within = level_text(report.alpha), interval_text(query)
     return {
-        "between": band(scale, low, high),
+        "between": scale.box(low, high),
         "answer": scale.place(answer),
         "synthetic": scale.place(synthetic),
         "aside": "left" if synthetic < scale.low else "right" if synthetic > scale.high else "",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pqd.reports.html.query import WORDS
+from pqd.reports.models.outcomes import BY_STANDING
 from pqd.reports.text.audit import SIMULATED
 from pqd.reports.text.compare import (
     SYMBOLS,
@@ -58,7 +58,7 @@ def _queries(report: CompareReport) -> Table:
     def row(query: ComparedQuery) -> list[CellText]:
         cells = {cell.candidate: cell for cell in query.cells}
         marked = (
-            (cell_sign(cells[name], SYMBOLS[True]), WORDS[cells[name].standing])
+            (cell_sign(cells[name], SYMBOLS[True]), BY_STANDING[cells[name].standing].tone)
             for name in names
             if name in cells
         )

@@ -23,8 +23,6 @@ Entry = TypeVar("Entry")
 # What the entry of a name asks; None if there is none, or if the name says it.
 Questions = Callable[[str], str | None]
 PASSES = 10
-# Cells that a verdict takes before the name of what it is on.
-LEAD = len("verdict") + GAP
 WIDEST = 80
 # So many names are told, as far as they have so many signs together.
 _NAMED, _LONG = 6, 120

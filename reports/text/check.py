@@ -110,12 +110,6 @@ def message_text(message: str, width: float = math.inf) -> str:
     return "\n".join(lines)
 
 
-def message_head(message: str, width: float = math.inf) -> tuple[str, str]:
-    """First sentence of a message, and all else as ``message_text`` has it."""
-    first, _, others = message_text(message, width).partition("\n")
-    return first, others
-
-
 def stamped(check: CheckResult, text: str) -> str:
     """Text, marked if a verdict of the check comes from seeded noise."""
     return f"SIMULATED: {text}" if any(v.simulated for v in check.verdicts) else text

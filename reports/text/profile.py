@@ -14,7 +14,6 @@ from pqd.reports.text.distances import (
     digits_of,
     figure_text,
     level_text,
-    names_text,
     reference_text,
     tolerance_text,
     ways_text,
@@ -179,16 +178,6 @@ def plan_counts(distances: Sequence[DistanceFacts]) -> str:
     """Numbers of distances that can be decided at the tolerance, and that cannot."""
     enough = sum(each.decidable for each in distances)
     return f"{enough:,} can be decided, {len(distances) - enough:,} cannot"
-
-
-def distance_words(each: DistanceFacts) -> str:
-    """One distance in words."""
-    name = names_text(each.columns)
-    if each.estimate is None:
-        return f"{name}: reliable for tolerances of {least_text(each)} or more"
-    digits = digits_of(each.estimate)
-    fresh = "" if each.reference is None else f", fresh {reference_text(each.reference, digits)}"
-    return f"{name}: {figure_text(each.estimate)}{fresh}; {p_value_text(each.p_value, each.alpha)}"
 
 
 def distance_sentences(each: DistanceFacts, alpha: Fraction) -> Iterator[str]:

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pqd.reports.blocks import PAGE, Heat, Lines, Section, Table, plain
-from pqd.reports.html.page import fragment
 from pqd.reports.models.report import document_of, former
 from pqd.reports.text.escape import inert, visible
 from pqd.reports.text.words import first_of
+from pqd.reports.writers.html.frame import fragment
 from pqd.reports.writers.summary import MOST, Summary
 from pqd.reports.writers.summary import Table as SummaryTable
 

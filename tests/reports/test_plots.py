@@ -15,9 +15,10 @@ import pytest
 from matplotlib.figure import Figure
 
 from pqd.deciders.errors import ParameterError
-from pqd.reports.html.pictures import Scale, band, interval_picture, shares
+from pqd.reports.blocks import Interval
 from pqd.reports.models.compare import CompareReport
 from pqd.reports.plots import curves_svg, drawn, frame_svg
+from pqd.reports.writers.html.pictures import Scale, interval_picture, side_by_side
 from tests.support import compare_reports, profile_reports, ranking_reports
 from tests.support.audit_reports import AUDIT, BARE, CURVED, PLAN, curve
 from tests.support.profile_reports import ADULT_PROFILE, DRY, quoting
@@ -113,8 +114,8 @@ def test_names_are_not_read_as_formulas() -> None:
 @pytest.mark.parametrize("least", [None, 0.0, 3.0, 10.0, 1e9, float("inf")])
 @pytest.mark.parametrize("claim", ["inside", "outside", "open", "none"])
 @pytest.mark.parametrize("tau", [0, 1e-9, 5.0, 1e12])
-def test_an_interval_stays_within_its_picture(least: float | None, claim: str, tau: float) -> None:
-    picture = interval_picture(100, (100 - tau, 100 + tau), least, claim)
+def test_an_interval_stays_within_its_picture(least: float | None, claim: Any, tau: float) -> None:
+    picture = interval_picture(Interval(100, 100 - tau, 100 + tau, least, claim, ""))
     for part in (picture.inside, picture.least):
         if part is not None:
             assert 0 <= part.left <= part.right <= 100
@@ -122,9 +123,9 @@ def test_an_interval_stays_within_its_picture(least: float | None, claim: str, t
 
 
 def test_boxes_fill_the_width_in_proportion() -> None:
-    assert [box.width for box in shares([1, 2, 1])] == [25, 50, 25]
-    assert [box.width for box in shares([0, 0])] == [0, 0]
-    assert band(Scale(0, 10), -5, 5).width == 50
+    assert [box.width for box in side_by_side([1, 2, 1])] == [25, 50, 25]
+    assert [box.width for box in side_by_side([0, 0])] == [0, 0]
+    assert Scale(0, 10).box(-5, 5).width == 50
 
 
 def test_a_profile_is_drawn_as_a_heat_map_of_all_pairs() -> None:

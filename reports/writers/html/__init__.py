@@ -8,7 +8,7 @@ from pqd.reports.blocks import Lines
 from pqd.reports.models.report import document_of, former
 from pqd.reports.writers.html.frame import page
 from pqd.reports.writers.html.texts import told
-from pqd.reports.writers.html.views import Views
+from pqd.reports.writers.html.views import Views, budget_view
 
 if TYPE_CHECKING:
     from pqd.reports.blocks import Document
@@ -47,11 +47,13 @@ def page_text(document: Document, command: str | None = None) -> str:
         "counts": views.block(document.counts) if document.counts else None,
         "body": views.blocks(document.body),
         "omitted": [told(line) for line in left_out],
-        "budget": views.budget(document.budget) if document.budget else None,
+        "budget": budget_view(document.budget) if document.budget else None,
         "cost": views.blocks(document.cost or [Lines(document.account)]),
         "reading": views.blocks(document.reading),
         "notes": [told(line.text) for line in document.notes],
         "banner": [told(line.text) for line in document.banner],
     }
     # Every view is made by now, and with it every curve is known.
-    return page("document.html.j2", many=views.many, drawings=views.curves.drawings(), **context)
+    scripts = ("pages.js",) if views.many else ()
+    drawings = views.curves.drawings()
+    return page("document.html.j2", scripts=scripts, drawings=drawings, **context)

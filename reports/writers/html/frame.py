@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-from pqd.reports.writers.html.texts import harmless
+from pqd.reports.writers.html.texts import harmless, told
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-def page(template: str, *, many: bool, **context: object) -> str:
-    """Page of ``template``; a page of ``many`` rows has the script that makes them."""
+def page(template: str, *, scripts: Sequence[str] = (), **context: object) -> str:
+    """Page of ``template``; whatever it quotes is text there, never a tag.
+
+    ``scripts`` are the files that it needs beside that of all pages.
+    """
     from markupsafe import Markup  # noqa: PLC0415 - comes with Jinja2, which is imported late
 
     environment = _environment()
-    names = ("page.js", "pages.js") if many else ("page.js",)
-    script = "".join(_source(environment, name) for name in names)
+    script = "".join(_source(environment, name) for name in ("page.js", *scripts))
     style = _source(environment, "page.css")
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
@@ -33,6 +36,11 @@ def page(template: str, *, many: bool, **context: object) -> str:
         script=Markup(script),  # noqa: S704 - the same
         version=_version(),
     )
+
+
+def fragment(template: str, **context: object) -> str:
+    """Piece of HTML for a notebook: styled, without a script."""
+    return _environment().get_template(template).render(context)
 
 
 @cache
@@ -49,7 +57,7 @@ def _environment() -> Environment:
     """Templates, compiled once for all pages of a process."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - heavy
 
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("pqd.reports"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -58,6 +66,8 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.filters["unbroken"] = told
+    return environment
 
 
 def _harmless(value: object) -> object:

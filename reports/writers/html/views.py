@@ -61,11 +61,6 @@ class Views:
         view: dict[str, Any] = getattr(self, f"_{name}")(part, small=small)
         return {"type": name, "small": small, **view}
 
-    def budget(self, budget: b.Budget) -> dict[str, Any]:
-        """View of a budget: shares of its limit in per cent."""
-        before, now = round(100 * budget.before, 2), round(100 * budget.now, 2)
-        return {"before": before, "now": now, "total": budget.total, "limit": budget.limit}
-
     def _id(self) -> str:
         return f"part-{next(self._ids)}"
 
@@ -308,3 +303,9 @@ def _parts(part: b.Shares) -> list[dict[str, Any]]:
         }
         for (name, size, tone), box in zip(part.parts, boxes, strict=True)
     ]
+
+
+def budget_view(budget: b.Budget) -> dict[str, Any]:
+    """View of a budget: shares of its limit in per cent."""
+    before, now = round(100 * budget.before, 2), round(100 * budget.now, 2)
+    return {"before": before, "now": now, "total": budget.total, "limit": budget.limit}

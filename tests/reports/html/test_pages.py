@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given
 
 from pqd.reports import plots
-from pqd.reports.html import page as former_frame
 from pqd.reports.models.audit import AuditReport
 from pqd.reports.models.check import CheckReport
 from pqd.reports.models.compare import CompareReport
@@ -103,7 +102,6 @@ def _pictures_drawn_once() -> Iterator[None]:
 
 def _clear() -> None:
     frame._environment.cache_clear()
-    former_frame._environment.cache_clear()
 
 
 @pytest.fixture
