@@ -41,7 +41,7 @@ class Note:
 
     @property
     def warns(self) -> bool:
-        """Whether it is told before anything is spent."""
+        """Whether the note is told before anything is spent."""
         return self.code in WARNINGS
 
     @property

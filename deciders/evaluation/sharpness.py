@@ -69,7 +69,7 @@ def _law(trial: Trial, decider: Mechanism, table: Any) -> ProvingLaw:  # noqa: A
 def _proves_less(
     shown: Mechanism, margin: Mechanism, trial: Trial, budget: Fraction, alpha: Number
 ) -> bool:
-    """Whether it loses too much chance of a proof: of a yes on the copy, or of a no far off."""
+    """Whether ``shown`` loses too much chance of a proof: of a yes on the copy, or a no far off."""
 
     def proves(decider: Mechanism) -> float:
         return _law(trial, decider, trial.table).proof_chance(budget, alpha)

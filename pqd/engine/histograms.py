@@ -177,7 +177,7 @@ def _packed(rows: NDArray[Any]) -> Bitmap:
 
 
 def _places(rows: Bitmap, size: int) -> Integers:
-    """Ascending places of the rows of a bitmap of so many; to take them is faster than a mask."""
+    """Ascending places of the rows whose bit is set, of ``size`` rows."""
     return np.flatnonzero(np.unpackbits(rows.view(np.uint8), count=size).view(np.bool_))
 
 

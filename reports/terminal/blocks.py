@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from rich.text import Text
 
 from pqd.deciders.errors import ParameterError
-from pqd.reports.terminal.frame import Questions, first_names
+from pqd.reports.documents.queries import omitted_queries
+from pqd.reports.terminal.frame import Questions
 from pqd.reports.text.escape import visible
 from pqd.reports.text.notes import refused_lines, refused_sentence
 from pqd.reports.text.query import query_text
@@ -134,19 +135,10 @@ def left_out(refused: Sequence[QueryRefusal], screen: Screen, extent: Extent) ->
     if not refused or extent is Extent.QUIET:
         return
     yield from screen.wrapped(f"{refused_sentence(refused)}:", "bold yellow")
-    told = first_of(_reasons(refused)) if extent is Extent.BRIEF else refused_lines(refused)
+    told = (
+        first_of(omitted_queries(refused).alike)
+        if extent is Extent.BRIEF
+        else refused_lines(refused)
+    )
     yield from screen.paragraphs(map(visible, told))
     yield Text()
-
-
-def _reasons(refused: Sequence[QueryRefusal]) -> Iterator[str]:
-    """Line per reason: the queries of which it holds, or the groups of a single one."""
-    alike: dict[str, list[QueryRefusal]] = {}
-    for each in refused:
-        alike.setdefault(each.reason, []).append(each)
-    for reason, those in alike.items():
-        names = dict.fromkeys(each.block or each.id for each in those)
-        if len(names) > 1:
-            yield f"{first_names(names)}: {reason}"
-        else:
-            yield from refused_lines(those)

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
+from pqd.reports.documents.shared import first_names
 from pqd.reports.terminal.blocks import left_out, of_name
 from pqd.reports.terminal.frame import (
     PASSES,
     Standing,
     closing,
-    first_names,
-    fold_text,
     heading,
     notes_lines,
     stamp,
@@ -42,6 +41,7 @@ from pqd.reports.text.query import query_text
 from pqd.reports.text.words import MOST_IN_FULL, counted, rank_text, worst_first
 from pqd.reports.writers.terminal.grid import Cells, Column
 from pqd.reports.writers.terminal.layout import NARROW, Extent
+from pqd.reports.writers.terminal.table import fold_text
 
 if TYPE_CHECKING:
     from rich.console import RenderResult

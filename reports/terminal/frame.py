@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from rich.cells import cell_len
@@ -14,6 +13,7 @@ from pqd.reports.text.escape import visible
 from pqd.reports.text.words import LISTED, MOST_IN_FULL
 from pqd.reports.writers.terminal.grid import GAP, fits, grid_lines
 from pqd.reports.writers.terminal.layout import Extent
+from pqd.reports.writers.terminal.table import LISTER, fold_text
 
 if TYPE_CHECKING:
     from pqd.reports.writers.terminal.grid import Cells, Column
@@ -24,10 +24,7 @@ Entry = TypeVar("Entry")
 Questions = Callable[[str], str | None]
 PASSES = 10
 WIDEST = 80
-# So many names are told, as far as they have so many signs together.
-_NAMED, _LONG = 6, 120
 _NOTES = 3
-_MORE = "   (--all lists them)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +104,7 @@ def table(  # noqa: PLR0913 - what a table is made of
             badge = Text.assemble(each.badge, " " * (lead - each.badge.cell_len))
             room = screen.width - len(indent) - lead
             # What lists them cannot be given with --quiet.
-            more = "" if quiet else _MORE
+            more = "" if quiet else LISTER
             names = [name(entry) for entry in rest]
             rows.append(badge.append(fold_text(names, room, between, more), "default"))
     rows, legend = with_questions(columns, rows, questions, screen, extent)
@@ -160,25 +157,6 @@ def with_questions(
         more = f"{indent}{len(told) - PASSES:,} more   (--all tells what they ask)"
         told = [*told[:PASSES], Text(more, "dim")]
     return rows, [Text(), *told]
-
-
-def fold_text(names: Sequence[str], room: int, between: str = ", ", lister: str = _MORE) -> str:
-    """Many names in one line: the first of them, how many others there are, and what lists them."""
-    for shown in range(min(_NAMED, len(names) - 1), 0, -1):
-        text = f"{between.join(names[:shown])} and {len(names) - shown:,} more{lister}"
-        if cell_len(text) <= room:
-            return text
-    text = f"{len(names):,} more"
-    return f"{text}{lister}" if cell_len(text + lister) <= room else text
-
-
-def first_names(names: Iterable[str], between: str = ", ") -> str:
-    """First of several names, fewer if they are long, and how many others there are."""
-    every = list(names)
-    shown = max(1, sum(size <= _LONG for size in accumulate(map(len, every[:_NAMED]))))
-    if len(every) <= shown + 1:
-        return between.join(every)
-    return f"{between.join(every[:shown])} and {len(every) - shown:,} more"
 
 
 def notes_lines(notes: Iterable[str], screen: Screen, extent: Extent) -> Iterator[Text]:

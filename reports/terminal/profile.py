@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from pqd.deciders.errors import ParameterError
+from pqd.reports.documents.shared import first_names
 from pqd.reports.terminal.frame import (
     Standing,
     closing,
-    first_names,
     heading,
     notes_lines,
     stamp,

@@ -11,7 +11,6 @@ from pqd.reports.terminal.blocks import Blocks, left_out, of_name, questions_of
 from pqd.reports.terminal.frame import (
     WIDEST,
     closing,
-    fold_text,
     heading,
     notes_lines,
     stamp,
@@ -34,6 +33,7 @@ from pqd.reports.text.release import (
 from pqd.reports.text.words import LISTED, MOST_IN_FULL, counted
 from pqd.reports.writers.terminal.grid import Cells, Column, grid_lines
 from pqd.reports.writers.terminal.layout import Extent
+from pqd.reports.writers.terminal.table import fold_text
 
 if TYPE_CHECKING:
     from pqd.reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport

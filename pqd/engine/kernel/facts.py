@@ -95,7 +95,7 @@ class ByValue:
         self._found: Found = []
 
     def of(self, values: pa.Array) -> Found:
-        """What is found of distinct ``values``, aligned with them."""
+        """Facts of distinct ``values``, aligned with them."""
         known = self._known
         if known is values:
             return self._found

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 TONES = {"yes": "bold green", "no": "bold red", "open": "bold yellow", "none": "dim"}
 PASSES = 10
 # Names in the line on rows that are not listed, and what lists them.
-_NAMED, _LISTER = 6, "   (--all lists them)"
+_NAMED, LISTER = 6, "   (--all lists them)"
 # Ids that queries have by default say nothing of them.
 _NUMBERED = re.compile(r"q\d+")
 _OPEN = 5
@@ -131,7 +131,7 @@ class _Grid:
             blank = " " * max(self.lead - cell_len(badge), GAP if badge else 0)
             lead = Text.assemble((badge, TONES[group.badge.tone]), blank)
             # What lists them cannot be given with --quiet.
-            lister = "" if self.extent is Extent.QUIET else _LISTER
+            lister = "" if self.extent is Extent.QUIET else LISTER
             yield lead.append(fold_text(rest, room, self.table.between, lister), "default")
 
     def _most(self, group: Group) -> int:
@@ -245,7 +245,7 @@ def _grouping(row: Row) -> str:
     return row.grouping.name if row.grouping else row.id
 
 
-def fold_text(names: Sequence[str], room: int, between: str = ", ", lister: str = _LISTER) -> str:
+def fold_text(names: Sequence[str], room: int, between: str = ", ", lister: str = LISTER) -> str:
     """Many names in one line: the first of them, how many others there are, and what lists them."""
     for shown in range(min(_NAMED, len(names) - 1), 0, -1):
         text = f"{between.join(names[:shown])} and {len(names) - shown:,} more{lister}"

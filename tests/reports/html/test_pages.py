@@ -100,15 +100,11 @@ def _pictures_drawn_once() -> Iterator[None]:
         yield
 
 
-def _clear() -> None:
-    frame._environment.cache_clear()
-
-
 @pytest.fixture
 def _fresh_templates() -> Iterator[None]:
-    _clear()
+    frame._environment.cache_clear()
     yield
-    _clear()
+    frame._environment.cache_clear()
 
 
 def shape(page: Page) -> list[tuple[str, tuple[str, ...]]]:
@@ -148,7 +144,7 @@ def test_a_twin_without_escaping_is_caught(kind: str, monkeypatch: pytest.Monkey
         return real(**(options | {"autoescape": False}))
 
     monkeypatch.setattr(jinja2, "Environment", careless)
-    _clear()
+    frame._environment.cache_clear()
     with pytest.raises(AssertionError):
         stays_text(QUOTING[kind], SCRIPT)
 
