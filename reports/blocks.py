@@ -189,7 +189,8 @@ class Table:
     ``words`` stand for a small table where it has no room.  ``between`` separates names that may
     hold a comma.  ``beside``: what each row asks stands beside its name where there is room.
     ``silent``: rows that are not listed are not counted, since a sentence below counts them.
-    ``order`` says which rows come first, where a reader can change it.
+    ``order`` says which rows come first, where a reader can change it.  ``most`` rows are listed
+    in a comment and in a notebook; None: as many as there is room for.
     ``empty`` is said where there is no row.
 
     Raises
@@ -209,6 +210,7 @@ class Table:
     silent: bool = False
     keys: Sequence[Key] = ()
     order: str = ""
+    most: int | None = None
     empty: str = ""
 
     def __post_init__(self) -> None:
@@ -280,13 +282,17 @@ class Curves(NamedTuple):
 
 
 class HeatCell(NamedTuple):
-    """Cell of a heat map: its shade, what stands in it, what is told of it, its sign and name."""
+    """Cell of a heat map: its shade, what stands in it, what is told of it, its sign and name.
+
+    ``tone`` is its colour where there are no shades.
+    """
 
     shade: str
     text: str
     told: str
     sign: str = ""
     name: str = ""
+    tone: Tone = "none"
 
 
 class Heat(NamedTuple):
@@ -314,7 +320,8 @@ class Section:
     """Blocks under a title.
 
     ``folded`` ones are opened on demand where a format can.  ``brief``: the title also stands in
-    formats that have little room for titles.  ``drop``: only a page has room for what is ``PAGE``.
+    formats that have little room for titles.  ``drop``: a screen has room for 0 alone, and only a
+    page for ``PAGE``.
     """
 
     title: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import permutations
 from typing import TYPE_CHECKING
 
 from pqd.reports.blocks import (
@@ -114,8 +115,9 @@ _PLANNED: dict[bool, tuple[str, Tone, Fate]] = {
 }
 _FRESH = "fresh: what a fresh sample of the copy's own distribution would have"
 _EXACT = "These tools read the private table as it is; their figures are exact and not protected."
-# Marginals of several columns that are listed, cells of one marginal, bars of one column.
-_WORST, _CELLS, _BARS = 10, 8, 60
+# Marginals of several columns that are listed, columns that a comment has room for, cells of one
+# marginal, bars of one column.
+_WORST, _COLUMNS, _CELLS, _BARS = 10, 20, 8, 60
 _ZOOMED = (
     "All cells of the worst marginals: how many of a hundred rows they hold, in the copy and in "
     "the private table. A difference is the private share less the copy's, in percentage points."
@@ -169,10 +171,7 @@ def _reading(report: ProfileReport) -> list[Block]:
     return [
         Definitions(list(profile_definitions(report))),
         Lines([*lines(columns, "detail"), Line(columns_sentence(report.columns))]),
-        Section(
-            title="The same figures elsewhere",
-            blocks=[Lines([Line(_EXACT)]), Definitions(RELATIONS)],
-        ),
+        on_page(Lines([Line(_EXACT)]), Definitions(RELATIONS), title="The same figures elsewhere"),
     ]
 
 
@@ -203,8 +202,9 @@ def _body(report: ProfileReport) -> Iterator[Block]:
         title = f"Target {target.column}"
         yield Section(title=title, blocks=list(_target(target)), folded=True)
     if step := next_step(report):
-        # A page goes to others than those who can take it.
-        yield on_page(Lines([Line(step.replace("Next: ", _HOLDER, 1))]))
+        # A terminal ends with it; all else goes to others than those who can take it.
+        told = Lines([Line(step.replace("Next: ", _HOLDER, 1))])
+        yield Section(title="", blocks=[told], brief=False, drop=1)
 
 
 def _scores(report: ProfileReport) -> Table:
@@ -218,7 +218,7 @@ def _scores(report: ProfileReport) -> Table:
         columns=(
             Column("marginals", "name"),
             Column("0 to 100 %", "picture", drop=PAGE),
-            Column("quality", "number"),
+            *([] if report.dry else [Column("quality", "number")]),
             Column("fresh sample", "number"),
         ),
         groups=[Group(rows=[_score(score) for score in (report.overall, *several)], fate="always")],
@@ -234,7 +234,7 @@ def _score(score: Score) -> Row:
     picture = Picture((0, 1), mark=score.reference, style="bar")
     if score.estimate is None:
         picture = picture._replace(label=f"{name}: a fresh sample would score {fresh}")
-        return Row(id=name, cells=(Cell(name), Cell(picture=picture), Cell(), Cell(fresh)))
+        return Row(id=name, cells=(Cell(name), Cell(picture=picture), Cell(fresh)))
     value, low, high = score.estimate
     text, ends = percent_text(value, digits), interval_text(low, high, digits)
     label = f"{name}: {text}, between {ends}; fresh sample {fresh}"
@@ -247,20 +247,23 @@ def _marginals(report: ProfileReport, rows: Sequence[Marginal], ways: int) -> Ta
     """Table of the marginals of as many columns; of a plan what can be told of them."""
     others = list(dict.fromkeys(each.distance for row in rows for each in row[1:]))
     top = min(1.0, max([*(row[0].high or 0.0 for row in rows), 2 * rows[0][0].tau]) * 1.04) or 1.0
-    groups = _planned_groups(rows) if report.dry else _groups(report, rows, others, top, ways)
+    groups = (
+        _planned_groups(report, rows) if report.dry else _groups(report, rows, others, top, ways)
+    )
     return Table(
         columns=_columns(report, rows, others, ways, top),
         groups=list(groups),
         find="name of a column" if ways == 2 else "",
         between="; ",
+        most=_COLUMNS if ways == 1 else _WORST,
         keys=_keys(report) if ways == 1 and not report.dry else (),
     )
 
 
-def _planned_groups(rows: Sequence[Marginal]) -> Iterator[Group]:
+def _planned_groups(report: ProfileReport, rows: Sequence[Marginal]) -> Iterator[Group]:
     for enough, (word, tone, fate) in _PLANNED.items():
         badge = Badge(word, tone)
-        found = [_planned(row[0], badge) for row in rows if row[0].decidable is enough]
+        found = [_planned(report, row, badge) for row in rows if row[0].decidable is enough]
         yield Group(name=word, badge=badge, rows=found, fate=fate)
 
 
@@ -325,7 +328,8 @@ def _columns(
     )
 
 
-def _planned(each: DistanceFacts, badge: Badge) -> Row:
+def _planned(report: ProfileReport, row: Marginal, badge: Badge) -> Row:
+    each = row[0]
     fresh = "" if each.reference is None else reference_text(each.reference, 1)
     name = names_text(each.columns)
     cells = (
@@ -335,7 +339,13 @@ def _planned(each: DistanceFacts, badge: Badge) -> Row:
         Cell(least_text(each), each.tau_min),
         Cell(fresh, each.reference),
     )
-    return Row(id=name, cells=cells, names=(badge.text,))
+    return Row(
+        id=name,
+        cells=cells,
+        names=(badge.text,),
+        aliases=tuple(_spellings(each.columns)),
+        details=lambda: _details(report, row),
+    )
 
 
 def _measured(
@@ -375,9 +385,16 @@ def _measured(
         ),
         marks=("SIMULATED",) if report.simulated else (),
         names=(_worst(row),),
-        aliases=(",".join(each.columns), ",".join(each.columns[::-1])),
+        aliases=tuple(_spellings(each.columns)),
         details=lambda: _details(report, row),
     )
+
+
+def _spellings(columns: Sequence[str]) -> Iterator[str]:
+    """Names that a marginal goes by: its columns in any order, with or without blanks between."""
+    for order in permutations(columns):
+        yield ",".join(order)
+        yield ", ".join(order)
 
 
 def _beside(each: DistanceFacts | None, digits: int) -> Cell:
@@ -391,7 +408,7 @@ def _beside(each: DistanceFacts | None, digits: int) -> Cell:
 def _details(report: ProfileReport, row: Marginal) -> Iterator[Block]:
     """Each distance in sentences, how its columns were cut, and its cells."""
     for each in row:
-        word = _OUTCOMES[each.standing][0]
+        word, _, _ = _PLANNED[each.decidable] if report.dry else _OUTCOMES[each.standing]
         told = lines(distance_sentences(each, report.alpha))
         yield Lines([Line(f"{word}  {SHORT[each.distance]}", "strong"), *told])
     names = row[0].columns
@@ -441,7 +458,8 @@ def _heat_cell(each: DistanceFacts, digits: int) -> HeatCell:
     odds = p_value_text(each.p_value, each.alpha)
     told = f"{name}: {figure_text(each.estimate)}, {each.standing}, {odds}"
     text = percent_text(each.estimate.value, digits).removesuffix(" %").replace(" ", "")
-    return HeatCell(distance_shade(each), text, told, SIGNS[each.standing], each.standing)
+    _, tone, _ = _OUTCOMES[each.standing]
+    return HeatCell(distance_shade(each), text, told, SIGNS[each.standing], each.standing, tone)
 
 
 def distance_shade(each: DistanceFacts) -> str:
@@ -470,7 +488,6 @@ def _zoomed(report: ProfileReport, marginal: ZoomedMarginal) -> Iterator[Block]:
         groups=[
             Group(
                 rows=[_cell(cell, digits, bound, widest) for cell in marginal.cells],
-                fate="always",
                 most=min(len(shown), _CELLS),
             )
         ],

@@ -121,7 +121,7 @@ class _Writer:
 
     def _table(self, shown: Table) -> Iterator[str]:
         """Rows in their order, as many as there is room for; groups of one query folded."""
-        listed = [row for group in shown.groups for row in group.rows[: group.most]]
+        listed = [row for group in shown.groups for row in group.rows[: group.most]][: shown.most]
         if not listed:
             yield from [markdown(shown.empty)] if shown.empty else []
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from pqd.reports.blocks import PAGE, Heat, Lines, Section, Table, plain
@@ -90,15 +91,18 @@ def _tables(blocks: Iterable[Block]) -> Iterator[SummaryTable]:
     for block in blocks:
         if isinstance(block, Section) and block.drop < PAGE:
             yield from _tables(block.blocks)
+        elif isinstance(block, Table) and block.silent:
+            # The sentence that counts its other rows is folded.
+            continue
         elif isinstance(block, Table):
             places = [p for p in block.places() if block.columns[p].kind != "picture"]
             heads = tuple((block.columns[p].title, _mark(block.columns[p])) for p in places)
-            rows = [row for group in block.groups for row in group.rows]
+            rows = list(islice(block.rows, MOST if block.most is None else block.most))
             cells = [
                 [_cell(row, block.columns[place], row.cells[place]) for place in places]
-                for row in rows[:MOST]
+                for row in rows
             ]
-            yield SummaryTable(heads, cells, len(rows) - len(cells))
+            yield SummaryTable(heads, cells, block.size - len(cells))
         elif isinstance(block, Heat) and len(block.columns) <= _WIDEST:
             heads = ((block.corner, ""), *((name, "") for name in block.columns))
             shades = [[(name, "name"), *map(_shade, row)] for name, row in block.rows]
@@ -106,7 +110,9 @@ def _tables(blocks: Iterable[Block]) -> Iterator[SummaryTable]:
 
 
 def _shade(cell: HeatCell | None) -> CellText:
-    return (f"{cell.sign} {cell.text}".strip() if cell else ""), ""
+    if cell is None:
+        return "", ""
+    return f"{cell.sign} {cell.text}".strip(), "" if cell.tone == "none" else cell.tone
 
 
 def _mark(column: Column) -> str:

@@ -13,7 +13,6 @@ from rich.text import Text
 from pqd.deciders.errors import ParameterError
 from pqd.reports.blocks import (
     NO_BADGE,
-    PAGE,
     Bars,
     Code,
     Curves,
@@ -114,8 +113,15 @@ class _Writer:
             told = document.unknown or "there is no {} in this report; its lines have the names"
             raise ParameterError(told.format(repr(name)))
         yield from self._apart(self._told(omitted))
-        for block in document.reading:
-            yield from self.block(block)
+        yield from self._reading(document.reading)
+
+    def _reading(self, blocks: Iterable[Block]) -> Iterator[Text]:
+        """Blocks without their details, which belong to all rows."""
+        for block in blocks:
+            if isinstance(block, Lines):
+                yield from self._lines(line for line in block.lines if line.role != "detail")
+            else:
+                yield from self.block(block)
 
     def _rows_in_full(self, table: Table, rows: Sequence[Row]) -> Iterator[Text]:
         if (
@@ -246,7 +252,7 @@ class _Writer:
 
     def _section(self, section: Section) -> Iterator[Text]:
         """Title, and the blocks below it; what other formats fold is set in."""
-        if section.drop == PAGE:
+        if section.drop:
             return
         inner = self._within() if section.folded else self
         lines = [line for block in section.blocks for line in inner.block(block)]
