@@ -1,4 +1,4 @@
-"""Reports: a grid of kind x format, the same file name in every folder."""
+"""Reports: a document for each kind, a writer for each format."""
 
 if __name__ != "pqd.reports":
     raise ImportError("the package is pqd.reports: write `from pqd.reports import ...`")

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from pqd.reports.blocks import (
     PAGE,
     Badge,
-    Bars,
     Block,
     Cell,
     Closing,
@@ -28,6 +27,7 @@ from pqd.reports.blocks import (
     Section,
     Table,
 )  # fmt: skip
+from pqd.reports.documents.cells import cell_blocks
 from pqd.reports.documents.shared import (
     budget_bar,
     budget_shares,
@@ -36,6 +36,8 @@ from pqd.reports.documents.shared import (
     omitted_columns,
     on_page,
 )  # fmt: skip
+from pqd.reports.documents.target import target_blocks
+from pqd.reports.models.outcomes import DISTANCES, PLANS
 from pqd.reports.models.profile import DistanceFacts
 from pqd.reports.text.cost import (
     account_sentences,
@@ -61,8 +63,6 @@ from pqd.reports.text.profile import (
     SIGNS,
     STANDINGS,
     at_once_sentences,
-    class_words,
-    copy_share,
     cost_lines,
     counts_text,
     distance_sentences,
@@ -74,50 +74,28 @@ from pqd.reports.text.profile import (
     paid_lines,
     plan_counts,
     plan_sentences,
-    points,
     report_tolerance,
     scores_sentence,
     table_sentences,
-    target_sentences,
-    zoom_digits,
 )  # fmt: skip
 from pqd.reports.text.remarks.definitions import RELATIONS, profile_definitions
-from pqd.reports.text.remarks.worst_cells import (
-    different_cells,
-    differs,
-    noise_bound,
-    noise_sentence,
-)  # fmt: skip
 from pqd.reports.text.words import counted, listed
 
 if TYPE_CHECKING:
-    from pqd.reports.blocks import Fate, Tone
     from pqd.reports.models.profile import (
-        CellFacts,
         DistanceId,
         ProfileReport,
         Score,
-        ZoomedMarginal,
     )
-    from pqd.reports.models.target import ClassFacts, TargetFacts
 
 Marginal = Sequence[DistanceFacts]
 
-# Standings with the worst first: the badge, its tone, and how early its rows are folded.
-_OUTCOMES: dict[str, tuple[str, Tone, Fate]] = {
-    "beyond": ("NO", "no", "failed"),
-    "undecided": ("?", "open", "open"),
-    "within": ("yes", "yes", "passed"),
-}
-_PLANNED: dict[bool, tuple[str, Tone, Fate]] = {
-    False: ("LOW", "open", "failed"),
-    True: ("OK", "yes", "passed"),
-}
+_OUTCOMES = {outcome.name: outcome for outcome in DISTANCES}
+_PLANNED = dict(zip((False, True), PLANS, strict=True))
 _FRESH = "fresh: what a fresh sample of the copy's own distribution would have"
 _EXACT = "These tools read the private table as it is; their figures are exact and not protected."
-# Marginals of several columns that are listed, columns that a comment has room for, cells of one
-# marginal, bars of one column.
-_WORST, _COLUMNS, _CELLS, _BARS = 10, 20, 8, 60
+# Marginals of several columns that are listed, and columns that a comment has room for.
+_WORST, _COLUMNS = 10, 20
 _ZOOMED = (
     "All cells of the worst marginals: how many of a hundred rows they hold, in the copy and in "
     "the private table. A difference is the private share less the copy's, in percentage points."
@@ -125,10 +103,6 @@ _ZOOMED = (
 _HOLDER = "Whoever holds the private table can take the next step: "
 # Where shades of a distance begin, in tolerances: the last two are beyond.
 _STEPS = (0.25, 0.5, 1.0, 2.0)
-# Where shades of a row of the confusion matrix begin, as shares of the row.
-_PARTS = (0.05, 0.2, 0.5, 0.8)
-# More labels of an axis than these have no room.
-_AXIS = 20
 
 
 def document(report: ProfileReport) -> Document:
@@ -197,10 +171,10 @@ def _body(report: ProfileReport) -> Iterator[Block]:
         yield on_page(Lines([Line(_ZOOMED)]), title="Where it is wrong")
     for marginal in report.zoomed:
         title = f"{names_text(marginal.columns)}: worst cells"
-        yield Section(title=title, blocks=list(_zoomed(report, marginal)), folded=True)
+        yield Section(title=title, blocks=list(cell_blocks(report, marginal)), folded=True)
     if (target := report.target) is not None:
         title = f"Target {target.column}"
-        yield Section(title=title, blocks=list(_target(target)), folded=True)
+        yield Section(title=title, blocks=list(target_blocks(target)), folded=True)
     if step := next_step(report):
         # A terminal ends with it; all else goes to others than those who can take it.
         told = Lines([Line(step.replace("Next: ", _HOLDER, 1))])
@@ -261,7 +235,7 @@ def _marginals(report: ProfileReport, rows: Sequence[Marginal], ways: int) -> Ta
 
 
 def _planned_groups(report: ProfileReport, rows: Sequence[Marginal]) -> Iterator[Group]:
-    for enough, (word, tone, fate) in _PLANNED.items():
+    for enough, (_, word, tone, fate) in _PLANNED.items():
         badge = Badge(word, tone)
         found = [_planned(report, row, badge) for row in rows if row[0].decidable is enough]
         yield Group(name=word, badge=badge, rows=found, fate=fate)
@@ -276,7 +250,7 @@ def _groups(
 ) -> Iterator[Group]:
     digits, left = digits_of(*(each.estimate for row in rows for each in row)), _WORST
     about = {column.name: cells_text(column) for column in report.columns} if ways == 1 else {}
-    for name, (word, tone, fate) in _OUTCOMES.items():
+    for name, word, tone, fate in DISTANCES:
         found = [row for row in rows if _worst(row) == name]
         measured = [_measured(report, row, others, digits, top, about) for row in found]
         most = None if ways == 1 else left
@@ -359,7 +333,7 @@ def _measured(
     each, beside = row[0], {one.distance: one for one in row[1:]}
     value, low, high = each.estimate or (0.0, 0.0, 1.0)
     text, ends = percent_text(value, digits), interval_text(low, high, digits)
-    name, (word, tone, _) = names_text(each.columns), _OUTCOMES[each.standing]
+    name, (_, word, tone, _) = names_text(each.columns), _OUTCOMES[each.standing]
     fresh = "" if each.reference is None else reference_text(each.reference, digits)
     picture = Picture(
         (0, top),
@@ -401,23 +375,23 @@ def _beside(each: DistanceFacts | None, digits: int) -> Cell:
     """Another distance of the same column, with its own verdict."""
     if each is None or each.value is None:
         return Cell()
-    word, tone, _ = _OUTCOMES[each.standing]
+    _, word, tone, _ = _OUTCOMES[each.standing]
     return Cell(percent_text(each.value, digits), each.value, Badge(word, tone))
 
 
 def _details(report: ProfileReport, row: Marginal) -> Iterator[Block]:
     """Each distance in sentences, how its columns were cut, and its cells."""
     for each in row:
-        word, _, _ = _PLANNED[each.decidable] if report.dry else _OUTCOMES[each.standing]
+        outcome = _PLANNED[each.decidable] if report.dry else _OUTCOMES[each.standing]
         told = lines(distance_sentences(each, report.alpha))
-        yield Lines([Line(f"{word}  {SHORT[each.distance]}", "strong"), *told])
+        yield Lines([Line(f"{outcome.badge}  {SHORT[each.distance]}", "strong"), *told])
     names = row[0].columns
     about = [f"{c.name}: {cells_text(c)}" for c in report.columns if c.name in names]
     yield Lines(lines(about, "detail"))
     for marginal in report.zoomed:
         if set(marginal.columns) == set(names):
             title = f"{names_text(names)}: worst cells"
-            yield Section(title=title, blocks=list(_zoomed(report, marginal)))
+            yield Section(title=title, blocks=list(cell_blocks(report, marginal)))
 
 
 def pair_heat(report: ProfileReport) -> Heat | None:
@@ -458,7 +432,7 @@ def _heat_cell(each: DistanceFacts, digits: int) -> HeatCell:
     odds = p_value_text(each.p_value, each.alpha)
     told = f"{name}: {figure_text(each.estimate)}, {each.standing}, {odds}"
     text = percent_text(each.estimate.value, digits).removesuffix(" %").replace(" ", "")
-    _, tone, _ = _OUTCOMES[each.standing]
+    tone = _OUTCOMES[each.standing].tone
     return HeatCell(distance_shade(each), text, told, SIGNS[each.standing], each.standing, tone)
 
 
@@ -466,165 +440,6 @@ def distance_shade(each: DistanceFacts) -> str:
     """Shade of a distance: the farther, the stronger."""
     share = (each.value or 0.0) / each.tau if each.tau else 0.0
     return f"t{sum(share >= step for step in _STEPS)}"
-
-
-def _zoomed(report: ProfileReport, marginal: ZoomedMarginal) -> Iterator[Block]:
-    """Cells of a marginal: a map of a pair, bars of a column, and the worst cells."""
-    digits, bound = zoom_digits(marginal), noise_bound(report, marginal)
-    widest = max((max(c.copy, c.private.high) for c in marginal.cells), default=1.0) * 1.02 or 1.0
-    yield on_page(Lines([Line(f"It cost epsilon {epsilon_text(marginal.epsilon)}.", "detail")]))
-    if len(marginal.columns) == 2:
-        yield difference_heat(marginal, bound, digits)
-    if len(marginal.columns) == 1 and len(marginal.cells) <= _BARS:
-        yield _histogram(report, marginal, widest, digits)
-    titles = "copy", "private", f"{level_text(report.alpha)} interval", "points"
-    shown = different_cells(report, marginal)
-    yield Table(
-        columns=(
-            Column("cell", "name", fold=14),
-            Column("shares", "picture", drop=PAGE),
-            *(Column(title, "number") for title in titles),
-        ),
-        groups=[
-            Group(
-                rows=[_cell(cell, digits, bound, widest) for cell in marginal.cells],
-                most=min(len(shown), _CELLS),
-            )
-        ],
-        silent=True,
-    )
-    yield Lines([Line(noise_sentence(report, marginal))])
-
-
-def _histogram(report: ProfileReport, marginal: ZoomedMarginal, widest: float, digits: int) -> Bars:
-    """Cells of a column in the order of its axis."""
-    order = {label: place for place, label in enumerate(marginal.axes[0])}
-    cells = sorted(marginal.cells, key=lambda cell: order.get(cell.labels[0], len(order)))
-    level = level_text(report.alpha)
-    return Bars(
-        [(names_text(cell.labels), _shares(cell, widest, digits)) for cell in cells],
-        [
-            Key([("copied", "")], "copy"),
-            Key([("full", "")], "private table, about"),
-            Key([("span", "")], f"its {level} interval"),
-        ],
-    )
-
-
-def _shares(cell: CellFacts, widest: float, digits: int) -> Picture:
-    value, low, high = cell.private
-    label = f"copy {copy_share(cell, digits)}, private {figure_text(cell.private, digits)}"
-    return Picture((0, widest), value, low, high, mark=cell.copy, style="pair", label=label)
-
-
-def _cell(cell: CellFacts, digits: int, bound: float, widest: float) -> Row:
-    value, low, high = cell.private
-    name = names_text(cell.labels)
-    cells = (
-        Cell(name),
-        Cell(picture=_shares(cell, widest, digits)),
-        Cell(copy_share(cell, digits), cell.copy),
-        Cell(percent_text(value, digits), value),
-        Cell(interval_text(low, high, digits), high - low),
-        Cell(points(cell, digits), cell.difference.value, strong=differs(cell, bound)),
-    )
-    return Row(id=name, cells=cells)
-
-
-def difference_heat(marginal: ZoomedMarginal, bound: float, digits: int) -> Heat:
-    """Signed differences of the cells of a pair; what does not exceed ``bound`` has no shade."""
-    cells = {cell.labels: cell for cell in marginal.cells}
-    largest = max((abs(cell.difference.value) for cell in marginal.cells), default=0.0)
-    down, along = (_axis(marginal, place) for place in (0, 1))
-
-    def shaded(cell: CellFacts | None) -> HeatCell | None:
-        if cell is None:
-            return None
-        private, labels = figure_text(cell.private, digits), names_text(cell.labels)
-        told = f"{labels}: copy {copy_share(cell, digits)}, private {private}"
-        return HeatCell(difference_shade(cell, bound, largest), points(cell, digits), told)
-
-    rows = [(row, [shaded(cells.get((row, column))) for column in along]) for row in down]
-    names = [names_text([name]) for name in marginal.columns]
-    left = [
-        f"{len(shown)} of {len(axis)} cells of {name}"
-        for shown, axis, name in zip((down, along), marginal.axes, marginal.columns, strict=True)
-        if len(shown) < len(axis)
-    ]
-    note = f"Shown are {' and '.join(left)}, those with the largest differences." if left else ""
-    keys = [
-        Key([("less3", "\u2212"), ("less1", "\u2212")], "the copy has too many"),
-        Key([("more1", "+"), ("more3", "+")], "the copy has too few"),
-        Key([("z0", "0")], "noise may account for it"),
-    ]
-    return Heat(along, rows, f"{names[0]} down, {names[1]} along", names[0], keys, note)
-
-
-def difference_shade(cell: CellFacts, bound: float, largest: float) -> str:
-    """Shade of a difference; that of no difference where noise may account for all of it."""
-    value = cell.difference.value
-    if not largest or not differs(cell, bound):
-        return "z0"
-    step = 1 + sum(abs(value) >= part * largest for part in (1 / 3, 2 / 3))
-    return f"{'more' if value > 0 else 'less'}{step}"
-
-
-def _axis(marginal: ZoomedMarginal, place: int) -> list[str]:
-    """Labels of one axis in their order: all of them, or those with the largest differences."""
-    axis = marginal.axes[place]
-    sizes = dict.fromkeys(axis, 0.0)
-    for cell in marginal.cells:
-        label = cell.labels[place]
-        sizes[label] = max(sizes.get(label, 0.0), abs(cell.difference.value))
-    worst = set(sorted(axis, key=lambda label: -sizes[label])[:_AXIS])
-    return [label for label in axis if label in worst]
-
-
-def _target(target: TargetFacts) -> Iterator[Block]:
-    """How well a model of the copy does on the private table."""
-    yield Lines(lines(target_sentences(target)))
-    titles = ("private table", "copy, held back", "share of the rows")
-    yield Table(
-        columns=(
-            Column("class", "name"),
-            Column("0 to 100 %", "picture", drop=PAGE),
-            *(Column(title, "number") for title in titles),
-        ),
-        groups=[Group(rows=[_class(each) for each in target.classes], fate="always")],
-        label="Recall of each class",
-        words=lines(map(class_words, target.classes)),
-    )
-    labels = [each.label for each in target.classes]
-    matrix = [
-        (label, [_confused(number, numbers) for number in numbers])
-        for label, numbers in zip(labels, target.confusion, strict=False)
-    ]
-    columns = [f"predicted {label}" for label in labels]
-    title = "Confusion matrix on the private table, noisy counts"
-    yield Section(title=title, blocks=[Heat(columns, matrix, title, "True class")])
-
-
-def _class(each: ClassFacts) -> Row:
-    copied = "none" if each.copy_recall is None else reference_text(each.copy_recall, 1)
-    value, low, high = each.recall or (None, None, None)
-    text = "too few rows" if each.recall is None else figure_text(each.recall)
-    label = f"Recall {text}, on the copy {copied}"
-    picture = Picture((0, 1), value, low, high, mark=each.copy_recall, style="bar", label=label)
-    cells = (
-        Cell(each.label),
-        Cell(picture=picture),
-        Cell(text, value),
-        Cell(copied, each.copy_recall),
-        Cell(figure_text(each.share), each.share.value),
-    )
-    return Row(id=each.label, cells=cells)
-
-
-def _confused(number: int, row: Sequence[int]) -> HeatCell:
-    """Noisy count, which may be negative, and its shade within the row."""
-    total = sum(max(0, other) for other in row)
-    share = max(0, number) / total if total else 0.0
-    return HeatCell(f"t{sum(share >= step for step in _PARTS)}", f"{number:,}", "")
 
 
 def _closing(report: ProfileReport) -> Closing:

@@ -26,6 +26,11 @@ VERDICTS = (
     Outcome("undecided", "?", "open", "open"),
     Outcome("trusted", "yes", "yes", "passed"),
 )
+DISTANCES = (
+    Outcome("beyond", "NO", "no", "failed"),
+    Outcome("undecided", "?", "open", "open"),
+    Outcome("within", "yes", "yes", "passed"),
+)
 PLANS = (
     Outcome("too little", "LOW", "open", "failed"),
     Outcome("decidable", "OK", "yes", "passed"),

@@ -19,7 +19,7 @@ from pqd.reports.text.words import counted
 
 if TYPE_CHECKING:
     from pqd.reports.models.figure import Figure
-    from pqd.reports.models.profile import BudgetPart, LeftOut, ProfiledColumn
+    from pqd.reports.models.profile import BudgetPart, ProfiledColumn
 
 SIMULATED = "SIMULATED: these distances come from seeded noise and protect nobody."
 WAYS = {1: "column", 2: "pair", 3: "triple"}
@@ -94,12 +94,6 @@ def columns_sentence(columns: Sequence[ProfiledColumn]) -> str:
         f"Cells are public: {', or '.join(shown)}. NULL is a cell of its own, and so are all "
         "values that the copy never has."
     )
-
-
-def left_out_lines(left_out: Sequence[LeftOut]) -> Iterator[str]:
-    """Line for each column, or marginal, that is left out."""
-    for each in left_out:
-        yield f"{names_text(each.columns)}: {visible(each.reason)}"
 
 
 def budget_lines(

@@ -26,26 +26,19 @@ from pqd.reports.text.numbers import (
     number_text,
     p_value_text,
     percent_text,
-    points_text,
     share_digits,
 )
 from pqd.reports.text.words import counted
 
 if TYPE_CHECKING:
     from pqd.reports.models.profile import (
-        CellFacts,
         DistanceFacts,
         ProfileReport,
         Score,
-        ZoomedMarginal,
     )
-    from pqd.reports.models.target import ClassFacts, TargetFacts
 
 STANDINGS = ("beyond", "undecided", "within")
-# By standing: its mark, the sign of it in a small cell, and the class of its colour.
-BADGES = {"within": "yes", "beyond": "NO", "undecided": "?"}
 SIGNS = {"beyond": "\u2717", "undecided": "?", "within": ""}
-KINDS = {"within": "yes", "beyond": "no", "undecided": "open"}
 _FRESH = "a fresh sample of the copy's own distribution"
 
 
@@ -166,14 +159,6 @@ def marginal_rows(report: ProfileReport, ways: int) -> list[list[DistanceFacts]]
     return sorted(found, key=lambda row: -(row[0].tau_min if report.dry else row[0].value or 0.0))
 
 
-def rest_sentence(rest: Sequence[DistanceFacts], ways: int) -> str:
-    """Marginals that are not shown: ``and 95 more pairs: 80 within, 15 undecided``."""
-    number = f"{len(rest):,} more {ways_text(ways, len(rest))}"
-    if rest and rest[0].estimate is None:
-        return f"and {number}: {plan_counts(rest)}"
-    return f"and {number}: {counts_text(rest)}"
-
-
 def plan_counts(distances: Sequence[DistanceFacts]) -> str:
     """Numbers of distances that can be decided at the tolerance, and that cannot."""
     enough = sum(each.decidable for each in distances)
@@ -204,60 +189,6 @@ def distance_sentences(each: DistanceFacts, alpha: Fraction) -> Iterator[str]:
 def least_text(each: DistanceFacts) -> str:
     """Effectiveness threshold in per cent, ``none`` where no tolerance can be told."""
     return "none" if each.tau_min >= 1 else f"{number_text(100 * each.tau_min, 2)} %"
-
-
-def cell_words(cell: CellFacts, digits: int) -> str:
-    """Shares of a cell in both tables, and how far the private one is off."""
-    private = f"private {figure_text(cell.private, digits)}"
-    return f"copy {copy_share(cell, digits)}, {private}, {points(cell, digits)} points"
-
-
-def copy_share(cell: CellFacts, digits: int) -> str:
-    """Share of a cell in the copy, which is exact."""
-    return "none" if cell.unseen else percent_text(cell.copy, max(1, digits))
-
-
-def points(cell: CellFacts, digits: int) -> str:
-    """Private share less the copy's, with its sign, in percentage points."""
-    return points_text(cell.difference.value, digits)
-
-
-def zoom_digits(marginal: ZoomedMarginal) -> int:
-    """Digits of all shares of a zoomed marginal."""
-    return digits_of(*(cell.private for cell in marginal.cells))
-
-
-def target_sentences(target: TargetFacts) -> Iterator[str]:
-    """Sentences on how well what is learnt on the copy holds on the private table."""
-    yield (
-        f"{visible(target.column)} is predicted from the other columns by "
-        f"{visible(target.model)}, trained on a part of the copy."
-    )
-    digits = digits_of(target.accuracy)
-    yield (
-        f"Accuracy on the private table: {figure_text(target.accuracy)}; on the copy's held-back "
-        f"part {reference_text(target.copy_accuracy, digits)}; always naming the copy's most "
-        f"frequent class {figure_text(target.majority)}."
-    )
-    if target.balanced is not None:
-        digits = digits_of(target.balanced)
-        yield (
-            f"Balanced accuracy (the mean of the recalls): {figure_text(target.balanced)}; on the "
-            f"copy's held-back part {reference_text(target.copy_balanced, digits)}."
-        )
-    if sum(each.recall is not None for each in target.classes) > 1:
-        yield "The intervals of all recalls hold at once."
-    rows = counted(max(0, target.unclassified), "private row")
-    yield f"About {rows} of no class (the target is NULL, or a value that the copy never has)."
-
-
-def class_words(each: ClassFacts) -> str:
-    """Recall of one class in both tables."""
-    share = f"{visible(each.label)}, {figure_text(each.share)} of the rows"
-    if each.recall is None:
-        return f"{share}: too few rows to tell its recall"
-    copy = "none" if each.copy_recall is None else reference_text(each.copy_recall, 1)
-    return f"{share}: recall {figure_text(each.recall)}, on the copy {copy}"
 
 
 def paid_lines(report: ProfileReport) -> Iterator[str]:

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from pqd.reports.blocks import Bars, Section
+from pqd.reports.documents.cells import difference_heat, difference_shade
 from pqd.reports.documents.profile import (
-    difference_heat,
-    difference_shade,
     distance_shade,
     document,
     pair_heat,

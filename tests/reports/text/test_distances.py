@@ -14,12 +14,10 @@ from pqd.reports.text.distances import (
     budget_lines,
     digits_of,
     figure_text,
-    left_out_lines,
     ways_text,
 )
 from pqd.reports.text.numbers import interval_text, percent_text, points_text, share_digits
 from pqd.reports.text.remarks.definitions import promise
-from tests.support.profile_reports import ODD
 
 shares = st.floats(0, 1, allow_nan=False)
 
@@ -69,8 +67,6 @@ def test_words_for_marginals() -> None:
         "columns", "pairs", "triples", "marginals of 4 columns"
     ]  # fmt: skip
     assert ways_text(4, 1) == "marginal of 4 columns"
-    (line,) = left_out_lines(ODD.left_out)
-    assert line.startswith("a column whose name")
 
 
 def test_a_promise_says_what_delta_is() -> None:

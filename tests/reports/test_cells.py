@@ -9,14 +9,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pqd.reports.models.figure import Figure
-from pqd.reports.models.profile import BudgetPart, CellFacts, ZoomedMarginal
-from pqd.reports.text.remarks.worst_cells import (
+from pqd.reports.documents.cells import (
     different_cells,
     differs,
     noise_bound,
     noise_sentence,
 )
+from pqd.reports.models.figure import Figure
+from pqd.reports.models.profile import BudgetPart, CellFacts, ZoomedMarginal
 from tests.support.profile_reports import ADULT_PROFILE, PLAIN, ZOOMED
 
 ROWS = Figure(20_000.0, 20_000.0, 20_000.0)
