@@ -22,9 +22,9 @@ import numpy as np
 
 from benchmarks.standard_errors import Estimate
 from pqd.batches.batch import BatchMeasurement
+from pqd.batches.batch_verdict import BatchRule
 from pqd.batches.mechanisms import ALONE, TOGETHER
 from pqd.batches.shared_budget import SharedBudget, select_sharing
-from pqd.batches.verdicts import BatchRule
 from pqd.deciders import Decision, SimulatedNoise
 from pqd.deciders.errors import PqdError
 from pqd.engine.scan_plan import ScanPlan
@@ -34,7 +34,7 @@ from pqd.parameters import Criteria, Detail
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import BoundQuery, QueryRequest
 from pqd.planning.budget_split import at_budget
-from pqd.planning.decisions import PlannedVerdict
+from pqd.planning.query_verdict import QueryVerdict
 from pqd.sql.query import Query
 
 QUERIES = 100
@@ -159,12 +159,12 @@ class Experiment:
         )
         return self._line(name, planned_verdicts, drawn, seconds)
 
-    def _alone(self, planned_verdicts: Sequence[PlannedVerdict]) -> list[list[Decision]]:
+    def _alone(self, planned_verdicts: Sequence[QueryVerdict]) -> list[list[Decision]]:
         pairs = list(zip(planned_verdicts, self._private, strict=True))
         noises = [SimulatedNoise(trial) for trial in range(self._trials)]
         return [[q.measurement.run(table, noise) for q, table in pairs] for noise in noises]
 
-    def _together(self, planned_verdicts: Sequence[PlannedVerdict]) -> list[list[Decision]]:
+    def _together(self, planned_verdicts: Sequence[QueryVerdict]) -> list[list[Decision]]:
         """Draw the batch; rows are read once."""
         batch, bound = planned_verdicts[0].measurement, self._bound
         if not isinstance(batch, BatchMeasurement):
@@ -181,7 +181,7 @@ class Experiment:
     def _line(
         self,
         name: str,
-        planned_verdicts: Sequence[PlannedVerdict],
+        planned_verdicts: Sequence[QueryVerdict],
         drawn: list[list[Decision]],
         seconds: float,
     ) -> Line:

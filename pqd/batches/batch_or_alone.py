@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pqd.batches.batch import BatchPlanner, name_of, naming, selection
-from pqd.batches.mechanisms import RANGES, TOGETHER, WORKLOAD
-from pqd.batches.verdicts import (
+from pqd.batches.batch_verdict import (
     DIGITS,
     BatchCandidate,
     OpenConditionsError,
     batch_candidates,
     relative,
 )
+from pqd.batches.mechanisms import RANGES, TOGETHER, WORKLOAD
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.note import Note, note
 from pqd.engine.scan_plan import Measure, Statistic

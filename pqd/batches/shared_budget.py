@@ -12,7 +12,7 @@ from pqd.deciders.note import note
 from pqd.parameters import Parameters
 from pqd.planning.bound_workload import BoundWorkload
 from pqd.planning.budget_split import SharedQueries, equal_shares
-from pqd.planning.decisions import VerdictPlan, select_deciders
+from pqd.planning.query_verdict import QueryVerdictPlan, select_deciders
 from pqd.planning.query_warnings import budget_warnings
 from pqd.stated.budgets import AUTO
 
@@ -39,7 +39,7 @@ class SharedBudget:
 
 def select_sharing(
     workloads: Sequence[BoundWorkload], budget: SharedBudget | None
-) -> list[VerdictPlan]:
+) -> list[QueryVerdictPlan]:
     """Plan of verdicts for each workload, queries without a budget of their own at their shares.
 
     A query that cannot be decided is among the refusals of its workload, whose notes say how it
@@ -56,7 +56,7 @@ def select_sharing(
 
 def share_with(
     workloads: Sequence[BoundWorkload], budget: SharedBudget | None, others: int
-) -> tuple[list[VerdictPlan], Fraction | None]:
+) -> tuple[list[QueryVerdictPlan], Fraction | None]:
     """Plans as ``select_sharing`` gives them where ``others`` share too, and the share of each.
 
     What the others measure has nothing to do with the queries: each takes an equal share, which is

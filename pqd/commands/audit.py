@@ -20,7 +20,7 @@ from pqd.engine.scan_plan import PrivacyUnit
 from pqd.parameters import Detail, Parameters, privacy_unit
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
-from pqd.planning.decisions import PlannedVerdict
+from pqd.planning.query_verdict import QueryVerdict
 from pqd.planning.table_separation import mentioned, separate_tables
 from pqd.progress import Progress, Step, silent
 from pqd.reports.models.audit import AuditReport
@@ -190,7 +190,7 @@ def run_audit(  # noqa: PLR0913 - those of an audit, read
     )
 
 
-def _foresee(verdicts: Sequence[PlannedVerdict]) -> None:
+def _foresee(verdicts: Sequence[QueryVerdict]) -> None:
     """Compute what the lines of verdicts tell, before anything is spent.
 
     Of as many as any report shows in full; the lines of a longer one, which are few, compute more.

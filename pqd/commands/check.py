@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -22,11 +22,10 @@ from pqd.deciders.note import Note
 from pqd.engine.scan_plan import rows_per_person
 from pqd.engine.synthetic_tables import kinds_note
 from pqd.errors import PqdError
-from pqd.marginals.bound_profile import BoundProfile
-from pqd.marginals.decisions import BoundDistance, PlannedDistance
+from pqd.marginals.bound_distances import BoundDistance
+from pqd.marginals.distance_verdict import DistanceVerdict, distance_verdict
 from pqd.parameters import Detail, Parameters
-from pqd.planning.bound_workload import BoundWorkload
-from pqd.planning.decisions import VerdictPlan
+from pqd.planning.planned_verdict import PlannedVerdict, VerdictPlan
 from pqd.progress import Progress, silent
 from pqd.reports.models.audit import Cost, Verdict
 from pqd.reports.models.check import CheckReport, CheckResult
@@ -38,7 +37,6 @@ from pqd.spec.sources import label_of, ledger_of, paths_as_written
 from pqd.sql.schema import Kind
 
 if TYPE_CHECKING:
-    from pqd.commands.verdicts import Planned
     from pqd.deciders import Noise
 
 
@@ -198,37 +196,31 @@ def _report(
 
 @dataclass(frozen=True, slots=True)
 class CheckPlan:
-    """Verdicts that are planned, by the name of the synthetic table."""
+    """Verdicts that are planned, with the name of the synthetic table that they are on.
 
-    queries: Mapping[str, VerdictPlan]
-    distances: Mapping[str, Sequence[PlannedDistance]]
+    There is a plan for each reading of a synthetic table: first the queries, then the distances.
+    """
+
+    plans: Sequence[tuple[str, VerdictPlan]]
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the synthetic tables that there are verdicts on."""
-        return tuple(dict.fromkeys((*self.queries, *self.distances)))
+        return tuple(dict.fromkeys(name for name, _ in self.plans))
 
-    def verdicts(self, name: str) -> tuple[Planned, ...]:
+    def verdicts(self, name: str) -> list[PlannedVerdict]:
         """Verdicts on one synthetic table."""
-        queries = self.queries[name].verdicts if name in self.queries else ()
-        return (*queries, *self.distances.get(name, ()))
+        return [verdict for own, plan in self.plans if own == name for verdict in plan.verdicts]
 
     @property
     def sets(self) -> list[MeasurementSet]:
         """Measurements, in a set for each reading of a synthetic table."""
-        sets = [plan.measurements for plan in self.queries.values()]
-        for distances in self.distances.values():
-            for profile in dict.fromkeys(each.bound.profile for each in distances):
-                own = [each.measurement for each in distances if each.bound.profile is profile]
-                sets.append(profile.measurement_set(own))
-        return sets
+        return [plan.measurements for _, plan in self.plans]
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """Remarks to show; one on the kinds of each synthetic table, however often it was read."""
-        profiles = [each.bound.profile for planned in self.distances.values() for each in planned]
-        bound: list[BoundWorkload | BoundProfile]
-        bound = [*(plan.bound for plan in self.queries.values()), *dict.fromkeys(profiles)]
+        bound = [plan.bound for _, plan in self.plans]
         own = {note for each in bound for note in each.tables.kind_notes}
         notes = [note for each in bound for note in each.notes if note not in own]
         kinds: dict[tuple[str, object], dict[str, Kind]] = {}
@@ -252,26 +244,33 @@ def plan_checks(bound: BoundChecks, budget: SharedBudget | None) -> CheckPlan:
     ]
     plans, share = share_with(list(bound.workloads.values()), budget, _number(sharing))
     bound.note_refusals(plans)
-    distances = {
-        name: [
-            verdict for each in found if (verdict := _planned_distance(each, share, bound.broken))
-        ]
-        for name, found in bound.distances.items()
-    }
-    return CheckPlan(
-        dict(zip(bound.workloads, plans, strict=True)),
-        {name: planned for name, planned in distances.items() if planned},
-    )
+    queries = list(zip(bound.workloads, plans, strict=True))
+    distances = [
+        (name, plan)
+        for name, of_table in bound.distances.items()
+        for plan in _distance_plans(of_table, share, bound.broken)
+    ]
+    return CheckPlan([*queries, *distances])
 
 
 def _number(distances: Sequence[BoundDistance]) -> int:
     """Number of different measurements of distances, at whatever budget."""
-    return len({each.at(Fraction(1)).measurement.cache_key for each in distances})
+    return len({distance_verdict(each, Fraction(1)).measurement.cache_key for each in distances})
+
+
+def _distance_plans(
+    distances: Sequence[BoundDistance], share: Fraction | None, broken: dict[str, PqdError]
+) -> Iterator[VerdictPlan]:
+    """Plan of the distances of each profile; one that is refused is broken."""
+    planned = [_planned_distance(each, share, broken) for each in distances]
+    verdicts = [verdict for verdict in planned if verdict is not None]
+    for profile in dict.fromkeys(verdict.bound.profile for verdict in verdicts):
+        yield VerdictPlan(profile, tuple(v for v in verdicts if v.bound.profile is profile))
 
 
 def _planned_distance(
     distance: BoundDistance, share: Fraction | None, broken: dict[str, PqdError]
-) -> PlannedDistance | None:
+) -> DistanceVerdict | None:
     """Verdict at its own budget or at its share; None if it is refused, and its check broken."""
     criteria, unit = distance.request.criteria, distance.profile.unit
     epsilon = criteria.epsilon if isinstance(criteria, Parameters) else None
@@ -281,7 +280,7 @@ def _planned_distance(
     try:
         if epsilon is None:
             epsilon = criteria.at(None).epsilon
-        return distance.at(epsilon)
+        return distance_verdict(distance, epsilon)
     except PqdError as error:
         broken[distance.request.id] = error
         return None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pqd.accounting.accountant import Quote
 from pqd.accounting.composition import price
 from pqd.accounting.disjoint_groups import composition_groups
 from pqd.errors import PqdError
+from pqd.planning.planned_verdict import PlannedVerdict
 from pqd.reports.models.audit import Verdict
 from pqd.reports.models.check import CheckResult, Gate, Status
 from pqd.reports.text.query import proof_sentence
@@ -22,9 +23,6 @@ from pqd.reports.text.remarks.gates import (
     single_message,
 )
 from pqd.spec import Check
-
-if TYPE_CHECKING:
-    from pqd.commands.verdicts import Planned
 
 _EXPECTED = {"close": "trusted", "far": "not trusted"}
 
@@ -67,7 +65,9 @@ def broken(check: Check, name: str, error: PqdError) -> CheckResult:
     return _result(check, name, "broken", "error", str(error), exit_code=error.exit_code)
 
 
-def planned(check: Check, name: str, verdicts: Sequence[Planned], quote: Quote) -> CheckResult:
+def planned(
+    check: Check, name: str, verdicts: Sequence[PlannedVerdict], quote: Quote
+) -> CheckResult:
     """Result of a check that was only planned: its cost by itself, and its reliability."""
     measurements = list({id(v.measurement): v.measurement for v in verdicts}.values())
     new = [each for each in measurements if quote.new.get(each.cache_key) is each]

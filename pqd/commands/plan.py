@@ -15,8 +15,8 @@ from pqd.engine.scan_plan import PrivacyUnit
 from pqd.parameters import Criteria, Detail, Parameters, privacy_unit
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
-from pqd.planning.decisions import DeciderPlan, PlannedVerdict, decider_plan, planned_verdict
-from pqd.planning.rules import VerdictMeasurement
+from pqd.planning.planned_verdict import VerdictMeasurement
+from pqd.planning.query_verdict import DeciderPlan, QueryVerdict, decider_plan, planned_verdict
 from pqd.planning.table_separation import mentioned, public_tables
 from pqd.progress import Progress, Step, silent, warn
 from pqd.reports.models.plan import PlannedQuery, PlanReport
@@ -91,7 +91,7 @@ def run_plan(
     criteria = replace(criteria, late=True)
     requests = [QueryRequest.of(query, criteria) for query in queries]
     bound = bind(tables, requests, criteria.columns, unit)
-    verdicts: tuple[PlannedVerdict, ...] | None = None
+    verdicts: tuple[QueryVerdict, ...] | None = None
     plans: tuple[DeciderPlan, ...]
     if budget is not None:
         bound.check()
@@ -123,7 +123,7 @@ def run_plan(
     )
 
 
-def _total_needed(verdicts: Sequence[PlannedVerdict], budget: SharedBudget) -> float | None:
+def _total_needed(verdicts: Sequence[QueryVerdict], budget: SharedBudget) -> float | None:
     """About the budget at which queries that share it equally are all decided, as far as known.
 
     A batch has other errors at another budget, which would have to be simulated.

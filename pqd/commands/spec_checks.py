@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pqd.accounting.accountant import Accountant
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import NothingSelectedError, NotPublicError, PqdError, TableError
-from pqd.marginals.binding import bind_distances
-from pqd.marginals.decisions import BoundDistance, DistanceRequest
+from pqd.marginals.bound_distances import BoundDistance, DistanceRequest, bind_distances
 from pqd.parameters import Criteria, Detail, privacy_unit
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import BoundWorkload, QueryRequest
-from pqd.planning.decisions import VerdictPlan
+from pqd.planning.query_verdict import QueryVerdictPlan
 from pqd.planning.table_separation import check_separation, mentioned
 from pqd.progress import Progress, Step
 from pqd.reports.models.check import CheckResult
@@ -227,7 +226,7 @@ class BoundChecks:
             return []
         return [QueryRequest(query, criteria) for query in queries]
 
-    def note_refusals(self, plans: Sequence[VerdictPlan]) -> None:
+    def note_refusals(self, plans: Sequence[QueryVerdictPlan]) -> None:
         """Add checks of which a query is refused to the broken ones."""
         for plan in plans:
             for query, refusal in plan.bound.refusals:

@@ -10,22 +10,18 @@ from pqd.deciders.exact import exceeds
 from pqd.deciders.note import note
 from pqd.deciders.numbers import plain_ratio
 from pqd.deciders.running_sums import Exact
-from pqd.marginals.decisions import PlannedDistance
-from pqd.planning.decisions import PlannedVerdict
+from pqd.planning.planned_verdict import PlannedVerdict
 from pqd.reports.models.audit import LateVerdict, Verdict
 from pqd.run.execution import Outputs
 
 if TYPE_CHECKING:
     from pqd.deciders import Noise
 
-    # A verdict on a query, or on a distance.
-    Planned = PlannedVerdict | PlannedDistance
-
 _ZERO = Fraction(0)
 
 
 def verdicts_of(
-    verdicts: Sequence[Planned],
+    verdicts: Sequence[PlannedVerdict],
     outputs: Outputs,
     synthetic: str,
     noise: Noise,
@@ -43,14 +39,15 @@ def verdicts_of(
 
 
 def _verdict(
-    planned: Planned, outputs: Outputs, synthetic: str, noise: Noise, *, replayed: bool
+    planned: PlannedVerdict, outputs: Outputs, synthetic: str, noise: Noise, *, replayed: bool
 ) -> Verdict:
     facts, scale, decision = planned.facts(), planned.scale, planned.decision(outputs)
-    p_value, estimate = decision.p_value, planned.estimate(decision)
+    p_value, estimate = decision.p_value, planned.rule.estimate(decision)
     value, low, high = (None if x is None else _plain(x, scale) for x in estimate)
-    centre = planned.synthetic_answer
-    gap, gap_low, gap_high = (None if x is None else _plain(x, scale, centre) for x in estimate)
-    margin_low, margin_high = planned.margin_ends(decision, estimate) or (None, None)
+    gap, gap_low, gap_high = (
+        None if x is None else _plain(x, scale, planned.answer) for x in estimate
+    )
+    margin_low, margin_high = planned.rule.margin_ends(decision, estimate) or (None, None)
     if planned.settled:
         facts["reason"] = str(note("settled"))
     known = dict(

@@ -18,8 +18,8 @@ from pqd.deciders.exact import Number
 from pqd.deciders.note import Note
 from pqd.engine.marginals import RowMap
 from pqd.engine.scan_plan import rows_per_person
+from pqd.marginals.bound_distances import mean_distance
 from pqd.marginals.bound_profile import BoundMarginal, BoundProfile, mean_weights
-from pqd.marginals.decisions import mean_distance
 from pqd.marginals.measurements import DistancesMeasurement
 from pqd.marginals.profile_parameters import ProfileParameters, ProfileRequest
 from pqd.reports.models.figure import Figure

@@ -7,14 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pqd.deciders.note import Note
 from pqd.engine.marginals import Marginal, MarginalPlan, RowMap, Unseen
 from pqd.engine.partitions import Partition
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
-from pqd.engine.tables import Table
 from pqd.errors import NothingSelectedError, ParameterError
 from pqd.marginals.columns import NOT_PRIVATE, profiled_columns, shared_columns
 from pqd.marginals.marginal_selection import select_marginals
@@ -23,7 +21,7 @@ from pqd.marginals.profile_parameters import ProfileRequest
 from pqd.planning.binding import unit_notes
 from pqd.planning.query_warnings import header_warnings, key_warnings
 from pqd.reports.models.profile import DistanceId, LeftOut, ProfiledColumn
-from pqd.run.measurement import Kinds, Measurement, MeasurementSet
+from pqd.run.measurement import BoundTables, Kinds
 from pqd.sql.schema import Kind, Schema, fold_case, header_hint
 from pqd.stated.cells import check_cells
 from pqd.stated.column_facts import StatedCells, check_facts, stated_kinds, unknown_column
@@ -71,17 +69,11 @@ def mean_weights(
 
 # Without slots, so that kinds are looked up once.
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BoundProfile:
+class BoundProfile(BoundTables):
     """Marginals of the synthetic tables, with their counts; all of it public.
 
     Attributes
     ----------
-    tables
-        The synthetic tables, and the private one if there is any.
-    schema
-        The columns and their kinds.
-    unit
-        The privacy unit.
     columns
         The columns that are profiled, with their cells, in the order of the first table.
     partitions
@@ -96,15 +88,10 @@ class BoundProfile:
         Whether a row holds a value that no synthetic table has.
     left_out
         Columns and marginals that are not profiled, with the reason.
-    notes
-        Remarks to show.
     copy_rows
         Number of rows of each synthetic table, as they count.
     """
 
-    tables: SyntheticTables
-    schema: Schema
-    unit: PrivacyUnit | None
     columns: tuple[ProfiledColumn, ...]
     partitions: tuple[Partition, ...]
     marginals: tuple[BoundMarginal, ...]
@@ -112,15 +99,7 @@ class BoundProfile:
     steps: tuple[BoundMarginal, ...]
     unseen: RowMap
     left_out: tuple[LeftOut, ...]
-    notes: tuple[Note, ...]
     copy_rows: tuple[int, ...]
-
-    @property
-    def private(self) -> Table:
-        """Private table; TypeError if there is none."""
-        if self.tables.private is None:
-            raise TypeError("nothing can be measured without a private table")
-        return self.tables.private
 
     @cached_property
     def kinds(self) -> Kinds:
@@ -131,22 +110,6 @@ class BoundProfile:
     def kinds_of(self, columns: Sequence[str]) -> Kinds:
         """Kinds of some of the columns."""
         return tuple((name, kind) for name, kind in self.kinds if name in columns)
-
-    def measurement_set(self, measurements: Sequence[Measurement[Any]]) -> MeasurementSet:
-        """``measurements`` with the engine, the tables and the unit that they need."""
-        return MeasurementSet(
-            self.tables.engine,
-            self.private,
-            self.schema,
-            self.unit,
-            tuple(measurements),
-            self.warnings,
-        )
-
-    @property
-    def warnings(self) -> tuple[Note, ...]:
-        """Notes that are shown before anything is spent."""
-        return tuple(note for note in self.notes if note.warns)
 
 
 def bind_profile(

@@ -7,19 +7,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pqd.deciders.distances.estimates import DistanceEstimates
-from pqd.deciders.distances.statistics import (
-    Distance,
-    EarthMovers,
-    KolmogorovSmirnov,
-    TotalVariation,
-)
+from pqd.deciders.distances.statistics import Distance
 from pqd.deciders.distances.vector import CubeVector, GaussianVector
 from pqd.deciders.distances.vector_law import VectorLaw
 from pqd.engine.marginals import RowMap
 from pqd.engine.scan_plan import rows_per_person
+from pqd.marginals.bound_distances import DISTANCES
 from pqd.marginals.bound_profile import BoundMarginal, BoundProfile
 from pqd.marginals.budget import ProfileBudget, split_budget
 from pqd.marginals.measurements import (
@@ -32,10 +28,6 @@ from pqd.marginals.profile_parameters import ProfileParameters
 from pqd.marginals.target import TargetPlan, plan_target
 from pqd.reports.models.profile import DistanceId
 from pqd.run.measurement import MeasurementSet
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 
 class Term(NamedTuple):
@@ -195,17 +187,6 @@ def plan_profile(bound: BoundProfile, parameters: ProfileParameters) -> ProfileP
     )
 
 
-def _statistic(distance: DistanceId, copy: NDArray[np.int64]) -> Distance:
-    """Distance by its name, to a copy's counts."""
-    match distance:
-        case "tv":
-            return TotalVariation(copy)
-        case "ks":
-            return KolmogorovSmirnov(copy)
-        case "emd":
-            return EarthMovers(copy)
-
-
 def distances_measurement(
     bound: BoundProfile, terms: Sequence[Term], epsilon: Fraction, delta: Fraction | None
 ) -> DistancesMeasurement:
@@ -214,7 +195,7 @@ def distances_measurement(
     ``epsilon`` is per row of a person.  With a ``delta`` the noise is Gaussian.
     """
     distances: tuple[tuple[RowMap, Distance], ...] = (
-        *((each.marginal, _statistic(kind, each.copies[0])) for kind, each in terms),
+        *((each.marginal, DISTANCES[kind](each.copies[0])) for kind, each in terms),
         (bound.unseen, UnseenRows()),
     )
     numbers, rows = len(terms) + 1, rows_per_person(bound.unit)

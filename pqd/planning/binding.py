@@ -119,13 +119,13 @@ class _Binding:
             broken = self._refusals.blocks
             bound = tuple(query for query in bound if query.query.block not in broken)
         return BoundWorkload(
-            self._tables,
-            bound,
-            self._refusals.every,
-            self._schema,
-            self._unit,
-            (*self._bounds.notes(), *self._tables.kind_notes, *self._notes),
-            self._complete_groups,
+            tables=self._tables,
+            schema=self._schema,
+            unit=self._unit,
+            notes=(*self._bounds.notes(), *self._tables.kind_notes, *self._notes),
+            queries=bound,
+            refusals=self._refusals.every,
+            complete_groups=self._complete_groups,
         )
 
     def _ungrouped(self, request: QueryRequest) -> list[QueryRequest]:

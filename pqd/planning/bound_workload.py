@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from pqd.deciders import UnanswerableError
-from pqd.deciders.note import Note
 from pqd.engine.scan_plan import PrivacyUnit, Statistic
-from pqd.engine.synthetic_tables import SyntheticTables
-from pqd.engine.tables import Table
 from pqd.errors import PqdError
 from pqd.parameters import Criteria, Parameters
 from pqd.reports.models.refusals import QueryRefusal
-from pqd.run.measurement import Kinds, Measurement, MeasurementSet
+from pqd.run.measurement import BoundTables, Kinds
 from pqd.sql.query import Query
-from pqd.sql.schema import Schema
 
 if TYPE_CHECKING:
     from pqd.deciders import Histogram
@@ -129,47 +125,23 @@ class BoundQuery:
         return replace(self, request=QueryRequest(self.query, criteria))
 
 
-@dataclass(frozen=True, slots=True)
-class BoundWorkload:
+@dataclass(frozen=True, kw_only=True)
+class BoundWorkload(BoundTables):
     """Queries of one run, bound, in their order.
 
     Attributes
     ----------
-    tables
-        The synthetic tables, and the private one if there is any.
     queries
         The queries that can be answered.
     refusals
         The queries, or single groups of them, that cannot be answered, with their errors.
-    schema
-        The columns and their kinds.
-    unit
-        The privacy unit.
-    notes
-        Remarks to show.
     complete_groups
         Whether a grouped query of which a group is refused is refused as a whole.
     """
 
-    tables: SyntheticTables
     queries: tuple[BoundQuery, ...]
     refusals: tuple[Refusal, ...]
-    schema: Schema
-    unit: PrivacyUnit | None
-    notes: tuple[Note, ...]
     complete_groups: bool = False
-
-    @property
-    def private(self) -> Table:
-        """Private table; TypeError if there is none."""
-        if self.tables.private is None:
-            raise TypeError("nothing can be measured without a private table")
-        return self.tables.private
-
-    @property
-    def warnings(self) -> tuple[Note, ...]:
-        """Notes that are shown before anything is spent."""
-        return tuple(note for note in self.notes if note.warns)
 
     @property
     def left_out(self) -> tuple[QueryRefusal, ...]:
@@ -205,15 +177,4 @@ class BoundWorkload:
         return (
             replace(self, queries=queries, refusals=refusals.every),
             tuple(selected for _, selected in pairs),
-        )
-
-    def measurement_set(self, measurements: Sequence[Measurement[Any]]) -> MeasurementSet:
-        """``measurements`` with the engine, the tables and the unit that they need."""
-        return MeasurementSet(
-            self.tables.engine,
-            self.private,
-            self.schema,
-            self.unit,
-            tuple(measurements),
-            self.warnings,
         )

@@ -14,22 +14,22 @@ from pqd.deciders.note import Note
 from pqd.parameters import Detail, Parameters
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload, Refusals
 from pqd.planning.choose_decider import Candidate
-from pqd.planning.decisions import PlannedVerdict, VerdictPlan, planned_verdict
-from pqd.planning.rules import VerdictMeasurement
+from pqd.planning.planned_verdict import VerdictMeasurement
+from pqd.planning.query_verdict import QueryVerdict, QueryVerdictPlan, planned_verdict
 
 
 class SharingQuery(NamedTuple):
     """Query that shares a budget, and the verdict that it would have by itself."""
 
     bound: BoundQuery
-    verdict: PlannedVerdict
+    verdict: QueryVerdict
 
-    def at(self, epsilon: Fraction, detail: Detail | None = None) -> PlannedVerdict:
+    def at(self, epsilon: Fraction, detail: Detail | None = None) -> QueryVerdict:
         """Verdict at another budget."""
         same = detail is Detail.ERRORS and self.verdict.measurement.epsilon == epsilon
         return self.verdict if same else at_budget(self.bound, epsilon, detail)
 
-    def wrong(self, verdict: PlannedVerdict) -> float:
+    def wrong(self, verdict: QueryVerdict) -> float:
         """Probability that a verdict on the query is wrong, over true gaps on public stand-ins."""
         (synthetic,), decider = self.bound.synthetic, verdict.choice.decider
         epsilon = verdict.measurement.epsilon
@@ -48,7 +48,7 @@ class SharingQuery(NamedTuple):
         return f"{key} {criteria.mechanism} {criteria.alpha} {interval.lower} {interval.upper}"
 
 
-def at_budget(bound: BoundQuery, epsilon: Fraction, detail: Detail | None = None) -> PlannedVerdict:
+def at_budget(bound: BoundQuery, epsilon: Fraction, detail: Detail | None = None) -> QueryVerdict:
     """Verdict of one query by itself at a budget; see ``planned_verdict``.
 
     ``detail`` is how far its deciders are evaluated here; its criteria keep what the caller wants.
@@ -76,7 +76,7 @@ class SharedQueries:
     def __init__(self, bound: BoundWorkload, epsilon: Fraction) -> None:
         """Plan each query at ``epsilon``, to see which are refused or cost nothing."""
         self.bound = bound
-        self.planned: dict[int, PlannedVerdict] = {}
+        self.planned: dict[int, QueryVerdict] = {}
         self.notes: list[Note] = []
         self.rivals: dict[int, tuple[Candidate, ...]] = {}
         self._refusals = Refusals(bound.refusals)
@@ -105,7 +105,7 @@ class SharedQueries:
         """Number of different measurements that are still to be paid for."""
         return len(distinct(self.left.values()))
 
-    def plan(self, verdicts: dict[int, PlannedVerdict]) -> None:
+    def plan(self, verdicts: dict[int, QueryVerdict]) -> None:
         """Set the verdicts of their places, which then share no more."""
         self.planned |= verdicts
         self.left = {place: query for place, query in self.left.items() if place not in verdicts}
@@ -117,13 +117,13 @@ class SharedQueries:
         costs = [m.composition_cost for m in {m.cache_key: m for m in measurements}.values()]
         return price(composition_groups([cost for cost in costs if cost.epsilon])).epsilon
 
-    def _with_rivals(self, place: int) -> PlannedVerdict:
+    def _with_rivals(self, place: int) -> QueryVerdict:
         """Verdict with all candidates that could decide it."""
         verdict = self.planned[place]
         candidates = (*verdict.choice.candidates, *self.rivals.get(place, ()))
         return replace(verdict, choice=replace(verdict.choice, candidates=candidates))
 
-    def verdict_plan(self) -> VerdictPlan:
+    def verdict_plan(self) -> QueryVerdictPlan:
         """Plan of all verdicts, in order."""
         places = sorted(self.planned)
         bound = replace(
@@ -132,12 +132,12 @@ class SharedQueries:
             refusals=self._refusals.every,
             notes=(*self.bound.notes, *self.notes),
         )
-        return VerdictPlan(bound, tuple(self._with_rivals(place) for place in places))
+        return QueryVerdictPlan(bound, tuple(self._with_rivals(place) for place in places))
 
 
 def equal_shares(
     queries: Sequence[SharingQuery], epsilon: Fraction, detail: Detail | None = None
-) -> list[PlannedVerdict]:
+) -> list[QueryVerdict]:
     """Verdicts that cost at most ``epsilon`` in all, at equal shares.
 
     How they are grouped depends on the rows that they read and on no budget, so that each gets
@@ -155,7 +155,7 @@ def equal_shares(
     return [_in_group(each.at(share, detail), numbers[each.budget_free_id]) for each in queries]
 
 
-def _in_group(verdict: PlannedVerdict, group: str) -> PlannedVerdict:
+def _in_group(verdict: QueryVerdict, group: str) -> QueryVerdict:
     measurement = verdict.measurement
     if not isinstance(measurement, VerdictMeasurement):
         raise TypeError(measurement)

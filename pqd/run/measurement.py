@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -16,6 +16,7 @@ from pqd.deciders.note import Note
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.marginals import RowMap
 from pqd.engine.scan_plan import PrivacyUnit, Statistic, rows_per_person
+from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import Table
 from pqd.sql.predicate import canonical
 from pqd.sql.query import Query
@@ -236,3 +237,48 @@ class MeasurementSet:
     unit: PrivacyUnit | None
     measurements: tuple[Measurement[Any], ...]
     warnings: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BoundTables:
+    """Synthetic tables with the kinds of the columns that are read; of the private one the header.
+
+    Attributes
+    ----------
+    tables
+        The synthetic tables, and the private one if there is any.
+    schema
+        The columns and their kinds.
+    unit
+        The privacy unit.
+    notes
+        Remarks to show.
+    """
+
+    tables: SyntheticTables
+    schema: Schema
+    unit: PrivacyUnit | None
+    notes: tuple[Note, ...]
+
+    @property
+    def private(self) -> Table:
+        """Private table; TypeError if there is none."""
+        if self.tables.private is None:
+            raise TypeError("nothing can be measured without a private table")
+        return self.tables.private
+
+    @property
+    def warnings(self) -> tuple[Note, ...]:
+        """Notes that are shown before anything is spent."""
+        return tuple(note for note in self.notes if note.warns)
+
+    def measurement_set(self, measurements: Sequence[Measurement[Any]]) -> MeasurementSet:
+        """Set of ``measurements``, with the engine, the tables and the unit that they need."""
+        return MeasurementSet(
+            self.tables.engine,
+            self.private,
+            self.schema,
+            self.unit,
+            tuple(measurements),
+            self.warnings,
+        )

@@ -19,8 +19,8 @@ from pqd.accounting.composition import Charge
 from pqd.accounting.ledger import Ledger
 from pqd.accounting.stored_answers import decode, encode
 from pqd.batches.batch import BatchMeasurement
+from pqd.batches.batch_verdict import BatchRule
 from pqd.batches.shared_budget import SharedBudget, select_sharing
-from pqd.batches.verdicts import BatchRule
 from pqd.batches.workload_laplace import WorkloadPlan
 from pqd.commands.audit import run_audit
 from pqd.deciders import SimulatedNoise
@@ -31,7 +31,7 @@ from pqd.engine.tables import open_table
 from pqd.parameters import Parameters
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
-from pqd.planning.decisions import VerdictPlan
+from pqd.planning.query_verdict import QueryVerdictPlan
 from pqd.run.execution import Outputs, measure
 from pqd.sql.workload_files import as_queries
 from tests.privacy.test_batch_linear import Recording
@@ -75,7 +75,7 @@ def terms(tau: object = 40) -> Parameters:
     return Parameters.parse(tau=str(tau), epsilon=EPSILON, alpha=0.05, columns=COLUMNS)
 
 
-def made(mode: str, private: pd.DataFrame = SECRET, tau: object = 40) -> VerdictPlan:
+def made(mode: str, private: pd.DataFrame = SECRET, tau: object = 40) -> QueryVerdictPlan:
     opened = open_table(COPY, "synthetic"), open_table(private, "private")
     criteria = terms(tau).criteria
     requests = [QueryRequest(query, criteria) for query in as_queries(QUERIES)]
@@ -139,18 +139,18 @@ def test_a_whole_budget_for_each_is_caught(monkeypatch: pytest.MonkeyPatch) -> N
 # What verdicts are a function of ------------------------------------------------------------------
 
 
-def verdicts(part: VerdictPlan, drawn: Outputs) -> list[tuple[bool, float | None]]:
+def verdicts(part: QueryVerdictPlan, drawn: Outputs) -> list[tuple[bool, float | None]]:
     found = [verdict.decision(drawn) for verdict in part.verdicts]
     return [(decision.outcome, decision.p_value) for decision in found]
 
 
-def answers(part: VerdictPlan, released: dict[str, BatchOutput]) -> Outputs:
+def answers(part: QueryVerdictPlan, released: dict[str, BatchOutput]) -> Outputs:
     """Outputs as if these had been drawn."""
     del part
     return Outputs(released, Quote({}, (), Charge(), {}))
 
 
-def batches(part: VerdictPlan) -> list[BatchMeasurement]:
+def batches(part: QueryVerdictPlan) -> list[BatchMeasurement]:
     found = {draw.cache_key: draw for draw in part.measurements.measurements}
     assert all(isinstance(draw, BatchMeasurement) for draw in found.values())
     return [draw for draw in found.values() if isinstance(draw, BatchMeasurement)]
@@ -206,7 +206,7 @@ RULES: Sequence[Callable[[pd.DataFrame], float]] = (
 )
 
 
-def mistaken(part: VerdictPlan, tau: int) -> list[str]:
+def mistaken(part: QueryVerdictPlan, tau: int) -> list[str]:
     """Queries whose verdict from exact answers is not the truth by pandas."""
     drawn = measure([part.measurements], None, Recording())
     wrong = []

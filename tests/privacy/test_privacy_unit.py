@@ -35,7 +35,7 @@ from pqd.errors import ParameterError
 from pqd.parameters import Parameters, privacy_unit
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
-from pqd.planning.decisions import PlannedVerdict, VerdictPlan, select_deciders
+from pqd.planning.query_verdict import QueryVerdict, QueryVerdictPlan, select_deciders
 from pqd.sql.workload_files import as_queries
 from tests.support.likeness import like
 
@@ -83,14 +83,14 @@ def planned(
     requests: Sequence[QueryRequest],
     stated: Parameters,
     unit: PrivacyUnit | None,
-) -> VerdictPlan:
+) -> QueryVerdictPlan:
     plan = select_deciders(bind(tables, requests, stated.columns, unit))
     plan.bound.check()
     return plan
 
 
 @cache
-def planned_verdicts(sqls: tuple[str, ...], most: int) -> tuple[tuple[PlannedVerdict, ...], Any]:
+def planned_verdicts(sqls: tuple[str, ...], most: int) -> tuple[tuple[QueryVerdict, ...], Any]:
     """Verdicts that the product plans, with the schema that their queries are bound to."""
     requests = [QueryRequest(query, terms()) for query in as_queries(sqls)]
     unit = PrivacyUnit("pid", most)

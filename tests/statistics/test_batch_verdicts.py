@@ -15,8 +15,8 @@ import pytest
 from pqd.accounting.accountant import Quote
 from pqd.accounting.composition import Charge
 from pqd.batches.batch import BatchMeasurement, selection
+from pqd.batches.batch_verdict import BatchRule
 from pqd.batches.shared_budget import SharedBudget, select_sharing
-from pqd.batches.verdicts import BatchRule
 from pqd.batches.workload_laplace import exact_answers as answered
 from pqd.deciders import Interval, SimulatedNoise
 from pqd.deciders.batch.base import BatchOutput
@@ -27,7 +27,7 @@ from pqd.engine.tables import open_table
 from pqd.parameters import Criteria
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
-from pqd.planning.decisions import VerdictPlan
+from pqd.planning.query_verdict import QueryVerdictPlan
 from pqd.run.execution import Outputs
 from pqd.sql.workload_files import as_queries
 
@@ -55,7 +55,7 @@ def table(seed: int, rows: int = 200) -> pd.DataFrame:
     )
 
 
-def made(queries: list[str], mode: str) -> VerdictPlan:
+def made(queries: list[str], mode: str) -> QueryVerdictPlan:
     opened = open_table(table(1), "synthetic"), open_table(table(2), "private")
     columns = {"debt": {"bounds": (-5, 9)}}
     terms = Criteria.of(tau=30, alpha=0.05, columns=columns)

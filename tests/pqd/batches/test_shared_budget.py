@@ -16,9 +16,9 @@ from pqd.accounting.accountant import _quote, quote_of
 from pqd.accounting.composition import price
 from pqd.batches import row_classes as classes_module
 from pqd.batches.batch import BatchMeasurement
+from pqd.batches.batch_verdict import BatchRule
 from pqd.batches.mechanisms import ALONE, LINEAR, RANGES, SHARINGS, TOGETHER, check_sharing
 from pqd.batches.shared_budget import SharedBudget, select_sharing
-from pqd.batches.verdicts import BatchRule
 from pqd.deciders import Decision, operating_characteristic
 from pqd.deciders.batch.decision_rule import accept
 from pqd.deciders.distribution_sums import NoiseSum
@@ -29,7 +29,7 @@ from pqd.errors import DeciderError, ParameterError
 from pqd.parameters import Criteria, Parameters
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload, QueryRequest
-from pqd.planning.decisions import PlannedVerdict, VerdictPlan, select_deciders
+from pqd.planning.query_verdict import QueryVerdict, QueryVerdictPlan, select_deciders
 from pqd.spec import json_schema
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
@@ -74,7 +74,7 @@ def made(
     decider: str = "auto",
     columns: Any = COLUMNS,
     epsilon: Fraction = EPSILON,
-) -> list[VerdictPlan]:
+) -> list[QueryVerdictPlan]:
     """Share ``epsilon`` among the queries, against each of the copies."""
     workloads = bound_workloads(
         *queries, tau=tau, copies=copies, people=people, decider=decider, columns=columns
@@ -125,7 +125,7 @@ def expected_wrong(workloads: Sequence[BoundWorkload], sharing: SharedBudget) ->
     return found
 
 
-def accepted(one: BoundQuery, verdict: PlannedVerdict) -> Sequence[float]:
+def accepted(one: BoundQuery, verdict: QueryVerdict) -> Sequence[float]:
     """The chances of a yes, on the worse side, at each gap of the grid."""
     interval, epsilon = verdict.interval, verdict.measurement.epsilon
     if not isinstance(verdict.rule, BatchRule):
@@ -139,17 +139,17 @@ def accepted(one: BoundQuery, verdict: PlannedVerdict) -> Sequence[float]:
     return found
 
 
-def verdicts_of(parts: Sequence[VerdictPlan]) -> list[PlannedVerdict]:
+def verdicts_of(parts: Sequence[QueryVerdictPlan]) -> list[QueryVerdict]:
     for part in parts:
         part.bound.check()
     return [verdict for part in parts for verdict in part.verdicts]
 
 
-def notes(parts: Sequence[VerdictPlan]) -> str:
+def notes(parts: Sequence[QueryVerdictPlan]) -> str:
     return "\n".join(str(note) for part in parts for note in part.bound.notes)
 
 
-def total(parts: Sequence[VerdictPlan]) -> Fraction:
+def total(parts: Sequence[QueryVerdictPlan]) -> Fraction:
     """What a run would charge for all of them."""
     return quote_of([part.measurements.measurements for part in parts]).charge.epsilon
 
@@ -201,7 +201,7 @@ BOTH += [(name, "identity") for name in WORKLOADS if name not in UNFIT]
 BOTH += [(name, "auto") for name in ("duplicates", "two copies")]
 
 
-def workload(name: str, mode: str) -> list[VerdictPlan]:
+def workload(name: str, mode: str) -> list[QueryVerdictPlan]:
     given = dict(WORKLOADS[name])
     return made(*given.pop("queries"), mode=mode, **given)
 

@@ -21,7 +21,7 @@ from pqd.errors import PqdError, QueryError, UnanswerableError
 from pqd.parameters import Parameters
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
-from pqd.planning.decisions import select_deciders
+from pqd.planning.query_verdict import select_deciders
 from pqd.reports.writers.terminal import terminal_text
 from pqd.reports.writers.terminal.layout import Extent
 from pqd.sql.grouping import MOST_GROUPS, Bins, grouped

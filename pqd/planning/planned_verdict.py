@@ -1,7 +1,8 @@
-"""Measurements that decide one query, and the rules that turn an output into a verdict."""
+"""Planned verdict: a measurement, and the rule that turns its output into a verdict."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,7 +15,10 @@ from pqd.deciders.estimators import EstimatorOutput, LaplaceEstimate
 from pqd.deciders.single.base import Estimate
 from pqd.deciders.single.inverse_sensitivity import margin_ends
 from pqd.deciders.single.noisy_answer import NoisyAnswer
-from pqd.run.measurement import Output, QueryMeasurement
+from pqd.parameters import Criteria
+from pqd.reports.models.query import CandidateFacts
+from pqd.run.execution import Outputs
+from pqd.run.measurement import BoundTables, Measurement, MeasurementSet, Output, QueryMeasurement
 
 if TYPE_CHECKING:
     from pqd.deciders import Histogram, Noise
@@ -76,7 +80,7 @@ class AnswerMeasurement(VerdictMeasurement[EstimatorOutput]):
 class VerdictRule(Protocol):
     """Post-processing of one measurement's output into a verdict.
 
-    Conformers: DeciderRule, AnswerRule, BatchRule.
+    Conformers: MarginRule, DeciderRule, AnswerRule, BatchRule.
     """
 
     @property
@@ -101,17 +105,15 @@ class VerdictRule(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class DeciderRule:
-    """Rule of a measurement that is itself a verdict."""
+class MarginRule:
+    """Rule of a measurement that is itself a verdict, and releases its margin at most."""
 
-    decider: Decider
-    interval: Interval
     epsilon: Fraction
     alpha: Fraction
 
     @property
     def identity(self) -> object:
-        """None: the interval is part of the measurement."""
+        """None: the tolerance is part of the measurement."""
         return None
 
     def decision(self, output: Decision) -> Decision:
@@ -119,8 +121,9 @@ class DeciderRule:
         return output
 
     def estimate(self, decision: Decision) -> Estimate:
-        """Statistic that the decider releases, if it does."""
-        return self.decider.estimated(decision, self.interval, self.epsilon, self.alpha)
+        """Nothing: a margin alone bounds no private answer."""
+        del decision
+        return Estimate()
 
     def margin_ends(self, decision: Decision, estimate: Estimate) -> tuple[int, int] | None:
         """Ends from the exact law of the margin's noise."""
@@ -131,13 +134,25 @@ class DeciderRule:
 
 
 @dataclass(frozen=True, slots=True)
+class DeciderRule(MarginRule):
+    """Rule of a verdict on a query, of which the decider may release the answer."""
+
+    decider: Decider
+    interval: Interval
+
+    def estimate(self, decision: Decision) -> Estimate:
+        """Statistic that the decider releases, if it does."""
+        return self.decider.estimated(decision, self.interval, self.epsilon, self.alpha)
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerRule:
     """Rule of a noisy answer: whether it lies inside the interval."""
 
-    decider: NoisyAnswer
-    interval: Interval
     epsilon: Fraction
     alpha: Fraction
+    decider: NoisyAnswer
+    interval: Interval
 
     @property
     def identity(self) -> object:
@@ -158,3 +173,82 @@ class AnswerRule:
         if decision.margin is None or low is None or high is None:
             return None
         return self.decider.margins(low, high, self.interval)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PlannedVerdict(ABC):
+    """Verdict on a query or on a distance that is planned; all of it public.
+
+    Attributes
+    ----------
+    criteria
+        The criteria of the verdict.
+    scale
+        The size of one lattice unit in the unit of the answer.
+    answer
+        The answer of the synthetic table, in its own unit.
+    interval
+        The answers within the tolerance, in lattice units.
+    measurement
+        The measurement that is drawn, its own or that of a batch.
+    rule
+        The rule that turns the output of the measurement into the verdict.
+    """
+
+    criteria: Criteria
+    scale: Fraction
+    answer: Fraction
+    interval: Interval
+    measurement: Measurement[Any]
+    rule: VerdictRule
+
+    @property
+    @abstractmethod
+    def check(self) -> str:
+        """Name of the check that it is a verdict of."""
+
+    @property
+    @abstractmethod
+    def taken(self) -> CandidateFacts:
+        """Decider that is taken, as a report shows it."""
+
+    @property
+    @abstractmethod
+    def candidates(self) -> tuple[CandidateFacts, ...]:
+        """Every candidate, as a report shows it."""
+
+    @property
+    @abstractmethod
+    def late(self) -> bool:
+        """Whether what a report shows of candidates is computed when it is first read."""
+
+    @abstractmethod
+    def facts(self) -> dict[str, Any]:
+        """Fields of ``pqd.reports.models.audit.QueryFacts`` but for the candidates."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether every table within the bounds has the same verdict, which then costs nothing."""
+        return self.measurement.settled
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """Identity: two verdicts with the same one are one verdict."""
+        return self.measurement.cache_key, self.rule.identity
+
+    def decision(self, outputs: Outputs) -> Decision:
+        """Verdict, given the outputs of a run."""
+        return self.rule.decision(outputs[self.measurement])
+
+
+@dataclass(frozen=True)
+class VerdictPlan:
+    """Planned verdicts on what is bound to the tables, in one reading of the private one."""
+
+    bound: BoundTables
+    verdicts: tuple[PlannedVerdict, ...]
+
+    @property
+    def measurements(self) -> MeasurementSet:
+        """Measurements of the verdicts; a batch has one for all of its verdicts."""
+        return self.bound.measurement_set([verdict.measurement for verdict in self.verdicts])

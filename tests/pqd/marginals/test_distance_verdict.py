@@ -11,9 +11,9 @@ from pqd.deciders.distances.decider import DistanceDecider
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import ParameterError
-from pqd.marginals.binding import bind_distances
+from pqd.marginals.bound_distances import BoundDistance, DistanceRequest, bind_distances
 from pqd.marginals.bound_profile import mean_weights
-from pqd.marginals.decisions import BoundDistance, DistanceRequest
+from pqd.marginals.distance_verdict import distance_verdict
 from pqd.parameters import Criteria
 from pqd.stated.column_facts import parse_columns
 
@@ -73,7 +73,7 @@ def test_marginals_take_one_reading_and_each_mean_one_more() -> None:
 
 def test_a_marginal_is_one_whatever_the_order_of_its_columns() -> None:
     first, second = bound(request("one", "age", "sex"), request("other", "SEX", "age"))
-    keys = [each.at(Fraction(1)).measurement.cache_key for each in (first, second)]
+    keys = [distance_verdict(each, Fraction(1)).measurement.cache_key for each in (first, second)]
     assert keys[0] == keys[1]
     assert first.attribute == second.attribute == "age, sex"
 
@@ -122,7 +122,7 @@ def test_every_number_of_columns_weighs_the_same(ways: int) -> None:
 @pytest.mark.parametrize("epsilon", ["0.01", "1"])
 def test_what_a_verdict_is_worth_is_that_of_the_decider(tau: str, epsilon: str) -> None:
     (pair,) = bound(request("pair", "age", "sex", tau=tau))
-    verdict, decider = pair.at(Fraction(epsilon)), DistanceDecider()
+    verdict, decider = distance_verdict(pair, Fraction(epsilon)), DistanceDecider()
     share, rows = pair.request.criteria.tolerance.share, len(COPY)
     rates = decider.error_rates(rows, share, epsilon)
     assert (verdict.taken.false_no, verdict.taken.false_yes) == (rates.false_no, rates.false_yes)
@@ -139,5 +139,6 @@ def test_what_a_verdict_is_worth_is_that_of_the_decider(tau: str, epsilon: str) 
 def test_a_tolerance_of_everything_is_none() -> None:
     (pair,) = bound(request("pair", "age", "sex"))
     criteria = Criteria.of(tau=1, alpha="0.05")
+    whole = replace(pair, request=replace(pair.request, criteria=criteria))
     with pytest.raises(ParameterError, match="tau must be below 1"):
-        replace(pair, request=replace(pair.request, criteria=criteria)).at(Fraction(1))
+        distance_verdict(whole, Fraction(1))

@@ -30,7 +30,7 @@ from pqd.deciders.note import Note
 from pqd.deciders.single.base import Estimate
 from pqd.parameters import Detail
 from pqd.planning.choose_decider import GAPS, Candidate
-from pqd.planning.decisions import PlannedVerdict, plan_fields
+from pqd.planning.query_verdict import QueryVerdict, plan_fields
 from pqd.sql.predicate import Atom
 from pqd.sql.regions import exactly
 
@@ -91,8 +91,8 @@ class BatchCandidate(NamedTuple):
     wrong: tuple[float, ...]
 
     def verdict(
-        self, place: int, single: PlannedVerdict, reason: Note, *others: Candidate
-    ) -> PlannedVerdict:
+        self, place: int, single: QueryVerdict, reason: Note, *others: Candidate
+    ) -> QueryVerdict:
         """Verdict by this batch in place of a ``single`` one, with ``others`` as candidates."""
         taken = self.candidate(place, single)
         choice = replace(single.choice, taken=taken, reason=reason, candidates=(taken, *others))
@@ -102,9 +102,9 @@ class BatchCandidate(NamedTuple):
             where, self.errors[place], single.interval, single.criteria.alpha, possible
         )
         fields = {**plan_fields(single), "choice": choice}
-        return PlannedVerdict(**fields, measurement=self.batch, rule=rule)
+        return QueryVerdict(**fields, measurement=self.batch, rule=rule)
 
-    def candidate(self, place: int, single: PlannedVerdict) -> Candidate:
+    def candidate(self, place: int, single: QueryVerdict) -> Candidate:
         """Evaluation of the batch for one query."""
         errors, tau = self.errors[place], single.interval.tau
         curve = _chances(errors, tau, GAPS) if single.criteria.detail is Detail.CURVES else None
@@ -148,7 +148,7 @@ class OpenConditionsError(ParameterError):
 
 
 def batch_candidates(
-    planner: BatchPlanner, name: str, single: Sequence[PlannedVerdict], mechanism: str
+    planner: BatchPlanner, name: str, single: Sequence[QueryVerdict], mechanism: str
 ) -> list[BatchCandidate]:
     """Batches that could give the ``single`` verdicts, the best first; for ``auto`` of known noise.
 
@@ -179,13 +179,13 @@ def batch_candidates(
     return sorted(candidates, key=place)
 
 
-def relative(threshold: Threshold, verdict: PlannedVerdict) -> float:
+def relative(threshold: Threshold, verdict: QueryVerdict) -> float:
     """Threshold as a multiple of the tolerance."""
     return threshold.tau / float(verdict.interval.tau)
 
 
 def _candidate(
-    batch: BatchMeasurement, single: Sequence[PlannedVerdict], every: Sequence[Errors]
+    batch: BatchMeasurement, single: Sequence[QueryVerdict], every: Sequence[Errors]
 ) -> BatchCandidate:
     errors = tuple(every[batch.places[selection(verdict.statistic)]] for verdict in single)
     pairs = [(e, verdict.interval.tau) for e, verdict in zip(errors, single, strict=True)]

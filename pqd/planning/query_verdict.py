@@ -1,4 +1,4 @@
-"""Decisions: the decider of a query, its evaluation, and the verdict that it leads to."""
+"""Verdict on a query: its decider, chosen on public data, and the measurement that decides it."""
 
 from __future__ import annotations
 
@@ -7,33 +7,30 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pqd.deciders import Interval, applicable
 from pqd.deciders.noise import check_scale
 from pqd.deciders.numbers import plain
-from pqd.deciders.single.base import Estimate
 from pqd.deciders.single.noisy_answer import NoisyAnswer
 from pqd.engine.scan_plan import PrivacyUnit, Statistic
 from pqd.parameters import Criteria, Parameters
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload
 from pqd.planning.choose_decider import Candidate, Choice, LateCandidate, choose_decider
-from pqd.planning.rules import (
+from pqd.planning.planned_verdict import (
     AnswerMeasurement,
     AnswerRule,
     DeciderMeasurement,
     DeciderRule,
+    PlannedVerdict,
     VerdictMeasurement,
+    VerdictPlan,
     VerdictRule,
 )
 from pqd.planning.statistics import lattice_of, on_cut_points, synthetic_answer, with_wider_lattice
 from pqd.reports.models.query import CandidateFacts, LateFacts
-from pqd.run.execution import Outputs
-from pqd.run.measurement import Measurement, MeasurementSet, counted_noun
+from pqd.run.measurement import counted_noun
 from pqd.sql.query import Query
-
-if TYPE_CHECKING:
-    from pqd.deciders import Decision
 
 _OUTCOMES = (("yes", True), ("no", False))
 
@@ -114,67 +111,29 @@ _PLAN_FIELDS = tuple(field.name for field in fields(DeciderPlan))
 
 
 @dataclass(frozen=True)
-class PlannedVerdict(DeciderPlan):
-    """Verdict that is planned: a rule, and the measurement it refers to, its own or a batch's."""
-
-    measurement: Measurement[Any]
-    rule: VerdictRule
-
-    @property
-    def settled(self) -> bool:
-        """Whether every table within the bounds has the same verdict, which then costs nothing."""
-        return self.measurement.settled
-
-    @property
-    def synthetic_answer(self) -> Fraction:
-        """Answer of the copy, in the query's own unit."""
-        return self.answer
+class QueryVerdict(DeciderPlan, PlannedVerdict):
+    """Verdict on a query that is planned: its decider, a measurement and a rule."""
 
     @property
     def check(self) -> str:
         """Name of the check that it is a verdict of: the query's, or the block's."""
         return self.query.block or self.query.id or ""
 
-    @property
-    def identity(self) -> tuple[object, ...]:
-        """Identity: two verdicts with the same one are one verdict."""
-        return self.measurement.cache_key, self.rule.identity
 
-    def decision(self, outputs: Outputs) -> Decision:
-        """Verdict, given the outputs of a run."""
-        return self.rule.decision(outputs[self.measurement])
-
-    def estimate(self, decision: Decision) -> Estimate:
-        """Private answer in lattice units, as far as the verdict releases it."""
-        return self.rule.estimate(decision)
-
-    def margin_ends(self, decision: Decision, estimate: Estimate) -> tuple[int, int] | None:
-        """Ends that hold the exact margin with probability at least 1 - alpha, if one is known.
-
-        ``estimate`` is that of the decision.
-        """
-        return self.rule.margin_ends(decision, estimate)
-
-
-@dataclass(frozen=True, slots=True)
-class VerdictPlan:
-    """Verdicts of one run against one synthetic table, with their measurements."""
+@dataclass(frozen=True)
+class QueryVerdictPlan(VerdictPlan):
+    """Verdicts on the queries of a workload, against one synthetic table."""
 
     bound: BoundWorkload
-    verdicts: tuple[PlannedVerdict, ...]
-
-    @property
-    def measurements(self) -> MeasurementSet:
-        """Measurements of the verdicts; a batch has one for all of its verdicts."""
-        return self.bound.measurement_set([verdict.measurement for verdict in self.verdicts])
+    verdicts: tuple[QueryVerdict, ...]
 
 
-def select_deciders(bound: BoundWorkload) -> VerdictPlan:
+def select_deciders(bound: BoundWorkload) -> QueryVerdictPlan:
     """Plan of a verdict for every query, which must have a budget of its own."""
-    return VerdictPlan(*bound.select(planned_verdict))
+    return QueryVerdictPlan(*bound.select(planned_verdict))
 
 
-def planned_verdict(bound: BoundQuery) -> PlannedVerdict:
+def planned_verdict(bound: BoundQuery) -> QueryVerdict:
     """Verdict of one query by itself, which must have a budget; see ``decider_plan``."""
     parameters = bound.parameters
     plan = decider_plan(bound)
@@ -191,13 +150,14 @@ def planned_verdict(bound: BoundQuery) -> PlannedVerdict:
     }
     measurement: VerdictMeasurement[Any]
     rule: VerdictRule
-    terms = plan.interval, parameters.epsilon, parameters.alpha
+    terms = parameters.epsilon, parameters.alpha
     if isinstance(decider, NoisyAnswer) and decider.settled(plan.interval) is None:
         measurement = AnswerMeasurement(**facts, estimator=decider.estimator)
-        rule = AnswerRule(decider, *terms)
+        rule = AnswerRule(*terms, decider, plan.interval)
     else:
-        measurement, rule = DeciderMeasurement(**facts), DeciderRule(decider, *terms)
-    return PlannedVerdict(**plan_fields(plan), measurement=measurement, rule=rule)
+        measurement = DeciderMeasurement(**facts)
+        rule = DeciderRule(*terms, decider, plan.interval)
+    return QueryVerdict(**plan_fields(plan), measurement=measurement, rule=rule)
 
 
 def plan_fields(plan: DeciderPlan) -> dict[str, Any]:
