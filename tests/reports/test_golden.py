@@ -20,6 +20,7 @@ from pqd.reports.github import github_text
 from pqd.reports.junit import junit_text
 from pqd.reports.models.check import CheckReport
 from pqd.reports.models.refusals import QueryRefusal
+from pqd.reports.models.report import document_of
 from pqd.reports.writers.terminal import TerminalReport, terminal_text
 from pqd.reports.writers.terminal.layout import Extent
 from tests.support import (
@@ -33,6 +34,7 @@ from tests.support import (
 from tests.support.golden import matches_golden
 from tests.support.ledger_reports import EMPTY, LEDGER
 from tests.support.pages import Page
+from tests.support.words import words_text
 
 if TYPE_CHECKING:
     from pqd.reports.models.report import Report
@@ -158,6 +160,8 @@ REPORTS: dict[str, tuple[Report, dict[str, Callable[[Report], str]]]] = {
     "release-large": (release_reports.MANY, {"80.txt": ALL["80.txt"]}),
     "release-replayed": (release_reports.REPLAYED, MAIN),
 }
+# Words of the document of each kind that has one: all formats show these.
+WORDED = ("audit", "check", "ledger", "plan", "profile-three-ways", "ranking")
 FILES = {f"{name}.{form}": (name, form) for name, (_, forms) in REPORTS.items() for form in forms}
 
 
@@ -170,5 +174,14 @@ def test_renderings_are_as_they_were_read(file: str) -> None:
     )
 
 
+@pytest.mark.parametrize("name", WORDED)
+def test_words_of_documents_are_as_they_were_read(name: str) -> None:
+    words = words_text(document_of(REPORTS[name][0]))
+    assert matches_golden(GOLDEN / f"{name}.words.txt", words), (
+        f"read the diff of: make golden ({name}.words.txt)"
+    )
+
+
 def test_no_golden_file_is_left_over() -> None:
-    assert {path.name for path in GOLDEN.iterdir()} == set(FILES)
+    worded = {f"{name}.words.txt" for name in WORDED}
+    assert {path.name for path in GOLDEN.iterdir()} == {*FILES, *worded}

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from pqd.reports.writers.terminal.layout import said
+
 if TYPE_CHECKING:
     from pqd.reports.blocks import Curves, Picture
     from pqd.reports.writers.terminal.layout import Screen
@@ -29,7 +31,7 @@ def curve_lines(curves: Curves, screen: Screen) -> Iterator[Text]:
     yield Text(scale, no_wrap=True)
     for name, points in curves.lines:
         bars = "".join(each * _level(point, unicode=screen.unicode) for point in points)
-        yield Text(f"{name:<{_NAME}} {bars.rstrip()}", no_wrap=True)
+        yield Text(f"{said(name, screen):<{_NAME}} {bars.rstrip()}", no_wrap=True)
 
 
 def _level(chance: float | None, *, unicode: bool) -> str:
