@@ -47,7 +47,7 @@ from pqd.reports.models.ledger import LedgerReport
 if TYPE_CHECKING:
     from pqd.accounting.stored_answers import Answer
 
-# Prefix that names how content is hashed: pqd/engine/reading/row_hashes.py.
+# Prefix that names how content is hashed: pqd/engine/kernel/recognition.py.
 _SCHEME = "rows:"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from pqd.deciders import Lattice
 from pqd.engine.contingency import ContingencyCounter
 from pqd.engine.kernel.arrow_sql import SOURCE
-from pqd.engine.kernel.batch import Batch, row_batches
+from pqd.engine.kernel.batch import JOINED
 from pqd.engine.kernel.combinations import Combinations, at_codes, combined
 from pqd.engine.kernel.persons import person_codes
 from pqd.engine.marginals import CellFacts, ValueCounts
@@ -20,15 +20,14 @@ from pqd.engine.scan_plan import predicate_sql
 from pqd.sql.schema import quote_identifier
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from pqd.engine.contingency import ContingencyTable
-    from pqd.engine.kernel.batch import Names
+    from pqd.engine.kernel.batch import Batch, Names
     from pqd.engine.kernel.facts import TypedSQL
     from pqd.engine.partitions import Partition
-    from pqd.engine.reading.columns import Columns
     from pqd.engine.scan_plan import ScanPlan
     from pqd.sql.query import BoundExpression
 
@@ -37,14 +36,14 @@ _FINEST = 2.0**50
 
 
 class ColumnFacts:
-    """Facts of the loaded ``columns`` of a synthetic table.
+    """Facts of the loaded columns of a synthetic table, of which ``batch`` has all rows.
 
     ``stored`` gives the stored name of each public one.
     """
 
-    def __init__(self, sql: TypedSQL, columns: Columns, stored: Mapping[str, str]) -> None:
+    def __init__(self, sql: TypedSQL, batch: Batch, stored: Mapping[str, str]) -> None:
         """Nothing is found yet."""
-        self._sql, self._columns, self._stored = sql, columns, stored
+        self._sql, self._batch = sql, batch.named(stored)
         self._value_counts: dict[str, ValueCounts] = {}
 
     def __repr__(self) -> str:
@@ -86,7 +85,7 @@ class ColumnFacts:
         self, values: NDArray[np.float64], combinations: Combinations, person: str
     ) -> NDArray[np.float64]:
         """Total of each person who has a finite value; ``values`` are those of combinations."""
-        persons = person_codes(self._columns.by_name[person])
+        persons = person_codes(self._batch.columns[person])
         rows = at_codes(np.isfinite(values), combinations.codes)
         codes = persons.codes[rows]
         sums = np.bincount(codes, values[combinations.codes[rows]], persons.size)
@@ -104,13 +103,13 @@ class ColumnFacts:
         outputs = ", ".join(map(quote_identifier, columns))
         where = predicate_sql(resolved.where) if resolved.where else "TRUE"
         return self._sql.sql.fetched(
-            self._sql.table(self._batch(every), every, self._occupied(every)),
+            self._sql.table(self._batch, every, self._occupied(every)),
             f"SELECT DISTINCT {outputs} FROM {SOURCE} WHERE {where} ORDER BY ALL LIMIT {most}",
         )
 
     def held(self, column: str, most: int) -> set[Any] | None:
         """Values of a column but NULL; None for more than ``most``."""
-        values = self._columns.by_name[self._stored[column]].values
+        values = self._batch.columns[column].values
         distinct = self._sql.typed(column, values).drop_null().unique()
         return {*distinct.to_pylist()} if len(distinct) <= most else None
 
@@ -123,7 +122,7 @@ class ColumnFacts:
     def _counted(self, column: str) -> ValueCounts:
         expression = number_sql(column, self._sql.schema[column])
         (values,) = self._evaluated((column,), self._occupied((column,)), [expression])
-        rows = self._columns.by_name[self._stored[column]].counts()
+        rows = self._batch.columns[column].counts()
         held = (
             ~np.isnan(values)
             if values.dtype.kind == "f"
@@ -132,34 +131,27 @@ class ColumnFacts:
         distinct, places = np.unique(values[held], return_inverse=True)
         counts = np.zeros(distinct.size, np.int64)
         np.add.at(counts, places, rows[held])
-        nulls = self._columns.rows - int(counts.sum())
-        return ValueCounts(distinct, counts, distinct.size, nulls, self._columns.rows)
+        nulls = self._batch.rows - int(counts.sum())
+        return ValueCounts(distinct, counts, distinct.size, nulls, self._batch.rows)
 
     def codes(self, partitions: Sequence[Partition]) -> NDArray[np.int64]:
         """Cell of each row in each of ``partitions``, in the rows' order: (rows, partitions)."""
-        names = tuple(sorted({each.column for each in partitions}))
-        codes = CellFacts(self._sql, partitions).of(self._batch(names))
+        codes = CellFacts(self._sql, partitions).of(self._batch)
         return np.column_stack([codes[each].astype(np.int64) for each in partitions])
 
     def each(self, workload: ScanPlan) -> ContingencyTable:
         """Atoms and lattice place of each row, in the rows' order."""
-        return ContingencyCounter(self._sql, workload).each(self._batch(workload.columns))
-
-    def _batch(self, names: Collection[str]) -> Batch:
-        """All rows of columns ``names``."""
-        own = {name: self._columns.by_name[self._stored[name]] for name in names}
-        return Batch(self._columns.rows, own)
+        return ContingencyCounter(self._sql, workload).each(self._batch)
 
     def _all_rows(self, names: Names) -> Combinations:
-        return self._batch(names).combinations(names)
+        return self._batch.combinations(names)
 
     def _occupied(self, names: Names) -> Combinations:
         """Combinations of cells that rows hold, in any order, without the codes of rows."""
-        sizes = [len(self._columns.by_name[self._stored[name]].values) for name in names]
+        sizes = [len(self._batch.columns[name].values) for name in names]
         if len(names) == 1:
             return Combinations(np.empty(0, np.uint8), sizes[0], (np.arange(sizes[0]),))
-        stored = {name: self._stored[name] for name in names}
-        parts = [batch.combinations(names) for batch in row_batches(self._columns, stored)]
+        parts = [part.combinations(names) for part in self._batch.parts(JOINED)]
         if len(parts) == 1:
             return parts[0]
         digits = map(np.concatenate, zip(*(each.digits for each in parts), strict=True))
@@ -170,7 +162,7 @@ class ColumnFacts:
         self, names: Names, combinations: Combinations, expressions: Sequence[str]
     ) -> list[NDArray[Any]]:
         """Values of ``expressions`` on ``combinations``, in their order."""
-        table = self._sql.table(self._batch(names), names, combinations)
+        table = self._sql.table(self._batch, names, combinations)
         chunks = self._sql.sql.evaluated(table, expressions)
         return [
             np.concatenate([numpy_of(part) for part in output])

@@ -5,7 +5,7 @@ settings cannot be changed.  Every column is cast to its public kind by TRY_CAST
 values without it, so a private cell that does not convert is NULL and no row can raise.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
@@ -15,20 +15,16 @@ from pqd.engine.column_facts import ColumnFacts
 from pqd.engine.contingency import ContingencyCounter, ContingencyTable
 from pqd.engine.histograms import HistogramCounter
 from pqd.engine.kernel.arrow_sql import ArrowSQL, arrow_table
-from pqd.engine.kernel.batch import row_batches
+from pqd.engine.kernel.batch import Column
 from pqd.engine.kernel.column_types import kind_of, text_kinds
 from pqd.engine.kernel.facts import Known, TypedSQL
 from pqd.engine.kernel.misfits import Misfits, misfits, way_of
-from pqd.engine.kernel.persons import person_batches
-from pqd.engine.kernel.tally import Counter, folded
+from pqd.engine.kernel.tally import Counter
 from pqd.engine.marginals import MarginalCounter, MarginalCounts, MarginalPlan, ValueCounts
-from pqd.engine.partitioned_table import partitioned
 from pqd.engine.partitions import Partition
-from pqd.engine.reading.columns import Columns
 from pqd.engine.reading.frames import numbered
+from pqd.engine.scan import Scanner, unreadable
 from pqd.engine.scan_plan import PrivacyUnit, ScanPlan, TablePlan
-from pqd.engine.table_likeness import TableLikeness
-from pqd.engine.table_reader import TableReader, unreadable
 from pqd.engine.tables import Table, missing
 from pqd.errors import QueryError, RunError, TableError
 from pqd.exception_barrier import of_memory, withheld
@@ -69,21 +65,21 @@ class DuckDBEngine:
         lowered = {fold_case(name) for name in wanted}
         names = [name for name in table.columns if fold_case(name) in lowered]
         loose = set(table.source.loose(names))
-        self._synthetic = self._reader(table).columns(names)
+        self._synthetic = self._scanner(table).rows(names)
         # Of other columns nothing is told, since only some private tables have them read.
         odd = next(filter(None, map(table.memory.odd.get, (None, *names))), None)
         if odd:
             raise TableError(f"the {table.title} cannot be read: {odd}{_CSV}")
-        self._held = kinds = self._kinds(self._synthetic, loose)
+        self._held = kinds = self._kinds(self._synthetic.columns, loose)
         self._facts = None
         self._known.clear()
         return {name: stated.get(name) or kinds.get(name, Kind.TEXT) for name in table.columns}
 
-    def _kinds(self, columns: Columns, loose: Collection[str]) -> Schema:
+    def _kinds(self, columns: Mapping[str, Column], loose: Collection[str]) -> Schema:
         """Kinds of columns: the ``loose`` ones by their texts, others by their types."""
         texts: dict[str, pa.Array] = {}
         typed: dict[str, pa.Array] = {}
-        for name, column in columns.by_name.items():
+        for name, column in columns.items():
             (texts if name in loose else typed)[name] = column.values  # noqa: PD011 - no pandas
         stored = self._sql.types_of(typed)
         return text_kinds(self._sql, texts) | {name: kind_of(stored[name]) for name in typed}
@@ -92,11 +88,11 @@ class DuckDBEngine:
         """Cells of a loaded column that do not fit ``kind``, None where it is the column's own."""
         if name not in self._held or self._held[name] is kind:
             return None
-        return misfits(self._sql, self._synthetic.by_name[name], kind)
+        return misfits(self._sql, self._synthetic.columns[name], kind)
 
     def way_of(self, name: str) -> tuple[str, str] | None:
         """Way in which a loaded column writes numbers or days, that no kind reads; see there."""
-        column = self._synthetic.by_name.get(name)
+        column = self._synthetic.columns.get(name)
         return way_of(column) if column else None
 
     def loaded(self) -> "pd.DataFrame":
@@ -119,13 +115,13 @@ class DuckDBEngine:
 
     def _person(self, unit: PrivacyUnit) -> str | None:
         """Unit's column in the synthetic table, None if it has none."""
-        names = self._synthetic.by_name
+        names = self._synthetic.columns
         return next((name for name in names if fold_case(name) == fold_case(unit.column)), None)
 
     def _column_facts(self, schema: Schema) -> ColumnFacts:
         """Facts of the loaded columns, of the kinds of ``schema``."""
         if self._facts is None or self._facts[0] != schema:
-            own = {fold_case(name): name for name in self._synthetic.by_name}
+            own = {fold_case(name): name for name in self._synthetic.columns}
             stored = {name: own[fold_case(name)] for name in schema if fold_case(name) in own}
             sql = TypedSQL(self._sql, schema, self._known)
             self._facts = schema, ColumnFacts(sql, self._synthetic, stored)
@@ -144,8 +140,8 @@ class DuckDBEngine:
         """Values of a column of the synthetic table but NULL; None for more than ``most``."""
         return self._column_facts(schema).held(column, most)
 
-    def _reader(self, table: Table) -> TableReader:
-        return TableReader(table, self._sql.texts)
+    def _scanner(self, table: Table) -> Scanner:
+        return table.scanner(table, self._sql)
 
     def read(
         self,
@@ -153,13 +149,11 @@ class DuckDBEngine:
         names: Collection[str],
         content_keys: Collection[bytes] = (),
         *,
-        apart: bool = False,
         ahead: bool = False,
     ) -> None:
         """Read columns of any case that ``table`` has, and its content, in one pass; keep them.
 
-        Where rows are hashed ``apart``, columns are there before the content is; blocks of a CSV
-        may be read ``ahead``.
+        Blocks of a CSV may be read ``ahead``.
 
         Raises
         ------
@@ -168,10 +162,7 @@ class DuckDBEngine:
         """
         lowered = {fold_case(name) for name in names}
         stored = [name for name in table.columns if fold_case(name) in lowered]
-        if spread := partitioned(table):
-            spread.read(stored, content_keys)
-            return
-        self._reader(table).read(stored, content_keys, apart=apart, ahead=ahead)
+        self._scanner(table).read(stored, content_keys, ahead=ahead)
 
     def content(self, table: Table, key: bytes) -> str:
         """Keyed hash of all that ``table`` holds, whatever its name and row order.
@@ -181,14 +172,11 @@ class DuckDBEngine:
         TableError, RunError
             As ``read``.
         """
-        spread = partitioned(table)
-        return spread.content(key) if spread else self._reader(table).content(key)
+        return self._scanner(table).content(key)
 
     def same_rows(self, one: Table, other: Table, names: Collection[str]) -> bool:
-        """Whether two tables hold the same rows, by ``names`` first; see ``TableLikeness``."""
-        if spread := partitioned(one):
-            return spread.same_rows(other, names, self._sql)
-        return TableLikeness(self._sql).same_rows(one, other, names)
+        """Whether two tables hold the same rows, by ``names`` first; see ``Scanner``."""
+        return self._scanner(one).same_rows(other, names)
 
     def check(self, table: Table, columns: Iterable[str]) -> None:
         """Raise TableError if ``table`` lacks one of ``columns``."""
@@ -258,12 +246,12 @@ class DuckDBEngine:
 
     def frame(self, table: Table) -> "pd.DataFrame":
         """All columns of the synthetic table, its rows in their order."""
-        columns = self._reader(table).columns(table.columns)
+        rows = self._scanner(table).rows(table.columns)
         if not table.source.ordered:
             # What is asked of its rows next must be of this order.
-            self._synthetic = columns
+            self._synthetic = rows
             self._facts = None
-        frame = self._sql.frame(arrow_table(columns))
+        frame = self._sql.frame(arrow_table(rows))
         return numbered(frame) if table.textual else frame
 
     def _scanned(
@@ -278,25 +266,13 @@ class DuckDBEngine:
 
         self.check(table, plan.columns)
         public = table.role == "synthetic"
-        stored = {fold_case(name): name for name in table.columns}
-        person = stored.get(fold_case(plan.unit.column)) if plan.unit else None
-        if plan.unit and person is None and not public:
+        stored = set(map(fold_case, table.columns))
+        if plan.unit and fold_case(plan.unit.column) not in stored and not public:
             missing(table, plan.unit.column)
-        names = {name: stored[fold_case(name)] for name in plan.columns}
-        kinds = {name: schema[name] for name in names}
+        kinds = {name: schema[name] for name in plan.columns}
         counter = counter_of(TypedSQL(self._sql, kinds, self._known if public else None), plan)
-        if spread := partitioned(table):
-            return spread.scanned(counter, plan, names, person)
-        key = plan.key if person else None
-        read = sorted({*names.values(), *([person] if person else [])})
         try:
-            columns = self._reader(table).columns(read, key)
-            if plan.unit:
-                batches = person_batches(columns, names, person, plan.unit.max_rows)
-            else:
-                batches = row_batches(columns, names)
-            counts = folded(map(counter.count, batches))
-            return counter.whole(counts.multiplicities(counter.distinct))
+            return self._scanner(table).scan(counter, plan)
         except (duckdb.Error, pa.ArrowException) as error:
             lacking = withheld(error) if of_memory(error) else None
             reason = str(error).splitlines()[0][:200] if public else None

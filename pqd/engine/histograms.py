@@ -18,11 +18,11 @@ import pyarrow.compute as pc
 
 from pqd.deciders import Histogram
 from pqd.deciders.histogram import PackedHistogram
+from pqd.engine.kernel.batch import occurrences
 from pqd.engine.kernel.combinations import as_codes, at_codes
 from pqd.engine.kernel.facts import OCTET, Facts, is_true, truth_octets
 from pqd.engine.kernel.tally import Counts, Tally, run_starts
 from pqd.engine.reading.buffers import arrow_of, filled, numpy_of
-from pqd.engine.reading.columns import occurrences
 from pqd.engine.scan_plan import Measure, place_sql
 from pqd.sql.predicate import Atom, atoms
 

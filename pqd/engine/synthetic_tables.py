@@ -68,8 +68,8 @@ class SyntheticTables:
         """Read columns of all tables, at once, and keep them.
 
         ``content_keys`` ask for the content of a table by its place, the private one last.  With
-        more than one thread, rows are hashed and the file's digest is taken in the background:
-        whoever asks for them waits.  With more threads than tables blocks of a CSV are read ahead.
+        more than one thread the digests of files are taken in the background: whoever asks for them
+        waits.  With more threads than tables blocks of a CSV are read ahead.
 
         Raises
         ------
@@ -79,7 +79,7 @@ class SyntheticTables:
         threads = thread_count()
         pool = ThreadPoolExecutor(threads)
         keys = [content_keys.get(place, ()) for place, _ in enumerate(self._every)]
-        read = partial(self.engine.read, apart=threads > 1, ahead=threads > len(keys))
+        read = partial(self.engine.read, ahead=threads > len(keys))
         tasks = [
             pool.submit(read, table, names, own)
             for table, own in zip(self._every, keys, strict=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, NoReturn
 
-from pqd.engine.reading.memory import TableMemory
+from pqd.engine.scan import LocalScanner, TableMemory
 from pqd.engine.sources.files import file_kind, open_file
 from pqd.engine.sources.frame import open_frame
 from pqd.engine.sources.lazy_sources import open_lazy
@@ -22,7 +22,13 @@ from pqd.errors import PqdError, TableError
 from pqd.threads import thread_count
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pqd.engine.kernel.arrow_sql import ArrowSQL
+    from pqd.engine.scan import Scanner
     from pqd.engine.sources.source import Version
+
+    Opened = Callable[["Table", ArrowSQL], Scanner]
 
 __all__ = ["Role", "Table", "missing", "open_table", "opened_ahead"]
 
@@ -33,7 +39,7 @@ class Table:
 
     ``label`` is what messages and reports call it; ``columns`` are its names as stored (public);
     ``source`` is where its rows are, and ``given`` what it was opened from.  ``memory`` keeps what
-    was read.
+    was read, and ``scanner`` makes the scanner of such a table.
     """
 
     role: Role
@@ -42,6 +48,7 @@ class Table:
     source: Source = field(repr=False)
     given: object = field(default=None, repr=False)
     memory: TableMemory = field(default_factory=TableMemory, repr=False, compare=False)
+    scanner: Opened = field(default=LocalScanner, repr=False, compare=False)
 
     @property
     def textual(self) -> bool:
@@ -91,6 +98,10 @@ def open_table(given: object, role: Role) -> Table:
     """
     if isinstance(given, Table):
         return given
+    if is_spark(given) and not is_postgres(given):
+        from pqd.engine.spark_scanner import open_spark_table  # noqa: PLC0415 - only where it is used
+
+        return open_spark_table(given, role)
     source = _source(given, role)
     return Table(role, source.label, source.columns, source, given)
 
@@ -120,10 +131,6 @@ def _digest(table: Table) -> None:
 def _source(given: object, role: Role) -> Source:
     if is_postgres(given):
         return open_postgres(given, role)
-    if is_spark(given):
-        from pqd.engine.spark.table import open_spark  # noqa: PLC0415 - only where it is used
-
-        return open_spark(given, role)
     if not isinstance(given, (str, Path)):
         return open_lazy(given, role) or open_frame(given, role)
     location = location_of(given)

@@ -9,7 +9,7 @@ import difflib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -18,11 +18,11 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from pqd.deciders.note import Note, note
-from pqd.engine.reading.dictionaries import distinct_values
+from pqd.engine.kernel.batch import Column
+from pqd.engine.reading.buffers import numpy_of
+from pqd.engine.scan import first_rows
 from pqd.engine.scan_plan import PrivacyUnit
-from pqd.engine.sources.source import Blocks
 from pqd.engine.synthetic_tables import SyntheticTables
-from pqd.engine.table_reader import in_one_pass
 from pqd.parameters import Criteria, Parameters
 from pqd.sql.literals import condition_tree
 from pqd.sql.predicate import Predicate, atoms
@@ -186,8 +186,9 @@ def key_warnings(tables: SyntheticTables, unit: PrivacyUnit | None) -> Iterator[
     for name in table.columns if unit is None else ():
         if not _KEY.fullmatch(name):
             continue
-        cells, values = in_one_pass(table, [name], partial(_first, [name]))[name]
-        if _LEAST_VALUES <= len(values) < cells:
+        column = first_rows(table, [name]).columns[name]
+        present = numpy_of(column.values.is_valid())
+        if _LEAST_VALUES <= present.sum() < column.counts()[present].sum():
             yield note("person-key", column=name, table=table.label)
 
 
@@ -198,28 +199,17 @@ def header_warnings(tables: SyntheticTables, names: Collection[str] = ()) -> Ite
     first rows, but only of a table of which a name looks like a number or a day.
     """
     for table in tables.tables:
-        known = table.memory.columns
         if names:
-            values = {name: known[name].values for name in names if name in known}
+            known = table.memory.columns
+            columns: Mapping[str, Column] = {n: known[n] for n in names if n in known}
         elif like_values(table.columns):
-            every = list(table.columns)
-            first = in_one_pass(table, every, partial(_first, every))
-            values = {name: distinct for name, (_, distinct) in first.items()}
+            columns = first_rows(table, table.columns).columns
         else:
             continue
+        values = {name: column.values.drop_null() for name, column in columns.items()}
         named = [name for name, distinct in values.items() if _holds(distinct, name)]
         if named and 2 * len(named) >= len(values):
             yield note("header-missing", table=table.label, names=tuple(named[:_EXAMPLES]))
-
-
-def _first(names: Collection[str], blocks: Blocks) -> dict[str, tuple[int, pa.Array]]:
-    """Number of cells of each column in the first block that are not NULL, and their values."""
-    for block in blocks:
-        return {
-            name: (len(block[name]) - block[name].null_count, distinct_values(block[name]))
-            for name in names
-        }
-    return {name: (0, pa.array([], pa.string())) for name in names}
 
 
 def _holds(values: pa.Array, name: str) -> bool:

@@ -10,7 +10,7 @@ import pytest
 
 from pqd.commands.check import run_check
 from pqd.deciders.noise import SimulatedNoise
-from pqd.engine import table_reader
+from pqd.engine import scan
 from pqd.engine.tables import Table
 from pqd.reports.models.check import CheckReport
 from pqd.spec import read_spec
@@ -73,13 +73,13 @@ def test_a_copy_is_read_once_even_where_a_ledger_asks_for_its_rows(
     assert report.cost.epsilon
     copy.to_parquet(tmp_path / "other.parquet", index=False)
     read: list[str] = []
-    one_pass = table_reader.in_one_pass
+    one_pass = scan._in_one_pass
 
     def counted(table: Table, *rest: Any, **named: Any) -> Any:
         read.append(table.label)
         return one_pass(table, *rest, **named)
 
-    monkeypatch.setattr(table_reader, "in_one_pass", counted)
+    monkeypatch.setattr(scan, "_in_one_pass", counted)
     spec_template(tmp_path / "new.parquet", tmp_path / "other.parquet", tmp_path)
     assert read == ["other.parquet"]
 

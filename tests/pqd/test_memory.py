@@ -14,10 +14,10 @@ import pytest
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.sources.frame import Frame
-from pqd.engine.table_reader import read_columns
 from pqd.engine.tables import open_table
 from pqd.errors import RunError
 from pqd.exception_barrier import INTERNAL, NO_MEMORY, sealed, withheld
+from tests.support.batches import read_batch
 
 Ran = tuple[int, str, str]
 NONE_LEFT: list[Exception] = [
@@ -65,19 +65,19 @@ def test_what_a_cell_says_chooses_no_message(error: Exception) -> None:
 
 @pytest.mark.parametrize("error", NONE_LEFT[:3], ids=repr)
 def test_it_is_no_fault_of_the_copy(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    def blocks(*_: object) -> Iterator[dict[str, pa.Array]]:
-        yield {"a": pa.array([1]).dictionary_encode()}
+    def batches(*_: object) -> Iterator[pa.RecordBatch]:
+        yield pa.record_batch({"a": [1]})
         raise error
 
-    monkeypatch.setattr(Frame, "blocks", blocks)
+    monkeypatch.setattr(Frame, "batches", batches)
     table = open_table(pd.DataFrame({"a": [1]}), "synthetic")
     with pytest.raises((RunError, MemoryError)) as raised:
-        read_columns(table, ["a"])
+        read_batch(table, ["a"])
     assert "check the file" not in str(raised.value)
 
 
 def test_nor_of_the_query(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(DuckDBEngine, "_reader", raising(NONE_LEFT[3]))
+    monkeypatch.setattr(DuckDBEngine, "_scanner", raising(NONE_LEFT[3]))
     table = open_table(pd.DataFrame({"a": [1]}), "synthetic")
     with pytest.raises(RunError, match=NO_MEMORY):
         DuckDBEngine().histograms(table, {}, ScanPlan(()))

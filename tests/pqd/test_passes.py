@@ -2,7 +2,7 @@
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,9 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import pqd
-from pqd.engine import table_reader
+from pqd.engine import scan
 from pqd.engine.duckdb import DuckDBEngine
-from pqd.engine.sources.source import Blocks
 from pqd.engine.tables import Table
 from pqd.errors import NotPublicError
 
@@ -62,13 +61,13 @@ def tables(request: pytest.FixtureRequest, tmp_path: Path) -> Tables:
 def passes(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Passes over each table."""
     counted: Counter[str] = Counter()
-    blocks = table_reader._blocks
+    batches = scan._record_batches
 
-    def watched(table: Table, wanted: Sequence[str], *, ahead: bool) -> Blocks:
+    def watched(table: Table, wanted: Sequence[str], *, ahead: bool) -> Generator[pa.RecordBatch]:
         counted[Path(table.label).stem] += 1
-        return blocks(table, wanted, ahead=ahead)
+        return batches(table, wanted, ahead=ahead)
 
-    monkeypatch.setattr(table_reader, "_blocks", watched)
+    monkeypatch.setattr(scan, "_record_batches", watched)
     return counted
 
 
@@ -129,11 +128,10 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names: Sequence[str],
         keys: Sequence[bytes],
         *,
-        apart: bool,
         ahead: bool,
     ) -> None:
         made.extend(Path(table.label).stem for _ in keys)
-        read(self, table, names, keys, apart=apart, ahead=ahead)
+        read(self, table, names, keys, ahead=ahead)
 
     monkeypatch.setattr(DuckDBEngine, "read", watched)
     return made

@@ -31,15 +31,16 @@ from pqd.engine import duckdb as engine
 from pqd.engine import histograms as histograms_home
 from pqd.engine.contingency import ContingencyCounter, ContingencyTable
 from pqd.engine.histograms import HistogramCounter
+from pqd.engine.kernel import batch as batch_home
 from pqd.engine.kernel.arrow_sql import worker_sql
-from pqd.engine.kernel.batch import Batch
+from pqd.engine.kernel.batch import Batch, Column
 from pqd.engine.kernel.combinations import combined
 from pqd.engine.kernel.facts import ByValue, Facts, TypedSQL
 from pqd.engine.kernel.persons import PersonCodes
+from pqd.engine.kernel.recognition import ContentCounter, RowHash, RowRanks
 from pqd.engine.kernel.tally import Counts, Tally
 from pqd.engine.marginals import MarginalCounter, MarginalPlan
-from pqd.engine.reading.dictionaries import ColumnBuilder
-from pqd.engine.reading.row_hashes import RowHasher
+from pqd.engine.scan import TableMemory
 from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.tables import Table, open_table
 from pqd.errors import ParameterError, RunError
@@ -130,8 +131,9 @@ def releasing(path: Path, noise: Any, private: object) -> None:
 # Per stage of a run: what fails there.  A NULL in the path of a frame shows nothing.
 STAGES: dict[str, tuple[Any, str] | None] = {
     "recognise": (engine.DuckDBEngine, "content"),
-    "hash": (RowHasher, "content"),
-    "read": (ColumnBuilder, "column"),
+    "hash": (RowHash, "of"),
+    "content": (ContentCounter, "whole"),
+    "read": (batch_home, "stacked"),
     "rows": (histograms_home, "_places"),
     "scan": (engine.DuckDBEngine, "_scanned"),
     "counted": (HistogramCounter, "whole"),
@@ -259,26 +261,6 @@ def test_no_traceback_shows_a_count_while_tables_are_held_against_each_other(
     assert leaked(rendered(error)) == []
 
 
-@pytest.mark.parametrize("failure", [InjectedError, pa.ArrowInvalid, KeyboardInterrupt])
-def test_no_traceback_shows_a_row_that_is_hashed_in_a_thread_of_its_own(
-    failure: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    take = RowHasher._take
-
-    def broken(self: RowHasher, *args: Any) -> None:
-        take(self, *args)
-        raise failure
-
-    monkeypatch.setenv("PQD_THREADS", "2")
-    monkeypatch.setattr(RowHasher, "_take", broken)
-    path = tmp_path / "private.parquet"
-    PRIVATE.to_parquet(path)
-    error = interrupted(auditing, tmp_path / "ledger.sqlite", Breaking(None), path)
-    assert type(error) is (failure if failure is KeyboardInterrupt else RunError)
-    assert list(chained(error)) == [error]
-    assert leaked(rendered(error)) == []
-
-
 def test_rich_shows_no_count_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     error = failed(releasing, "draw", InjectedError, tmp_path, monkeypatch)
     assert leaked(enriched(error)) == []
@@ -323,7 +305,11 @@ def test_what_counts_rows_has_no_content_to_show() -> None:
         PackedHistogram(partial(Histogram.from_values, numbers)),
         ContingencyTable(numbers.view(np.uint64), numbers, numbers),
         combined([(numbers, 10)], 3),
-        Batch(3, {}, numbers, numbers > 3),
+        Batch(3, {}, None, numbers, numbers > 3),
+        Column(numbers, pa.array(["a"])),
+        ContentCounter(("age",), b"79193", worker_sql().texts),
+        RowRanks(("age",), b"79193", worker_sql().texts, written=True),
+        *(RowHash(("age",), b"79193", worker_sql().texts), TableMemory()),
         Tally(numbers, numbers),
         Tally.among(numbers, numbers),
         Counts({0: Tally(numbers, numbers)}),

@@ -29,7 +29,6 @@ from pqd.engine.kernel import persons as persons_home
 from pqd.engine.kernel.tally import Tally
 from pqd.engine.scan_plan import Measure, PrivacyUnit, ScanPlan
 from pqd.engine.synthetic_tables import SyntheticTables
-from pqd.engine.table_reader import TableReader
 from pqd.engine.tables import open_table
 from pqd.errors import ParameterError
 from pqd.parameters import Parameters, privacy_unit
@@ -37,6 +36,7 @@ from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.query_verdict import QueryVerdict, QueryVerdictPlan, select_deciders
 from pqd.sql.workload_files import as_queries
+from tests.support.batches import read_batch
 from tests.support.likeness import like
 
 Row = tuple[Any, ...]
@@ -511,7 +511,7 @@ def test_ties_are_rows_that_are_the_same_to_the_letter() -> None:
     texts = ["a", "A", "a ", "", None, "-", "1:a", "-0.0", "0.0"]
     pairs = pa.table({"x": texts * 9, "y": [text for text in texts for _ in texts]})
     table = open_table(pairs, "private")
-    ranks = TableReader(table).columns(["x"], KEY).ranks
+    ranks = read_batch(table, ["x"], KEY).ranks
     assert ranks is not None
     assert len(set(ranks.tolist())) == len(texts) ** 2
 

@@ -1,24 +1,24 @@
 """Batches of rows of a table, each with dictionaries of its own."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
 
-from pqd.engine.kernel.batch import Batch
-from pqd.engine.reading.columns import Column, Columns
-from pqd.engine.reading.values import encoded
+from pqd.engine.kernel import batch
+from pqd.engine.kernel.arrow_sql import ArrowSQL
+from pqd.engine.kernel.batch import Batch, together
+from pqd.engine.scan import LocalScanner
+from pqd.engine.tables import Table
 
 
-def column_of(cells: pa.ChunkedArray) -> Column:
-    """Cells as codes of their distinct values."""
-    held = encoded(cells.combine_chunks()).dictionary_decode().dictionary_encode("encode")
-    return Column(held.indices.to_numpy(zero_copy_only=False).astype(np.uint16), held.dictionary)
-
-
-def batch_of(table: pa.Table) -> Batch:
+def batch_of(table: pa.Table, ranks: np.ndarray | None = None) -> Batch:
     """All rows of a table in one batch."""
-    return Batch(table.num_rows, {name: column_of(table[name]) for name in table.column_names})
+    names = table.column_names
+    (record,) = table.combine_chunks().to_batches() or [
+        pa.RecordBatch.from_arrays([pa.nulls(0, kind) for kind in table.schema.types], names)
+    ]
+    return batch.batch_of([record], names).selected(names, ranks)
 
 
 def batches_of(table: pa.Table, size: int) -> Iterator[Batch]:
@@ -27,7 +27,8 @@ def batches_of(table: pa.Table, size: int) -> Iterator[Batch]:
         yield batch_of(table.slice(first, size))
 
 
-def columns_of(table: pa.Table, ranks: np.ndarray | None = None) -> Columns:
-    """Columns of a table, as they are read."""
-    by_name = {name: column_of(table[name]) for name in table.column_names}
-    return Columns(table.num_rows, by_name, ranks)
+def read_batch(table: Table, names: Sequence[str], rank_key: bytes | None = None) -> Batch:
+    """All rows of columns ``names`` of a table, in one batch, with ranks under a key."""
+    LocalScanner(table, ArrowSQL())._read(list(names), (), rank_key)
+    rows = together(list(table.memory.batches))
+    return rows.selected(names, rows.ranks)

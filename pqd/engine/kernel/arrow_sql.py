@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import duckdb
     import pandas as pd
 
-    from pqd.engine.reading.columns import Columns
+    from pqd.engine.kernel.batch import Batch
 
 # Rows, and expressions, that one statement evaluates; memory stays bounded.
 _CHUNK = 1 << 18
@@ -180,13 +180,13 @@ def joined(parts: Iterable[Sequence[pa.ChunkedArray]]) -> pa.ChunkedArray:
     return pa.chunked_array(chunks, outcomes[0].type)
 
 
-def arrow_table(columns: Columns) -> pa.Table:
-    """Rows of ``columns`` as an Arrow table of dictionaries."""
-    if not columns.by_name:
-        return pa.table({"none": arrow_of(np.zeros(columns.rows, np.bool_))})
+def arrow_table(batch: Batch) -> pa.Table:
+    """Rows of ``batch`` as an Arrow table of dictionaries."""
+    if not batch.columns:
+        return pa.table({"none": arrow_of(np.zeros(batch.rows, np.bool_))})
     return pa.table(
         {
             name: pa.DictionaryArray.from_arrays(arrow_of(each.codes), each.values)
-            for name, each in columns.by_name.items()
+            for name, each in batch.columns.items()
         }
     )

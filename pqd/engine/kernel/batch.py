@@ -1,46 +1,82 @@
-"""Batches of rows: each column as codes of its distinct values.
+"""Batches of rows: each column as codes of the distinct values that the batch has.
 
 A batch gives counts, and counts add up.  Nothing else crosses from one batch to the next but what
-is remembered of single values.
+is remembered of single values.  A code has no meaning outside its batch.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pqd.engine.kernel.combinations import Combinations, combined
-from pqd.engine.reading.columns import Column, batches_of
+import numpy as np
+import pyarrow as pa
+
+from pqd.engine.kernel.combinations import Combinations, at_codes, combined
+from pqd.engine.reading.buffers import arrow_of, filled, numpy_of
+from pqd.engine.reading.values import encoded
 from pqd.interrupts import heed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
-    from pqd.engine.reading.columns import Columns
-
 Names = tuple[str, ...]
+# Rows, and bytes, that are encoded at a time: their texts are in memory.
+ROWS, _SIZE = 1 << 18, 1 << 26
+# Rows, and bytes, that are counted at a time: there is a bit of each row for each atom.
+JOINED, _JOINED_SIZE = 1 << 21, 1 << 27
+# Rows that are counted at a time, whose numbers stay in the processor's cache; and for each code.
+_CACHED, _WIDE = 1 << 15, 4
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Column:
+    """Cells of one column: row ``i`` holds ``values[codes[i]]``.
+
+    ``codes`` (rows,) are unsigned whole numbers of the least size that holds them.  ``values`` is a
+    pyarrow array of distinct values, at most one of them null, each of which a row has; their order
+    says nothing.
+    """
+
+    codes: NDArray[Any]
+    values: pa.Array
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of codes and values."""
+        return int(self.codes.nbytes + self.values.nbytes)
+
+    def counts(self) -> NDArray[np.int64]:
+        """Rows with each value."""
+        return occurrences(self.codes, len(self.values))
+
+    def __repr__(self) -> str:
+        """Name of the type alone: what it holds may be private, and a traceback may show this."""
+        return "Column(...)"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Batch:
-    """Some rows of a table, their columns by public name.
+    """Some rows of a table, by column.
 
-    Where persons are told apart, ``person`` (rows,) numbers whose row each row is, in ascending
-    order, and ``kept`` (rows,) tells the rows that count by themselves.  All rows of a person are
-    in one batch.
+    ``ranks`` (rows,) are keyed hashes of whole rows, by which the rows of a person are put in
+    order.  Where persons are told apart, ``person`` (rows,) numbers whose row each row is, in
+    ascending order, and ``kept`` (rows,) tells the rows that count by themselves.  All rows of a
+    person are in one batch.
     """
 
     rows: int
     columns: Mapping[str, Column]
+    ranks: NDArray[np.uint64] | None = None
     person: NDArray[np.integer] | None = None
     kept: NDArray[np.bool_] | None = None
 
-    def __repr__(self) -> str:
-        """Name of the type alone: what it holds may be private, and a traceback may show this."""
-        return "Batch(...)"
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all columns."""
+        return sum(column.nbytes for column in self.columns.values())
 
     def combinations(self, names: Names) -> Combinations:
         """Combinations of the cells of columns ``names`` that rows hold; the values of one column.
@@ -50,16 +86,133 @@ class Batch:
         columns = [self.columns[name] for name in names]
         return combined([(each.codes, len(each.values)) for each in columns], self.rows)
 
+    def named(self, stored: Mapping[str, str]) -> Batch:
+        """The same rows, whose columns have public names beside the ``stored`` ones."""
+        aliases = {name: self.columns[own] for name, own in stored.items()}
+        return Batch(self.rows, {**self.columns, **aliases}, self.ranks, self.person, self.kept)
 
-def row_batches(columns: Columns, stored: Mapping[str, str]) -> Iterator[Batch]:
-    """Rows in their order, batch by batch; ``stored`` gives the stored name of each public one.
+    def selected(self, names: Iterable[str], ranks: NDArray[np.uint64] | None = None) -> Batch:
+        """The same rows with columns ``names`` alone, and with ``ranks``."""
+        return Batch(self.rows, {name: self.columns[name] for name in names}, ranks)
 
-    There is one batch at least.
-    """
-    by_name = {name: columns.by_name[own] for name, own in stored.items()}
-    for first, last in batches_of(columns.rows):
-        heed()
-        some = {
-            name: Column(each.between(first, last), each.values) for name, each in by_name.items()
-        }
-        yield Batch(last - first, some)
+    def parts(self, rows: int) -> Iterator[Batch]:
+        """The same rows in batches of so many at most, one at least."""
+        if self.rows <= rows:
+            yield self
+            return
+        for first in range(0, self.rows, rows):
+            some = slice(first, first + rows)
+            columns = {
+                name: Column(each.codes[some], each.values) for name, each in self.columns.items()
+            }
+            ranks = None if self.ranks is None else self.ranks[some]
+            yield Batch(min(rows, self.rows - first), columns, ranks)
+
+    def __repr__(self) -> str:
+        """Name of the type alone: what it holds may be private, and a traceback may show this."""
+        return "Batch(...)"
+
+
+def encoded_batches(
+    tables: Iterable[pa.RecordBatch], names: Sequence[str], rows: int | None = None
+) -> Iterator[Batch]:
+    """Rows of what a source gives, in batches of about so many ``rows``; there is one at least."""
+    most = rows or ROWS
+    waiting: list[pa.RecordBatch] = []
+    held = size = 0
+    begun = False
+    for table in tables:
+        for first in range(0, max(table.num_rows, 1), most):
+            heed()
+            part = table.slice(first, most)
+            waiting.append(part)
+            held += part.num_rows
+            size += part.nbytes
+            if held >= most or size >= _SIZE:
+                yield batch_of(waiting, names)
+                waiting, held, size, begun = [], 0, 0, True
+    if waiting and (held or not begun):
+        yield batch_of(waiting, names)
+
+
+def batch_of(tables: Sequence[pa.RecordBatch], names: Sequence[str]) -> Batch:
+    """Rows of ``tables``, which have the same columns, as one batch."""
+    columns = {name: column_of([table.column(name) for table in tables]) for name in names}
+    return Batch(sum(table.num_rows for table in tables), columns)
+
+
+def column_of(chunks: Sequence[pa.Array]) -> Column:
+    """Column of the cells of chunks, which are of one type."""
+    if isinstance(chunks[0], (pa.DictionaryArray, pa.ExtensionArray)):
+        return stacked([_coded(encoded(chunk)) for chunk in chunks])
+    return stacked([_coded(encoded(*chunks))])
+
+
+def _coded(cells: pa.DictionaryArray) -> Column:
+    """Column of encoded cells, without values that no row has."""
+    values, size = cells.dictionary, len(cells.dictionary)
+    codes = filled(cells.indices, size)
+    if cells.indices.null_count:
+        values = pa.concat_arrays([values, pa.nulls(1, values.type)])
+    used = occurrences(codes, len(values)) > 0
+    if not used.all():
+        codes = np.cumsum(used)[codes] - 1
+        values = values.filter(arrow_of(used))
+    return Column(narrowed(codes, len(values)), values)
+
+
+def stacked(columns: Sequence[Column]) -> Column:
+    """One column of the rows of several, whose values are of one type."""
+    every = pa.concat_arrays([each.values for each in columns]).dictionary_encode("encode")
+    if len(columns) == 1 and len(every.dictionary) == len(every):
+        return columns[0]
+    places, first, codes = narrowed(numpy_of(every.indices), len(every.dictionary)), 0, []
+    for each in columns:
+        last = first + len(each.values)
+        codes.append(at_codes(places[first:last], each.codes))
+        first = last
+    return Column(np.concatenate(codes), every.dictionary)
+
+
+def joined_batches(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """The same rows in fewer batches."""
+    held: list[Batch] = []
+    rows = size = 0
+    for batch in batches:
+        if held and (rows + batch.rows > JOINED or size + batch.nbytes > _JOINED_SIZE):
+            yield together(held)
+            held, rows, size = [], 0, 0
+        held.append(batch)
+        rows += batch.rows
+        size += batch.nbytes
+    if held:
+        yield together(held)
+
+
+def together(batches: list[Batch]) -> Batch:
+    """One batch of the rows of all ``batches``, which are let go of."""
+    if len(batches) == 1:
+        return batches.pop()
+    rows = sum(batch.rows for batch in batches)
+    ranks = [batch.ranks for batch in batches if batch.ranks is not None]
+    parts = {name: [batch.columns[name] for batch in batches] for name in batches[0].columns}
+    batches.clear()
+    columns = {name: stacked(parts.pop(name)) for name in list(parts)}
+    return Batch(rows, columns, np.concatenate(ranks) if ranks else None)
+
+
+def narrowed(codes: NDArray[Any], size: int) -> NDArray[np.unsignedinteger]:
+    """Codes below ``size`` in the least unsigned type that holds them."""
+    narrow: NDArray[np.unsignedinteger] = codes.astype(
+        np.min_scalar_type(max(size - 1, 0)), copy=False
+    )
+    return narrow
+
+
+def occurrences(codes: NDArray[Any], size: int) -> NDArray[np.int64]:
+    """How often each of ``size`` codes occurs."""
+    counts = np.zeros(size, np.int64)
+    step = max(_CACHED, _WIDE * size)
+    for first in range(0, codes.size, step):
+        counts += np.bincount(codes[first : first + step], minlength=size)
+    return counts

@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from pqd.engine.kernel.typed_sql import cast_sql
-from pqd.engine.reading.buffers import numpy_of, true_in, whole
-from pqd.engine.reading.text_codes import whole_numbers
+from pqd.engine.reading.buffers import numpy_of, octets, true_in, whole
 from pqd.engine.reading.values import doubles_of, is_number, plain_values
 from pqd.sql.schema import Kind
 
@@ -141,8 +140,18 @@ def plain_numbers(values: pa.Array) -> pa.DoubleArray | None:
 
 
 def _whole_numbers(texts: pa.LargeStringArray) -> pa.DoubleArray | None:
-    """Whole numbers that texts say; None where one says something else, or what no double is."""
-    numbers = whole_numbers(texts)
+    """Whole numbers that texts say; None where one says something else, or what no double is.
+
+    The first tell most.
+    """
+    for some in (texts[:_FIRST], texts):
+        signs = octets(some.drop_null())
+        if signs.size and (signs.min() < ord("-") or signs.max() > ord("9")):
+            return None
+    numbers = None
+    # The error quotes a cell.
+    with suppress(pa.ArrowInvalid):
+        numbers = texts.cast(pa.int64())
     if numbers is None:
         return None
     zeros = texts.filter(pc.equal(numbers, whole(0)))

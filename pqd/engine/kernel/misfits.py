@@ -13,7 +13,7 @@ from pqd.engine.reading.buffers import arrow_of, numpy_of
 
 if TYPE_CHECKING:
     from pqd.engine.kernel.arrow_sql import ArrowSQL
-    from pqd.engine.reading.columns import Column
+    from pqd.engine.kernel.batch import Column
     from pqd.sql.schema import Kind
 
 # Ways to write a number or a day that no kind reads.

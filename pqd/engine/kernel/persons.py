@@ -8,20 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from pqd.engine.kernel.batch import Batch, row_batches
+from pqd.engine.kernel import batch
+from pqd.engine.kernel.batch import Batch, Column, together
 from pqd.engine.kernel.combinations import as_codes, at_codes
 from pqd.engine.kernel.tally import run_starts
 from pqd.engine.reading.buffers import numpy_of
-from pqd.engine.reading.columns import Column, batches_of
 from pqd.engine.reading.values import doubles_of, is_number, plain_values
 from pqd.interrupts import heed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
-
-    from pqd.engine.reading.columns import Columns
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -51,40 +49,36 @@ def person_codes(column: Column) -> PersonCodes:
     return PersonCodes(at_codes(as_codes(codes, size), column.codes), size)
 
 
-def person_batches(
-    columns: Columns, stored: Mapping[str, str], column: str | None, most: int
-) -> Iterator[Batch]:
+def person_batches(batches: Iterable[Batch], column: str | None, most: int) -> Iterator[Batch]:
     """Rows in the order of their persons, batch by batch, each with all rows of its persons.
 
     Persons go by the stored ``column``; without one each row is a person.  Of each person the first
     ``most`` rows by rank are kept: which these are depends on that person's rows alone.
     """
     if column is None:
-        for each in row_batches(columns, stored):
-            yield Batch(each.rows, each.columns, np.arange(each.rows), np.ones(each.rows, np.bool_))
+        for each in batches:
+            persons, kept = np.arange(each.rows), np.ones(each.rows, np.bool_)
+            yield Batch(each.rows, each.columns, None, persons, kept)
         return
-    if columns.ranks is None:
+    every = together(list(batches))
+    if every.ranks is None:
         raise ValueError("the rows of a person need ranks")
-    person = person_codes(columns.by_name[column]).codes
-    order = np.lexsort((columns.ranks, person))
+    person = person_codes(every.columns[column]).codes
+    order = np.lexsort((every.ranks, person))
     person = person.take(order)
-    cells = {name: columns.by_name[own] for name, own in stored.items()}
-    codes = {name: each.codes for name, each in cells.items()}
     for first, last in _ends(person):
         heed()
         some, own = order[first:last], person[first:last]
-        yield Batch(
-            last - first,
-            {name: Column(codes[name].take(some), cells[name].values) for name in cells},
-            own,
-            _first_rows(own, most),
-        )
+        columns = {
+            name: Column(each.codes.take(some), each.values) for name, each in every.columns.items()
+        }
+        yield Batch(last - first, columns, None, own, _first_rows(own, most))
 
 
 def _ends(person: NDArray[Any]) -> Iterator[tuple[int, int]]:
     """First row of each batch, and the one after its last, which is a person's last."""
     ends, first = np.append(run_starts(person), person.size), 0
-    for _, bound in batches_of(person.size):
+    for bound in (*range(batch.JOINED, person.size, batch.JOINED), person.size):
         last = int(ends[np.searchsorted(ends, bound)])
         if last > first or not person.size:
             yield first, last

@@ -141,7 +141,7 @@ class Counter(Protocol[Whole_co]):
 
     A row counts by its own cells alone, a person by the person's own rows.  So the counts of the
     batches of a table add up to those of all its rows, whatever batches it is cut into.
-    Conformers: HistogramCounter, MarginalCounter, ContingencyCounter.
+    Conformers: HistogramCounter, MarginalCounter, ContingencyCounter, ContentCounter, Together.
 
     Attributes
     ----------
@@ -159,3 +159,45 @@ class Counter(Protocol[Whole_co]):
     def whole(self, counts: Counts) -> Whole_co:
         """What the counts of all rows are, with multiplicities of those that are distinct."""
         ...
+
+
+class Together:
+    """Several counters as one: statistic ``n`` of counter ``i`` is number ``n * counters + i``."""
+
+    def __init__(self, *counters: Counter[Any]) -> None:
+        """Take the counters."""
+        self._counters = counters
+
+    @property
+    def distinct(self) -> frozenset[int]:
+        """Those of each counter."""
+        every = enumerate(self._counters)
+        return frozenset(self._number(n, place) for place, one in every for n in one.distinct)
+
+    def count(self, batch: Batch) -> Counts:
+        """Counts of each counter."""
+        return Counts(
+            {
+                self._number(number, place): tally
+                for place, one in enumerate(self._counters)
+                for number, tally in one.count(batch).tallies.items()
+            }
+        )
+
+    def whole(self, counts: Counts) -> list[Any]:
+        """What each counter makes of its own counts."""
+        own: list[dict[int, Tally]] = [{} for _ in self._counters]
+        for number, tally in counts.tallies.items():
+            if number >= 0:
+                place, one = number // len(own), number % len(own)
+                own[one][place] = tally
+        return [
+            one.whole(Counts(tallies)) for one, tallies in zip(self._counters, own, strict=True)
+        ]
+
+    def _number(self, number: int, place: int) -> int:
+        return number * len(self._counters) + place
+
+    def __repr__(self) -> str:
+        """Name of the type alone: counters hold keys."""
+        return "Together(...)"

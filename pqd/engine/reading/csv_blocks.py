@@ -37,7 +37,7 @@ import pyarrow.csv as pcsv
 from pqd.engine.reading.buffers import no_value, octets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from io import BufferedIOBase
 
     from pqd.engine.reading.csv_files import Odd
@@ -74,7 +74,7 @@ def csv_blocks(
     delimiter: str,
     longest: int,
     odd: Odd,
-) -> Iterator[Mapping[str, pa.LargeStringArray]]:
+) -> Iterator[pa.RecordBatch]:
     """Rows of a ``file`` in blocks: the text of each cell of the ``wanted`` columns, of ``names``.
 
     The file stands behind its header, and no row of it has more than ``longest`` bytes.  A row that
@@ -226,7 +226,7 @@ class _Parser:
         self._odd_rows[width] = None
         return "skip"
 
-    def rows(self, block: bytearray, end: int) -> Mapping[str, pa.LargeStringArray] | None:
+    def rows(self, block: bytearray, end: int) -> pa.RecordBatch | None:
         """Rows of ``block[:end]``, None unless its last one ends there; behind it is room."""
         last = end + len(self.sentinel)
         behind, block[end:last] = block[end:last], self.sentinel
@@ -237,7 +237,7 @@ class _Parser:
             return None
         return self._told(table.slice(0, rows))
 
-    def last_rows(self, block: bytearray) -> Mapping[str, pa.LargeStringArray]:
+    def last_rows(self, block: bytearray) -> pa.RecordBatch:
         """Rows of a block that ends where the text does."""
         return self._told(self._parsed(block, len(block)))
 
@@ -253,11 +253,12 @@ class _Parser:
             convert_options=self._converting,
         )
 
-    def _told(self, table: pa.Table) -> Mapping[str, pa.LargeStringArray]:
+    def _told(self, table: pa.Table) -> pa.RecordBatch:
         """Cells of a block that counts, and what is odd of it is told."""
         for width in self._odd_rows:
             self._odd(width)
-        return {name: self._texts(name, table.column(name)) for name in self._wanted}
+        cells = [self._texts(name, table.column(name)) for name in self._wanted]
+        return pa.RecordBatch.from_arrays(cells, names=list(self._wanted))
 
     def _texts(self, name: str, column: pa.ChunkedArray) -> pa.LargeStringArray:
         """Cells of column ``name``, those that are not text without a value."""

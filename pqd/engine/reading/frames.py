@@ -7,14 +7,14 @@ columns become text, cell by cell, and are cast to their public kind like those 
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from pqd.engine.reading.object_texts import text_of
-from pqd.engine.reading.values import encoded_blocks
+from pqd.engine.reading.values import at_least_one
 from pqd.errors import TableError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _TYPED = re.compile(
     r"bool(ean)?|u?int(8|16|32|64)|float(16|32|64)|str(ing)?|datetime64\[[un]s(, .*)?\]",
     re.IGNORECASE,
 )
-# Rows of a block.
+# Rows of a batch.
 _ROWS = 1 << 17
 
 
@@ -113,11 +113,11 @@ def numbered(frame: "pd.DataFrame") -> "pd.DataFrame":
     return pd.DataFrame(columns)
 
 
-def frame_blocks(
+def frame_batches(
     frame: Any,  # noqa: ANN401 - pandas or pyarrow
     wanted: Sequence[str],
-) -> Iterator[Mapping[str, pa.DictionaryArray]]:
-    """Rows of a frame in blocks: the cells of the ``wanted`` columns.
+) -> Iterator[pa.RecordBatch]:
+    """Rows of a frame in batches: the cells of the ``wanted`` columns.
 
     A column of pandas is read by its type alone: nothing that a cell is changes how others are.
     """
@@ -127,7 +127,7 @@ def frame_blocks(
         table = pa.Table.from_arrays(columns, names=list(wanted))
     else:
         table = frame.select(list(wanted))
-    return encoded_blocks(table.to_batches(max_chunksize=_ROWS), table.schema, wanted)
+    return at_least_one(table.to_batches(max_chunksize=_ROWS), table.schema, wanted)
 
 
 def _arrow_cells(

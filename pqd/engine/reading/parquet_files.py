@@ -1,4 +1,4 @@
-"""Parquet: the schema of a file, and its rows in blocks."""
+"""Parquet: the schema of a file, and its rows in batches."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.types as pt
 
-from pqd.engine.reading.values import encoded_blocks
+from pqd.engine.reading.values import at_least_one
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
     from types import ModuleType
 
-# Rows of a block.
+# Rows of a batch.
 _ROWS = 1 << 17
 
 
@@ -37,10 +37,10 @@ def parquet_schema(path: Path) -> pa.Schema:
     return _parquet().read_schema(path)
 
 
-def parquet_blocks(
+def parquet_batches(
     path: Path, wanted: Sequence[str], *, threads: bool = True
-) -> Iterator[Mapping[str, pa.DictionaryArray]]:
-    """Rows in blocks: the cells of the ``wanted`` columns.
+) -> Iterator[pa.RecordBatch]:
+    """Rows in batches: the cells of the ``wanted`` columns.
 
     Raises
     ------
@@ -52,4 +52,4 @@ def parquet_blocks(
     flat = [name for name in wanted if not pt.is_nested(schema.field(name).type)]
     with _parquet().ParquetFile(path, read_dictionary=flat, pre_buffer=False) as file:
         batches = file.iter_batches(_ROWS, columns=list(wanted), use_threads=threads)
-        yield from encoded_blocks(batches, file.schema_arrow, wanted)
+        yield from at_least_one(batches, file.schema_arrow, wanted)

@@ -12,7 +12,7 @@ from pqd.engine.reading.buffers import no_value, numpy_of, true_in, whole
 from pqd.engine.reading.object_texts import moment_text, number_text, span_text, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 # Most whole units of a time that fit into microseconds of 64 bits; of these it is infinity.
@@ -21,50 +21,58 @@ _MOST = {"s": (1 << 63) // 10**6 - 1, "ms": (1 << 63) // 10**3 - 1, "us": (1 << 
 _FIRST_SECOND = -9_223_372_022_400
 
 
-def encoded_blocks(
+def at_least_one(
     batches: Iterable[pa.RecordBatch], schema: pa.Schema, wanted: Sequence[str]
-) -> Iterator[Mapping[str, pa.DictionaryArray]]:
-    """Columns ``wanted`` of each batch; without one, without rows, of their types."""
+) -> Iterator[pa.RecordBatch]:
+    """Columns ``wanted`` of each batch; without one, a batch of their types without rows."""
     none = True
     for batch in batches:
         none = False
-        yield {name: encoded(batch.column(name)) for name in wanted}
+        yield batch.select(list(wanted))
     if none:
-        yield _without_rows(schema, wanted)
+        kinds = [pa.nulls(0, schema.field(name).type) for name in wanted]
+        yield pa.RecordBatch.from_arrays(kinds, names=list(wanted))
 
 
 def value_types(schema: pa.Schema, wanted: Sequence[str]) -> dict[str, pa.DataType]:
     """Types of the values of columns ``wanted``, once they are encoded; null of none."""
     return {
-        name: pa.null() if pt.is_null(schema.field(name).type) else cells.type.value_type
-        for name, cells in _without_rows(schema, wanted).items()
+        name: pa.null() if pt.is_null(kind) else encoded(pa.nulls(0, kind)).type.value_type
+        for name, kind in ((name, schema.field(name).type) for name in wanted)
     }
 
 
-def _without_rows(schema: pa.Schema, wanted: Sequence[str]) -> dict[str, pa.DictionaryArray]:
-    return {name: encoded(pa.nulls(0, schema.field(name).type)) for name in wanted}
-
-
-def encoded(cells: pa.Array) -> pa.DictionaryArray:
-    """Cells of a block by their distinct values, which are of a type of the engine's.
+def encoded(*chunks: pa.Array) -> pa.DictionaryArray:
+    """Cells of chunks of one type by their values, which are of a type of the engine's.
 
     A value that this type cannot hold is NULL: text that is not UTF-8, a time beyond its range.
-    Values without an order, such as lists, become text.
+    Values without an order, such as lists, become text.  A dictionary is that of a single chunk.
     """
-    if isinstance(cells, pa.ExtensionArray):
-        cells = texts_of(cells) if "uuid" in str(cells.type) else cells.storage
-    if pt.is_dictionary(cells.type):
-        held = cells
-    elif pt.is_null(cells.type):
-        held = cells.cast(pa.large_string()).dictionary_encode()
-    else:
-        try:
-            held = _plain_storage(cells).dictionary_encode()
-        except (pa.ArrowNotImplementedError, pa.ArrowTypeError):
-            held = texts_of(cells).dictionary_encode()
-    # Polars' own categories are kept as views.
-    values = _plain(_plain_storage(held.dictionary))
-    return pa.DictionaryArray.from_arrays(held.indices.cast(pa.int32()), values)
+    if isinstance(chunks[0], pa.ExtensionArray):
+        text = "uuid" in str(chunks[0].type)
+        chunks = tuple(texts_of(each) if text else each.storage for each in chunks)
+    if pt.is_dictionary(chunks[0].type):
+        (held,) = chunks
+        # Polars' own categories are kept as views.
+        values = _plain(_plain_storage(held.dictionary))
+        return pa.DictionaryArray.from_arrays(held.indices.cast(pa.int32()), values)
+    if pt.is_null(chunks[0].type):
+        chunks = tuple(each.cast(pa.large_string()) for each in chunks)
+    try:
+        held = _dictionary_of([_plain_storage(each) for each in chunks])
+    except (pa.ArrowNotImplementedError, pa.ArrowTypeError):
+        held = _dictionary_of([texts_of(each) for each in chunks])
+    return pa.DictionaryArray.from_arrays(
+        held.indices.cast(pa.int32()), _plain(_plain_storage(held.dictionary))
+    )
+
+
+def _dictionary_of(chunks: Sequence[pa.Array]) -> pa.DictionaryArray:
+    """Cells of chunks with one dictionary."""
+    held = [each for each in chunks if len(each)]
+    if len(held) <= 1:
+        return (held or chunks)[0].dictionary_encode()
+    return pa.chunked_array(held).dictionary_encode().combine_chunks()
 
 
 def _plain_storage(cells: pa.Array) -> pa.Array:

@@ -11,12 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event, Thread
 from time import monotonic
-from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
+from pqd.engine.reading.values import encoded
 from pqd.engine.sources.source import UnreadableError
-
-if TYPE_CHECKING:
-    from pqd.engine.sources.source import Blocks
 
 _ADVICE = "write it as a Parquet file, and name that"
 # Seconds between two calls to stop: one that comes before the work begins is lost.
@@ -36,11 +35,11 @@ LIMITS = Limits()
 
 
 def bounded(
-    blocks: Blocks,
+    batches: Iterator[pa.RecordBatch],
     stop: Callable[[], None] | None = None,
     clock: Callable[[], float] = monotonic,
-) -> Blocks:
-    """Blocks of a computed copy, within ``LIMITS``; ``stop``, called by a thread, ends its work.
+) -> Iterator[pa.RecordBatch]:
+    """Batches of a computed copy, within ``LIMITS``; ``stop``, called by a thread, ends its work.
 
     Raises
     ------
@@ -52,19 +51,20 @@ def bounded(
     while True:
         began = clock()
         with _stopped(limits.seconds - seconds, stop):
-            block = next(blocks, None)
+            batch = next(batches, None)
         seconds += clock() - began
-        if block is None:
+        if batch is None:
             return
-        rows += len(next(iter(block.values())))
-        size += sum(getattr(cells, "dictionary", cells).nbytes for cells in block.values())
+        cells = [encoded(column) for column in batch.columns]
+        rows += batch.num_rows
+        size += sum(column.dictionary.nbytes for column in cells)
         if rows > limits.rows:
             raise _beyond(f"gives more than {limits.rows:,} rows")
         if size > limits.size:
             raise _beyond(f"gives more than {limits.size // 10**6:,} MB of values")
         if seconds > limits.seconds:
             raise _late(limits)
-        yield block
+        yield pa.RecordBatch.from_arrays(cells, names=batch.schema.names)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 import duckdb
 import pyarrow as pa
 
-from pqd.engine.reading.values import encoded_blocks
+from pqd.engine.reading.values import at_least_one
 from pqd.engine.sources.computed_copies import bounded
 from pqd.engine.sources.files import (
     PART_KINDS,
@@ -23,7 +23,6 @@ from pqd.engine.sources.files import (
 )
 from pqd.engine.sources.locations import OF_TABLE, Location
 from pqd.engine.sources.source import (
-    Blocks,
     Place,
     Role,
     TypedSource,
@@ -102,20 +101,22 @@ class DuckDBTable(TypedSource):
         """Folder of the file."""
         return self.path.parent
 
-    def blocks(self, wanted: Sequence[str], odd: Odd) -> Blocks:  # noqa: ARG002
+    def batches(self, wanted: Sequence[str], odd: Odd) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
         """Cells of the ``wanted`` columns."""
         with suppress(duckdb.Error, pa.ArrowException):
             with _connected(self.path) as connection:
-                blocks = self._cells(connection, wanted)
-                yield from bounded(blocks, connection.interrupt) if self.computed_copy else blocks
+                cells = self._cells(connection, wanted)
+                yield from bounded(cells, connection.interrupt) if self.computed_copy else cells
             return
         # Raised outside the handler, since the driver's own error may quote a cell.
         raise UnreadableError(_ADVICE)
 
-    def _cells(self, connection: duckdb.DuckDBPyConnection, wanted: Sequence[str]) -> Blocks:
+    def _cells(
+        self, connection: duckdb.DuckDBPyConnection, wanted: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
         chosen = connection.sql(_selection(self.schema, self.name, wanted))
         with pa.RecordBatchReader.from_stream(chosen) as reader:
-            yield from encoded_blocks(reader, reader.schema, wanted)
+            yield from at_least_one(reader, reader.schema, wanted)
 
     def version(self) -> Version:
         """Marks of the file, and of what was written and is not in it yet."""

@@ -13,10 +13,9 @@ import pyarrow as pa
 from pqd.engine.reading.csv_blocks import LONGEST_ROW, LongRowError, csv_blocks
 from pqd.engine.reading.csv_files import Dialect, Odd, header_of, opened_text
 from pqd.engine.reading.frames import SUFFIXES
-from pqd.engine.reading.parquet_files import parquet_blocks, parquet_schema
+from pqd.engine.reading.parquet_files import parquet_batches, parquet_schema
 from pqd.engine.reading.values import value_types
 from pqd.engine.sources.source import (
-    Blocks,
     Place,
     Role,
     TypedSource,
@@ -27,7 +26,7 @@ from pqd.engine.sources.source import (
 from pqd.errors import NO_PERMISSION, TableError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
 # Most bytes of a row of a public table, since a small packed file may hold one of any length.
@@ -103,7 +102,7 @@ class DelimitedFile(_File):
         """Cells are stored as text."""
         return True
 
-    def blocks(self, wanted: Sequence[str], odd: Odd) -> Blocks:
+    def batches(self, wanted: Sequence[str], odd: Odd) -> Iterator[pa.RecordBatch]:
         """Texts of the ``wanted`` columns.
 
         Raises
@@ -136,9 +135,9 @@ class DelimitedFile(_File):
 class ParquetFile(_File, TypedSource):
     """Parquet file, of which only the wanted columns are read."""
 
-    def blocks(self, wanted: Sequence[str], odd: Odd) -> Blocks:  # noqa: ARG002
+    def batches(self, wanted: Sequence[str], odd: Odd) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
         """Cells of the ``wanted`` columns."""
-        return parquet_blocks(self.path, wanted)
+        return parquet_batches(self.path, wanted)
 
     def types(self, wanted: Sequence[str]) -> dict[str, pa.DataType]:
         """Types of the distinct values of the ``wanted`` columns, as blocks have them."""

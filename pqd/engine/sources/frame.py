@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pqd.engine.reading.frames import arrow_frame, frame_blocks, is_pandas, loosely_typed
-from pqd.engine.sources.source import Blocks, Place, Role, TypedSource, checked_names
+from pqd.engine.reading.frames import arrow_frame, frame_batches, is_pandas, loosely_typed
+from pqd.engine.sources.source import Place, Role, TypedSource, checked_names
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
+
+    import pyarrow as pa
 
     from pqd.engine.reading.csv_files import Odd
 
@@ -32,9 +34,9 @@ class Frame(TypedSource):
         """None: it is in memory."""
         return ()
 
-    def blocks(self, wanted: Sequence[str], odd: Odd) -> Blocks:  # noqa: ARG002
+    def batches(self, wanted: Sequence[str], odd: Odd) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
         """Cells of the ``wanted`` columns."""
-        return frame_blocks(self.frame, wanted)
+        return frame_batches(self.frame, wanted)
 
     def loose(self, names: Sequence[str]) -> Collection[str]:
         """Columns of no one type, that are read as text."""

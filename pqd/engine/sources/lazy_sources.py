@@ -1,7 +1,7 @@
 """Lazy sources: evaluated when they are read, and of no more columns than are wanted.
 
 A ``LazyFrame`` of polars, a relation of DuckDB, a dataset of pyarrow.  Whoever made it says what
-the table is; pqd asks for some of its columns, and takes its rows in blocks.  It may give its rows
+the table is; pqd asks for some of its columns, and takes its rows in batches.  It may give its rows
 in another order each time, and its library may quote a cell where it fails.
 """
 
@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from pqd.engine.reading.frames import arrow_frame
-from pqd.engine.reading.values import encoded_blocks
+from pqd.engine.reading.values import at_least_one
 from pqd.engine.sources.computed_copies import bounded
 from pqd.engine.sources.files import file_version
 from pqd.engine.sources.source import (
-    Blocks,
     Place,
     Role,
     TypedSource,
@@ -41,7 +40,7 @@ _ADVICE = (
     "its own library cannot evaluate it; evaluate it without pqd to see why, and give its columns "
     "types that Arrow has"
 )
-# Rows of a block.
+# Rows of a batch.
 _ROWS = 1 << 17
 # A connection of DuckDB has one open result at most, and several relations may share it.
 _ONE_RELATION = RLock()
@@ -67,11 +66,11 @@ class LazySource(TypedSource):
         """Files that are known."""
         return tuple(map(Place, self.files))
 
-    def blocks(self, wanted: Sequence[str], odd: Odd) -> Blocks:  # noqa: ARG002
+    def batches(self, wanted: Sequence[str], odd: Odd) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
         """Cells of the ``wanted`` columns."""
         try:
-            blocks = encoded_blocks(self.scan(wanted), self.schema, wanted)
-            yield from bounded(blocks) if self.computed_copy else blocks
+            batches = at_least_one(self.scan(wanted), self.schema, wanted)
+            yield from bounded(batches) if self.computed_copy else batches
         except UnreadableError:
             raise
         except BaseException as error:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from pqd.engine.reading.common_types import as_type, common_type
+from pqd.engine.reading.values import encoded
 from pqd.engine.sources.files import (
     PART_KINDS,
     DelimitedFile,
@@ -23,11 +24,11 @@ from pqd.engine.sources.files import (
     file_kind,
     open_file,
 )
-from pqd.engine.sources.source import Blocks, Place, Role, Version, place_key
+from pqd.engine.sources.source import Place, Role, Version, place_key
 from pqd.errors import TableError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
     from pqd.engine.reading.csv_files import Odd
@@ -65,17 +66,20 @@ class Parts:
         """Folder of the parts."""
         return self.location.folder
 
-    def blocks(self, wanted: Sequence[str], odd: Odd) -> Blocks:
-        """Blocks of one part after the other, each column of one type."""
-        every = chain.from_iterable(part.blocks(wanted, odd) for part in self.files)
+    def batches(self, wanted: Sequence[str], odd: Odd) -> Iterator[pa.RecordBatch]:
+        """Batches of one part after the other, each column of one type."""
+        every = chain.from_iterable(part.batches(wanted, odd) for part in self.files)
         if self.textual:
             return every
         return self._of_one_type(every, wanted)
 
-    def _of_one_type(self, blocks: Blocks, wanted: Sequence[str]) -> Blocks:
+    def _of_one_type(
+        self, batches: Iterator[pa.RecordBatch], wanted: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
         common = {name: common_type(types) for name, types in self._types(wanted).items()}
-        for block in blocks:
-            yield {name: as_type(block[name], common[name]) for name in wanted}
+        for batch in batches:
+            cells = [as_type(encoded(batch.column(name)), common[name]) for name in wanted]
+            yield pa.RecordBatch.from_arrays(cells, names=list(wanted))
 
     def _types(self, wanted: Sequence[str]) -> dict[str, set[pa.DataType]]:
         """Types that Parquet parts give to each of the columns ``wanted``."""

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from pqd.engine.reading.values import encoded
+import pyarrow as pa
+
 from pqd.engine.sources.computed_copies import bounded
 from pqd.engine.sources.postgres_address import PostgresAddress, address_of
 from pqd.engine.sources.postgres_types import ColumnType, column_type
 from pqd.engine.sources.source import (
-    Blocks,
     Place,
     Role,
     TypedSource,
@@ -27,7 +27,7 @@ from pqd.errors import TableError
 from pqd.sql.schema import quote_identifier, quote_literal
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from pqd.engine.reading.csv_files import Odd
     from pqd.engine.sources.postgres_session import PostgresSession
@@ -105,20 +105,20 @@ class PostgresTable(TypedSource):
     session: PostgresSession = field(repr=False, compare=False)
     computed_copy: bool
 
-    def blocks(self, wanted: Sequence[str], odd: Odd) -> Blocks:  # noqa: ARG002
+    def batches(self, wanted: Sequence[str], odd: Odd) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
         """Cells of the ``wanted`` columns."""
-        blocks = self._cells(wanted)
-        return bounded(blocks) if self.computed_copy else blocks
+        batches = self._cells(wanted)
+        return bounded(batches) if self.computed_copy else batches
 
-    def _cells(self, wanted: Sequence[str]) -> Blocks:
+    def _cells(self, wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
         kinds = [self.types[name] for name in wanted]
         columns = ", ".join(
             f"{kind.sql.format(quote_identifier(name))} AS c{place}"
             for place, (name, kind) in enumerate(zip(wanted, kinds, strict=True))
         )
         for batch in self.session.batches(f"SELECT {columns} FROM {self.identifier}"):
-            cells = zip(wanted, kinds, batch.columns, strict=True)
-            yield {name: encoded(kind.made(stored)) for name, kind, stored in cells}
+            cells = [kind.made(each) for kind, each in zip(kinds, batch.columns, strict=True)]
+            yield pa.RecordBatch.from_arrays(cells, names=list(wanted))
 
     def loose(self, names: Sequence[str]) -> Collection[str]:
         """Numbers of any precision, which are read as text."""

@@ -1,13 +1,11 @@
-"""Source of a table: where its rows are, what its columns are called, and its rows in blocks."""
+"""Source of a table: where its rows are, what its columns are called, and its rows in batches."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
-
-import pyarrow as pa
 
 from pqd.errors import TableError
 from pqd.sql.schema import fold_case
@@ -15,10 +13,11 @@ from pqd.sql.schema import fold_case
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    import pyarrow as pa
+
     from pqd.engine.reading.csv_files import Odd
 
 Role = Literal["private", "synthetic"]
-Blocks = Iterator[Mapping[str, pa.Array]]
 # Marks that change when the rows do; empty if the rows are gone, None where nothing tells.
 Version = tuple[int | str, ...] | None
 
@@ -42,7 +41,7 @@ def place_key(place: Place) -> tuple[int | str, ...]:
 class UnreadableError(Exception):
     """A source that cannot be read to its end; ``advice`` says what to do, and quotes no cell.
 
-    It never reaches a caller: ``table_reader.in_one_pass`` makes one of pqd's errors of it.
+    It never reaches a caller: a scanner (pqd/engine/scan.py) makes one of pqd's errors of it.
     """
 
     def __init__(self, advice: str = "check the file") -> None:
@@ -87,10 +86,11 @@ class Source(Protocol):
     @property
     def folder(self) -> Path | None: ...  # noqa: D102
 
-    def blocks(self, wanted: Sequence[str], odd: Odd) -> Blocks:
-        """Rows in blocks: the cells of the ``wanted`` columns by name, one block at least.
+    def batches(self, wanted: Sequence[str], odd: Odd) -> Iterator[pa.RecordBatch]:
+        """Rows in batches of any size, in Arrow's own types: the ``wanted`` columns.
 
-        ``odd`` is told, in words that quote no cell, what is not as it should be.
+        There is one batch at least.  ``odd`` is told, in words that quote no cell, what is not as
+        it should be.
 
         Raises
         ------

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from pqd.engine.reading.values import encoded_blocks
+from pqd.engine.reading.values import at_least_one
 from pqd.engine.spark.partial_counts import FIELDS, PERSON_FIELDS, counts_in
 from pqd.engine.spark.sessions import Quiet, mapped
 from pqd.engine.spark.workers import FAILED, Reading, counting, packing, telling, unpacked
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
     from pqd.engine.kernel.tally import Counts
-    from pqd.engine.spark.partial_counts import Block, Counting
+    from pqd.engine.spark.partial_counts import Counting
 
 # Types of which Arrow has no cells, or others in each version of Spark.
 _AS_TEXT = {"variant", "interval", "udt", "geometry", "geography", "void"}
@@ -68,8 +68,8 @@ def counted(frame: DataFrame, work: Counting, version: str) -> Counts:
     return counts
 
 
-def rows_of(frame: DataFrame, wanted: Sequence[str], version: str) -> Iterator[Block]:
-    """Rows of a public table, block by block, of the columns ``wanted``; one block at least.
+def rows_of(frame: DataFrame, wanted: Sequence[str], version: str) -> Iterator[pa.RecordBatch]:
+    """Rows of a public table in batches, of the columns ``wanted``; one batch at least.
 
     Raises
     ------
@@ -81,15 +81,8 @@ def rows_of(frame: DataFrame, wanted: Sequence[str], version: str) -> Iterator[B
     with Quiet(frame.sparkSession):
         selected = _selected(frame, wanted)
         types = to_arrow_schema(selected.schema, timezone="UTC").types
-        blocks = _pieces(selected, Reading(tuple(wanted), version))
-        first = next(blocks, None)
-        if first is None:
-            # Without rows there is a block all the same, of the columns' types.
-            schema = pa.schema(list(zip(wanted, types, strict=True)))
-            blocks = encoded_blocks((), schema, wanted)
-        else:
-            yield first
-        yield from blocks
+        schema = pa.schema(list(zip(wanted, types, strict=True)))
+        yield from at_least_one(_pieces(selected, Reading(tuple(wanted), version)), schema, wanted)
 
 
 def _parts(frame: DataFrame, work: Counting, version: str) -> DataFrame:
@@ -149,7 +142,7 @@ def _added(parts: DataFrame) -> DataFrame:
     return parts.groupBy(*keys).agg(f.sum("rows").alias("rows")).select(*FIELDS)
 
 
-def _pieces(frame: DataFrame, reading: Reading) -> Iterator[Block]:
+def _pieces(frame: DataFrame, reading: Reading) -> Iterator[pa.RecordBatch]:
     """Rows of ``frame``, partition by partition, each in a few pieces."""
     pieces = mapped(frame, packing(reading), "piece binary")
     for (piece,) in pieces.toLocalIterator():

@@ -11,11 +11,11 @@ from pqd.engine.kernel.tally import Counts, Tally
 from pqd.engine.reading.buffers import arrow_of, numpy_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    Block = Mapping[str, pa.Array]
+    from pqd.engine.kernel.batch import Batch
 
 # Columns of the rows that Spark adds up: ``rows`` is the sum, the others say of what.
 FIELDS = ("part", "word", "rows")
@@ -46,11 +46,11 @@ def _words(keys: NDArray[np.generic]) -> pa.BinaryArray:
     )
 
 
-def counts_in(blocks: Iterable[Block]) -> Counts:
-    """Counts that blocks of FIELDS hold."""
+def counts_in(batches: Iterable[pa.RecordBatch]) -> Counts:
+    """Counts that batches of FIELDS hold."""
     tallies: dict[int, list[tuple[bytes, int]]] = {}
-    for block in blocks:
-        parts, words, rows = (block[name].dictionary_decode() for name in FIELDS)
+    for batch in batches:
+        parts, words, rows = (batch.column(name) for name in FIELDS)
         numbers = numpy_of(parts).tolist(), numpy_of(rows).tolist()
         keys = words.cast(pa.binary()).to_pylist()
         for part, count, key in zip(*numbers, keys, strict=True):
@@ -88,8 +88,8 @@ class Counting(Protocol):
     @property
     def distinct(self) -> frozenset[int]: ...  # noqa: D102
 
-    def counts(self, blocks: Sequence[Block], ranks: NDArray[np.uint64] | None) -> Counts:
-        """Counts of the rows of ``blocks``, which have ``ranks`` if persons are told apart."""
+    def counts(self, batch: Batch) -> Counts:
+        """Counts of the rows of ``batch``, which have ranks if persons are told apart."""
         ...
 
 
@@ -99,7 +99,7 @@ class PersonRows(Protocol):
     @property
     def columns(self) -> Sequence[str]: ...  # noqa: D102 - those that are read
 
-    def told(self, block: Block) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def told(self, batch: pa.RecordBatch) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Number of the person, and rank, of each row.
 
         Rows of one person have one number; those of two may have the same.

@@ -19,13 +19,14 @@ from pqd.engine.spark.sessions import LOST, Quiet, is_lost, session
 from pqd.errors import TableError
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     from pqd.engine.kernel.tally import Counts
     from pqd.engine.reading.csv_files import Odd
-    from pqd.engine.sources.source import Blocks, Role
+    from pqd.engine.sources.source import Role
     from pqd.engine.spark.partial_counts import Counting
 
 # Of paths alone: the type of a column made of folders' names would be told from all of them.
@@ -48,13 +49,13 @@ class SparkTable(TypedSource):
     known: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
     lock: RLock = field(default_factory=RLock, repr=False, compare=False)
 
-    def blocks(self, wanted: Sequence[str], odd: Odd) -> Blocks:  # noqa: ARG002
+    def batches(self, wanted: Sequence[str], odd: Odd) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
         """Cells of the ``wanted`` columns of a public table."""
         if self.role == "private":
             raise UnreadableError("its rows are not read outside of Spark")
         return self._rows(wanted)
 
-    def _rows(self, wanted: Sequence[str]) -> Blocks:
+    def _rows(self, wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
         advice = ""
         try:
             yield from rows_of(self.frame, wanted, _version())

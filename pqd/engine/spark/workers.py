@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from pqd.engine.kernel.batch import batch_of
 from pqd.engine.kernel.tally import Counts, Tally
 from pqd.engine.reading.buffers import arrow_of, numpy_of
-from pqd.engine.reading.values import encoded
 from pqd.engine.spark.partial_counts import PERSON_FIELDS, counts_batch
 from pqd.threads import VARIABLE
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pqd.engine.spark.partial_counts import Block, Counting, PersonRows
+    from pqd.engine.kernel.batch import Batch
+    from pqd.engine.spark.partial_counts import Counting, PersonRows
 
     Batches = Iterator[pa.RecordBatch]
     Mapped = Callable[[Batches], Batches]
@@ -53,17 +54,6 @@ class Reading(NamedTuple):
     persons: bool = False
 
 
-class _Chunk(NamedTuple):
-    """Rows that are counted at once."""
-
-    blocks: list[Block]
-    ranks: NDArray[np.uint64] | None
-
-    def __repr__(self) -> str:
-        """Name of the type alone: what it holds may be private, and a traceback may show this."""
-        return "_Chunk(...)"
-
-
 def counting(work: Counting, reading: Reading) -> Mapped:
     """Function for Spark's ``mapInArrow``: partial counts of the rows of one partition."""
 
@@ -73,7 +63,7 @@ def counting(work: Counting, reading: Reading) -> Mapped:
             failure = BROKEN
             with suppress(Exception):
                 for chunk in _chunks(batches, reading):
-                    yield counts_batch(work.counts(chunk.blocks, chunk.ranks))
+                    yield counts_batch(work.counts(chunk))
                 failure = None
         if failure is not None:
             yield counts_batch(Counts({FAILED: Tally(np.array([failure]), np.array([1]))}))
@@ -99,31 +89,27 @@ def telling(work: PersonRows, reading: Reading, kept: Sequence[int]) -> Mapped:
 
 
 def packing(reading: Reading) -> Mapped:
-    """Function for ``mapInArrow``: rows in a few pieces of bytes, for the driver to unpack.
-
-    Columns have the types that the engine can hold.
-    """
+    """Function for ``mapInArrow``: rows in a few pieces of bytes, for the driver to unpack."""
 
     def packed(batches: Batches) -> Batches:
         for group in _groups(batches, _SENT_ROWS):
-            yield _piece([_block(batch, reading.names) for batch in group])
+            yield _piece([_named(batch, reading.names) for batch in group])
 
     return lambda batches: _sealed(packed(batches))
 
 
-def unpacked(piece: bytes) -> Iterator[Block]:
-    """Blocks of rows of a piece."""
+def unpacked(piece: bytes) -> Iterator[pa.RecordBatch]:
+    """Batches of rows of a piece."""
     with pa.ipc.open_stream(piece) as stream:
-        for batch in stream:
-            yield dict(zip(batch.schema.names, batch.columns, strict=True))
+        yield from stream
 
 
-def _piece(blocks: Sequence[Block]) -> pa.RecordBatch:
-    """Blocks as one row of bytes."""
+def _piece(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """Batches as one row of bytes."""
     sink = pa.BufferOutputStream()
-    table = pa.concat_tables([pa.table(dict(block)) for block in blocks]).unify_dictionaries()
-    with pa.ipc.new_stream(sink, table.schema) as stream:
-        stream.write_table(table.combine_chunks())
+    with pa.ipc.new_stream(sink, batches[0].schema) as stream:
+        for batch in batches:
+            stream.write_batch(batch)
     return pa.RecordBatch.from_arrays(
         [pa.array([sink.getvalue().to_pybytes()], pa.binary())], ["piece"]
     )
@@ -149,13 +135,14 @@ def _sealed(batches: Batches) -> Batches:
         raise RuntimeError("a worker of pqd failed")
 
 
-def _chunks(batches: Batches, reading: Reading) -> Iterator[_Chunk]:
+def _chunks(batches: Batches, reading: Reading) -> Iterator[Batch]:
     """Rows of a partition, chunk by chunk."""
     for group in _groups(batches, reading.rows, persons=reading.persons):
         ranks = None
         if reading.persons:
             ranks = np.concatenate([_whole_numbers(batch, -1) for batch in group]).view(np.uint64)
-        yield _Chunk([_block(batch, reading.names) for batch in group], ranks)
+        rows = batch_of([_named(batch, reading.names) for batch in group], reading.names)
+        yield rows.selected(reading.names, ranks)
 
 
 def _groups(
@@ -206,15 +193,15 @@ def _whole_numbers(batch: pa.RecordBatch, place: int) -> NDArray[np.int64]:
     return numpy_of(cells)
 
 
-def _block(batch: pa.RecordBatch, names: Sequence[str]) -> Block:
-    """Cells of a batch by the columns' names, as the engine reads them."""
-    return {name: encoded(batch.column(place)) for place, name in enumerate(names)}
+def _named(batch: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
+    """First columns of a batch, by their ``names``."""
+    return pa.RecordBatch.from_arrays(batch.columns[: len(names)], names=list(names))
 
 
 def _told(
     work: PersonRows, reading: Reading, batch: pa.RecordBatch, kept: Sequence[int]
 ) -> pa.RecordBatch:
-    persons, ranks = work.told(_block(batch, reading.names))
+    persons, ranks = work.told(_named(batch, reading.names))
     return _with_persons(batch, kept, [arrow_of(persons), arrow_of(ranks)])
 
 

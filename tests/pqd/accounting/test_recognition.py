@@ -14,7 +14,8 @@ from pqd.accounting.accountant import Accountant
 from pqd.accounting.composition import Charge
 from pqd.accounting.ledger import Ledger
 from pqd.engine.duckdb import DuckDBEngine
-from pqd.engine.reading import csv_blocks, parquet_files, row_hashes
+from pqd.engine.kernel import batch, facts
+from pqd.engine.reading import csv_blocks, parquet_files
 from pqd.engine.sources.files import DelimitedFile
 from pqd.engine.tables import Table, open_table
 from pqd.errors import LedgerError
@@ -179,8 +180,8 @@ def test_the_content_is_the_same_whatever_is_read_with_it(
     size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of CSV and Parquet, in blocks and parts of any size."""
-    monkeypatch.setattr(row_hashes, "_GATHERED", size)
-    monkeypatch.setattr(row_hashes, "_KEPT", size)
+    monkeypatch.setattr(batch, "ROWS", size)
+    monkeypatch.setattr(facts, "MOST", size)
     monkeypatch.setattr(csv_blocks, "BLOCK_SIZE", 64)
     monkeypatch.setattr(parquet_files, "_ROWS", 5)
     rows = {"a": [n % 7 for n in range(40)], "b": [f"{n * n % 5}" for n in range(40)]}

@@ -172,7 +172,7 @@ def test_small_chunks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_batches_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     columns = large(9_000)
     pair = Marginal((JOBS, POINTS))
-    monkeypatch.setattr("pqd.engine.reading.columns.BATCH", 1_000)
+    monkeypatch.setattr("pqd.engine.scan.JOINED", 1_000)
     assert counted(pa.table(columns), [pair])[pair].tolist() == expected(columns).tolist()
 
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from pqd.engine.kernel.arrow_sql import ArrowSQL
-from pqd.engine.table_likeness import TableLikeness
+from pqd.engine.table_likeness import same_rows
 from pqd.engine.tables import open_table
 
 ROWS: dict[str, list[str | None]] = {
@@ -29,19 +29,19 @@ OTHERS: list[Mapping[str, Sequence[object]]] = [
 ]
 
 
-@pytest.mark.parametrize("together", [0, 1 << 20])
+@pytest.mark.parametrize("kept", [0, 1 << 20])
 @pytest.mark.parametrize(
     ("other", "same"), [(rows, True) for rows in ALIKE] + [(rows, False) for rows in OTHERS]
 )
 def test_tables_are_alike_by_what_their_cells_say(
     other: Mapping[str, Sequence[object]],
     same: bool,
-    together: int,
+    kept: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("pqd.engine.table_likeness._SMALL", together)
+    monkeypatch.setattr("pqd.engine.scan._KEPT", kept)
     private = open_table(pd.DataFrame(ROWS, dtype="string"), "private")
     public = open_table(pd.DataFrame(other), "synthetic")
-    likeness = TableLikeness(ArrowSQL())
-    assert likeness.same_rows(private, public, ["x", "y"]) is same
-    assert likeness.same_rows(public, private, []) is same
+    sql = ArrowSQL()
+    assert same_rows(sql, private, public, ["x", "y"]) is same
+    assert same_rows(sql, public, private, []) is same

@@ -3,12 +3,10 @@
 import csv
 import gzip
 import io
-from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime, time
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,13 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.kernel.batch import Batch, column_of, stacked
 from pqd.engine.reading import csv_blocks
-from pqd.engine.reading.columns import Columns
-from pqd.engine.reading.dictionaries import ColumnBuilder
-from pqd.engine.table_reader import TableReader, plain_texts, read_columns
 from pqd.engine.tables import Role, open_table
 from pqd.errors import PqdError, RunError, TableError
 from pqd.sql.schema import Kind
+from tests.support.batches import read_batch
 from tests.support.drawing import examples
 
 Cells = tuple[object, ...]
@@ -33,18 +30,18 @@ Cells = tuple[object, ...]
 ENDS = ("\n", "\r\n", "\r")
 
 
-def rows_of(columns: Columns) -> list[Cells]:
+def rows_of(columns: Batch) -> list[Cells]:
     """Rows of the columns, in their order."""
     cells = [
         [column.values[int(code)].as_py() for code in column.codes]  # noqa: PD011 - no pandas
-        for column in columns.by_name.values()
+        for column in columns.columns.values()
     ]
     return list(zip(*cells, strict=True))
 
 
 def read(source: object, role: Role = "private", names: Sequence[str] | None = None) -> list[Cells]:
     table = open_table(source, role)
-    return rows_of(read_columns(table, table.columns if names is None else names))
+    return rows_of(read_batch(table, table.columns if names is None else names))
 
 
 def in_blocks(size: int, path: Path) -> list[Cells]:
@@ -109,7 +106,7 @@ def test_rows_are_those_of_pythons_csv_module_whatever_the_blocks(
         assert in_blocks(size, path) == rows
     assert read(path, "synthetic") == rows
     assert read(path, names=["a"]) == [row[:1] for row in rows]
-    assert read_columns(open_table(path, "private"), []).rows == len(rows)
+    assert read_batch(open_table(path, "private"), []).rows == len(rows)
 
 
 # Rows by which a person might try to sway how others are read.
@@ -164,7 +161,7 @@ def test_a_nul_in_a_later_block_swallows_no_other_row(
     rows = [b"T," + b"x" * 61 + b"\n"] * 49_000
     rows[place] = hostile
     path = written(tmp_path / "t.csv", b"a,b\n" + b"".join(rows))
-    column = read_columns(open_table(path, "private"), ["b"]).by_name["b"]
+    column = read_batch(open_table(path, "private"), ["b"]).columns["b"]
     found = zip(column.values.to_pylist(), column.counts().tolist(), strict=True)  # noqa: PD011
     assert dict(found) == {"x" * 61: 48_999, None: 1}
 
@@ -176,7 +173,7 @@ def test_a_nul_beside_a_quote_at_a_blocks_end_sways_no_other_row(tmp_path: Path)
         at = (1 << 20) - shift
         head = row * (at // len(row)) + b"p" * (at % len(row) + 5) + b",x,w\n"
         path = written(tmp_path / "t.csv", b"a,b,c\n" + head + hostile + row * 2000)
-        columns = read_columns(open_table(path, "private"), ["b", "c"]).by_name
+        columns = read_batch(open_table(path, "private"), ["b", "c"]).columns
         rows = at // len(row) + 2001
         for name, cell, own in (("b", "x", "y" * 700), ("c", "w", 'p\n"')):
             column = columns[name]
@@ -242,9 +239,9 @@ def test_nested_columns_of_a_parquet_file_are_texts(tmp_path: Path) -> None:
     cells = {"a": [1, 2], "b": [[1], None], "c": [{"d": 1, "e": "x"}, {"d": 2, "e": None}]}
     pq.write_table(pa.table(cells), tmp_path / "p.parquet")
     table = open_table(tmp_path / "p.parquet", "private")
-    columns = TableReader(table).columns(["a", "b", "c"]).by_name
+    columns = read_batch(table, ["a", "b", "c"]).columns
     assert [len(columns[name].values) for name in "abc"] == [2, 2, 2]
-    texts = plain_texts(columns["c"].values)
+    texts = columns["c"].values.to_pylist()  # noqa: PD011 - no pandas
     assert all(part in str(text) for part, text in zip("12", texts, strict=True))
 
 
@@ -259,7 +256,7 @@ def test_odd_cells_of_a_column_are_an_error_only_where_it_is_asked_for(tmp_path:
 
 @pytest.mark.parametrize("content", ["a,b", "a,b\n", "a,b\r\n\r\n", "\ufeffa,b\r"])
 def test_a_header_alone_is_a_table_without_rows(content: str, tmp_path: Path) -> None:
-    columns = read_columns(open_table(written(tmp_path / "p.csv", content), "private"), ["b"])
+    columns = read_batch(open_table(written(tmp_path / "p.csv", content), "private"), ["b"])
     assert (columns.rows, rows_of(columns)) == (0, [])
 
 
@@ -323,9 +320,9 @@ def test_cells_of_a_frame_are_what_they_are(form: str, tmp_path: Path) -> None:
         "chunks": pa.concat_tables([table.slice(n, 1) for n in range(4)]),
     }
     table = open_table(sources.get(form, path), "private")
-    columns = read_columns(table, tuple(FRAME.columns))
+    columns = read_batch(table, tuple(FRAME.columns))
     assert rows_of(columns) == ROWS
-    for column in columns.by_name.values():
+    for column in columns.columns.values():
         assert set(column.codes) == set(range(len(column.values))), "no value is without a row"
         assert column.values.null_count <= 1  # noqa: PD011 - no pandas
 
@@ -367,7 +364,7 @@ def test_a_pandas_text_that_no_file_could_hold_is_its_own_cell_alone() -> None:
 
 def test_a_frame_without_rows() -> None:
     for frame in (FRAME.iloc[:0], pa.Table.from_pandas(FRAME.drop(columns="name").iloc[:0])):
-        assert read_columns(open_table(frame, "private"), ["age"]).rows == 0
+        assert read_batch(open_table(frame, "private"), ["age"]).rows == 0
 
 
 # Dictionaries ------------------------------------------------------------------------------------
@@ -376,39 +373,20 @@ def test_a_frame_without_rows() -> None:
 @pytest.mark.parametrize("distinct", [1, 255, 256, 257, 65_536, 65_537, 200_000])
 def test_codes_are_as_narrow_as_the_values_are_few(distinct: int) -> None:
     """Blocks of one dictionary each, most values in several, are folded into one."""
-    builder, cells = ColumnBuilder(), []
+    parts, cells = [], []
     for first in range(0, 2 * distinct, 50_000):
         numbers = np.arange(first, min(first + 50_000, 2 * distinct)) * 7 % distinct
         cells.append(numbers)
-        builder.add(pa.array(numbers).dictionary_encode())
-    column = builder.column()
+        parts.append(pa.array(numbers).dictionary_encode())
     every = np.concatenate(cells)
-    assert len(column.values) == len(np.unique(every))
-    assert column.codes.dtype == np.min_scalar_type(distinct - 1)
-    assert np.array_equal(column.values.to_numpy()[column.codes], every)  # noqa: PD011 - no pandas
-
-
-def test_values_are_looked_at_a_few_times_however_many_there_are(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A column of as many values as rows is no worse for being long."""
-    looked = Counter[str]()
-    concat = pa.concat_arrays
-
-    def counted(arrays: Sequence[Any]) -> Any:
-        looked["at"] += sum(map(len, arrays))
-        return concat(arrays)
-
-    monkeypatch.setattr(pa, "concat_arrays", counted)
-    builder, rows = ColumnBuilder(), 1_000_000
-    for first in range(0, rows, 10_000):
-        builder.add(pa.array(np.arange(first, first + 10_000)).dictionary_encode())
-    assert len(builder.column().values) == rows
-    assert looked["at"] < 4 * rows
+    for column in (column_of(parts), stacked([column_of([part]) for part in parts])):
+        assert len(column.values) == len(np.unique(every))
+        assert column.codes.dtype == np.min_scalar_type(distinct - 1)
+        assert np.array_equal(column.values.to_numpy()[column.codes], every)  # noqa: PD011
 
 
 def test_what_was_read_does_not_show() -> None:
-    columns = read_columns(open_table(pd.DataFrame({"a": ["zebra"]}), "private"), ["a"])
-    assert repr(columns) + repr(columns.by_name["a"]) == "Columns(...)Column(...)"
+    columns = read_batch(open_table(pd.DataFrame({"a": ["zebra"]}), "private"), ["a"])
+    assert repr(columns) + repr(columns.columns["a"]) == "Batch(...)Column(...)"
     with pytest.raises(PqdError):
         read(Path("absent.csv"))

@@ -16,10 +16,10 @@ import pytest
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.sources.files import _File
 from pqd.engine.sources.frame import Frame
-from pqd.engine.table_reader import read_columns
 from pqd.engine.tables import Role, Table, open_table, opened_ahead
 from pqd.errors import PqdError, TableError
 from tests.pqd.engine.conformance.engines import Capsule
+from tests.support.batches import read_batch
 
 
 def written(path: Path, content: str | bytes) -> Path:
@@ -206,9 +206,9 @@ def test_any_frame_that_hands_on_arrow_is_a_table(make: Any) -> None:
     source = make(CELLS)
     table = open_table(source, "synthetic")
     assert (table.columns, table.given is source) == (("text", "number"), True)
-    read = read_columns(table, table.columns)
+    read = read_batch(table, table.columns)
     for name in table.columns:
-        column = read.by_name[name]
+        column = read.columns[name]
         held = column.values  # noqa: PD011 - no pandas
         assert held.take(pa.array(column.codes)).to_pylist() == CELLS[name].to_pylist()
         # What DuckDB evaluates on is no view.
@@ -354,7 +354,7 @@ def test_rows_are_read_of_the_file_whose_header_was_read(
     """Else the columns of one file would have the names of another's."""
 
     def texts(table: Table) -> list[str]:
-        column = read_columns(table, ["aa"]).by_name["aa"]
+        column = read_batch(table, ["aa"]).columns["aa"]
         return [str(text) for text in column.values]  # noqa: PD011 - no pandas
 
     def packed(text: str) -> bytes:

@@ -24,7 +24,7 @@ from pqd.engine.partitions import Bins, Categories
 from pqd.engine.scan_plan import Measure, PrivacyUnit, ScanPlan, Statistic
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind
-from tests.support.batches import batch_of, columns_of
+from tests.support.batches import batch_of
 from tests.support.drawing import examples
 
 SCHEMA = {"x": Kind.NUMBER, "s": Kind.TEXT, "p": Kind.TEXT}
@@ -176,8 +176,7 @@ def by_person(rows: Sequence[Row], most: int) -> dict[int, dict[Any, int]]:
     ranks = np.array([hash_of(row) for row in rows], np.uint64)
     plan = ScanPlan(statistics(VALUES, collapsed=True), PrivacyUnit("p", most), KEY)
     counter = HistogramCounter(TypedSQL(worker_sql(), SCHEMA), plan, KEY)
-    stored = {name: name for name in SCHEMA}
-    batches = person_batches(columns_of(table_of(rows), ranks), stored, "p", most)
+    batches = person_batches([batch_of(table_of(rows), ranks)], "p", most)
     return held(folded(map(counter.count, batches)))
 
 
@@ -193,5 +192,5 @@ def test_a_person_moves_each_tally_by_the_person_s_own_count(
     own = [row for row in rows if row[2] == person]
     others = [row for row in rows if row[2] != person]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pqd.engine.reading.columns.BATCH", size)
+        patch.setattr("pqd.engine.kernel.batch.JOINED", size)
         assert by_person(rows, most) == together(by_person(own, most), by_person(others, most))

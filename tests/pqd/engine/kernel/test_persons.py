@@ -7,8 +7,7 @@ import pyarrow as pa
 import pytest
 
 from pqd.engine.kernel.persons import person_batches
-from pqd.engine.reading import columns
-from tests.support.batches import columns_of
+from tests.support.batches import batch_of
 
 
 @pytest.mark.parametrize("batch", [1, 3, 50, 1000])
@@ -16,14 +15,14 @@ from tests.support.batches import columns_of
 def test_the_first_rows_of_each_person_are_kept(
     monkeypatch: pytest.MonkeyPatch, batch: int, most: int
 ) -> None:
-    monkeypatch.setattr(columns, "BATCH", batch)
+    monkeypatch.setattr("pqd.engine.kernel.batch.JOINED", batch)
     rng = np.random.default_rng(0)
     persons, ranks = rng.integers(0, 20, 100), rng.permutation(100)
     table = pa.table({"p": [f"p{n}" for n in persons], "row": ranks})
-    held = columns_of(table, ranks.astype(np.uint64))
+    held = batch_of(table, ranks.astype(np.uint64))
     kept: dict[str, list[int]] = defaultdict(list)
     met: set[str] = set()
-    for each in person_batches(held, {"p": "p", "row": "row"}, "p", most):
+    for each in person_batches([held], "p", most):
         own = [
             column.values.take(pa.array(column.codes)).to_pylist()
             for column in each.columns.values()

@@ -25,7 +25,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqd.engine.kernel.arrow_sql import ArrowSQL
-from pqd.engine.kernel.batch import row_batches
 from pqd.engine.kernel.column_types import typed_values
 from pqd.engine.kernel.facts import Facts, TypedSQL
 from pqd.engine.kernel.persons import person_codes
@@ -34,9 +33,9 @@ from pqd.engine.reading.buffers import numpy_of
 from pqd.engine.reading.common_types import as_type, common_type
 from pqd.engine.reading.object_texts import text_of
 from pqd.engine.reading.values import encoded
-from pqd.engine.table_reader import TableReader
 from pqd.engine.tables import open_table
 from pqd.sql.schema import Kind
+from tests.support.batches import read_batch
 from tests.support.drawing import examples
 
 KEY = b"a key of the tests"
@@ -56,8 +55,8 @@ def python(values: pa.Array) -> list[Any]:
 
 def readings(frame: object, rows: int) -> dict[str, list[Any]]:
     """Each reading of the column's first rows."""
-    columns = TableReader(open_table(frame, "private"), SQL.texts).columns(["code"], KEY)
-    column = columns.by_name["code"]
+    columns = read_batch(open_table(frame, "private"), ["code"], KEY)
+    column = columns.columns["code"]
     found: dict[str, list[Any]] = {}
     for kind in Kind:
         values = python(TypedSQL(SQL, {"code": kind}).typed("code", column.values))
@@ -313,8 +312,7 @@ def test_a_missing_cell_decides_no_condition_on_texts(condition: str) -> None:
     found = []
     for cells in (numbers, [*numbers, None]):
         table = open_table(pd.DataFrame({"code": cells}), "private")
-        columns = TableReader(table, SQL.texts).columns(["code"])
-        (batch,) = row_batches(columns, {"code": "code"})
+        batch = read_batch(table, ["code"])
         sql = TypedSQL(SQL, {"code": Kind.TEXT})
         facts = Facts(sql, ("code",), [condition], lambda held: [*map(numpy_of, held)])
         codes, (truths,) = facts.of(batch)

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.csv as pcsv
 import pytest
 
+from pqd.engine.kernel.batch import Batch
 from pqd.engine.reading import csv_blocks as module
-from pqd.engine.reading.columns import Columns
 from pqd.engine.reading.csv_blocks import (
     LONGEST_ROW,
     NO_TEXT,
@@ -22,9 +22,9 @@ from pqd.engine.reading.csv_blocks import (
     csv_blocks,
 )
 from pqd.engine.sources import files
-from pqd.engine.table_reader import read_columns
 from pqd.engine.tables import Role, open_table
 from pqd.errors import TableError
+from tests.support.batches import read_batch
 
 Rows = list[tuple[str | None, ...]]
 Told = Counter[tuple[str, str | None]]
@@ -337,10 +337,10 @@ def test_a_row_of_a_copy_has_a_most_length(
     monkeypatch.setattr(files, "_LONGEST_PUBLIC_ROW", 1 << 21)
     path = tmp_path / name
 
-    def columns(length: int, role: Role) -> Columns:
+    def columns(length: int, role: Role) -> Batch:
         body = b"a,b\n1,2\n3," + b"x" * length + b"\n5,6\n"
         path.write_bytes(gzip.compress(body) if name.endswith(".gz") else body)
-        return read_columns(open_table(path, role), ["a"])
+        return read_batch(open_table(path, role), ["a"])
 
     assert columns(1 << 20, "synthetic").rows == columns(1 << 22, "private").rows == 3
     with pytest.raises(

@@ -15,9 +15,9 @@ import pqd
 from pqd.engine.sources import computed_copies
 from pqd.engine.sources.computed_copies import Limits, bounded
 from pqd.engine.sources.source import Role, UnreadableError
-from pqd.engine.table_reader import read_columns
 from pqd.engine.tables import open_table
 from pqd.errors import TableError
+from tests.support.batches import read_batch
 from tests.support.postgres_server import PostgresServer
 
 ROWS = 5_000
@@ -41,7 +41,7 @@ def limit(monkeypatch: pytest.MonkeyPatch, **limits: float) -> None:
 
 
 def rows(given: object, role: Role) -> int:
-    return read_columns(open_table(given, role), ["a"]).rows
+    return read_batch(open_table(given, role), ["a"]).rows
 
 
 LIMITED: list[tuple[dict[str, float], str]] = [
@@ -71,11 +71,11 @@ def test_a_view_of_a_server_is_bounded(
 ) -> None:
     limit(monkeypatch, rows=1)
     view = open_table(server.url("some_people"), "private")
-    assert read_columns(view, ["id"]).rows > 1
+    assert read_batch(view, ["id"]).rows > 1
     with pytest.raises(TableError, match="more than 1 rows"):
-        read_columns(open_table(server.url("some_people"), "synthetic"), ["id"])
+        read_batch(open_table(server.url("some_people"), "synthetic"), ["id"])
     stored = open_table(server.url("people"), "synthetic")
-    assert read_columns(stored, ["id"]).rows > 1
+    assert read_batch(stored, ["id"]).rows > 1
 
 
 def test_rows_that_are_stored_are_not_bounded(
@@ -98,25 +98,25 @@ def test_a_view_that_gives_no_row_is_stopped(
         rows(f"{tmp_path}/store.duckdb::endless", "synthetic")
 
 
-def blocks() -> Iterator[dict[str, pa.Array]]:
-    yield from ({"a": pa.array([number])} for number in range(9))
+def batches() -> Iterator[pa.RecordBatch]:
+    yield from (pa.record_batch({"a": [number]}) for number in range(9))
 
 
 @pytest.mark.parametrize(("each", "taken"), [(60, 9), (75, 8), (200, 3)])
 def test_time_is_that_of_the_copy_alone(each: int, taken: int) -> None:
-    """Each look at the clock is ``each`` seconds after the last: between two is one block."""
+    """Each look at the clock is ``each`` seconds after the last: between two is one batch."""
     clock: Callable[[], float] = count(0, each).__next__
     got: list[object] = []
     try:
-        got.extend(bounded(blocks(), clock=clock))
+        got.extend(bounded(batches(), clock=clock))
     except UnreadableError:
         assert taken < 9
     assert len(got) == taken
 
 
 def test_an_error_within_the_limits_is_the_sources_own() -> None:
-    def broken() -> Iterator[dict[str, pa.Array]]:
-        yield {"a": pa.array([1])}
+    def broken() -> Iterator[pa.RecordBatch]:
+        yield pa.record_batch({"a": [1]})
         raise LookupError
 
     with pytest.raises(LookupError):

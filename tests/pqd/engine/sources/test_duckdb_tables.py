@@ -12,10 +12,10 @@ import pytest
 import pqd
 from pqd.engine.sources import duckdb_tables
 from pqd.engine.sources.source import Place
-from pqd.engine.table_reader import read_columns
 from pqd.engine.tables import Table, open_table
 from pqd.errors import NotPublicError, RunError, TableError
 from pqd.planning.table_separation import separate_tables
+from tests.support.batches import read_batch
 
 CANARY = "zebra-canary"
 Command = Callable[..., tuple[int, str, str]]
@@ -43,7 +43,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def rows(table: Table) -> int:
-    return read_columns(table, table.columns).rows
+    return read_batch(table, table.columns).rows
 
 
 NAMES: dict[str, tuple[Any, ...]] = {

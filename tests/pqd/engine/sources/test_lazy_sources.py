@@ -15,9 +15,9 @@ import pqd
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.sources.lazy_sources import LazySource
 from pqd.engine.sources.source import UnreadableError
-from pqd.engine.table_reader import TableReader, read_columns
 from pqd.engine.tables import open_table
 from pqd.errors import NotPublicError, RunError, TableError
+from tests.support.batches import read_batch
 
 CANARY = "zebra-canary"
 ROWS = pa.table({"text": ["x", "y", None, "x"], "number": [1, 2, 2, None], "^odd.*$": [True] * 4})
@@ -30,10 +30,10 @@ MAKERS: dict[str, Callable[[pa.Table], Any]] = {
 
 
 def cells(source: object, names: list[str]) -> dict[str, list[object]]:
-    columns = read_columns(open_table(source, "private"), names)
+    columns = read_batch(open_table(source, "private"), names)
     return {
         name: [column.values[int(code)].as_py() for code in column.codes]
-        for name, column in columns.by_name.items()
+        for name, column in columns.columns.items()
     }
 
 
@@ -60,7 +60,7 @@ def test_a_polars_that_gives_no_batches_collects(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("kind", MAKERS)
 def test_a_lazy_source_without_rows(kind: str) -> None:
-    assert read_columns(open_table(MAKERS[kind](ROWS.slice(0, 0)), "private"), ["text"]).rows == 0
+    assert read_batch(open_table(MAKERS[kind](ROWS.slice(0, 0)), "private"), ["text"]).rows == 0
 
 
 def test_only_wanted_columns_are_evaluated() -> None:
@@ -99,7 +99,7 @@ BROKEN: dict[str, Callable[[], object]] = {
 def test_a_lazy_source_that_fails_quotes_no_cell(kind: str, role: Any) -> None:
     words = f"^the {role} frame could not be read to its end"
     with pytest.raises((RunError, TableError), match=words) as caught:
-        read_columns(open_table(BROKEN[kind](), role), ["b"])
+        read_batch(open_table(BROKEN[kind](), role), ["b"])
     assert CANARY not in str(caught.value)
     assert caught.value.__context__ is None
     assert isinstance(caught.value, TableError if role == "synthetic" else RunError)
@@ -108,7 +108,7 @@ def test_a_lazy_source_that_fails_quotes_no_cell(kind: str, role: Any) -> None:
 def test_a_panic_is_an_error_and_ctrl_c_is_none() -> None:
     lazy = LazySource("t", ("a",), pa.schema([("a", pa.int64())]), panicking)  # type: ignore[arg-type]
     with pytest.raises(UnreadableError) as caught:
-        list(lazy.blocks(["a"], lambda *_: None))
+        list(lazy.batches(["a"], lambda *_: None))
     assert CANARY not in str(caught.value)
 
     def pressed(_: object) -> object:
@@ -116,7 +116,7 @@ def test_a_panic_is_an_error_and_ctrl_c_is_none() -> None:
 
     lazy = LazySource("t", ("a",), pa.schema([("a", pa.int64())]), pressed)  # type: ignore[arg-type]
     with pytest.raises(KeyboardInterrupt):
-        list(lazy.blocks(["a"], lambda *_: None))
+        list(lazy.batches(["a"], lambda *_: None))
 
 
 UNUSABLE: dict[str, tuple[Callable[[], object], str]] = {
@@ -160,11 +160,10 @@ def test_columns_of_two_passes_are_of_one_order() -> None:
     table = open_table(ROWS, "private")
     lazy = LazySource("t", table.columns, ROWS.schema, scan)  # type: ignore[arg-type]
     turning = type(table)("private", "t", table.columns, lazy)
-    reader = TableReader(turning)
     for names in (["text"], ["number"], ["text", "number"]):
-        columns = reader.columns(names, KEY if len(names) == 2 else None)
+        columns = read_batch(turning, names, KEY if len(names) == 2 else None)
         found = [
-            [c.values[int(code)].as_py() for code in c.codes] for c in columns.by_name.values()
+            [c.values[int(code)].as_py() for code in c.codes] for c in columns.columns.values()
         ]
     rows = set(zip(*found, strict=True))
     assert rows == set(zip(*(ROWS[name].to_pylist() for name in ("text", "number")), strict=True))

@@ -16,11 +16,11 @@ from pqd.accounting.ledger_location import ledger_path
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.kernel.persons import person_codes
 from pqd.engine.sources.locations import location_of
-from pqd.engine.table_reader import read_columns
 from pqd.engine.tables import open_table
 from pqd.errors import NotPublicError, ParameterError, PqdError, TableError
 from pqd.planning.table_separation import separate_tables
 from pqd.sql.schema import Kind
+from tests.support.batches import read_batch
 
 KEY = b"a key of 32 bytes for the tests."
 Command = Callable[..., tuple[int, str, str]]
@@ -53,7 +53,7 @@ def folder(tmp_path: Path) -> Path:
 
 def rows(given: object) -> list[tuple[object, ...]]:
     table = open_table(given, "private")
-    columns = read_columns(table, table.columns).by_name.values()
+    columns = read_batch(table, table.columns).columns.values()
     cells = [[c.values[int(code)].as_py() for code in c.codes] for c in columns]  # noqa: PD011
     return list(zip(*cells, strict=True))
 
@@ -153,9 +153,8 @@ def persons(*parts: pa.Table, folder: Path) -> list[int]:
     """Person of each row."""
     for number, part in enumerate(parts):
         pq.write_table(part, folder / f"{number}.parquet")
-    engine = DuckDBEngine()
-    columns = engine._reader(open_table(folder, "private")).columns(["id"])
-    codes = person_codes(columns.by_name["id"]).codes.tolist()
+    columns = read_batch(open_table(folder, "private"), ["id"])
+    codes = person_codes(columns.columns["id"]).codes.tolist()
     first = {code: place for place, code in reversed([*enumerate(codes)])}
     return [first[code] for code in codes]
 
@@ -374,4 +373,4 @@ def test_a_part_that_goes_meanwhile_ends_the_run(both: tuple[Path, Path]) -> Non
     (private / "2.parquet").unlink()
     assert table.version() == ()
     with pytest.raises(PqdError, match="could not be read to its end"):
-        read_columns(table, ["a"])
+        read_batch(table, ["a"])

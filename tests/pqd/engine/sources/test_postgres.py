@@ -11,9 +11,9 @@ import pytest
 
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.sources.postgres_session import PostgresSession
-from pqd.engine.table_reader import TableReader
 from pqd.engine.tables import open_table
 from pqd.errors import RunError, TableError
+from tests.support.batches import read_batch
 from tests.support.postgres_server import PASSWORD, PostgresServer
 from tests.support.postgres_tables import ANALYST, opened
 
@@ -67,8 +67,8 @@ def cells_of(given: object) -> dict[str, list[str | None]]:
     """Texts of the distinct values of each column."""
     engine = DuckDBEngine()
     table = open_table(given, "private")
-    columns = TableReader(table).columns(table.columns)
-    return {name: list(engine._sql.texts(col.values)) for name, col in columns.by_name.items()}
+    columns = read_batch(table, table.columns)
+    return {name: list(engine._sql.texts(col.values)) for name, col in columns.columns.items()}
 
 
 @pytest.fixture(scope="session")
@@ -130,9 +130,9 @@ def test_a_password_need_not_be_in_the_url(
 
 def test_a_table_without_rows_has_the_types(server: PostgresServer) -> None:
     table = opened(server, "nobody")
-    columns = TableReader(table).columns(table.columns)
+    columns = read_batch(table, table.columns)
 
-    types = [str(column.values.type) for column in columns.by_name.values()]
+    types = [str(column.values.type) for column in columns.columns.values()]
     assert columns.rows == 0
     assert types == ["int32", "date32[day]", "timestamp[us, tz=UTC]", "large_string"]
 
@@ -154,9 +154,9 @@ def test_a_view_finds_names_as_the_user_does(server: PostgresServer) -> None:
     """A function without schemas in it, which looks in the search_path."""
     url = server.url("hr.of_staff")
     table = open_table(f"{url}&options=-csearch_path%3Dhr", "private")
-    assert TableReader(table).columns(["id"]).rows == 4
+    assert read_batch(table, ["id"]).rows == 4
     with pytest.raises(RunError, match="looks for names without a schema in the search_path of"):
-        TableReader(open_table(url, "private")).columns(["id"])
+        read_batch(open_table(url, "private"), ["id"])
 
 
 ENCODINGS = {
@@ -188,14 +188,14 @@ def test_texts_are_read_or_refused_by_the_encoding(server: PostgresServer, encod
 def test_a_table_is_of_one_moment_whatever_others_write(server: PostgresServer) -> None:
     server.run("DROP TABLE IF EXISTS moving", "CREATE TABLE moving AS SELECT 1 AS a, 1 AS b")
     table = opened(server, "moving")
-    first = TableReader(table).columns(["a"])
+    first = read_batch(table, ["a"])
     server.run("UPDATE moving SET b = 2", "INSERT INTO moving VALUES (3, 3)")
 
-    second = TableReader(table).columns(["b"])
+    second = read_batch(table, ["b"])
     content = DuckDBEngine().content(table, KEY)
 
     assert (first.rows, second.rows) == (1, 1)
-    assert second.by_name["b"].values.to_pylist() == [1]
+    assert second.columns["b"].values.to_pylist() == [1]
     assert DuckDBEngine().content(opened(server, "moving"), KEY) != content
 
 
@@ -210,10 +210,10 @@ def test_a_server_may_give_rows_in_another_order_in_another_pass(server: Postgre
         "GRANT SELECT ON shuffled TO indexed",
     )
     table = opened(server, "shuffled", user="indexed", password=ANALYST["password"])
-    first = next(table.source.blocks(["a"], table.memory.note))["a"].to_pylist()
-    TableReader(table).columns(["a"])
+    first = next(table.source.batches(["a"], table.memory.note))["a"].to_pylist()
+    read_batch(table, ["a"])
 
-    columns = TableReader(table).columns(["a", "b"]).by_name
+    columns = read_batch(table, ["a", "b"]).columns
 
     a, b = (
         [columns[name].values.to_pylist()[code] for code in columns[name].codes] for name in "ab"
@@ -236,8 +236,8 @@ def test_the_moment_comes_after_the_lock(server: PostgresServer) -> None:
             pass
         writer.run("COMMIT")
 
-        columns = TableReader(table.result()).columns(["a"])
-    assert columns.by_name["a"].values.to_pylist() == [2]
+        columns = read_batch(table.result(), ["a"])
+    assert columns.columns["a"].values.to_pylist() == [2]
 
 
 def test_a_table_cannot_be_dropped_while_it_is_used(server: PostgresServer) -> None:
@@ -246,12 +246,12 @@ def test_a_table_cannot_be_dropped_while_it_is_used(server: PostgresServer) -> N
 
     with pytest.raises(adbc_driver_manager.Error, match="lock timeout"):
         server.run("SET lock_timeout = 1", "DROP TABLE kept")
-    assert TableReader(table).columns(["a"]).rows == 1
+    assert read_batch(table, ["a"]).rows == 1
 
 
 def test_a_scan_that_was_left_early_leaves_the_moment_as_it_was(server: PostgresServer) -> None:
     table = opened(server, "people")
-    for _ in table.source.blocks(["id"], table.memory.note):
+    for _ in table.source.batches(["id"], table.memory.note):
         break
 
-    assert TableReader(table).columns(["id"]).rows == 20
+    assert read_batch(table, ["id"]).rows == 20

@@ -4,10 +4,10 @@ import pytest
 
 from pqd.engine.sources.postgres_address import FORM, without_address, without_password
 from pqd.engine.sources.postgres_failures import advice_on
-from pqd.engine.table_reader import TableReader
 from pqd.engine.tables import open_table
 from pqd.errors import NotPublicError, RunError, TableError
 from pqd.planning.table_separation import separate_tables
+from tests.support.batches import read_batch
 from tests.support.postgres_server import PASSWORD, PostgresServer, break_scan
 from tests.support.postgres_tables import ANALYST, opened
 
@@ -63,9 +63,9 @@ def test_a_scan_that_breaks_is_told_and_stays_broken(
     table = opened(server, "crowd")
 
     with pytest.raises(RunError, match=told) as failure:
-        TableReader(table).columns(["id", "name"])
+        read_batch(table, ["id", "name"])
     with pytest.raises(RunError, match="could not be read to its end"):
-        TableReader(table).columns(["id"])
+        read_batch(table, ["id"])
 
     assert str(failure.value).startswith("the private table public.crowd could not be read to its")
     assert failure.value.__context__ is None
@@ -75,7 +75,7 @@ def test_a_cell_that_a_view_cannot_compute_is_not_told(server: PostgresServer) -
     table = opened(server, "breaking")
 
     with pytest.raises(RunError, match="its own log says why") as failure:
-        TableReader(table).columns(["odd"])
+        read_batch(table, ["odd"])
     assert "secret-cell" not in str(failure.value)
 
 
@@ -83,7 +83,7 @@ def test_rows_that_are_hidden_from_the_user_are_an_error(server: PostgresServer)
     table = opened(server, "hidden", **ANALYST)
 
     with pytest.raises(RunError, match="permission denied"):
-        TableReader(table).columns(["id"])
+        read_batch(table, ["id"])
 
 
 @pytest.mark.parametrize(

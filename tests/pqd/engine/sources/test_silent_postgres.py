@@ -12,9 +12,9 @@ import pytest
 
 from pqd.engine.sources.postgres_session import PostgresSession, _Line
 from pqd.engine.sources.source import UnreadableError
-from pqd.engine.table_reader import TableReader
 from pqd.engine.tables import open_table
 from pqd.errors import RunError, TableError
+from tests.support.batches import read_batch
 from tests.support.postgres_server import STOP, WAKE, PostgresServer, break_scan
 from tests.support.postgres_tables import opened
 
@@ -86,9 +86,9 @@ def test_a_backend_that_stands_still_is_given_up_and_stays_so(
     table = opened(server, "crowd")
 
     with pytest.raises(RunError, match=TOLD) as failure:
-        TableReader(table).columns(["id", "name"])
+        read_batch(table, ["id", "name"])
     with pytest.raises(RunError, match=TOLD):
-        TableReader(table).columns(["id"])
+        read_batch(table, ["id"])
 
     assert str(failure.value).startswith("the private table public.crowd could not be read to its")
     assert failure.value.__context__ is None

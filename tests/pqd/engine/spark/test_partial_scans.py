@@ -19,17 +19,18 @@ from pqd.engine.contingency import ContingencyCounter
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.histograms import HistogramCounter
 from pqd.engine.kernel.arrow_sql import worker_sql
+from pqd.engine.kernel.batch import Batch
 from pqd.engine.kernel.facts import TypedSQL
-from pqd.engine.kernel.tally import Counts
+from pqd.engine.kernel.recognition import ContentCounter
+from pqd.engine.kernel.tally import Counts, Together
 from pqd.engine.marginals import Marginal, MarginalCounter, MarginalPlan
-from pqd.engine.partial_content import ContentCounting, Contents, PersonCells, content_text
-from pqd.engine.partial_scans import ScanCounting
 from pqd.engine.partitions import Bins, Categories, Points
 from pqd.engine.scan_plan import PrivacyUnit, ScanPlan
 from pqd.engine.spark import workers
-from pqd.engine.spark.partial_counts import FIELDS, Counting, counts_in
 from pqd.engine.spark.partial_counts import SCHEMA as SUMS
+from pqd.engine.spark.partial_counts import Counting, counts_in
 from pqd.engine.spark.workers import BROKEN, FAILED, OTHER_VERSION, Reading, counting, telling
+from pqd.engine.spark_scanner import PersonCells, SparkScan
 from pqd.engine.tables import Table, open_table
 from pqd.sql.schema import Kind
 from tests.support.odd_rows import KEY, QUERIES, SCHEMA, odd_rows, statistics
@@ -85,15 +86,16 @@ class Cut:
     ) -> tuple[Any, Any]:
         """What a counter gives of the parts, and of the whole."""
         names = {name: name for name in plan.columns}
-        own = Contents((ContentCounting(("n", "s"), KEY, loose=True),))
-        persons = PersonCells(tuple(SCHEMA), unit, plan.key) if unit else None
-        counter = counter_of(TypedSQL(worker_sql(), SCHEMA), plan)
-        work = ScanCounting(counter, names, own, plan.unit, unit, persons)
+        own = content_counter(("n", "s"))
+        persons = PersonCells(tuple(SCHEMA), unit, plan.key, worker_sql()) if unit else None
+        both = Together(counter_of(TypedSQL(worker_sql(), SCHEMA), plan), own)
+        read = tuple(dict.fromkeys([*names, "n", "s", *([unit] if unit else [])]))
+        work = SparkScan(both, read, names, plan.unit, persons)
         sent = pickle.loads(pickle.dumps(work))  # noqa: S301 - its own bytes, as Spark sends them
-        counts = self.counted(sent)
-        assert own.contents(counts) == own.contents(self.counted(own))
+        part, content = both.whole(self.counted(sent))
+        assert content == own.whole(self.counted(SparkScan(own, ("n", "s"))))
         whole = self.engine._scanned(self.table, SCHEMA, plan, counter_of)
-        return counter.whole(counts), whole
+        return part, whole
 
 
 def batches_of(rows: pa.Table, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -108,7 +110,11 @@ def added(batches: Iterator[pa.RecordBatch]) -> Counts:
             sums[part, word] += rows
     rows = [{"part": part, "word": word, "rows": n} for (part, word), n in sums.items()]
     block = pa.RecordBatch.from_pylist(rows, SUMS)
-    return counts_in([{name: block[name].dictionary_encode() for name in FIELDS}])
+    return counts_in([block])
+
+
+def content_counter(names: tuple[str, ...]) -> ContentCounter:
+    return ContentCounter(names, KEY, worker_sql().texts)
 
 
 def word(number: int) -> bytes:
@@ -154,28 +160,27 @@ def test_marginals(unit: str | None) -> None:
 
 def test_content_is_that_of_the_whole() -> None:
     cut = Cut(odd_rows(), CUT, CHUNK)
-    names = tuple(SCHEMA)
-    work = Contents((ContentCounting(names, KEY),))
-    (content,) = work.contents(cut.counted(work))
-    assert content_text(names, content) == cut.engine.content(cut.table, KEY)
+    counter = content_counter(tuple(SCHEMA))
+    counts = cut.counted(SparkScan(counter, counter.columns))
+    assert counter.whole(counts) == cut.engine.content(cut.table, KEY)
 
 
 def test_content_of_no_rows() -> None:
     cut = Cut(odd_rows(0), [], 9)
-    names = tuple(SCHEMA)
-    work = Contents((ContentCounting(names, KEY),))
-    (content,) = work.contents(cut.counted(work))
-    assert content_text(names, content) == cut.engine.content(cut.table, KEY)
+    counter = content_counter(tuple(SCHEMA))
+    counts = cut.counted(SparkScan(counter, counter.columns))
+    assert counter.whole(counts) == cut.engine.content(cut.table, KEY)
     parts, whole = cut.scanned(HistogramCounter, ScanPlan(statistics(QUERIES)))
     assert [one.mass for one in parts] == [one.mass for one in whole] == [0] * len(QUERIES)
 
 
 def test_a_lost_partition_shows() -> None:
     cut = Cut(odd_rows(), [200, 100, 100], 1 << 20)
-    work = Contents((ContentCounting(tuple(SCHEMA), KEY),))
-    whole = work.contents(cut.counted(work))
+    counter = content_counter(tuple(SCHEMA))
+    work = SparkScan(counter, counter.columns)
+    whole = counter.whole(cut.counted(work))
     del cut.partitions[1]
-    assert work.contents(cut.counted(work)) != whole
+    assert counter.whole(cut.counted(work)) != whole
 
 
 class Broken:
@@ -185,8 +190,8 @@ class Broken:
     persons = None
     distinct: frozenset[int] = frozenset()
 
-    def counts(self, blocks: Any, ranks: Any) -> Counts:  # noqa: ARG002
-        raise ValueError(blocks[0]["s"].to_pylist())
+    def counts(self, batch: Batch) -> Counts:
+        raise ValueError(batch.columns["s"].values.to_pylist())
 
 
 def test_nothing_but_a_word_leaves_a_worker(capfd: pytest.CaptureFixture[str]) -> None:
@@ -222,8 +227,8 @@ class Persons:
 
     columns = ("s",)
 
-    def told(self, block: Any) -> Any:
-        raise ValueError(block["s"].to_pylist())
+    def told(self, batch: pa.RecordBatch) -> Any:
+        raise ValueError(batch["s"].to_pylist())
 
 
 def test_a_batch_without_rows_between_persons() -> None:
@@ -257,7 +262,7 @@ def test_persons_in_order_may_be_any_numbers() -> None:
 class Counted(Broken):
     """Work that counts nothing."""
 
-    def counts(self, blocks: Any, ranks: Any) -> Counts:  # noqa: ARG002
+    def counts(self, batch: Batch) -> Counts:  # noqa: ARG002 - nothing is counted
         return Counts({})
 
 

@@ -20,10 +20,13 @@ import pqd
 from pqd.accounting.ledger import Ledger
 from pqd.deciders.errors import ParameterError
 from pqd.engine.duckdb import DuckDBEngine
-from pqd.engine.partitioned_table import partitioned
+from pqd.engine.kernel.arrow_sql import ArrowSQL
+from pqd.engine.kernel.batch import Batch
+from pqd.engine.kernel.tally import Counts
 from pqd.engine.scan_plan import PrivacyUnit, ScanPlan
 from pqd.engine.spark import sessions
 from pqd.engine.spark.sessions import Quiet, session
+from pqd.engine.spark_scanner import SparkScanner
 from pqd.engine.tables import Table, open_table
 from pqd.errors import NotPublicError, PqdError, RunError, TableError
 from tests.support.odd_rows import KEY, QUERIES, SCHEMA, odd_rows, statistics
@@ -358,16 +361,17 @@ class Poisoned:
     persons = None
     distinct: frozenset[int] = frozenset()
 
-    def counts(self, blocks: Any, ranks: Any) -> Any:  # noqa: ARG002
-        raise ValueError(blocks[0]["sex"].to_pylist())
+    def counts(self, batch: Batch) -> Counts:
+        raise ValueError(batch.columns["sex"].values.to_pylist())
 
 
 def test_a_kernel_that_fails_on_a_cell(private: Path, capfd: pytest.CaptureFixture[str]) -> None:
     by_value()
-    table = partitioned(open_table(f"spark://{private}", "private"))
-    assert table is not None
+    table = open_table(f"spark://{private}", "private")
+    scanner = table.scanner(table, ArrowSQL())
+    assert isinstance(scanner, SparkScanner)
     with pytest.raises(RunError) as raised:
-        table._counted(Poisoned())
+        scanner._counted(Poisoned())
     assert str(raised.value) == (
         "the private table private could not be read to its end; check the table"
     )

@@ -1,0 +1,352 @@
+"""Scans: what is counted of a table, batch by batch, and what is kept of it between two scans.
+
+A scan is a fold: each batch is counted, and counts add up.  Batches are kept from the recognition
+of a table to its counts, as codes and values, while they are small enough; a larger private table
+is read again for each scan.
+"""
+
+from __future__ import annotations
+
+import zlib
+from contextlib import closing, contextmanager
+from itertools import islice
+from threading import Lock
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import pyarrow as pa
+
+from pqd.engine.kernel.batch import JOINED, encoded_batches, joined_batches, together
+from pqd.engine.kernel.persons import person_batches
+from pqd.engine.kernel.recognition import ContentCounter, RowRanks
+from pqd.engine.kernel.tally import Together, folded
+from pqd.engine.reading.blocks_ahead import blocks_ahead
+from pqd.engine.sources.source import UnreadableError
+from pqd.engine.table_likeness import same_rows
+from pqd.errors import RunError, TableError
+from pqd.exception_barrier import of_memory, withheld
+from pqd.sql.schema import fold_case
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+
+    from pqd.engine.kernel.arrow_sql import ArrowSQL
+    from pqd.engine.kernel.batch import Batch, Column
+    from pqd.engine.kernel.tally import Counter
+    from pqd.engine.scan_plan import TablePlan
+    from pqd.engine.tables import Table
+    from pqd.errors import PqdError
+
+Whole = TypeVar("Whole")
+Result = TypeVar("Result")
+_BREAKS = (pa.ArrowException, OSError, EOFError, zlib.error)
+# Bytes of codes and values of a private table that are kept.
+_KEPT = 768 << 20
+CHANGED = "the private table changed while it was read; run again when it is settled"
+
+
+class Scanner(Protocol):
+    """Table that can be counted.  Conformers: LocalScanner (every source), SparkScanner.
+
+    A private table that cannot be read is a RunError, a public one a TableError; no message says
+    anything of the content.
+    """
+
+    def read(
+        self, names: Sequence[str], content_keys: Collection[bytes], *, ahead: bool = False
+    ) -> None:
+        """Read the stored columns ``names``, and the content under each key, in one pass.
+
+        Blocks of a CSV may be read ``ahead``, by a thread more.
+        """
+        ...
+
+    def content(self, key: bytes) -> str:
+        """Keyed hash of all that the table holds, whatever the order of its rows and columns."""
+        ...
+
+    def same_rows(self, public: Table, names: Collection[str]) -> bool:
+        """Whether ``public`` is the same multiset of rows, however its cells are written.
+
+        The columns ``names`` are compared first, then all.  A table of which that breaks is unlike
+        any other: an error would tell that the private columns are exactly those of a copy.
+        """
+        ...
+
+    def scan(self, counter: Counter[Whole], plan: TablePlan) -> Whole:
+        """What ``counter`` counts of all rows, of the columns and persons of ``plan``."""
+        ...
+
+    def rows(self, names: Sequence[str]) -> Batch:
+        """All rows of a public table, in one batch of the stored columns ``names``."""
+        ...
+
+
+class TableMemory:
+    """Batches of a table that are kept, its contents by key, and its digest.
+
+    ``version`` is the source's when it was read, None of a frame, and ``digest`` is kept with that
+    of its own; ``odd`` says, without a cell, what is not as it should be: of a column's cells by
+    its name, of whole rows under None.  ``batches`` have the columns ``names``, and ranks under
+    ``rank_key``; there is none of a table that is too large.
+    """
+
+    def __init__(self) -> None:
+        """Nothing was read."""
+        self.lock, self.digest_lock = Lock(), Lock()
+        self.digest: tuple[tuple[int | str, ...], bytes | None] | None = None
+        self.forget(None)
+
+    def forget(self, version: tuple[int | str, ...] | None) -> None:
+        """Begin anew: the rows are another ``version``."""
+        self.version = version
+        self.names: frozenset[str] | None = None
+        self.rank_key: bytes | None = None
+        self.batches: list[Batch] = []
+        self.contents: dict[bytes, str] = {}
+        self.odd: dict[str | None, str] = {}
+
+    def has(self, names: Collection[str], rank_key: bytes | None) -> bool:
+        """Whether columns were read, with ranks under a key or without any."""
+        own = self.names
+        return own is not None and own.issuperset(names) and rank_key in (None, self.rank_key)
+
+    @property
+    def columns(self) -> Mapping[str, Column]:
+        """Columns of a public table that were read."""
+        return self.batches[0].columns if self.batches else {}
+
+    def note(self, odd: str, column: str | None = None) -> None:
+        """Note what is odd of a column's cells, or of whole rows."""
+        self.odd[column] = odd
+
+    def __repr__(self) -> str:
+        """Name of the type alone: what it holds may be private."""
+        return "TableMemory(...)"
+
+
+class LocalScanner:
+    """Scanner of a table whose rows are read here; ``sql`` gives the texts of values."""
+
+    def __init__(self, table: Table, sql: ArrowSQL) -> None:
+        """Nothing is read yet."""
+        self._table, self._sql, self._memory = table, sql, table.memory
+
+    def read(
+        self, names: Sequence[str], content_keys: Collection[bytes], *, ahead: bool = False
+    ) -> None:
+        """Read columns, and the content under each key, in one pass."""
+        with self._memory.lock:
+            self._read(names, content_keys, ahead=ahead)
+
+    def _read(
+        self,
+        names: Sequence[str],
+        content_keys: Collection[bytes] = (),
+        rank_key: bytes | None = None,
+        *,
+        ahead: bool = False,
+    ) -> None:
+        """Read what is not known yet, in one pass."""
+        memory, every = self._memory, self._table.columns
+        version = self._table.version()
+        if version != memory.version:
+            memory.forget(version)
+        new = [key for key in content_keys if key not in memory.contents]
+        known = memory.has(names, rank_key)
+        if known and not new:
+            return
+        wanted = list(dict.fromkeys([*(memory.names or ()), *names]))
+        rank_key = memory.rank_key if rank_key is None else rank_key
+        contents = Together(*(ContentCounter(every, key, self._sql.texts) for key in new))
+        ranks = self._ranks(rank_key)
+        kept = _Kept(self._table.role == "synthetic")
+
+        def work(batches: Iterator[Batch]) -> list[str]:
+            counts = []
+            for batch in batches:
+                if new:
+                    counts.append(contents.count(batch))
+                if not known:
+                    kept.add(batch.selected(wanted, ranks.of(batch) if ranks else None))
+            return contents.whole(folded(counts)) if new else []
+
+        read = every if new or ranks else wanted or every[:1]
+        texts = _in_one_pass(self._table, read, work, ahead=ahead)
+        memory.contents |= dict(zip(new, texts, strict=True))
+        if not known:
+            memory.names, memory.rank_key = frozenset(wanted), rank_key
+            memory.batches = kept.batches()
+
+    def _ranks(self, key: bytes | None) -> RowRanks | None:
+        if key is None:
+            return None
+        table = self._table
+        return RowRanks(table.columns, key, self._sql.texts, written=table.textual)
+
+    def content(self, key: bytes) -> str:
+        """Keyed hash of all that the table holds."""
+        with self._memory.lock:
+            self._read((), (key,))
+            return self._memory.contents[key]
+
+    def same_rows(self, public: Table, names: Collection[str]) -> bool:
+        """Whether ``public`` holds the same rows."""
+        return same_rows(self._sql, self._table, public, names)
+
+    def scan(self, counter: Counter[Whole], plan: TablePlan) -> Whole:
+        """What ``counter`` counts of all rows."""
+        table, unit = self._table, plan.unit
+        stored = {fold_case(name): name for name in table.columns}
+        names = {name: stored[fold_case(name)] for name in plan.columns}
+        person = stored.get(fold_case(unit.column)) if unit else None
+        read = list(dict.fromkeys([*names.values(), *([person] if person else [])]))
+        key = plan.key if person else None
+
+        def whole(batches: Iterator[Batch]) -> Whole:
+            if unit:
+                batches = person_batches(batches, person, unit.max_rows)
+            counts = folded(counter.count(batch.named(names)) for batch in batches)
+            return counter.whole(counts.multiplicities(counter.distinct))
+
+        with self._memory.lock:
+            self._read(read, (), key)
+            batches = self._memory.batches
+        if batches:
+            return whole(part for batch in batches for part in batch.parts(JOINED))
+        return self._read_again(read, key, whole)
+
+    def _read_again(
+        self, names: Sequence[str], key: bytes | None, whole: Callable[[Iterator[Batch]], Whole]
+    ) -> Whole:
+        """Whole of the rows of a table that is too large to be kept; they must be those of before.
+
+        Raises
+        ------
+        RunError
+            If the content is not the one that was recognised.
+        """
+        table, memory, ranks = self._table, self._memory, self._ranks(key)
+        known = next(iter(memory.contents), None)
+        content = ContentCounter(table.columns, known or b"", self._sql.texts)
+        counts = []
+
+        def work(batches: Iterator[Batch]) -> Whole:
+            def selected() -> Iterator[Batch]:
+                for batch in batches:
+                    if known:
+                        counts.append(content.count(batch))
+                    yield batch.selected(names, ranks.of(batch) if ranks else None)
+
+            return whole(joined_batches(selected()))
+
+        read = table.columns if known or ranks else names or table.columns[:1]
+        result = _in_one_pass(table, read, work)
+        if known and content.whole(folded(counts)) != memory.contents[known]:
+            raise RunError(CHANGED)
+        return result
+
+    def rows(self, names: Sequence[str]) -> Batch:
+        """All rows of a public table, in one batch."""
+        with self._memory.lock:
+            self._read(names)
+            (batch,) = self._memory.batches
+            return batch.selected(names)
+
+
+class _Kept:
+    """Batches that are kept: all of a public table, of a private one while they are small."""
+
+    def __init__(self, public: bool) -> None:  # noqa: FBT001 - a class of its own
+        self._public, self._small = public, True
+        self._waiting: list[Batch] = []
+        self._batches: list[Batch] = []
+        self._size = self._rows = 0
+
+    def add(self, batch: Batch) -> None:
+        """Keep a batch, with others before it as one of many rows."""
+        if not self._small:
+            return
+        if self._waiting and self._rows + batch.rows > JOINED:
+            self._join()
+        self._waiting.append(batch)
+        self._rows += batch.rows
+        self._size += batch.nbytes
+        if not self._public and self._size > _KEPT:
+            self._small = False
+            self._waiting, self._batches = [], []
+
+    def _join(self) -> None:
+        joined = together(self._waiting)
+        self._batches.append(joined)
+        self._rows = 0
+
+    def batches(self) -> list[Batch]:
+        """Batches, of a public table a single one; none of a table that is too large."""
+        if self._waiting:
+            self._join()
+        return [together(self._batches)] if self._public else self._batches
+
+
+def first_rows(table: Table, names: Sequence[str]) -> Batch:
+    """First rows of a table: the stored columns ``names``.
+
+    Raises
+    ------
+    TableError, RunError
+        If it cannot be read.
+    """
+    return _in_one_pass(table, names, next, first=True)
+
+
+def _in_one_pass(
+    table: Table,
+    wanted: Sequence[str],
+    work: Callable[[Iterator[Batch]], Result],
+    *,
+    ahead: bool = False,
+    first: bool = False,
+) -> Result:
+    """Result of ``work`` on the batches of a table, of the ``wanted`` columns.
+
+    Those of a CSV may be read ``ahead``, in a thread more.
+
+    Raises
+    ------
+    TableError, RunError
+        If it breaks.
+    """
+    advice = "check the file"
+    try:
+        with _broken(), closing(_record_batches(table, wanted, ahead=ahead)) as batches:
+            return work(encoded_batches(islice(batches, 1) if first else batches, wanted))
+    except UnreadableError as error:
+        advice = error.advice
+    # Raised outside the handler, since the reader's own error may hold a value.
+    raise unreadable(table, advice)
+
+
+@contextmanager
+def _broken() -> Iterator[None]:
+    """Context that ends where a table breaks; that memory ran out is no fault of the table."""
+    lacking = None
+    try:
+        yield
+    except _BREAKS as error:
+        lacking = withheld(error) if of_memory(error) else None
+    # Raised outside the handler, as below.
+    if lacking:
+        raise RunError(lacking)
+
+
+def unreadable(table: Table, advice: str = "check the file") -> PqdError:
+    """Refusal of a table that breaks; what broke is not quoted."""
+    kind = TableError if table.role == "synthetic" else RunError
+    return kind(f"the {table.title} could not be read to its end; {advice}")
+
+
+def _record_batches(
+    table: Table, wanted: Sequence[str], *, ahead: bool
+) -> Generator[pa.RecordBatch]:
+    batches = table.source.batches(wanted, table.memory.note)
+    # Batches of other sources may be large, or belong to the thread that opened them.
+    yield from blocks_ahead(batches) if ahead and table.textual else batches

@@ -1,0 +1,233 @@
+"""Scanner of a private table of Spark: what is asked of it is counted where its rows are.
+
+Its content is counted first, under a key of the run too; each later scan counts that again, so that
+a table which changed in between is refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
+
+import numpy as np
+
+from pqd.engine.kernel.batch import batch_of
+from pqd.engine.kernel.persons import person_batches
+from pqd.engine.kernel.recognition import ContentCounter, RowRanks, hashed
+from pqd.engine.kernel.tally import Counter, Counts, Together, folded
+from pqd.engine.reading.values import plain_values
+from pqd.engine.scan import CHANGED, unreadable
+from pqd.engine.sources.source import UnreadableError
+from pqd.engine.spark.table import open_spark
+from pqd.engine.table_likeness import loose_content, loose_texts
+from pqd.engine.tables import Table
+from pqd.errors import RunError
+from pqd.sql.schema import fold_case
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from pqd.engine.kernel.arrow_sql import ArrowSQL
+    from pqd.engine.kernel.batch import Batch
+    from pqd.engine.scan_plan import PrivacyUnit, TablePlan
+    from pqd.engine.sources.source import Role
+    from pqd.engine.spark.partial_counts import Counting
+    from pqd.engine.spark.table import SparkTable
+
+Whole = TypeVar("Whole")
+_RECOGNISED = "recognised"
+_PERSON = 8
+
+
+class _Content(NamedTuple):
+    """Content that is counted: its columns and key, ``loose`` by what cells say in any type."""
+
+    columns: tuple[str, ...]
+    key: bytes
+    loose: bool = False
+
+    def counter(self, sql: ArrowSQL) -> ContentCounter:
+        """Counter of it."""
+        texts = partial(loose_texts, sql) if self.loose else sql.texts
+        return ContentCounter(self.columns, self.key, texts)
+
+    def __repr__(self) -> str:
+        """Name of the type alone: it holds a key."""
+        return "_Content(...)"
+
+
+def open_spark_table(given: object, role: Role) -> Table:
+    """Table of Spark; the rows of a private one stay there.
+
+    Raises
+    ------
+    TableError, ParameterError
+        As ``open_spark``.
+    """
+    source = open_spark(given, role)
+    table = Table(role, source.label, source.columns, source, given)
+    if role == "synthetic":
+        return table
+    scanner = partial(SparkScanner, source)
+    return Table(role, source.label, source.columns, source, given, scanner=scanner)
+
+
+class SparkScanner:
+    """Scanner of a private ``table`` whose rows are in Spark."""
+
+    def __init__(self, source: SparkTable, table: Table, sql: ArrowSQL) -> None:
+        """Nothing is counted yet."""
+        self._source, self._table, self._sql = source, table, sql
+
+    def read(
+        self,
+        names: Sequence[str],
+        content_keys: Collection[bytes],
+        *,
+        ahead: bool = False,  # noqa: ARG002 - no row comes here
+    ) -> None:
+        """Take the content, under each key and under one of the run, in one job."""
+        own = self._own_content(names)
+        self._contents([*(_Content(self._table.columns, key) for key in content_keys), own])
+        self._source.known.setdefault(_RECOGNISED, own)
+
+    def content(self, key: bytes) -> str:
+        """Keyed hash of all that the table holds."""
+        (content,) = self._contents([_Content(self._table.columns, key)])
+        return content
+
+    def same_rows(self, public: Table, names: Collection[str]) -> bool:
+        """Whether ``public`` holds the same rows.
+
+        Rows are compared by a hash of the columns ``names``, under a key that is never stored.
+        """
+        columns = self._table.columns
+        if set(map(fold_case, columns)) != set(map(fold_case, public.columns)):
+            return False
+        compared = set(map(fold_case, names))
+        own = self._own_content([name for name in columns if fold_case(name) in compared])
+        if not self._alike(public, own):
+            return False
+        try:
+            return self._alike(public, _Content(columns, self._source.key, loose=True))
+        except Exception:  # noqa: BLE001 - whatever breaks is not told
+            return False
+
+    def _alike(self, public: Table, own: _Content) -> bool:
+        """Whether ``public`` has the same content."""
+        (content,) = self._contents([own])
+        return content == loose_content(self._sql, public, own.columns, own.key)
+
+    def scan(self, counter: Counter[Whole], plan: TablePlan) -> Whole:
+        """What ``counter`` counts of all rows, in one job.
+
+        Raises
+        ------
+        RunError
+            If a worker fails, or the table is not the one that was recognised.
+        """
+        stored = {fold_case(name): name for name in self._table.columns}
+        names = {name: stored[fold_case(name)] for name in plan.columns}
+        person = stored.get(fold_case(plan.unit.column)) if plan.unit else None
+        own = self._source.known.get(_RECOGNISED) or self._own_content([*names.values()])
+        cells = PersonCells(self._table.columns, person, plan.key, self._sql) if person else None
+        both = Together(counter, own.counter(self._sql))
+        read = [*names.values(), *own.columns, *([person] if person else [])]
+        work = SparkScan(both, tuple(dict.fromkeys(read)), names, plan.unit, cells)
+        whole, content = both.whole(self._counted(work))
+        if self._source.known.setdefault(own, content) != content:
+            raise RunError(CHANGED)
+        result: Whole = whole
+        return result
+
+    def rows(self, names: Sequence[str]) -> NoReturn:
+        """Refuse: no row of a private table of Spark comes here."""
+        raise ValueError(f"{len(names)} columns of a private table of Spark")
+
+    def _own_content(self, names: Sequence[str]) -> _Content:
+        """Content by some columns, under the key of the run; by the first for none."""
+        columns = tuple(dict.fromkeys(names)) or self._table.columns[:1]
+        return _Content(columns, self._source.key, loose=True)
+
+    def _contents(self, each: Sequence[_Content]) -> list[str]:
+        """Contents, of which those that are not known are counted in one job."""
+        with self._source.lock:
+            known = self._source.known
+            new = [one for one in dict.fromkeys(each) if one not in known]
+            if new:
+                counter = Together(*(one.counter(self._sql) for one in new))
+                columns = tuple(dict.fromkeys(name for one in new for name in one.columns))
+                counts = self._counted(SparkScan(counter, columns))
+                known.update(zip(new, counter.whole(counts), strict=True))
+            return [known[one] for one in each]
+
+    def _counted(self, work: Counting) -> Counts:
+        try:
+            return self._source.counted(work)
+        except UnreadableError as error:
+            advice = error.advice
+        raise unreadable(self._table, advice)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SparkScan:
+    """Scan for Spark's workers: ``counter`` counts batches of the stored ``columns``.
+
+    ``names`` gives the stored name of each public one.  With a ``unit`` the rows of a person count
+    together; ``persons`` say whose a row is, None where each row is a person.
+    """
+
+    counter: Counter[Any]
+    columns: tuple[str, ...]
+    names: Mapping[str, str] | None = None
+    unit: PrivacyUnit | None = None
+    persons: PersonCells | None = None
+
+    @property
+    def distinct(self) -> frozenset[int]:
+        """Statistics of which is asked how many keys occur 1, 2, ... times."""
+        return self.counter.distinct
+
+    def counts(self, batch: Batch) -> Counts:
+        """Counts of the rows of ``batch``."""
+        batches = iter([batch])
+        if self.unit:
+            person = self.persons.column if self.persons else None
+            batches = person_batches(batches, person, self.unit.max_rows)
+        return folded(self.counter.count(each.named(self.names or {})) for each in batches)
+
+    def __repr__(self) -> str:
+        """Name of the type alone: it holds a key."""
+        return "SparkScan(...)"
+
+
+@dataclass(frozen=True)
+class PersonCells:
+    """Persons by the stored ``column``, and ranks of rows by all ``columns`` under ``key``."""
+
+    columns: tuple[str, ...]
+    column: str
+    key: bytes
+    sql: ArrowSQL
+
+    def told(self, batch: pa.RecordBatch) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Number of the person, and rank, of each row of a batch of all ``columns``.
+
+        Rows that the engine takes for one person's have one number; the order of persons is that
+        of keyed hashes, and says nothing.
+        """
+        rows = batch_of([batch], self.columns)
+        ranks = RowRanks(self.columns, self.key, self.sql.texts, written=False).of(rows)
+        column = rows.columns[self.column]
+        texts = self.sql.texts(plain_values(column.values))
+        hashes = [hashed(text, self.key, _PERSON) for text in texts]
+        persons = np.frombuffer(b"".join(hashes), np.int64)[column.codes]
+        return persons, ranks.view(np.int64)
+
+    def __repr__(self) -> str:
+        """Name of the type alone: it holds a key."""
+        return "PersonCells(...)"

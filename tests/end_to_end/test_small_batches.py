@@ -1,0 +1,40 @@
+"""Tables that are counted batch by batch, kept or read again, are answered alike."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from pqd.engine import scan
+from pqd.engine.kernel import batch, tally
+from pqd.engine.kernel.tally import Counts
+from tests.support.noises import Absent
+from tests.support.swap_rows import SWAPS
+from tests.support.swaps import Outcome
+
+
+def ran(name: str) -> Outcome:
+    """Outcome on the first private table, which no noise hides."""
+    swap = SWAPS[name]
+    return swap.ran(next(iter(swap.tables)), Absent())
+
+
+@pytest.mark.parametrize("kept", [0, 1 << 30])
+@pytest.mark.parametrize("name", SWAPS)
+def test_every_command_says_the_same(name: str, kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches are read two rows at a time, and counted three at a time."""
+    whole = ran(name)
+    monkeypatch.setattr(batch, "ROWS", 2)
+    monkeypatch.setattr(batch, "JOINED", 3)
+    monkeypatch.setattr(scan, "JOINED", 3)
+    monkeypatch.setattr(scan, "_KEPT", kept)
+    batches = []
+
+    def folded(parts: Iterable[Counts]) -> Counts:
+        counts = list(parts)
+        batches.append(len(counts))
+        return tally.folded(counts)
+
+    monkeypatch.setattr(scan, "folded", folded)
+    assert ran(name).content == whole.content
+    # All rows of a person are in one batch.
+    assert max(batches) > 1 or "person" in name or "people" in name
