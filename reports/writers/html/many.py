@@ -102,7 +102,7 @@ def _values(
         if isinstance(part, b.Lines):
             lines += ([harmless(b.plain(text)), role] for text, role in part.lines)
         elif isinstance(part, b.Code):
-            code.append([part.title, harmless(code_text(part))])
+            code.append([harmless(part.title), harmless(code_text(part))])
         elif isinstance(part, b.Table) and not small:
             # A picture is not drawn here, so it would leave a column empty.
             shown = [column.kind != "picture" for column in part.columns]
