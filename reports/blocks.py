@@ -82,6 +82,11 @@ class Cell(NamedTuple):
     picture: Picture | None = None
     links: Sequence[tuple[str, str]] = ()
 
+    @property
+    def empty(self) -> bool:
+        """Whether it says nothing."""
+        return not (self.text or self.badge or self.under or self.picture)
+
 
 class Column(NamedTuple):
     """Column of a table.
@@ -230,7 +235,14 @@ class Table:
 
     def places(self) -> list[int]:
         """Indices of the columns that a format without pictures has room for."""
-        return [place for place, column in enumerate(self.columns) if column.drop < PAGE]
+        return [place for place in self.told if self.columns[place].drop < PAGE]
+
+    @property
+    def told(self) -> list[int]:
+        """Indices of the columns that say something in a row; all of a table without rows."""
+        cells = [row.cells for row in self.rows]
+        every = range(len(self.columns))
+        return [p for p in every if not cells or not all(each[p].empty for each in cells)]
 
 
 class Lines(NamedTuple):
@@ -320,8 +332,8 @@ class Section:
     """Blocks under a title.
 
     ``folded`` ones are opened on demand where a format can.  ``brief``: the title also stands in
-    formats that have little room for titles.  ``drop``: a screen has room for 0 alone, and only a
-    page for ``PAGE``.
+    formats that have little room for titles.  ``drop``: a screen has room for 0, and for 1
+    where it is to tell all; only a page has room for ``PAGE``.
     """
 
     title: str

@@ -73,7 +73,7 @@ class Targets:
 
     def has_curves(self, queries: int) -> bool:
         """Whether a rendering of as many queries draws curves."""
-        from pqd.reports.html import MOST_ROWS
+        from pqd.reports.writers.html.views import MOST_ROWS
 
         pages = any(target.kind == "html" for target in self.renderings)
         return pages and queries <= MOST_ROWS

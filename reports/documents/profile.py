@@ -178,7 +178,7 @@ def _body(report: ProfileReport) -> Iterator[Block]:
     if step := next_step(report):
         # A terminal ends with it; all else goes to others than those who can take it.
         told = Lines([Line(step.replace("Next: ", _HOLDER, 1))])
-        yield Section(title="", blocks=[told], brief=False, drop=1)
+        yield Section(title="", blocks=[told], brief=False, drop=2)
 
 
 def _scores(report: ProfileReport) -> Table:

@@ -1,8 +1,8 @@
 """Base of every report: a frozen dataclass that any format can show.
 
 A report of kind ``audit`` is rendered by the file ``audit.py`` in each format's folder
-(``reports/html/release.py``), imported when it is needed.  A new kind of report adds files of its
-name and edits none.
+(``reports/terminal/compare.py``), imported when it is needed.  A new kind of report adds files of
+its name and edits none.
 """
 
 from __future__ import annotations

@@ -139,6 +139,7 @@ class _Writer:
             if alone:
                 yield table(heads, alone)
             yield from _groupings(shown, listed, whole, heads)
+        yield from _listed(f"{row.id}: {plain(row.remark)}" for row in listed[:fit] if row.remark)
         left = shown.size - fit
         yield from [] if shown.silent else more(left)
         yield from self._failed(shown) if shown.in_full else ()

@@ -18,8 +18,8 @@ from pqd.commands.release import run_release
 from pqd.deciders import SimulatedNoise
 from pqd.errors import BudgetError, ParameterError, PqdError, QueryError
 from pqd.parameters import Parameters
+from pqd.reports.documents.release import SIMULATED
 from pqd.reports.models.release import ReleaseReport
-from pqd.reports.text.release import SIMULATED
 from pqd.reports.writers.terminal import terminal_text
 from pqd.reports.writers.terminal.layout import Extent
 from pqd.sql.workload_files import as_queries

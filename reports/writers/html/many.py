@@ -95,7 +95,7 @@ def _values(
     heads: dict[tuple[str, ...], int],
 ) -> list[Any]:
     """Row as the script reads it; no sign of it is one that a browser would obey."""
-    lines: list[list[str]] = []
+    lines = [[harmless(b.plain(row.remark)), "plain"]] if row.remark else []
     small: list[int | list[str]] = []
     code: list[list[str]] = []
     for part in b.spread(row.details()):

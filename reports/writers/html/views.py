@@ -23,6 +23,8 @@ from pqd.reports.writers.html.texts import code_text, titled, told
 MOST_ROWS = 300
 # Few enough groups of a query to be seen at once.
 _FEW = 12
+# Groups of a query that have no name for how they fared.
+_GROUPS = "groups"
 _CLASSES = {"badge": "first", "number": "number", "picture": "band"}
 
 
@@ -189,16 +191,20 @@ class Views:
         name = next(at for at, column in enumerate(table.columns) if column.kind == "name")
         return {
             "grouping": grouping,
-            "groups": f"{len(rows)} groups",
+            "groups": f"{len(rows)} {_GROUPS}",
             "answers": len(rows),
             "anchor": self._anchors.get(grouping.name, ""),
             "tone": groups[0][0].badge.tone,
             "marks": sorted({mark for row in rows for mark in row.marks}),
-            "shares": _parts(b.Shares([(g.name, len(g.rows), g.badge.tone) for g, _ in groups])),
+            "shares": _parts(
+                b.Shares([(g.name or _GROUPS, len(g.rows), g.badge.tone) for g, _ in groups])
+            ),
+            # Nothing but its groups is to be told of it.
+            "open": len(rows) <= _FEW and not any(group.name for group, _ in groups),
             "columns": [column.kind for column in table.columns if not column.below],
             "parts": [
                 {
-                    "title": f"{len(group.rows)} {group.name}",
+                    "title": f"{len(group.rows)} {group.name or _GROUPS}",
                     "open": open_,
                     "table": self._members(table.columns, group, name),
                 }
@@ -240,7 +246,7 @@ def _called(row: b.Row) -> str:
 
 def _opens(row: b.Row) -> bool:
     """Whether a row says more where it is opened."""
-    return bool(row.asks or row.aside or row.open)
+    return bool(row.asks or row.aside or row.open or row.remark)
 
 
 def _class(table: b.Table, place: int) -> str:
@@ -260,15 +266,9 @@ def _names(table: b.Table) -> list[str]:
 
 def _without_empty_columns(table: b.Table) -> b.Table:
     """Table without the columns that say nothing in any row."""
-    rows = list(table.rows)
-    empty = {
-        place
-        for place in range(len(table.columns))
-        if rows and not any(_says(row.cells[place]) for row in rows)
-    }
-    if not empty:
+    kept = table.told
+    if len(kept) == len(table.columns):
         return table
-    kept = [place for place in range(len(table.columns)) if place not in empty]
     groups = [
         replace(
             group,
@@ -279,10 +279,6 @@ def _without_empty_columns(table: b.Table) -> b.Table:
         for group in table.groups
     ]
     return replace(table, columns=tuple(table.columns[place] for place in kept), groups=groups)
-
-
-def _says(cell: b.Cell) -> bool:
-    return bool(cell.text or cell.badge or cell.under or cell.picture)
 
 
 def sorted_by(column: b.Column, cell: b.Cell) -> str | None:

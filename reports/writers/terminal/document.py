@@ -252,7 +252,8 @@ class _Writer:
 
     def _section(self, section: Section) -> Iterator[Text]:
         """Title, and the blocks below it; what other formats fold is set in."""
-        if section.drop:
+        room = 1 if self.extent in {Extent.ALL, Extent.VERBOSE} else 0
+        if section.drop > room:
             return
         inner = self._within() if section.folded else self
         lines = [line for block in section.blocks for line in inner.block(block)]
@@ -299,9 +300,8 @@ class _Writer:
         head = Text(self._said(row.id), "bold")
         if row.aside:
             head.append(f"   {self._said(row.aside)}", "default")
-        below = (line for block in row.details() for line in inner.block(block))
-        asks = inner.block(Lines([Line(row.asks)] if row.asks else []))
-        for line in (*inner.screen.wrapped(_marked(head, row)), *asks, *below):
+        below = (line for block in (_about(row), *row.details()) for line in inner.block(block))
+        for line in (*inner.screen.wrapped(_marked(head, row)), *below):
             yield lead + line if line.plain else Text()
             lead = Text(" " * _LEAD)
 
@@ -317,9 +317,14 @@ class _Writer:
         head = Text("   ").join(part for part in parts if part)
         yield from self.screen.wrapped(_marked(head, row))
         inner = self._within()
-        for block in (Lines([Line(row.asks)] if row.asks else []), *row.details()):
+        for block in (_about(row), *row.details()):
             yield from self._set_in(inner.block(block))
         yield Text()
+
+
+def _about(row: Row) -> Lines:
+    """What a row asks, and the line below it."""
+    return Lines([Line(text) for text in (row.asks, row.remark) if text])
 
 
 def _badge(row: Row) -> Badge:

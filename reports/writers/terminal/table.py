@@ -137,7 +137,7 @@ class _Grid:
     def _most(self, group: Group) -> int:
         """Number of rows of a group that have a line each."""
         number = len(group.rows)
-        if self.extent in _EVERY or group.fate == "always":
+        if self.extent in _EVERY:
             return number
         most = number if self.table.size <= MOST_IN_FULL else LISTED
         most = PASSES if group.fate == "passed" else most

@@ -17,7 +17,7 @@ from pqd.accounting.ledger import Ledger
 from pqd.cli.outputs import Target, Targets
 from pqd.deciders import SecureNoise
 from pqd.errors import UnwrittenTableError
-from pqd.reports.html import MOST_ROWS
+from pqd.reports.writers.html.views import MOST_ROWS
 
 Ran = tuple[int, str, str]
 Command = Callable[..., Ran]

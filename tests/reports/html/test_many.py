@@ -50,7 +50,7 @@ def test_beyond_a_limit_rows_are_data_and_the_first_are_read_without_a_script(ki
     page, _, template = text.partition('<template id="blank-row">')
     table = page.rpartition("<table")[2]
     assert table.count('<tbody role="rowgroup">') == 100
-    assert template.count('<tbody role="rowgroup">') == 1
+    assert template.partition("</template>")[0].count('<tbody role="rowgroup">') == 1
     assert "These are the first 100 of 1,000." in page
     columns = table.count('<th role="columnheader"')
     assert all(len(row[1]) == columns - 1 for row in rows)

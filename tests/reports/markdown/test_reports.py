@@ -119,17 +119,16 @@ def test_a_release_has_answers_first_and_groups_folded() -> None:
     assert first.startswith("## pqd release: 20 private answers for epsilon 1\n")
     assert "15 of them have an interval that holds the exact answer with probability 95 %" in first
     assert "| <code>c1</code> | **137** | 106 to 168 | ±15.8 | 144 | -7 |  |" in first
-    assert "| values above 131,072 count as 131,072 |" in first
+    assert "| 131,072 |" in first
     assert "marst &#61;" not in first
     assert rest.startswith("\n<summary><code>by-marst</code>: 5 groups</summary>")
-    assert "| <code>COUNT</code> | 15 | 0.75 | <code>workload</code> | 12.4 |" in rest
+    assert "| <code>COUNT</code> | 15 | 0.75 | workload | 12.4 |" in rest
     assert "- by-marst: SELECT COUNT(&#42;) FROM D GROUP BY marst\n" in rest
-    assert "truncation" not in markdown_text(release_reports.BOUNDED)
+    assert "cut at" not in markdown_text(release_reports.BOUNDED)
 
 
-def test_many_answers_are_folded_and_cut_where_a_comment_ends() -> None:
+def test_many_answers_are_cut_where_a_comment_ends() -> None:
     text = markdown_text(MANY)
-    assert text.partition("<details>")[0].count("\n| <code>") == 20
     shown = text.partition("<summary>How they were answered")[0].count("\n| <code>")
     assert f"and {1100 - shown:,} more: the page and the JSON report have all of them" in text
     assert shown > 200

@@ -1,0 +1,445 @@
+"""Document of a release: every answer beside the copy's, and how each batch was answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from pqd.reports.blocks import (
+    Bars,
+    Block,
+    Cell,
+    Closing,
+    Code,
+    Column,
+    Definitions,
+    Document,
+    Group,
+    Grouping,
+    Key,
+    Line,
+    Lines,
+    Picture,
+    Row,
+    Section,
+    Table,
+)
+from pqd.reports.documents.queries import UNKNOWN, omitted_queries
+from pqd.reports.documents.shared import budget_bar, lines, step
+from pqd.reports.text.cost import (
+    account_sentences,
+    budget_sentence,
+    cost_sentences,
+    meaning_sentence,
+    spent_cell,
+    spent_text,
+)
+from pqd.reports.text.notes import refused_lead
+from pqd.reports.text.numbers import (
+    end_text,
+    epsilon_option,
+    epsilon_text,
+    number_text,
+    plain,
+    to_digits_of,
+)
+from pqd.reports.text.query import grouped_text, query_text
+from pqd.reports.text.words import counted, gap_text
+
+if TYPE_CHECKING:
+    from pqd.reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport
+
+SIMULATED = "SIMULATED: these answers come from seeded noise and protect nobody."
+_ANSWER = (
+    "The exact answer and noise, drawn once, in whole units; below 0 it is 0, where the exact one "
+    "cannot be negative. Answers to overlapping queries need not agree with each other."
+)
+_UNBOUNDED = (
+    "No theory gives one here: of how far the answer may be off, only the simulated error is known."
+)
+_CUT = (
+    "The mechanism found these ends privately, and values beyond them count as the nearer end; by "
+    "how much that changes the sum is not known."
+)
+_SIMULATED_ERROR = (
+    "How far a mechanism's answers lie from the exact ones on average, simulated on the copy, "
+    "which costs nothing. It holds for tables shaped like the copy."
+)
+_PROMISE = (
+    "Differential privacy: had any one row been missing or added, no outcome would have been more "
+    "than"
+)
+_ADDS_UP = "Whatever else is asked of the same table adds to this epsilon."
+# Beyond as many halves of the interval the copy's answer leaves the picture.
+_FAR = 4.0
+# How much of the half that is shown is left free beside it.
+_MARGIN = 1.08
+
+
+def document(report: ReleaseReport) -> Document:
+    """Document of ``report``."""
+    title, lead = _headline(report)
+    replayed = [batch.replayed for batch in report.batches]
+    known = replayed if all(replayed) else ()
+    answers = counted(len(report.queries), "private answer")
+    return Document(
+        kind="release",
+        title=title,
+        lead=lead,
+        subject=f"{answers} beside {report.synthetic}",
+        spent=spent_text(report.cost, known),
+        opening=[Line(_opening(report), "detail")],
+        banner=[Line(SIMULATED, "warning")] if report.simulated else [],
+        facts=[
+            ("Private table", report.private),
+            ("Synthetic table", report.synthetic),
+            ("Queries", f"{len(report.queries):,}"),
+            ("Batches", str(len(report.batches))),
+            ("Epsilon spent", spent_cell(report.cost)),
+        ],
+        meaning=meaning_sentence(report.cost),
+        body=[
+            Section(title="Answers", blocks=[_answers(report)], brief=False),
+            *_batches(report),
+        ],
+        omitted=omitted_queries(report.refused),
+        notes=lines(report.notes),
+        account=lines(account_sentences(report.cost, report.private, known)),
+        budget=budget_bar(report.cost),
+        cost=[Lines(lines(cost_sentences(report.cost, _tables_text(report))))],
+        reading=[Definitions(list(_how_to_read(report)))],
+        closing=_closing(report),
+        made=report.cost.day or "",
+        replays="answers" if report.cost.ledger is not None else "",
+        unknown=UNKNOWN,
+    )
+
+
+def _opening(report: ReleaseReport) -> str:
+    """What the columns of the table mean."""
+    told = "Answers are noisy."
+    if any(query.low is not None for query in report.queries):
+        level = _level_text(report.alpha)
+        told = f"Answers are noisy; the exact one lies in its interval with probability {level}."
+        told = " ".join(filter(None, (told, _missed_text(report))))
+    if any(query.threshold is not None for query in report.queries):
+        told += " Values that are very large are cut off in sums (--explain tells where)."
+    return told
+
+
+def _answers(report: ReleaseReport) -> Table:
+    # Where an interval stands everywhere, the noise says little more.
+    bounded = all(query.low is not None for query in report.queries)
+    members: dict[str, list[ReleasedQuery]] = {batch.name: [] for batch in report.batches}
+    for query in report.queries:
+        members[query.batch].append(query)
+    return Table(
+        columns=(
+            Column("query", "name", fold=20),
+            Column("private answer", "number"),
+            Column(f"{_level_text(report.alpha)} interval", "number"),
+            Column("noise", "number", drop=4 if bounded else 1),
+            Column("copy", "number", drop=2),
+            Column("difference", "number", drop=5),
+            Column("cut at", "number", drop=3),
+        ),
+        groups=[
+            Group(rows=[_row(query, batch, report) for query in members[batch.name]], fate="always")
+            for batch in report.batches
+        ],
+        find="id or words of a query",
+        in_full=True,
+        empty="No query was answered.",
+    )
+
+
+def _row(query: ReleasedQuery, batch: ReleasedBatch, report: ReleaseReport) -> Row:
+    """Row of an answer, to the digits that its interval or its noise gives a meaning to."""
+    width = None if query.low is None or query.high is None else query.high - query.low
+    scale = (query.deviation or 0) if width is None else width
+    gap = _difference(query)
+    cells = (
+        Cell(query.id),
+        Cell(to_digits_of(query.answer, scale), float(query.answer), strong=True),
+        # Sorted by how wide it is.
+        Cell(_interval_text(query), None if width is None else float(width)),
+        Cell(_noise_text(query), query.deviation),
+        Cell(to_digits_of(query.q_synthetic, scale), float(query.q_synthetic)),
+        Cell(gap_text(gap), float(gap)),
+        Cell(_cut_text(query), None if query.threshold is None else float(query.threshold)),
+    )
+    return Row(
+        id=query.id,
+        cells=cells,
+        asks=query_text(query.aggregate, query.attribute, None, query.where),
+        marks=("SIMULATED",) if report.simulated else (),
+        names=(query.batch,),
+        grouping=_grouping(query),
+        member=query.group or query.id,
+        details=lambda: _details(query, batch, report),
+    )
+
+
+def _grouping(query: ReleasedQuery) -> Grouping | None:
+    if query.block is None:
+        return None
+    asks = grouped_text(query.aggregate, query.attribute, None, None)
+    return Grouping(query.block, asks, query.block_sql or "")
+
+
+def _details(query: ReleasedQuery, batch: ReleasedBatch, report: ReleaseReport) -> Iterator[Block]:
+    """All that is known of one answer, but for what it asks."""
+    yield from _picture(query, report)
+    told = [
+        _answer_sentence(query, report.alpha),
+        _truncation_sentence(query),
+        _synthetic_sentence(query),
+    ]
+    number = counted(batch.queries, "query", "queries")
+    how = f"answered by {batch.mechanism}, {number} together"
+    error = f"their simulated error is {_error_text(batch.error)}"
+    yield Lines([*lines(told), Line(f"{how}; {error}", "detail")])
+    yield Code("Query", query.sql)
+
+
+def _picture(query: ReleasedQuery, report: ReleaseReport) -> Iterator[Bars]:
+    """Interval and both answers; nothing where there is no interval."""
+    if query.low is None or query.high is None:
+        return
+    answer, copy = float(query.answer), float(query.q_synthetic)
+    low, high = float(query.low), float(query.high)
+    half = max(answer - low, high - answer) or 1.0
+    shown = max(half, min(abs(copy - answer), _FAR * half)) * _MARGIN
+    scale = answer - shown, answer + shown
+    far = not scale[0] <= copy <= scale[1]
+    level = f"{_level_text(report.alpha)} interval {_interval_text(query)}"
+    private = f"private answer {number_text(query.answer)}"
+    synthetic = f"synthetic answer {number_text(query.q_synthetic)}"
+    label = f"{private}, {level}; {synthetic}"
+    picture = Picture(scale, answer, low, high, mark=copy, style="strip", label=label)
+    keys = [
+        Key([("estimate", "")], private),
+        Key([("between", "")], level),
+        Key([("aside", "")], f"{synthetic}, too far off to show")
+        if far
+        else Key([("answer", "")], synthetic),
+    ]
+    yield Bars([("", picture)], keys)
+
+
+def _batches(report: ReleaseReport) -> Iterator[Section]:
+    """Batches, each with the mechanism that answered it, and why that."""
+    if not report.batches:
+        return
+    table = Table(
+        columns=(
+            Column("batch", "name"),
+            Column("queries", "number"),
+            Column("epsilon", "number"),
+            Column("mechanism"),
+            Column("simulated error", "number"),
+        ),
+        groups=[Group(rows=[_batch(batch, report) for batch in report.batches], fate="always")],
+        in_full=True,
+    )
+    yield Section(title="How they were answered", blocks=[table], folded=True, drop=1)
+
+
+def _batch(batch: ReleasedBatch, report: ReleaseReport) -> Row:
+    queries = [query for query in report.queries if query.batch == batch.name]
+    names = (name for query in queries for name in (query.id, query.block) if name)
+    number, epsilon = counted(batch.queries, "query", "queries"), epsilon_text(batch.epsilon)
+    cells = (
+        Cell(batch.name),
+        Cell(f"{batch.queries:,}", batch.queries),
+        Cell(epsilon, float(batch.epsilon)),
+        Cell(batch.mechanism),
+        Cell(_error_text(batch.error), batch.error),
+    )
+    return Row(
+        id=batch.name,
+        cells=cells,
+        aside=f"{number} together at epsilon {epsilon}",
+        marks=("replayed",) if batch.replayed else (),
+        aliases=tuple(dict.fromkeys(names)),
+        remark=_batch_sentence(batch),
+        details=lambda: _rivals(batch),
+    )
+
+
+def _rivals(batch: ReleasedBatch) -> Iterator[Block]:
+    """Mechanisms that could have answered, the one that did marked."""
+    rows = [
+        Row(
+            id=rival.mechanism,
+            cells=(Cell(rival.mechanism), Cell(_error_text(rival.error), rival.error)),
+            marks=("used",) if rival.mechanism == batch.mechanism else (),
+        )
+        for rival in sorted(batch.simulated_errors, key=lambda rival: rival.error)
+    ]
+    yield Table(
+        columns=(Column("mechanism", "name"), Column("simulated error", "number")),
+        groups=[Group(rows=rows, fate="always")],
+        label="Mechanisms that fit",
+    )
+    if classes := _classes_text(batch):
+        yield Lines([Line(f"The mechanism tells {classes} apart.", "detail")])
+
+
+def _closing(report: ReleaseReport) -> Closing:
+    parts = [
+        f"{counted(batch.queries, 'query', 'queries')} at epsilon {epsilon_text(batch.epsilon)} "
+        f"({batch.mechanism})"
+        for batch in report.batches
+    ]
+    return Closing(
+        counts=f"Answered together: {'; '.join(parts)}." if parts else "Nothing was answered.",
+        step=step("release ...", explain=report.queries[0].id) if report.queries else "",
+        budget=budget_sentence(report.cost, report.private),
+    )
+
+
+# Sentences
+
+
+def _level_text(alpha: Fraction) -> str:
+    """Probability with which an interval holds the exact answer, such as ``95 %``."""
+    return f"{number_text(100 * (1 - alpha), 4)} %"
+
+
+def _missed_text(report: ReleaseReport) -> str:
+    """Sentence on how many intervals miss the exact answer, empty of a single one."""
+    bounded = sum(query.low is not None for query in report.queries)
+    if bounded < 2:
+        return ""
+    chance, missed = (
+        number_text(100 * report.alpha, 3),
+        number_text(float(bounded * report.alpha), 2),
+    )
+    return (
+        f"Each interval misses with probability {chance} % at most: of {bounded:,}, up to "
+        f"{missed} on average."
+    )
+
+
+def _interval_text(query: ReleasedQuery) -> str:
+    """Interval of the exact answer, empty where the theory gives no such ends."""
+    if query.low is None or query.high is None:
+        return ""
+    return f"{end_text(query.low, 6, up=False)} to {end_text(query.high, 6, up=True)}"
+
+
+def _noise_text(query: ReleasedQuery) -> str:
+    """Standard deviation of the noise, empty where the theory gives none."""
+    return "" if query.deviation is None else f"±{number_text(query.deviation, 3)}"
+
+
+def _cut_text(query: ReleasedQuery) -> str:
+    """Ends at which values were cut off, empty where none were."""
+    ends = query.lower_threshold, query.threshold
+    return " to ".join(number_text(end) for end in ends if end is not None)
+
+
+def _truncation_sentence(query: ReleasedQuery) -> str:
+    """Sentence on values that were cut off, empty where none were."""
+    if query.threshold is None:
+        return ""
+    above = number_text(query.threshold)
+    cut = f"values above {above} count as {above}"
+    if query.lower_threshold is not None:
+        below = number_text(query.lower_threshold)
+        cut = f"values below {below} count as {below}, and values above {above} as {above}"
+    return f"{cut}; by how much that changes the sum is not known"
+
+
+def _difference(query: ReleasedQuery) -> int | float:
+    """Private answer less the synthetic one, to the digits that both are given with."""
+    return plain(Fraction(repr(query.answer)) - Fraction(repr(query.q_synthetic)))
+
+
+def _answer_sentence(query: ReleasedQuery, alpha: Fraction) -> str:
+    """Private answer, and how far it may be off where the theory says it."""
+    answer = f"private answer {number_text(query.answer)}"
+    if within := _interval_text(query):
+        return f"{answer}; with probability {_level_text(alpha)} the exact one lies in {within}"
+    if noise := _noise_text(query):
+        return f"{answer}; the standard deviation of its noise is {noise}"
+    return answer
+
+
+def _synthetic_sentence(query: ReleasedQuery) -> str:
+    """Sentence on how the synthetic answer compares with the private one."""
+    gap = _difference(query)
+    size, side = gap_text(abs(gap)).removeprefix("+"), "more" if gap > 0 else "less"
+    text = f"synthetic answer {number_text(query.q_synthetic)}; "
+    text += f"the private answer is {size} {side}" if gap else "the private answer is the same"
+    if query.low is None or query.high is None:
+        return text
+    inside = query.low <= query.q_synthetic <= query.high
+    return f"{text}; the synthetic one lies {'inside' if inside else 'outside'} the interval"
+
+
+def _batch_sentence(batch: ReleasedBatch) -> str:
+    """Mechanism of a batch, and why it was chosen."""
+    classes = _classes_text(batch)
+    return f"answered by {batch.mechanism}{f' on {classes}' if classes else ''}: {batch.reason}"
+
+
+def _classes_text(batch: ReleasedBatch) -> str:
+    """Number of row classes that a mechanism tells apart, empty where it knows none."""
+    return "" if batch.classes is None else counted(batch.classes, "row class", "row classes")
+
+
+def _error_text(error: float) -> str:
+    """Simulated error of a mechanism."""
+    return number_text(error, 3)
+
+
+def _tables_text(report: ReleaseReport) -> str:
+    """Tables of a release, and what each was for."""
+    return f"{report.private}; row classes come from {report.synthetic}"
+
+
+def _headline(report: ReleaseReport) -> tuple[str, str]:
+    """Title and lead: how many answers for which budget, and how far they can be off."""
+    total = len(report.queries)
+    if not total:
+        return "No query was answered", "There is nothing to tell."
+    title = f"{counted(total, 'private answer')} for epsilon {epsilon_text(report.total_epsilon)}"
+    lead = "It is noisy; " if total == 1 else "Each is noisy; "
+    held = f"the exact answer with probability {number_text(100 * (1 - report.alpha), 4)} %."
+    bounded = sum(query.low is not None for query in report.queries)
+    if bounded == total:
+        lead += f"the interval beside it holds {held}"
+    elif bounded:
+        lead += (
+            f"{bounded:,} of them {'has' if bounded == 1 else 'have'} an interval that holds {held}"
+        )
+    else:
+        lead += "no theory gives an interval here; the simulated error tells how far it may be off."
+    if missed := _missed_text(report):
+        lead += f" {missed}"
+    if all(batch.replayed for batch in report.batches):
+        lead += " All of this was paid for before."
+    return title, lead + refused_lead(report.refused)
+
+
+def _how_to_read(report: ReleaseReport) -> Iterator[tuple[str, str]]:
+    """Names of what is shown, each with its meaning."""
+    queries, level = report.queries, _level_text(report.alpha)
+    yield "Private answer, noisy", _ANSWER
+    if any(query.low is not None for query in queries):
+        missed = number_text(100 * report.alpha, 3)
+        text = f"The exact answer lies in it with probability {level}, for each query by itself:"
+        yield f"{level} interval", f"{text} of many intervals about {missed} % miss."
+    if any(query.low is None for query in queries):
+        yield "No interval", _UNBOUNDED
+    if any(query.deviation is not None for query in queries):
+        yield "Noise", "The standard deviation of the noise, around the sum of truncated values."
+    if any(query.threshold is not None for query in queries):
+        yield "Cut at", _CUT
+    yield "Difference", "The private answer less the synthetic one; it is as noisy as the former."
+    yield "Simulated error", _SIMULATED_ERROR
+    times = f"exp({epsilon_option(report.total_epsilon)}) times as probable"
+    yield "What is promised", f"{_PROMISE} {times}. {_ADDS_UP}"
