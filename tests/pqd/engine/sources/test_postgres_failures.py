@@ -3,7 +3,7 @@
 import pytest
 
 from pqd.engine.sources.postgres_address import FORM, without_address, without_password
-from pqd.engine.sources.postgres_failures import advice_on
+from pqd.engine.sources.postgres_session import advice_on
 from pqd.engine.tables import open_table
 from pqd.errors import NotPublicError, RunError, TableError
 from pqd.planning.table_separation import separate_tables
