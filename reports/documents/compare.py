@@ -85,7 +85,7 @@ def document(report: CompareReport) -> Document:
     replayed = [query.replayed for query in report.queries]
     number = len(report.leaderboard)
     asked, names = counted(len(report.queries), "query", "queries"), counted(number, "candidate")
-    tables = f"{report.private}, compared with {len(report.candidates)} synthetic tables"
+    tables = f"{report.private}, whatever the number of candidates"
     return Document(
         kind="compare",
         title=title,
@@ -132,7 +132,12 @@ def _board(report: CompareReport) -> Iterator[Block]:
         keys=[Key([("dot", "")], "share within tolerance, and what the true share lies in")],
         empty="Nothing was compared.",
     )
-    yield Lines(lines((*tie_sentences(report), *named_sentence(report))))
+    references = [
+        f"{row.candidate} is a {KINDS[row.kind]}."
+        for row in report.leaderboard
+        if row.kind in KINDS
+    ]
+    yield Lines(lines((*tie_sentences(report), *named_sentence(report), *references)))
     if report.queries:
         yield on_page(_extremes(report))
 

@@ -15,7 +15,6 @@ from pqd.reports.text.numbers import (
     number_text,
     p_value_text,
     percent,
-    percent_range,
     share_text,
     threshold_text,
 )
@@ -64,13 +63,6 @@ def cell_sign(cell: Cell, signs: Mapping[str, str]) -> str:
     """Sign of a verdict, in brackets where it is undecided."""
     sign = signs[cell.outcome]
     return f"({sign})" if cell.standing == "undecided" else sign
-
-
-def share_words(row: LeaderboardRow) -> str:
-    """Share in words: ``within tolerance on 73 % (55 % to 86 %); 7 yes, 2 no, 1 undecided``."""
-    text = f"{percent(row.share)} ({percent_range(row.low, row.high)})"
-    counts = f"{row.trusted} yes, {row.not_trusted} no, {row.undecided} undecided"
-    return f"within tolerance on {text}; {counts}"
 
 
 def tie_sentences(report: CompareReport) -> Iterator[str]:

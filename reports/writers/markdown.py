@@ -147,10 +147,12 @@ class _Writer:
     def _failed(self, shown: Table) -> Iterator[str]:
         """Details of the rows that failed, folded, as many as there is room for."""
         for group in shown.groups:
-            for row in group.rows if group.fate == "failed" and group.badge.text else ():
+            named = group.badge.text or group.name
+            for row in group.rows if group.fate == "failed" and named else ():
                 message = [sentence(row.aside)] if row.said is None and row.aside else []
                 parts = [*message, *self._blocks(row.details())]
-                text = folded(f"{markdown(group.badge.text)} {code(row.id)}", parts)
+                title = f"{markdown(group.badge.text)} {code(row.id)}".strip()
+                text = folded(title, parts)
                 self.room -= len(text)
                 if parts and self.room > 0:
                     yield text

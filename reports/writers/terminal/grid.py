@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rich.cells import cell_len
 from rich.text import Text
 
-from pqd.reports.writers.terminal.layout import words
+from pqd.reports.writers.terminal.layout import bound, words
 
 if TYPE_CHECKING:
     from pqd.reports.writers.terminal.layout import Screen
@@ -30,6 +30,8 @@ class Column:
     No number is broken: a column that is aligned to the ``right`` keeps room for its longest word.
     ``spare``: where that is not enough the column is left out, the largest first; 0 is kept.
     ``legend``: what the title means, above the table while the column is there.
+    ``stacked``: where even that has no room, a row is several lines.  What ``leads`` begins the
+    first, then come what is ``titled`` and what is ``bare``; what is ``drawn`` is left out.
     """
 
     title: str
@@ -37,6 +39,7 @@ class Column:
     least: int = 0
     spare: int = 0
     legend: str = ""
+    stacked: Literal["leads", "titled", "bare", "drawn"] = "bare"
 
 
 def grid_lines(
@@ -176,14 +179,17 @@ def _broken(word: str, width: int) -> str:
 
 
 def _stacked(row: Cells, columns: Sequence[Column], screen: Screen) -> Iterator[Text]:
-    """One row where no grid has room: the first two cells, all others below with their titles."""
-    shown = [Text(cell) if isinstance(cell, str) else cell for cell in row]
-    gap, lead = Text(" " * GAP), 1 if columns[1].right else 2
-    yield from screen.wrapped(gap.join(shown[:lead]))
-    others = [
-        Text(f"{column.title} " if column.title and column.right else "", "dim").append_text(cell)
-        for cell, column in zip(shown[lead:], columns[lead:], strict=True)
-        if cell.plain
-    ]
+    """One row where no grid has room: what leads it, and all others below with their titles."""
+    cells = [Text(cell) if isinstance(cell, str) else cell for cell in row]
+    pairs = [(column, cell) for column, cell in zip(columns, cells, strict=True) if cell.plain]
+    gap, room = Text(" " * GAP), screen.inner().width
+    yield from screen.wrapped(gap.join(cell for column, cell in pairs if column.stacked == "leads"))
+    others = []
+    for column, cell in pairs:
+        if column.stacked == "titled":
+            named = Text(f"{column.title} ", "dim").append_text(cell)
+            others.append(bound(named) if named.cell_len <= room else named)
+        elif column.stacked == "bare":
+            others.append(cell)
     if others:
         yield from screen.indented(gap.join(others))

@@ -31,6 +31,13 @@ _BOUND = re.compile(r"(?<=\d) (?=%|M\b)|(?<=\bp) (?=[<>=] )|(?<=\bp [<>=]) (?=\d
 _BOND = "\ud800"
 
 
+def bound(text: Text) -> Text:
+    """Text that stays on one line."""
+    whole = text.copy()
+    whole.plain = whole.plain.replace(" ", _BOND)
+    return whole
+
+
 def words(text: str) -> list[str]:
     """Parts of a text that stay on one line each."""
     return [word.replace(_BOND, " ") for word in _BOUND.sub(_BOND, text).split()]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -104,9 +104,9 @@ class _Grid:
         for group in self.table.groups:
             if not quiet or group.fate in {"always", "failed"}:
                 rows.extend(self._group(group))
-        asked = {} if quiet else self._asked()
+        asked = {} if quiet and not self.table.beside else self._asked()
         below: list[Text] = []
-        if self.table.beside and not quiet:
+        if self.table.beside:
             columns, rows = self._with_questions(columns, rows, asked)
         elif asked:
             rows, below = self._asking(columns, rows, asked)
@@ -118,7 +118,15 @@ class _Grid:
         column = self.table.columns[place]
         right = column.kind == "number"
         title, legend = (said(text, self.screen) for text in (column.title, column.legend))
-        return Column(title, right, column.fold, column.drop, legend)
+        leads = {"badge", "name"} if self.lead else {"name"}
+        stacked: Literal["leads", "titled", "bare", "drawn"] = "bare"
+        if column.kind in leads:
+            stacked = "leads"
+        elif column.kind == "picture":
+            stacked = "drawn"
+        elif right or column.foreign:
+            stacked = "titled"
+        return Column(title, right, column.fold, column.drop, legend, stacked)
 
     def _group(self, group: Group) -> Iterator[Cells | Text]:
         """Lines of the first rows, and one of all others."""
@@ -197,7 +205,7 @@ class _Grid:
     ) -> tuple[list[Column], list[Cells | Text]]:
         """Columns and rows with what each asks as the last column, cut where room is short."""
         room = max(self.screen.width - _BESIDE, 20)
-        return [*columns, Column("", spare=1)], [
+        return [*columns, Column("", spare=1, stacked="drawn")], [
             row
             if isinstance(row, Text)
             else (*row, Text(self.screen.cut(asked.get(str(row[self.name]), ""), room), "dim"))

@@ -22,7 +22,6 @@ from pqd.reports.models.compare import (
 from pqd.reports.text.compare import (
     cell_sentence,
     column_names,
-    share_words,
     tie_sentences,
 )
 from pqd.reports.text.numbers import percent
@@ -195,10 +194,10 @@ def test_long_names_are_never_cut_in_the_board(width: int) -> None:
     assert "\u2026" not in board
 
 
-def test_a_narrow_terminal_gets_a_list_and_a_usual_one_a_table() -> None:
+def test_a_narrow_terminal_gets_fewer_columns_than_a_usual_one() -> None:
     narrow, usual = text_of(report_of(), 40), text_of(report_of(), 80)
-    assert "within tolerance on 50 % (25 % to 75 %); 1 yes, 1 no, 0 undecided" in words(narrow)
-    assert "rank" not in narrow
+    assert "tree 50 % 25 % to 75 %" in words(narrow)
+    assert "●" not in narrow
     assert usual.splitlines()[2].split()[:3] == ["rank", "candidate", "within"]
     assert "●" in usual
 
@@ -431,13 +430,6 @@ def test_shares(share: float, text: str) -> None:
 def test_shares_are_never_rounded_to_all_or_nothing(whole: int) -> None:
     for count in range(1, whole):
         assert percent(count / whole) not in {"0 %", "100 %"}, (count, whole)
-
-
-def test_shares_in_words() -> None:
-    made = standing("tree", share=0.996, low=0.0, high=1.0, trusted=3, not_trusted=1, undecided=2)
-    assert share_words(made) == (
-        "within tolerance on > 99 % (0 % to 100 %); 3 yes, 1 no, 2 undecided"
-    )
 
 
 PEOPLE = "about 21 people away from the opposite verdict"

@@ -36,11 +36,11 @@ def test_a_pass_is_at_most_so_far_off_and_a_failure_at_least(
 
 
 COLUMNS = (
-    Column("verdict"),
-    Column("query", least=20),
-    Column("copy", right=True),
-    Column("tolerance", right=True, spare=3),
-    Column("off by", right=True, least=12),
+    Column("verdict", stacked="leads"),
+    Column("query", least=20, stacked="leads"),
+    Column("copy", right=True, stacked="titled"),
+    Column("tolerance", right=True, spare=3, stacked="titled"),
+    Column("off by", right=True, least=12, stacked="titled"),
     Column("sure?", least=13),
 )
 WIDE = ("NO", "gain", "234,903,306", "±11,745,165", "-181,700,000 ±1,300,000", "p < 0.001")
@@ -69,10 +69,11 @@ def test_no_number_is_broken() -> None:
 
 
 def test_where_no_table_has_room_numbers_stand_below_with_their_titles() -> None:
-    assert lines_at(40, WIDE, LONG)[1:4] == [
-        "     copy 234,903,306  tolerance",
-        "     ±11,745,165  off by -181,700,000",
-        "     ±1,300,000  p < 0.001",
+    assert lines_at(40, WIDE, LONG)[1:5] == [
+        "     copy 234,903,306",
+        "     tolerance ±11,745,165",
+        "     off by -181,700,000 ±1,300,000",
+        "     p < 0.001",
     ]
 
 
