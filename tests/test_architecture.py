@@ -39,7 +39,6 @@ FLOORS = (
         "pqd.reports.junit",
         "pqd.reports.json",
     ),
-    *("pqd.reports.notebook", "pqd.reports.markdown", "pqd.reports.terminal", "pqd.reports.html"),
     *("pqd.reports.writers.terminal", "pqd.reports.writers", "pqd.reports.writers.html"),
     *("pqd.reports.boards", "pqd.reports.plots", "pqd.reports.axes", "pqd.reports.documents"),
     *("pqd.reports.text.remarks", "pqd.reports.text", "pqd.reports.models", "pqd.reports.blocks"),

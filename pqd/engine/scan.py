@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import pyarrow as pa
 
-from pqd.engine.kernel.batch import JOINED, encoded_batches, joined_batches, together
+from pqd.engine.kernel.batch import JOINED, concatenated, encoded_batches, joined_batches
 from pqd.engine.kernel.persons import person_batches
 from pqd.engine.kernel.recognition import ContentCounter, RowRanks
-from pqd.engine.kernel.tally import Together, folded
+from pqd.engine.kernel.tally import JointCounter, folded
 from pqd.engine.reading.blocks_ahead import blocks_ahead
 from pqd.engine.sources.source import UnreadableError
 from pqd.engine.table_likeness import same_rows
@@ -157,7 +157,7 @@ class LocalScanner:
             return
         wanted = list(dict.fromkeys([*(memory.names or ()), *names]))
         rank_key = memory.rank_key if rank_key is None else rank_key
-        contents = Together(*(ContentCounter(every, key, self._sql.texts) for key in new))
+        contents = JointCounter(*(ContentCounter(every, key, self._sql.texts) for key in new))
         ranks = self._ranks(rank_key)
         kept = _Kept(self._table.role == "synthetic")
 
@@ -276,7 +276,7 @@ class _Kept:
             self._waiting, self._batches = [], []
 
     def _join(self) -> None:
-        joined = together(self._waiting)
+        joined = concatenated(self._waiting)
         self._batches.append(joined)
         self._rows = 0
 
@@ -284,7 +284,7 @@ class _Kept:
         """Batches, of a public table a single one; none of a table that is too large."""
         if self._waiting:
             self._join()
-        return [together(self._batches)] if self._public else self._batches
+        return [concatenated(self._batches)] if self._public else self._batches
 
 
 def first_rows(table: Table, names: Sequence[str]) -> Batch:

@@ -15,7 +15,7 @@ import numpy as np
 from pqd.engine.kernel.batch import batch_of
 from pqd.engine.kernel.persons import person_batches
 from pqd.engine.kernel.recognition import ContentCounter, RowRanks, hashed
-from pqd.engine.kernel.tally import Counter, Counts, Together, folded
+from pqd.engine.kernel.tally import Counter, Counts, JointCounter, folded
 from pqd.engine.reading.values import plain_values
 from pqd.engine.scan import CHANGED, unreadable
 from pqd.engine.sources.source import UnreadableError
@@ -135,7 +135,7 @@ class SparkScanner:
         person = stored.get(fold_case(plan.unit.column)) if plan.unit else None
         own = self._source.known.get(_RECOGNISED) or self._own_content([*names.values()])
         cells = PersonCells(self._table.columns, person, plan.key, self._sql) if person else None
-        both = Together(counter, own.counter(self._sql))
+        both = JointCounter(counter, own.counter(self._sql))
         read = [*names.values(), *own.columns, *([person] if person else [])]
         work = SparkScan(both, tuple(dict.fromkeys(read)), names, plan.unit, cells)
         whole, content = both.whole(self._counted(work))
@@ -159,7 +159,7 @@ class SparkScanner:
             known = self._source.known
             new = [one for one in dict.fromkeys(each) if one not in known]
             if new:
-                counter = Together(*(one.counter(self._sql) for one in new))
+                counter = JointCounter(*(one.counter(self._sql) for one in new))
                 columns = tuple(dict.fromkeys(name for one in new for name in one.columns))
                 counts = self._counted(SparkScan(counter, columns))
                 known.update(zip(new, counter.whole(counts), strict=True))

@@ -1,8 +1,8 @@
 """Base of every report: a frozen dataclass that any format can show.
 
-A report of kind ``audit`` is rendered by the file ``audit.py`` in each format's folder
-(``reports/terminal/compare.py``), imported when it is needed.  A new kind of report adds files of
-its name and edits none.
+The file ``reports/documents/audit.py`` makes the document of a report of kind ``audit``, and a
+writer shows any document in its format (``reports/writers/``).  Both are imported when they are
+needed.  A new kind of report adds a model and a document, and edits no writer.
 """
 
 from __future__ import annotations
@@ -52,33 +52,6 @@ def rendering(function: str) -> Callable[..., Any]:
         with needed("plots", "a plot"):
             import matplotlib as _  # noqa: F401, ICN001, PLC0415 - a heavy import, and an extra
     return cast("Callable[..., Any]", getattr(import_module(_HOMES[function]), function))
-
-
-def renderer(package: str, report: Report, function: str = "render") -> Callable[..., Any]:
-    """Function of the file of the report's kind in the package of a format.
-
-    Raises
-    ------
-    NotImplementedError
-        Reports of that kind have no such rendering.
-    """
-    home = f"{package}.{report.kind}"
-    try:
-        module = import_module(home)
-    except ModuleNotFoundError as error:
-        if error.name != home:
-            raise
-        form = package.rpartition(".")[2]
-        raise NotImplementedError(
-            f"a report of kind {report.kind!r} has no {form} rendering: there is no {home}"
-        ) from None
-    return cast("Callable[..., Any]", getattr(module, function))
-
-
-def former(package: str, report: Report, function: str = "render") -> Callable[..., Any] | None:
-    """Function of the format's own file for the report's kind; None where there is no such file."""
-    found = find_spec(f"{package}.{report.kind}")
-    return None if found is None else renderer(package, report, function)
 
 
 def document_of(report: Report) -> Document:

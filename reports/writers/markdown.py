@@ -19,7 +19,7 @@ from pqd.reports.blocks import (
     Table,
     plain,
 )
-from pqd.reports.models.report import document_of, former
+from pqd.reports.models.report import document_of
 from pqd.reports.text.carets import caret_lines
 from pqd.reports.text.escape import visible
 from pqd.reports.text.words import first_of
@@ -48,8 +48,6 @@ _SIDES = {"badge": "---", "number": "---:", "name": "---", "text": "---", "pictu
 
 def markdown_text(report: Report) -> str:
     """Report of any kind as Markdown, small enough for a comment."""
-    if render := former("pqd.reports.markdown", report):
-        return "\n\n".join(render(report)) + "\n"
     return document_text(document_of(report))
 
 

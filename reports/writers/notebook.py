@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from pqd.reports.blocks import PAGE, Heat, Lines, Section, Table, plain
-from pqd.reports.models.report import document_of, former
+from pqd.reports.models.report import document_of
 from pqd.reports.text.escape import inert, visible
 from pqd.reports.text.words import first_of
 from pqd.reports.writers.html.frame import fragment
@@ -46,11 +46,7 @@ def brief_text(report: Report) -> str:
 
 
 def _summary(report: Report) -> Summary:
-    if render := former("pqd.reports.notebook", report):
-        summary: Summary = render(report)
-    else:
-        summary = summary_of(document_of(report))
-    return summary.in_python()
+    return summary_of(document_of(report)).in_python()
 
 
 def summary_of(document: Document) -> Summary:

@@ -10,10 +10,10 @@ import pytest
 
 from pqd.reports.github import github_text
 from pqd.reports.models.refusals import QueryRefusal
-from pqd.reports.terminal.frame import PASSES
 from pqd.reports.text.words import LISTED, MOST_IN_FULL, first_of
 from pqd.reports.writers.terminal import terminal_text
 from pqd.reports.writers.terminal.layout import Extent
+from pqd.reports.writers.terminal.table import PASSES
 from tests.support import compare_reports, release_reports
 from tests.support.audit_reports import audit_of, many_groups, many_queries, plan_of
 from tests.support.check_reports import FAIL, PASS, many_checks, report_of

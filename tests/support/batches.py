@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from pqd.engine.kernel import batch
 from pqd.engine.kernel.arrow_sql import ArrowSQL
-from pqd.engine.kernel.batch import Batch, together
+from pqd.engine.kernel.batch import Batch, concatenated
 from pqd.engine.scan import LocalScanner
 from pqd.engine.tables import Table
 
@@ -30,5 +30,5 @@ def batches_of(table: pa.Table, size: int) -> Iterator[Batch]:
 def read_batch(table: Table, names: Sequence[str], rank_key: bytes | None = None) -> Batch:
     """All rows of columns ``names`` of a table, in one batch, with ranks under a key."""
     LocalScanner(table, ArrowSQL())._read(list(names), (), rank_key)
-    rows = together(list(table.memory.batches))
+    rows = concatenated(list(table.memory.batches))
     return rows.selected(names, rows.ranks)

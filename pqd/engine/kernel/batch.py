@@ -180,16 +180,16 @@ def joined_batches(batches: Iterable[Batch]) -> Iterator[Batch]:
     rows = size = 0
     for batch in batches:
         if held and (rows + batch.rows > JOINED or size + batch.nbytes > _JOINED_SIZE):
-            yield together(held)
+            yield concatenated(held)
             held, rows, size = [], 0, 0
         held.append(batch)
         rows += batch.rows
         size += batch.nbytes
     if held:
-        yield together(held)
+        yield concatenated(held)
 
 
-def together(batches: list[Batch]) -> Batch:
+def concatenated(batches: list[Batch]) -> Batch:
     """One batch of the rows of all ``batches``, which are let go of."""
     if len(batches) == 1:
         return batches.pop()

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from pqd.engine.kernel import batch
-from pqd.engine.kernel.batch import Batch, Column, together
+from pqd.engine.kernel.batch import Batch, Column, concatenated
 from pqd.engine.kernel.combinations import as_codes, at_codes
 from pqd.engine.kernel.tally import run_starts
 from pqd.engine.reading.buffers import numpy_of
@@ -60,7 +60,7 @@ def person_batches(batches: Iterable[Batch], column: str | None, most: int) -> I
             persons, kept = np.arange(each.rows), np.ones(each.rows, np.bool_)
             yield Batch(each.rows, each.columns, None, persons, kept)
         return
-    every = together(list(batches))
+    every = concatenated(list(batches))
     if every.ranks is None:
         raise ValueError("the rows of a person need ranks")
     person = person_codes(every.columns[column]).codes

@@ -141,7 +141,7 @@ class Counter(Protocol[Whole_co]):
 
     A row counts by its own cells alone, a person by the person's own rows.  So the counts of the
     batches of a table add up to those of all its rows, whatever batches it is cut into.
-    Conformers: HistogramCounter, MarginalCounter, ContingencyCounter, ContentCounter, Together.
+    Conformers: HistogramCounter, MarginalCounter, ContingencyCounter, ContentCounter, JointCounter.
 
     Attributes
     ----------
@@ -161,7 +161,7 @@ class Counter(Protocol[Whole_co]):
         ...
 
 
-class Together:
+class JointCounter:
     """Several counters as one: statistic ``n`` of counter ``i`` is number ``n * counters + i``."""
 
     def __init__(self, *counters: Counter[Any]) -> None:
@@ -200,4 +200,4 @@ class Together:
 
     def __repr__(self) -> str:
         """Name of the type alone: counters hold keys."""
-        return "Together(...)"
+        return "JointCounter(...)"

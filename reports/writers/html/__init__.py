@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from pqd.reports.blocks import Lines
-from pqd.reports.models.report import document_of, former
+from pqd.reports.models.report import document_of
 from pqd.reports.writers.html.frame import page
 from pqd.reports.writers.html.texts import told
 from pqd.reports.writers.html.views import Views, budget_view
@@ -30,8 +30,6 @@ def html_text(report: Report, command: str | None = None) -> str:
     str
         One file that asks for no other, the same for the same report.
     """
-    if old := former("pqd.reports.html", report):
-        return cast("str", old(report, command))
     return page_text(document_of(report), command)
 
 

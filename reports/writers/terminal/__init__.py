@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, RenderResult
 
-from pqd.reports.models.report import document_of, former
+from pqd.reports.models.report import document_of
 from pqd.reports.text.escape import inert
 from pqd.reports.writers.terminal.document import explained_lines, lines_of
 from pqd.reports.writers.terminal.layout import Extent, Screen
@@ -28,13 +28,7 @@ class TerminalReport:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Lines of the report, laid out for the console."""
         screen = Screen.of(console, options)
-        function = "render" if self._explained is None else "explain"
-        if old := former("pqd.reports.terminal", self._report, function):
-            if self._explained is None:
-                yield from old(self._report, screen, self._extent)
-            else:
-                yield from old(self._report, self._explained, screen)
-        elif self._explained is None:
+        if self._explained is None:
             yield from lines_of(document_of(self._report), screen, self._extent)
         else:
             yield from explained_lines(document_of(self._report), self._explained, screen)

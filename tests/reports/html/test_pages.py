@@ -331,8 +331,7 @@ def test_every_colour_can_be_read() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *("page.css", "page.js", "many.js", "many.html.j2", "macros.html.j2", "notebook.html.j2"),
-        *("base.html.j2", "release.html.j2"),
+        *("page.css", "page.js", "notebook.html.j2"),
         *("document.html.j2", "blocks.html.j2", "pictures.html.j2", "pages.js"),
     ],
 )

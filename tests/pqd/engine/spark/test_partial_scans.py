@@ -22,7 +22,7 @@ from pqd.engine.kernel.arrow_sql import worker_sql
 from pqd.engine.kernel.batch import Batch
 from pqd.engine.kernel.facts import TypedSQL
 from pqd.engine.kernel.recognition import ContentCounter
-from pqd.engine.kernel.tally import Counts, Together
+from pqd.engine.kernel.tally import Counts, JointCounter
 from pqd.engine.marginals import Marginal, MarginalCounter, MarginalPlan
 from pqd.engine.partitions import Bins, Categories, Points
 from pqd.engine.scan_plan import PrivacyUnit, ScanPlan
@@ -88,7 +88,7 @@ class Cut:
         names = {name: name for name in plan.columns}
         own = content_counter(("n", "s"))
         persons = PersonCells(tuple(SCHEMA), unit, plan.key, worker_sql()) if unit else None
-        both = Together(counter_of(TypedSQL(worker_sql(), SCHEMA), plan), own)
+        both = JointCounter(counter_of(TypedSQL(worker_sql(), SCHEMA), plan), own)
         read = tuple(dict.fromkeys([*names, "n", "s", *([unit] if unit else [])]))
         work = SparkScan(both, read, names, plan.unit, persons)
         sent = pickle.loads(pickle.dumps(work))  # noqa: S301 - its own bytes, as Spark sends them

@@ -1,1 +1,0 @@
-"""Markdown renderings of the kinds of reports that have no document yet."""

@@ -1,1 +1,0 @@
-"""Notebook renderings of the kinds of reports that have no document yet."""
