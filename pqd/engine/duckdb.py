@@ -23,9 +23,9 @@ from pqd.engine.kernel.tally import Counter
 from pqd.engine.marginals import MarginalCounter, MarginalCounts, MarginalPlan, ValueCounts
 from pqd.engine.partitions import Partition
 from pqd.engine.reading.frames import numbered
-from pqd.engine.scan import Scanner, unreadable
+from pqd.engine.scan import unreadable
 from pqd.engine.scan_plan import PrivacyUnit, ScanPlan, TablePlan
-from pqd.engine.tables import Table, missing
+from pqd.engine.table import Scanner, Table, missing
 from pqd.errors import QueryError, RunError, TableError
 from pqd.exception_barrier import of_memory, withheld
 from pqd.sql.query import BoundExpression

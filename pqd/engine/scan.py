@@ -10,8 +10,7 @@ from __future__ import annotations
 import zlib
 from contextlib import closing, contextmanager
 from itertools import islice
-from threading import Lock
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 
@@ -27,13 +26,13 @@ from pqd.exception_barrier import of_memory, withheld
 from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 
     from pqd.engine.kernel.arrow_sql import ArrowSQL
-    from pqd.engine.kernel.batch import Batch, Column
+    from pqd.engine.kernel.batch import Batch
     from pqd.engine.kernel.tally import Counter
     from pqd.engine.scan_plan import TablePlan
-    from pqd.engine.tables import Table
+    from pqd.engine.table import Table
     from pqd.errors import PqdError
 
 Whole = TypeVar("Whole")
@@ -42,86 +41,6 @@ _BREAKS = (pa.ArrowException, OSError, EOFError, zlib.error)
 # Bytes of codes and values of a private table that are kept.
 _KEPT = 768 << 20
 CHANGED = "the private table changed while it was read; run again when it is settled"
-
-
-class Scanner(Protocol):
-    """Table that can be counted.  Conformers: LocalScanner (every source), SparkScanner.
-
-    A private table that cannot be read is a RunError, a public one a TableError; no message says
-    anything of the content.
-    """
-
-    def read(
-        self, names: Sequence[str], content_keys: Collection[bytes], *, ahead: bool = False
-    ) -> None:
-        """Read the stored columns ``names``, and the content under each key, in one pass.
-
-        Blocks of a CSV may be read ``ahead``, by a thread more.
-        """
-        ...
-
-    def content(self, key: bytes) -> str:
-        """Keyed hash of all that the table holds, whatever the order of its rows and columns."""
-        ...
-
-    def same_rows(self, public: Table, names: Collection[str]) -> bool:
-        """Whether ``public`` is the same multiset of rows, however its cells are written.
-
-        The columns ``names`` are compared first, then all.  A table of which that breaks is unlike
-        any other: an error would tell that the private columns are exactly those of a copy.
-        """
-        ...
-
-    def scan(self, counter: Counter[Whole], plan: TablePlan) -> Whole:
-        """What ``counter`` counts of all rows, of the columns and persons of ``plan``."""
-        ...
-
-    def rows(self, names: Sequence[str]) -> Batch:
-        """All rows of a public table, in one batch of the stored columns ``names``."""
-        ...
-
-
-class TableMemory:
-    """Batches of a table that are kept, its contents by key, and its digest.
-
-    ``version`` is the source's when it was read, None of a frame, and ``digest`` is kept with that
-    of its own; ``odd`` says, without a cell, what is not as it should be: of a column's cells by
-    its name, of whole rows under None.  ``batches`` have the columns ``names``, and ranks under
-    ``rank_key``; there is none of a table that is too large.
-    """
-
-    def __init__(self) -> None:
-        """Nothing was read."""
-        self.lock, self.digest_lock = Lock(), Lock()
-        self.digest: tuple[tuple[int | str, ...], bytes | None] | None = None
-        self.forget(None)
-
-    def forget(self, version: tuple[int | str, ...] | None) -> None:
-        """Begin anew: the rows are another ``version``."""
-        self.version = version
-        self.names: frozenset[str] | None = None
-        self.rank_key: bytes | None = None
-        self.batches: list[Batch] = []
-        self.contents: dict[bytes, str] = {}
-        self.odd: dict[str | None, str] = {}
-
-    def has(self, names: Collection[str], rank_key: bytes | None) -> bool:
-        """Whether columns were read, with ranks under a key or without any."""
-        own = self.names
-        return own is not None and own.issuperset(names) and rank_key in (None, self.rank_key)
-
-    @property
-    def columns(self) -> Mapping[str, Column]:
-        """Columns of a public table that were read."""
-        return self.batches[0].columns if self.batches else {}
-
-    def note(self, odd: str, column: str | None = None) -> None:
-        """Note what is odd of a column's cells, or of whole rows."""
-        self.odd[column] = odd
-
-    def __repr__(self) -> str:
-        """Name of the type alone: what it holds may be private."""
-        return "TableMemory(...)"
 
 
 class LocalScanner:

@@ -17,11 +17,11 @@ from pqd.engine.kernel.persons import person_batches
 from pqd.engine.kernel.recognition import ContentCounter, RowRanks, hashed
 from pqd.engine.kernel.tally import Counter, Counts, JointCounter, folded
 from pqd.engine.reading.values import plain_values
-from pqd.engine.scan import CHANGED, unreadable
+from pqd.engine.scan import CHANGED, LocalScanner, unreadable
 from pqd.engine.sources.source import UnreadableError
 from pqd.engine.spark.table import open_spark
+from pqd.engine.table import Table
 from pqd.engine.table_likeness import loose_content, loose_texts
-from pqd.engine.tables import Table
 from pqd.errors import RunError
 from pqd.sql.schema import fold_case
 
@@ -69,7 +69,7 @@ def open_spark_table(given: object, role: Role) -> Table:
         As ``open_spark``.
     """
     source = open_spark(given, role)
-    table = Table(role, source.label, source.columns, source, given)
+    table = Table(role, source.label, source.columns, source, given, scanner=LocalScanner)
     if role == "synthetic":
         return table
     scanner = partial(SparkScanner, source)

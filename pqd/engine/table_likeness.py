@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pqd.engine.kernel.arrow_sql import ArrowSQL
     from pqd.engine.scan_plan import PrivacyUnit
-    from pqd.engine.tables import Table
+    from pqd.engine.table import Table
 
 _TEXT = "CAST(value AS VARCHAR)"
 _NUMBER = f"TRY_CAST({_TEXT} AS DOUBLE)"

@@ -40,8 +40,8 @@ from pqd.engine.kernel.persons import PersonCodes
 from pqd.engine.kernel.recognition import ContentCounter, RowHash, RowRanks
 from pqd.engine.kernel.tally import Counts, Tally
 from pqd.engine.marginals import MarginalCounter, MarginalPlan
-from pqd.engine.scan import TableMemory
 from pqd.engine.scan_plan import ScanPlan
+from pqd.engine.table import TableMemory
 from pqd.engine.tables import Table, open_table
 from pqd.errors import ParameterError, RunError
 from pqd.exception_barrier import sealed

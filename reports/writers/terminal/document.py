@@ -102,11 +102,13 @@ class _Writer:
 
     def explained(self, document: Document, name: str) -> Iterator[Text]:
         """Details of the rows that are called so, and what is behind them."""
-        omitted = [each for each in document.omitted.lines if name in each.names]
+        # A pair may be written with blanks around its comma.
+        wanted = {name, ", ".join(part.strip() for part in name.split(","))}
+        omitted = [each for each in document.omitted.lines if wanted.intersection(each.names)]
         found = False
         yield from self._banner(document)
         for table in document.tables:
-            rows = [row for row in table.rows if name in row.called]
+            rows = [row for row in table.rows if wanted.intersection(row.called)]
             found = found or bool(rows)
             yield from self._rows_in_full(table, rows)
         if not found and not omitted:

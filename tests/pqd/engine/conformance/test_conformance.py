@@ -13,7 +13,7 @@ import pytest
 from pqd.engine.kernel.arrow_sql import ArrowSQL
 from pqd.engine.sources.lazy_sources import LazySource
 from pqd.engine.synthetic_tables import SyntheticTables
-from pqd.engine.tables import Table, open_table
+from pqd.engine.tables import Table, open_table, table_of
 from pqd.errors import TableError
 from pqd.planning.binding import bind
 from pqd.sql.schema import Schema
@@ -168,8 +168,9 @@ def test_whole_numbers_may_be_stored_as_doubles() -> None:
 def source_of(table: pa.Table) -> Table:
     """Table whose source gives these rows."""
     names = tuple(table.column_names)
-    lazy = LazySource("t", names, table.schema, lambda wanted: table.select(wanted).to_batches())
-    return Table("private", "mutant", lazy.columns, lazy)
+    scan = table.select
+    lazy = LazySource("mutant", names, table.schema, lambda wanted: scan(wanted).to_batches())
+    return table_of(lazy, "private")
 
 
 @pytest.mark.parametrize("mutant", SOURCE_MUTANTS)

@@ -15,7 +15,7 @@ import pqd
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.sources.lazy_sources import LazySource
 from pqd.engine.sources.source import UnreadableError
-from pqd.engine.tables import open_table
+from pqd.engine.tables import open_table, table_of
 from pqd.errors import NotPublicError, RunError, TableError
 from tests.support.batches import read_batch
 
@@ -159,7 +159,7 @@ def test_columns_of_two_passes_are_of_one_order() -> None:
     scan = TurningScan()
     table = open_table(ROWS, "private")
     lazy = LazySource("t", table.columns, ROWS.schema, scan)  # type: ignore[arg-type]
-    turning = type(table)("private", "t", table.columns, lazy)
+    turning = table_of(lazy, "private")
     for names in (["text"], ["number"], ["text", "number"]):
         columns = read_batch(turning, names, KEY if len(names) == 2 else None)
         found = [
@@ -169,8 +169,8 @@ def test_columns_of_two_passes_are_of_one_order() -> None:
     assert rows == set(zip(*(ROWS[name].to_pylist() for name in ("text", "number")), strict=True))
     assert scan.passes == 3
     engine = DuckDBEngine()
-    engine.schema(type(table)("synthetic", "t", table.columns, lazy), ["number"], {})
-    frame = engine.frame(type(table)("synthetic", "t", table.columns, lazy))
+    engine.schema(table_of(lazy, "synthetic"), ["number"], {})
+    frame = engine.frame(table_of(lazy, "synthetic"))
     assert [*frame["number"].fillna(0)] == [*engine.loaded()["number"].fillna(0)]
 
 
