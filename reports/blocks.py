@@ -242,7 +242,7 @@ class Table:
         """Indices of the columns that say something in a row; all of a table without rows."""
         cells = [row.cells for row in self.rows]
         every = range(len(self.columns))
-        return [p for p in every if not cells or not all(each[p].empty for each in cells)]
+        return [p for p in every if not cells or any(not each[p].empty for each in cells)]
 
 
 class Lines(NamedTuple):

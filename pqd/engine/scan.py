@@ -23,7 +23,6 @@ from pqd.engine.sources.source import UnreadableError
 from pqd.engine.table_likeness import same_rows
 from pqd.errors import RunError, TableError
 from pqd.exception_barrier import of_memory, withheld
-from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterator, Sequence
@@ -78,7 +77,7 @@ class LocalScanner:
         rank_key = memory.rank_key if rank_key is None else rank_key
         contents = JointCounter(*(ContentCounter(every, key, self._sql.texts) for key in new))
         ranks = self._ranks(rank_key)
-        kept = _Kept(self._table.role == "synthetic")
+        kept = _Kept(public=self._table.role == "synthetic")
 
         def work(batches: Iterator[Batch]) -> list[str]:
             counts = []
@@ -114,10 +113,8 @@ class LocalScanner:
 
     def scan(self, counter: Counter[Whole], plan: TablePlan) -> Whole:
         """What ``counter`` counts of all rows."""
-        table, unit = self._table, plan.unit
-        stored = {fold_case(name): name for name in table.columns}
-        names = {name: stored[fold_case(name)] for name in plan.columns}
-        person = stored.get(fold_case(unit.column)) if unit else None
+        unit = plan.unit
+        names, person = self._table.stored_names(plan)
         read = list(dict.fromkeys([*names.values(), *([person] if person else [])]))
         key = plan.key if person else None
 
@@ -175,7 +172,7 @@ class LocalScanner:
 class _Kept:
     """Batches that are kept: all of a public table, of a private one while they are small."""
 
-    def __init__(self, public: bool) -> None:  # noqa: FBT001 - a class of its own
+    def __init__(self, *, public: bool) -> None:
         self._public, self._small = public, True
         self._waiting: list[Batch] = []
         self._batches: list[Batch] = []
@@ -227,7 +224,7 @@ def _in_one_pass(
 ) -> Result:
     """Result of ``work`` on the batches of a table, of the ``wanted`` columns.
 
-    Those of a CSV may be read ``ahead``, in a thread more.
+    The blocks of a CSV may be read ``ahead``, in a thread more.
 
     Raises
     ------

@@ -130,9 +130,7 @@ class SparkScanner:
         RunError
             If a worker fails, or the table is not the one that was recognised.
         """
-        stored = {fold_case(name): name for name in self._table.columns}
-        names = {name: stored[fold_case(name)] for name in plan.columns}
-        person = stored.get(fold_case(plan.unit.column)) if plan.unit else None
+        names, person = self._table.stored_names(plan)
         own = self._source.known.get(_RECOGNISED) or self._own_content([*names.values()])
         cells = PersonCells(self._table.columns, person, plan.key, self._sql) if person else None
         both = JointCounter(counter, own.counter(self._sql))

@@ -7,6 +7,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, NoReturn, Protocol, TypeVar
 
 from pqd.errors import TableError
+from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -135,6 +136,12 @@ class Table:
     def files(self) -> tuple[Path, ...]:
         """Files that hold its rows, none of what is in memory."""
         return tuple(dict.fromkeys(place.file for place in self.source.places if place.file))
+
+    def stored_names(self, plan: TablePlan) -> tuple[dict[str, str], str | None]:
+        """Stored name of each column of a plan by its public name, and of the column of persons."""
+        stored = {fold_case(name): name for name in self.columns}
+        names = {name: stored[fold_case(name)] for name in plan.columns}
+        return names, stored.get(fold_case(plan.unit.column)) if plan.unit else None
 
     def version(self) -> Version:
         """Marks that change when the rows do; None where nothing tells, empty if they are gone."""

@@ -64,7 +64,7 @@ class BoundDistance:
     profile
         The copy's marginals.
     of, distance
-        What the distance is taken of, and the distance.
+        The row map, or the row maps, that the distance is taken of; and the distance.
     aggregate, attribute
         Its names in a report.
     """

@@ -189,7 +189,7 @@ class DistanceMeasurement(MarginalMeasurement[Decision]):
     Attributes
     ----------
     of, distance
-        What the distance is taken of, and the distance.
+        The row map, or the row maps, that the distance is taken of; and the distance.
     tau
         The tolerance, a share of the rows.
     """

@@ -35,6 +35,7 @@ from pqd.reports.text.cost import (
     spent_cell,
     spent_text,
 )
+from pqd.reports.text.distances import level_text
 from pqd.reports.text.notes import refused_lead
 from pqd.reports.text.numbers import (
     end_text,
@@ -120,7 +121,7 @@ def _opening(report: ReleaseReport) -> str:
     """What the columns of the table mean."""
     told = "Answers are noisy."
     if any(query.low is not None for query in report.queries):
-        level = _level_text(report.alpha)
+        level = level_text(report.alpha)
         told = f"Answers are noisy; the exact one lies in its interval with probability {level}."
         told = " ".join(filter(None, (told, _missed_text(report))))
     if any(query.threshold is not None for query in report.queries):
@@ -138,7 +139,7 @@ def _answers(report: ReleaseReport) -> Table:
         columns=(
             Column("query", "name", fold=20),
             Column("private answer", "number"),
-            Column(f"{_level_text(report.alpha)} interval", "number"),
+            Column(f"{level_text(report.alpha)} interval", "number"),
             Column("noise", "number", drop=4 if bounded else 1),
             Column("copy", "number", drop=2),
             Column("difference", "number", drop=5),
@@ -213,7 +214,7 @@ def _picture(query: ReleasedQuery, report: ReleaseReport) -> Iterator[Bars]:
     shown = max(half, min(abs(copy - answer), _FAR * half)) * _MARGIN
     scale = answer - shown, answer + shown
     far = not scale[0] <= copy <= scale[1]
-    level = f"{_level_text(report.alpha)} interval {_interval_text(query)}"
+    level = f"{level_text(report.alpha)} interval {_interval_text(query)}"
     private = f"private answer {number_text(query.answer)}"
     synthetic = f"synthetic answer {number_text(query.q_synthetic)}"
     label = f"{private}, {level}; {synthetic}"
@@ -303,11 +304,6 @@ def _closing(report: ReleaseReport) -> Closing:
 # Sentences
 
 
-def _level_text(alpha: Fraction) -> str:
-    """Probability with which an interval holds the exact answer, such as ``95 %``."""
-    return f"{number_text(100 * (1 - alpha), 4)} %"
-
-
 def _missed_text(report: ReleaseReport) -> str:
     """Sentence on how many intervals miss the exact answer, empty of a single one."""
     bounded = sum(query.low is not None for query in report.queries)
@@ -362,7 +358,7 @@ def _answer_sentence(query: ReleasedQuery, alpha: Fraction) -> str:
     """Private answer, and how far it may be off where the theory says it."""
     answer = f"private answer {number_text(query.answer)}"
     if within := _interval_text(query):
-        return f"{answer}; with probability {_level_text(alpha)} the exact one lies in {within}"
+        return f"{answer}; with probability {level_text(alpha)} the exact one lies in {within}"
     if noise := _noise_text(query):
         return f"{answer}; the standard deviation of its noise is {noise}"
     return answer
@@ -408,7 +404,7 @@ def _headline(report: ReleaseReport) -> tuple[str, str]:
         return "No query was answered", "There is nothing to tell."
     title = f"{counted(total, 'private answer')} for epsilon {epsilon_text(report.total_epsilon)}"
     lead = "It is noisy; " if total == 1 else "Each is noisy; "
-    held = f"the exact answer with probability {number_text(100 * (1 - report.alpha), 4)} %."
+    held = f"the exact answer with probability {level_text(report.alpha)}."
     bounded = sum(query.low is not None for query in report.queries)
     if bounded == total:
         lead += f"the interval beside it holds {held}"
@@ -427,7 +423,7 @@ def _headline(report: ReleaseReport) -> tuple[str, str]:
 
 def _how_to_read(report: ReleaseReport) -> Iterator[tuple[str, str]]:
     """Names of what is shown, each with its meaning."""
-    queries, level = report.queries, _level_text(report.alpha)
+    queries, level = report.queries, level_text(report.alpha)
     yield "Private answer, noisy", _ANSWER
     if any(query.low is not None for query in queries):
         missed = number_text(100 * report.alpha, 3)

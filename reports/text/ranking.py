@@ -117,11 +117,6 @@ def noise_sentence(report: RankingReport) -> str:
     return f"Each column and pair is known to about {about} points with probability {level}."
 
 
-def subject(report: RankingReport) -> str:
-    """What was compared: the table, and by how many marginals."""
-    return f"{marginals_text(report)}, {level_text(report.alpha)} intervals"
-
-
 def marginals_text(report: RankingReport) -> str:
     """Marginals that copies are compared by: ``10 columns and all pairs of them``."""
     more = "" if report.ways < 2 else f" and all {ways_text(report.ways)} of them"

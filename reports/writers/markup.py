@@ -7,14 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from pqd.reports.text.escape import visible
-from pqd.reports.text.notes import refused_lines, refused_sentence
-from pqd.reports.text.words import first_of
-
-if TYPE_CHECKING:
-    from pqd.reports.models.refusals import QueryRefusal
 
 # ASCII signs that mean something to Markdown or HTML somewhere within a line; and at its start.
 _SIGNS = re.compile(
@@ -54,13 +48,6 @@ def more(left: int) -> Iterator[str]:
         yield f"and {left:,} more: the page and the JSON report have all of them"
 
 
-def fitting_items(lines: Sequence[str]) -> Iterator[str]:
-    """Lines of text as a list, as many as there is room for."""
-    rows = fitting([markdown(line)] for line in lines)
-    yield items(lines[: len(rows)])
-    yield from more(len(lines) - len(rows))
-
-
 def folded(title: str, parts: Iterable[str]) -> str:
     """Parts under a title that opens them."""
     inside = "\n\n".join(parts)
@@ -70,12 +57,6 @@ def folded(title: str, parts: Iterable[str]) -> str:
 def items(lines: Iterable[str]) -> str:
     """Lines of text as a list."""
     return "\n".join(f"- {_START.sub(_started, markdown(line))}" for line in lines)
-
-
-def left_out(refused: Sequence[QueryRefusal]) -> Iterator[str]:
-    """Queries that were not asked, under their number."""
-    if refused:
-        yield folded(refused_sentence(refused), [items(first_of(refused_lines(refused)))])
 
 
 def sentence(text: str) -> str:

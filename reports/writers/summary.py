@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 # A notebook is no place for hundreds of rows; to_html and to_frame have them all.
 MOST = 60
 # A text, and how it is marked: yes, no, open, name, number or nothing.
 CellText = tuple[str, str]
-Entry = TypeVar("Entry")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +22,6 @@ class Table:
     columns: tuple[CellText, ...]
     rows: Sequence[Sequence[CellText]]
     more: int = 0
-
-
-def table_of(
-    columns: tuple[CellText, ...],
-    entries: Sequence[Entry],
-    row: Callable[[Entry], Sequence[CellText]],
-) -> Table:
-    """Table with a row for each of the first ``entries``."""
-    rows = [row(entry) for entry in entries[:MOST]]
-    return Table(columns, rows, len(entries) - len(rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +77,3 @@ def _argument(found: re.Match[str]) -> str:
         return f'{name}={{"{column}": {number}}}'
     plain = re.fullmatch(r"\d+(\.\d+)?", value)
     return f"{name}={value}" if plain else f'{name}="{value}"'
-
-
-def numbers(titles: Sequence[str]) -> Iterator[CellText]:
-    """Columns of numbers."""
-    for title in titles:
-        yield title, "number"

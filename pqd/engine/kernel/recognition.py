@@ -142,7 +142,7 @@ class RowRanks:
 
     def __init__(self, names: Sequence[str], key: bytes, texts: Texts, *, written: bool) -> None:
         """Nothing is hashed yet; a table is ``written`` as text, or its columns have types."""
-        self._hash = RowHash(names, key, partial(_rank_texts, texts, written))
+        self._hash = RowHash(names, key, partial(_rank_texts, texts, written=written))
 
     def of(self, batch: Batch) -> NDArray[np.uint64]:
         """Rank of each row, of 62 bits."""
@@ -154,7 +154,7 @@ class RowRanks:
         return "RowRanks(...)"
 
 
-def _rank_texts(texts: Texts, written: bool, values: pa.Array) -> Sequence[str | None]:  # noqa: FBT001
+def _rank_texts(texts: Texts, values: pa.Array, *, written: bool) -> Sequence[str | None]:
     """Texts of distinct values for ranks: of a value alone, whatever type its column has.
 
     Another person's cell may change that type, and would decide which of a person's rows come

@@ -170,7 +170,7 @@ class JointCounter:
 
     @property
     def distinct(self) -> frozenset[int]:
-        """Those of each counter."""
+        """Numbers of the statistics that each counter names so."""
         every = enumerate(self._counters)
         return frozenset(self._number(n, place) for place, one in every for n in one.distinct)
 

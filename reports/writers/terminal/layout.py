@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from pqd.reports.blocks import Text as Sentence
 
 INDENT = " " * 5
-# Below this width a table would cut its numbers off.
-NARROW = 72
-# By the role of a line.
-STYLES = {"plain": "", "warning": "yellow", "detail": "dim"}
 
 # Blanks of "5 %" and "p < 0.001".  While a line is wrapped, half a character, which no text here
 # holds (it would be escaped), stands for them: rich takes every blank for a place to break.
