@@ -119,6 +119,7 @@ def document(report: CompareReport) -> Document:
 
 
 def _board(report: CompareReport) -> Iterator[Block]:
+    leaders = [_leader(report, row) for row in report.leaderboard]
     yield Table(
         columns=(
             Column("rank"),
@@ -128,7 +129,7 @@ def _board(report: CompareReport) -> Iterator[Block]:
             Column("true share"),
             *(Column(title, "number", drop=1) for title in ("yes", "no", "?")),
         ),
-        groups=[Group(rows=[_leader(report, row) for row in report.leaderboard], fate="always")],
+        groups=[Group(rows=leaders, most=len(leaders))],
         keys=[Key([("dot", "")], "share within tolerance, and what the true share lies in")],
         empty="Nothing was compared.",
     )
@@ -245,7 +246,7 @@ def _queries(report: CompareReport) -> Iterator[Block]:
     yield Lines(lines((lead, *columns.legend), "detail"))
     good = [query for query in report.queries if _standing(query) == "trusted"]
     ordered = [*worst_compared(report.queries), *good]
-    yield _heat(ordered, columns.candidates)
+    yield on_page(_heat(ordered, columns.candidates))
     groups = [
         Group(
             name=outcome.name,

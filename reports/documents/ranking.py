@@ -132,7 +132,7 @@ def _board(report: RankingReport) -> Table:
             Column(level, "number", drop=2, below=True),
             Column("fresh", "number", drop=1),
         ),
-        groups=[Group(rows=rows, fate="always")],
+        groups=[Group(rows=rows, fate="always", most=len(rows))],
         keys=[
             Key([("dot", "")], f"quality and its {level}"),
             Key([("fresh", "")], "a fresh sample of the copy's own distribution"),

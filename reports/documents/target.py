@@ -33,6 +33,7 @@ _PARTS = (0.05, 0.2, 0.5, 0.8)
 def target_blocks(target: TargetFacts) -> Iterator[Block]:
     """How well a model of the copy does on the private table."""
     yield Lines(lines(_sentences(target)))
+    classes = [_class(each) for each in target.classes]
     titles = ("private table", "copy, held back", "share of the rows")
     yield Table(
         columns=(
@@ -40,7 +41,7 @@ def target_blocks(target: TargetFacts) -> Iterator[Block]:
             Column("0 to 100 %", "picture", drop=PAGE),
             *(Column(title, "number") for title in titles),
         ),
-        groups=[Group(rows=[_class(each) for each in target.classes], fate="always")],
+        groups=[Group(rows=classes, fate="always", most=len(classes))],
         label="Recall of each class",
         words=lines(map(_class_words, target.classes)),
     )

@@ -116,9 +116,9 @@ def _mark(column: Column) -> str:
 
 
 def _cell(row: Row, column: Column, cell: Cell) -> CellText:
-    if column.kind == "badge":
-        return (cell.badge.text, cell.badge.tone) if cell.badge else ("", "")
     if column.kind == "name":
         return f"{cell.text} {row.stamp}".strip(), "name"
+    if cell.badge and not cell.text:
+        return cell.badge.text, cell.badge.tone
     badge = cell.badge.text if cell.badge else ""
     return f"{cell.text} {badge}".strip(), _mark(column)

@@ -82,8 +82,10 @@ class _Writer:
     def document(self, document: Document) -> Iterator[Text]:
         """Lines of a document; in full with the details of its rows in place of the rows."""
         spelled = self.full and any(table.in_full for table in document.tables)
+        # Details need no heading; a table of rows beside them does.
+        headed = not (spelled and all(table.in_full for table in document.tables))
         yield from self._banner(document)
-        if not self.quiet and not spelled:
+        if not self.quiet and headed:
             yield from self._heading(document)
         for block in document.body:
             yield from self._apart(self.block(block))
@@ -139,7 +141,7 @@ class _Writer:
             yield from self._apart(grid(shown_by_group(table, rows), self.screen, self.extent))
             return
         for row in rows:
-            yield from self._row_in_full(row)
+            yield from self._row_in_full(table, row)
 
     # The frame
 
@@ -274,7 +276,7 @@ class _Writer:
     def _table(self, table: Table) -> Iterator[Text]:
         if self.full and table.in_full:
             for row in table.rows:
-                yield from self._row_in_full(row)
+                yield from self._row_in_full(table, row)
         elif table.words:
             yield from self._lines(() if self.quiet else table.words)
         else:
@@ -288,16 +290,16 @@ class _Writer:
         for place, row in enumerate(shown):
             if place or not self.quiet:
                 yield Text()
-            yield from self._opened(row)
+            yield from self._opened(table, row)
         if more := len(rows) - len(shown):
             yield Text()
             yield from self.screen.wrapped(f"{more:,} more could not be decided (--all tells why)")
         if rows and self.quiet:
             yield Text()
 
-    def _opened(self, row: Row) -> Iterator[Text]:
+    def _opened(self, table: Table, row: Row) -> Iterator[Text]:
         """Badge, name and message of a row, all else set in below."""
-        badge, inner = _badge(row), self._within(_LEAD)
+        badge, inner = _badge(table, row), self._within(_LEAD)
         lead = Text(f"{self._said(badge.text):<{_LEAD}}" if badge.text else "", TONES[badge.tone])
         head = Text(self._said(row.id), "bold")
         if row.aside:
@@ -307,13 +309,13 @@ class _Writer:
             yield lead + line if line.plain else Text()
             lead = Text(" " * _LEAD)
 
-    def _row_in_full(self, row: Row) -> Iterator[Text]:
+    def _row_in_full(self, table: Table, row: Row) -> Iterator[Text]:
         """Details of a row below its verdict, or below its name where a message follows that."""
         if row.said is None:
-            yield from self._opened(row)
+            yield from self._opened(table, row)
             yield Text()
             return
-        badge, name = _badge(row), Text(self._said(row.id), "bold")
+        badge, name = _badge(table, row), Text(self._said(row.id), "bold")
         word = f"{self._said(badge.text):<{len(INDENT)}}" if badge.text else ""
         parts = (Text(word + self._said(row.said.text), TONES[badge.tone]), Text(row.aside), name)
         head = Text("   ").join(part for part in parts if part)
@@ -329,8 +331,10 @@ def _about(row: Row) -> Lines:
     return Lines([Line(text) for text in (row.asks, row.remark) if text])
 
 
-def _badge(row: Row) -> Badge:
-    return next((cell.badge for cell in row.cells if cell.badge), NO_BADGE)
+def _badge(table: Table, row: Row) -> Badge:
+    """Badge of the row as a whole; a sign in another cell tells of one candidate alone."""
+    cells = zip(table.columns, row.cells, strict=True)
+    return next((c.badge for column, c in cells if column.kind == "badge" and c.badge), NO_BADGE)
 
 
 def _marked(head: Text, row: Row) -> Text:

@@ -188,7 +188,9 @@ def _stacked(row: Cells, columns: Sequence[Column], screen: Screen) -> Iterator[
     for column, cell in pairs:
         if column.stacked == "titled":
             named = Text(f"{column.title} ", "dim").append_text(cell)
-            others.append(bound(named) if named.cell_len <= room else named)
+            # A sign alone on a line would not tell whose it is.
+            whole = not column.right and named.cell_len <= room
+            others.append(bound(named) if whole else named)
         elif column.stacked == "bare":
             others.append(cell)
     if others:
