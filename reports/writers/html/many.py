@@ -19,6 +19,8 @@ from pqd.reports.writers.html.texts import code_text, harmless, titled
 _PAGE = 100
 # As many are printed; a browser gives up beyond some ten thousand.
 _PRINTED = 1000
+# Tones, the worst first.
+_WORST: tuple[b.Tone, ...] = ("no", "open", "yes")
 # What a text within an inline block of data must not hold.
 _ESCAPES = str.maketrans({sign: f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"})
 # A text, what it is sorted by, and its class.
@@ -109,13 +111,14 @@ def _values(
             head = tuple(map(titled, compress(part.columns, shown)))
             place = heads.setdefault(head, len(heads))
             small = [place, *(_small(each, shown) for each in part.rows)]
-    badges = (cell.badge.tone for cell in row.cells if cell.badge)
+    # A row is as good as its worst sign: paper has all rows that are not as they should be.
+    tones = {cell.badge.tone for cell in row.cells if cell.badge}
     return [
         harmless(name),
         [_cell(*map(harmless, cell)) for cell in cells],
         harmless(row.asks),
         harmless(row.said.text if row.said else row.aside),
-        row.said.tone if row.said else next(badges, "none"),
+        row.said.tone if row.said else next((tone for tone in _WORST if tone in tones), "none"),
         [*map(harmless, row.marks)],
         [places[name] for name in row.names],
         [line[:1] if line[1] == "plain" else line for line in lines],

@@ -112,6 +112,14 @@ def test_a_comparison_is_found_by_candidate() -> None:
     assert 'href="#row-' not in text
 
 
+def test_paper_has_a_query_that_any_candidate_fails() -> None:
+    rows = data(html_text(compare_reports.many_compared(400)))["rows"]
+    failed = [row for row in rows if any(cell[0] == "✗" for cell in row[1])]
+    assert any(row[1][0][0] == "✓" for row in failed)
+    assert {row[4] for row in failed} == {"no"}
+    assert {row[4] for row in rows if row not in failed} <= {"open", "yes"}
+
+
 def quoting(text: str) -> Report:
     verdicts = many_queries(MOST_ROWS)
     odd = replace(verdicts[2], id=text, sql=text, where=text, attribute=text, reason=text)
