@@ -15,9 +15,10 @@ from typing import ClassVar, Protocol
 from pqd.deciders.bounds import AnswerRange
 from pqd.deciders.distribution_sums import NoiseSum
 from pqd.deciders.estimators.base import two_sided, whole_span
-from pqd.deciders.evaluation.effectiveness import ErrorRates, Threshold, least
+from pqd.deciders.evaluation.effectiveness import ErrorRates, Threshold
 from pqd.deciders.exact import Number, probability
 from pqd.deciders.interval import Interval
+from pqd.deciders.monotone_search import HALF_A_PER_CENT, least
 from pqd.deciders.single.base import BOTH, NEITHER, Decision, Estimate
 
 _FARTHEST = 2**60
@@ -88,7 +89,7 @@ def threshold(errors: Errors, alpha: Number) -> Threshold:
         within = 1 - accept(errors, 0, Fraction(tau)) <= level
         return within and max(on_either_side(errors, 2 * tau, Fraction(tau))) <= level
 
-    tau = least(suffices, _FARTHEST)
+    tau = least(suffices, _FARTHEST, parts=HALF_A_PER_CENT)
     return Threshold(math.inf if tau is None else float(tau), isinstance(errors, NoiseSum))
 
 

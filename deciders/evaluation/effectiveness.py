@@ -6,7 +6,7 @@ private data and cost nothing.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
@@ -16,12 +16,11 @@ from pqd.deciders.evaluation.trials import trial_of
 from pqd.deciders.exact import Number, as_float, budget_of, probability
 from pqd.deciders.histogram import HALF, Histogram, answer
 from pqd.deciders.interval import Interval
+from pqd.deciders.monotone_search import HALF_A_PER_CENT, least
 
 # True gaps, in multiples of tau, at which the ways to decide a query are compared.
 WEIGHED = tuple(Fraction(quarters, 4) for quarters in (0, 2, 3, 5, 6, 8))
 _LARGEST = 2**60
-# Searches stop when the answer is known to one part in ``_PRECISION``.
-_PRECISION = 200
 
 
 class Mechanism(Protocol):
@@ -117,7 +116,8 @@ def searched_threshold(
         return all(decider.accept(h, interval, budget) <= level for h in far)
 
     first = math.floor(Fraction(beyond) / grain) + 1
-    steps = least(suffices, _most_steps(histogram_public, shape, grain), first)
+    most = _most_steps(histogram_public, shape, grain)
+    steps = least(suffices, most, first, parts=HALF_A_PER_CENT)
     return Threshold(math.inf if steps is None else as_float(steps * grain), exact=False)
 
 
@@ -129,21 +129,6 @@ def _most_steps(histogram: Histogram, shape: Shape, grain: Fraction) -> int:
     low = min(ends[0], ends[0] if shape.lower is None else shape.lower)
     high = max(ends[1], ends[1] if shape.upper is None else shape.upper)
     return math.ceil(2 * (high - low + shape.step) / grain)
-
-
-def least(suffices: Callable[[int], bool], most: int, first: int = 1) -> int | None:
-    """About the least whole number from ``first`` to ``most`` that suffices; None if none does."""
-    # From 1 the steps grow fast; from a bound that is already known they begin small.
-    low, high, ahead = first - 1, first, max(15, first // _PRECISION)
-    while not suffices(high):
-        if high >= most:
-            return None
-        low, high, ahead = high, min(first + ahead, most), 16 * ahead + 15
-    while high - low > max(1, high // _PRECISION):
-        # Take the geometric middle while the ends differ in size, then the arithmetic middle.
-        middle = math.isqrt(low * high) if high > 4 * low > 0 else (low + high) // 2
-        low, high = (low, middle) if suffices(middle) else (middle, high)
-    return high
 
 
 def laplace_threshold(scale: Fraction, alpha: Number) -> Threshold:

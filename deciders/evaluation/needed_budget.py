@@ -12,13 +12,14 @@ from functools import lru_cache
 from itertools import chain, count
 from typing import Any, Protocol
 
-from pqd.deciders.evaluation.effectiveness import Mechanism, least, shape_of
+from pqd.deciders.evaluation.effectiveness import Mechanism, shape_of
 from pqd.deciders.evaluation.shapes import shapes
 from pqd.deciders.evaluation.stand_ins import Shape
 from pqd.deciders.evaluation.trials import Law, Trial, trial_of
 from pqd.deciders.exact import Number, probability
 from pqd.deciders.histogram import Histogram, answer
 from pqd.deciders.interval import Interval
+from pqd.deciders.monotone_search import HALF_A_PER_CENT, least
 
 # The search goes from ``_STEP`` to ``_MOST`` times ``_STEP``.
 _STEP, _MOST = Fraction(1, 2**39), 2**59
@@ -119,7 +120,7 @@ def _least_steps(near: Law, far: Sequence[Law], level: float, first: int) -> int
         epsilon = _epsilon(steps)
         return 1 - near(epsilon) <= level and all(law(epsilon) <= level for law in far)
 
-    return least(suffices, _MOST, first)
+    return least(suffices, _MOST, first, parts=HALF_A_PER_CENT)
 
 
 # Cached, since all searches begin with the same steps.

@@ -9,6 +9,7 @@ from typing import Any
 
 from pqd.deciders import Interval
 from pqd.deciders.distances.decider import DistanceDecider
+from pqd.deciders.monotone_search import bracket, geometric_mean
 from pqd.deciders.noise import check_scale
 from pqd.deciders.note import note
 from pqd.deciders.numbers import plain
@@ -115,15 +116,12 @@ def distance_verdict(bound: BoundDistance, epsilon: Fraction) -> DistanceVerdict
 def _needed(rows: int, tau: Fraction, alpha: Fraction) -> float:
     """Least epsilon, about, at which both errors are at most alpha; infinite beyond all use."""
 
-    def errs(epsilon: float) -> bool:
+    def suffices(epsilon: float) -> bool:
         rates = _DECIDER.error_rates(rows, tau, Fraction(epsilon))
-        return max(rates.false_no, rates.false_yes) > alpha
+        return max(rates.false_no, rates.false_yes) <= alpha
 
-    low, high = _LEAST_NEEDED, _MOST_NEEDED
-    if errs(high):
+    if not suffices(_MOST_NEEDED):
         return float("inf")
-    for _ in range(_HALVINGS):
-        middle = (low * high) ** 0.5
-        low, high = (middle, high) if errs(middle) else (low, middle)
+    ends = bracket(suffices, _LEAST_NEEDED, _MOST_NEEDED, geometric_mean, halvings=_HALVINGS)
     # Up, to three digits: it is said with "about".
-    return float(f"{high * 1.0005:.3g}")
+    return float(f"{ends[1] * 1.0005:.3g}")

@@ -22,7 +22,7 @@ from pqd.deciders import (
     operating_characteristic,
 )
 from pqd.deciders.evaluation import needed_budget
-from pqd.deciders.evaluation.effectiveness import WEIGHED, expected_wrong, least, shape_of
+from pqd.deciders.evaluation.effectiveness import WEIGHED, expected_wrong, shape_of
 from pqd.deciders.evaluation.shapes import Reranked, shapes
 from pqd.deciders.evaluation.stand_ins import Shape, stand_ins_at
 from pqd.deciders.single.sum import LaplaceSum
@@ -212,18 +212,6 @@ def test_an_impossible_gap_has_no_chance() -> None:
         decider, AGES, Interval.around(AGES.median, 60), 1, [Fraction(2)]
     )
     assert math.isnan(curve[0])
-
-
-@pytest.mark.parametrize("first", [1, 2, 3, 17, 1000, 123_456])
-def test_least_finds_the_first_that_suffices(first: int) -> None:
-    found = least(lambda steps: steps >= first, 2**40)
-    assert found is not None
-    assert first <= found <= first * 1.01
-
-
-def test_least_gives_up_at_the_most() -> None:
-    assert least(lambda _: False, 100) is None
-    assert least(lambda steps: steps >= 100, 100) == 100
 
 
 def test_shape_is_read_from_the_decider() -> None:
