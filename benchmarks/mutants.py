@@ -4,8 +4,9 @@
 
 Draws as many changes at random: a comparison swapped, plus for minus, a condition dropped, a
 constant off by one, min for max, and for or.  Each is made in a copy of the repository, where the
-tests of the module run, then those of privacy.  Prints each change with the test that failed, or
-that it survived.  A survivor is either equivalent, or a test is missing.
+tests of the module run, then those of its room, of guarantees, and whole runs.
+Prints each change with the test that failed, or that it survived.  A survivor is either equivalent,
+or a test is missing.
 """
 
 import argparse
@@ -31,7 +32,7 @@ SWAPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
 }
 OTHERS = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum"}
 # Seconds after which a change that makes a test hang counts as noticed.
-PATIENCE = 600
+PATIENCE = 1800
 
 
 class Mutant(NamedTuple):
@@ -109,6 +110,12 @@ def tests_of(path: Path) -> list[str]:
     return [str(named if (ROOT / named).exists() else folder)]
 
 
+def room_of(path: Path) -> list[str]:
+    """Tests of a module's room, of its guarantees, and of whole runs of the program."""
+    room = path.parts[0] if path.parts[0] != "pqd" else str(Path(*path.parts[:2]))
+    return [f"tests/{room}", "tests/privacy", "tests/statistics", "tests/end_to_end"]
+
+
 def failure(copy: Path, tests: list[str]) -> str | None:
     """First test that fails in the copy, None if all pass."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
@@ -150,7 +157,7 @@ def main() -> None:
             place = copy / mutant.path
             before = place.read_text(encoding="utf-8")
             place.write_text(mutant.text, encoding="utf-8")
-            found = failure(copy, tests_of(mutant.path)) or failure(copy, ["tests/privacy"])
+            found = failure(copy, tests_of(mutant.path)) or failure(copy, room_of(mutant.path))
             place.write_text(before, encoding="utf-8")
             survived += found is None
             told = found or "SURVIVED"
