@@ -23,8 +23,8 @@ import numpy as np
 from benchmarks.standard_errors import Estimate
 from pqd.batches.batch import BatchMeasurement
 from pqd.batches.batch_verdict import BatchRule
-from pqd.batches.mechanisms import ALONE, TOGETHER
-from pqd.batches.shared_budget import SharedBudget, select_sharing
+from pqd.batches.mechanisms import ALONE, TOGETHER, RunBudget
+from pqd.batches.shared_budget import select_sharing
 from pqd.deciders import Decision, SimulatedNoise
 from pqd.deciders.errors import PqdError
 from pqd.engine.scan_plan import ScanPlan
@@ -146,7 +146,7 @@ class Experiment:
 
     def _shared(self, mode: str, epsilon: Fraction) -> Line:
         start = time.process_time()
-        (plan,) = select_sharing([self._bound], SharedBudget(epsilon, mode))
+        (plan,) = select_sharing([self._bound], RunBudget(epsilon, mode))
         plan.bound.check()
         planned_verdicts = list(plan.verdicts)
         seconds = time.process_time() - start

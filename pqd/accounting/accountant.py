@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from pqd.accounting.accounts import NO_LIMIT, Budget, Reservation, charge_within
-from pqd.accounting.composition import NOTHING, Charge, price
+from pqd.accounting.composition import NOTHING, Charge, charge_of
 from pqd.accounting.disjoint_groups import Cost, Group, composition_groups
 from pqd.accounting.hash_chain import new_secret
 from pqd.accounting.ledger import Ledger, key_of
@@ -99,7 +99,7 @@ def quote_of(sets: Sets, budget: Budget = NO_LIMIT) -> Quote:
     BudgetError
         If ``budget`` does not cover all measurements.
     """
-    return _quote(sets, {}, lambda groups, _: charge_within(partial(price, groups), budget))
+    return _quote(sets, {}, lambda groups, _: charge_within(partial(charge_of, groups), budget))
 
 
 class Accountant:
@@ -209,7 +209,7 @@ class Accountant:
             if self.ledger.unused(table.fingerprint, keys):
                 return Charge()
             return self.ledger.check_budget(
-                table.fingerprint, partial(price, groups), self.budget, after
+                table.fingerprint, partial(charge_of, groups), self.budget, after
             )
 
         known = {} if self.fresh else self.ledger.answers(table.fingerprint)
@@ -261,7 +261,7 @@ class Accountant:
     def _replay(self, table: RecognisedTable, sets: Sets) -> Quote:
         """Quote of the answers that the ledger has; nothing else may be drawn."""
         known = self.ledger.answers(table.fingerprint)
-        quote = _quote(sets, known, lambda groups, _: price(groups))
+        quote = _quote(sets, known, lambda groups, _: charge_of(groups))
         if quote.new:
             raise UnknownAnswerError(
                 f"the ledger {self.path.name} has no such verdict on this table; run the same "
@@ -275,7 +275,7 @@ class Accountant:
             table.fingerprint,
             table.label,
             {key: measurement.ledger_facts() for key, measurement in quote.new.items()},
-            partial(price, quote.groups),
+            partial(charge_of, quote.groups),
             budget=self.budget,
             fresh=self.fresh,
             file=table.file,

@@ -238,9 +238,12 @@ def check_unit(account: Account | None, measurements: Iterable[Body]) -> None:
 
 
 def charge_within(
-    price: Callable[[Fraction], Charge], allowed: Budget, spent: Budget = NO_LIMIT, where: str = ""
+    charge_at: Callable[[Fraction], Charge],
+    allowed: Budget,
+    spent: Budget = NO_LIMIT,
+    where: str = "",
 ) -> Charge:
-    """Charge if it fits into the budget: ``price`` of the delta that is left.
+    """Charge of a run, if it fits into the budget; ``charge_at`` gives it for the delta left.
 
     Raises
     ------
@@ -249,7 +252,7 @@ def charge_within(
     """
     nothing = Fraction(0)
     earlier = spent.epsilon or nothing
-    charge = price((allowed.delta or nothing) - (spent.delta or nothing))
+    charge = charge_at((allowed.delta or nothing) - (spent.delta or nothing))
     _check_delta(charge.delta, allowed.delta, spent.delta or nothing, where)
     if allowed.epsilon is None or charge.epsilon + earlier <= allowed.epsilon or not charge.epsilon:
         return charge

@@ -42,7 +42,7 @@ class Charge:
     rule: str = NOTHING
 
 
-def price(groups: Sequence[Group], delta_left: Fraction = Fraction(0)) -> Charge:
+def charge_of(groups: Sequence[Group], delta_left: Fraction = Fraction(0)) -> Charge:
     """Charge of ``groups``; half of ``delta_left`` is used if that lowers epsilon.
 
     The other half is for later runs of a changed workload, which may gain by a delta too.  zCDP

@@ -151,11 +151,13 @@ class Ledger:
     def check_budget(
         self,
         fingerprint: str,
-        price: Callable[[Fraction], Charge],
+        charge_at: Callable[[Fraction], Charge],
         budget: Budget = NO_LIMIT,
         after: Charge | None = None,
     ) -> Charge:
-        """Charge, ``price`` of the delta left, if it fits into the budget after ``after`` is spent.
+        """Charge of a run if it fits into the budget, or into what ``after`` leaves of it.
+
+        ``charge_at`` gives the charge for the delta that is left.
 
         Raises
         ------
@@ -169,14 +171,14 @@ class Ledger:
             delta + (after.delta if after else Fraction(0)),
         )
         where = f" (ledger {self.path})"
-        return charge_within(price, self.allowed(fingerprint, budget), spent, where)
+        return charge_within(charge_at, self.allowed(fingerprint, budget), spent, where)
 
     def reserve(
         self,
         fingerprint: str,
         label: str,
         measurements: Mapping[str, Body],
-        price: Callable[[Fraction], Charge],
+        charge_at: Callable[[Fraction], Charge],
         *,
         budget: Budget = NO_LIMIT,
         fresh: bool = False,
@@ -210,7 +212,9 @@ class Ledger:
                 account = self.account(fingerprint)
                 check_unit(account, measurements.values())
                 unused = self.unused(fingerprint, keys)
-                charge = unused.charge if unused else self.check_budget(fingerprint, price, budget)
+                charge = (
+                    unused.charge if unused else self.check_budget(fingerprint, charge_at, budget)
+                )
                 # Count it before it is on the disk: an interrupted run must not report less.
                 charges.spent.append(charge)
                 counted = True

@@ -1,14 +1,19 @@
-"""Registry of mechanisms, and ways to share one budget; a mechanism is imported when it is used.
+"""Registry of batch mechanisms, the ways to share a budget, and the budget of a run.
 
-So a spec or an option that names one does not load a mechanism that the run does not use.
+A mechanism is imported when it is used, so a run does not load the others.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
 from importlib import import_module
 from typing import Any
 
 from pqd.deciders.errors import ParameterError
-from pqd.stated.budgets import AUTO
+from pqd.deciders.exact import Number
+from pqd.stated.budgets import AUTO, EPSILON, TOTAL_EPSILON, stated_budget, total_budget
 
 ALONE, RANGES, WORKLOAD = "alone", "ranges", "workload"
 # Mechanisms with row classes (pqd/batches/linear_workload.py), in the order of trial.
@@ -33,8 +38,44 @@ def linear_mechanism(name: str) -> Any:  # noqa: ANN401 - a class of mechanisms
     return getattr(import_module(f"pqd.deciders.batch.linear.{module}"), kind)
 
 
-def check_sharing(sharing: str) -> str:
-    """Name of a way to share a budget; ParameterError if there is no such way."""
-    if sharing not in SHARINGS:
-        raise ParameterError(f"sharing is {sharing!r}; use one of {', '.join(SHARINGS)}")
-    return sharing
+@dataclass(frozen=True, slots=True)
+class RunBudget:
+    """Budget of a run, as a caller states it.
+
+    Without ``sharing`` the ``epsilon`` is that of each query.  With it the ``epsilon`` is the total
+    of all queries, and ``sharing`` says how they share it: ``"auto"``, ``"alone"``, or the id of a
+    batch mechanism.
+    """
+
+    epsilon: Fraction
+    sharing: str | None
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError if there is no such way to share."""
+        if self.sharing not in {None, *SHARINGS}:
+            raise ParameterError(f"sharing is {self.sharing!r}; use one of {', '.join(SHARINGS)}")
+
+    @classmethod
+    def parse(
+        cls, epsilon: Number | None, total_epsilon: Number | None, sharing: str | None
+    ) -> RunBudget:
+        """Budget of a run; ParameterError unless exactly one of the two epsilons is stated."""
+        if epsilon is not None and total_epsilon is not None:
+            raise ParameterError(
+                f"{EPSILON} and {TOTAL_EPSILON} are both given; the first is what each query "
+                "costs, the second what all cost together: give one of them"
+            )
+        if total_epsilon is not None:
+            return cls(total_budget(total_epsilon), AUTO if sharing is None else sharing)
+        if epsilon is None:
+            raise ParameterError(
+                f"{EPSILON} is missing; say what each query may cost, such as 0.25, or give "
+                f"{TOTAL_EPSILON}, what all may cost together "
+                "(a plan tells what each query needs, and costs nothing)"
+            )
+        if sharing is not None:
+            raise ParameterError(
+                f"sharing (--sharing) is {sharing!r}, but {EPSILON} is what each query costs: "
+                f"nothing is shared; give {TOTAL_EPSILON} instead, or leave sharing out"
+            )
+        return cls(stated_budget(epsilon), None)

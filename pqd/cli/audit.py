@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from pqd.batches.mechanisms import TOGETHER
+from pqd.batches.mechanisms import TOGETHER, RunBudget
 from pqd.cli import options
 from pqd.cli.display import DisplayOptions
 from pqd.cli.option_groups import option_group, with_groups
@@ -20,9 +20,6 @@ from pqd.cli.options import (
     with_threads,
 )
 from pqd.cli.outputs import OutputOptions
-
-if TYPE_CHECKING:
-    from pqd.stated.budgets import RunBudget
 
 
 @option_group
@@ -43,14 +40,7 @@ class BudgetOptions:
 
     def read(self) -> RunBudget:
         """Budget of the run; ParameterError unless exactly one of the two is stated."""
-        from pqd.stated.budgets import RunBudget
-
-        budget = RunBudget.parse(self.epsilon or None, self.total_epsilon or None, self.sharing)
-        if budget.sharing is not None:
-            from pqd.batches.mechanisms import check_sharing
-
-            check_sharing(budget.sharing)
-        return budget
+        return RunBudget.parse(self.epsilon or None, self.total_epsilon or None, self.sharing)
 
 
 @with_threads

@@ -80,10 +80,9 @@ def plan(
             f"{', '.join(marginals.stated)} is of a profile, which has no queries; leave it "
             "out, or the queries"
         )
-    from pqd.batches.shared_budget import SharedBudget
+    from pqd.batches.mechanisms import RunBudget
     from pqd.cli.progress import progress
     from pqd.commands.plan import run_plan
-    from pqd.stated.budgets import RunBudget
 
     stated = [each or None for each in (epsilon, total_epsilon, sharing)]
     spent = RunBudget.parse(*stated) if any(stated) else None
@@ -91,7 +90,7 @@ def plan(
     workload = display.selected(workload)
     detailed = display.detailed or targets.has_values or targets.has_curves(len(workload))
     terms = options.criteria(criteria, columns, criteria.decider, detailed=detailed, planning=True)
-    shared = SharedBudget(spent.epsilon, spent.sharing) if spent and spent.sharing else None
+    shared = spent if spent and spent.sharing else None
     if spent and not shared:
         terms = terms.at(spent.epsilon)
     people = unit.read()

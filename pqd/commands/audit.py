@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.ledger_location import ledger_path
 from pqd.accounting.run_charges import telling_charges
-from pqd.batches.shared_budget import SharedBudget, select_sharing
+from pqd.batches.mechanisms import RunBudget
+from pqd.batches.shared_budget import select_sharing
 from pqd.commands.cell_progress import cell_progress
 from pqd.commands.verdicts import verdicts_of
 from pqd.deciders import SecureNoise
@@ -29,7 +30,7 @@ from pqd.run.costs import cost_of
 from pqd.run.execution import measure
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
-from pqd.stated.budgets import AUTO, RunBudget
+from pqd.stated.budgets import AUTO
 from pqd.stated.queries import check_stated
 from pqd.stated.tolerances import stated_for, with_tolerances
 
@@ -163,7 +164,7 @@ def run_audit(  # noqa: PLR0913 - those of an audit, read
     accountant no account is kept.  Queries whose ids are ``in_full`` have every candidate and
     curve, whatever the detail of the others.
     """
-    budget = None if sharing is None else SharedBudget(parameters.epsilon, sharing)
+    budget = None if sharing is None else RunBudget(parameters.epsilon, sharing)
     criteria = parameters.criteria if budget else parameters
     tables = separate_tables(
         private, synthetic, accountant=accountant, names=mentioned(queries, unit)

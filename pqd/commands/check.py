@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import Budget
 from pqd.accounting.run_charges import telling_charges
-from pqd.batches.shared_budget import SharedBudget, share_with
+from pqd.batches.mechanisms import RunBudget
+from pqd.batches.shared_budget import share_with
 from pqd.commands.baseline import against, read_baseline
 from pqd.commands.cell_progress import cell_progress
 from pqd.commands.gates import broken, judged, planned
@@ -123,7 +124,7 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
         accountant = Accountant(path, budget, fresh=fresh, replaying=replaying)
         detail = Detail.CURVES if detailed else Detail.THRESHOLDS
         bound = BoundChecks(spec, only, accountant, detail, progress, explained)
-        plan = plan_checks(bound, SharedBudget(*spec.shared_budget) if spec.shared_budget else None)
+        plan = plan_checks(bound, spec.shared_budget)
         if dry_run:
             report = _planned(spec, bound, plan, accountant, progress)
         else:
@@ -231,7 +232,7 @@ class CheckPlan:
         return tuple(dict.fromkeys([*taken, *notes]))
 
 
-def plan_checks(bound: BoundChecks, budget: SharedBudget | None) -> CheckPlan:
+def plan_checks(bound: BoundChecks, budget: RunBudget | None) -> CheckPlan:
     """Plan of all checks; a check of which something is refused is broken.
 
     Distances without a budget share that of all: each takes the part of one query.

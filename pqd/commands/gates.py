@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pqd.accounting.accountant import Quote
-from pqd.accounting.composition import price
+from pqd.accounting.composition import charge_of
 from pqd.accounting.disjoint_groups import composition_groups
 from pqd.errors import PqdError
 from pqd.planning.planned_verdict import PlannedVerdict
@@ -72,7 +72,7 @@ def planned(
     measurements = list({id(v.measurement): v.measurement for v in verdicts}.values())
     new = [each for each in measurements if quote.new.get(each.cache_key) is each]
     if new:
-        alone = price(composition_groups([each.composition_cost for each in new]))
+        alone = charge_of(composition_groups([each.composition_cost for each in new]))
         parts = [price_text(alone.epsilon, joint=any(each.joint_statistics for each in new))]
     elif any(each.cache_key in quote.new for each in measurements):
         parts = [FREE_ASKED]

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from pqd.accounting.accountant import quote_of
-from pqd.batches.shared_budget import SharedBudget, select_sharing
+from pqd.batches.mechanisms import RunBudget
+from pqd.batches.shared_budget import select_sharing
 from pqd.commands.cell_progress import cell_progress
 from pqd.deciders.exact import Number
 from pqd.engine.scan_plan import PrivacyUnit
@@ -24,7 +25,7 @@ from pqd.reports.text.words import EACH_ITS_OWN
 from pqd.run.costs import today
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
-from pqd.stated.budgets import AUTO, RunBudget
+from pqd.stated.budgets import AUTO
 from pqd.stated.tolerances import stated_for, with_tolerances
 
 
@@ -70,7 +71,7 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
         if stated.sharing is None:
             criteria = criteria.at(stated.epsilon)
         else:
-            budget = SharedBudget(stated.epsilon, stated.sharing)
+            budget = stated
     with cell_progress() as told:
         told(Step.PLANNING)
         return run_plan(synthetic, workload, criteria, people, told, budget=budget)
@@ -83,7 +84,7 @@ def run_plan(
     unit: PrivacyUnit | None = None,
     progress: Progress = silent,
     *,
-    budget: SharedBudget | None = None,
+    budget: RunBudget | None = None,
 ) -> PlanReport:
     """Plan ``queries``; see ``pqd.plan``.  They share ``budget`` if there is one."""
     tables = public_tables(synthetic, names=mentioned(queries, unit))
@@ -123,7 +124,7 @@ def run_plan(
     )
 
 
-def _total_needed(verdicts: Sequence[QueryVerdict], budget: SharedBudget) -> float | None:
+def _total_needed(verdicts: Sequence[QueryVerdict], budget: RunBudget) -> float | None:
     """About the budget at which queries that share it equally are all decided, as far as known.
 
     A batch has other errors at another budget, which would have to be simulated.

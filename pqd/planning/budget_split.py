@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
-from pqd.accounting.composition import price
+from pqd.accounting.composition import charge_of
 from pqd.accounting.disjoint_groups import Cost, composition_groups
 from pqd.deciders.evaluation.effectiveness import WEIGHED, expected_wrong, operating_characteristic
 from pqd.deciders.note import Note
@@ -111,11 +111,11 @@ class SharedQueries:
         self.left = {place: query for place, query in self.left.items() if place not in verdicts}
 
     @property
-    def price(self) -> Fraction:
-        """Cost of all sharing queries together, if no answer is known already."""
+    def epsilon(self) -> Fraction:
+        """Epsilon of all sharing queries together, if the ledger knows no answer."""
         measurements = (self.planned[place].measurement for place in self._shared)
         costs = [m.composition_cost for m in {m.cache_key: m for m in measurements}.values()]
-        return price(composition_groups([cost for cost in costs if cost.epsilon])).epsilon
+        return charge_of(composition_groups([cost for cost in costs if cost.epsilon])).epsilon
 
     def _with_rivals(self, place: int) -> QueryVerdict:
         """Verdict with all candidates that could decide it."""
@@ -151,7 +151,7 @@ def equal_shares(
         costs[name] = costs[name].with_blocks_of(cost) if name in costs else cost
     groups = composition_groups(list(costs.values()))
     numbers = {name: str(number) for number, group in enumerate(groups) for name in group.names}
-    share = epsilon / price(groups).epsilon if groups else epsilon
+    share = epsilon / charge_of(groups).epsilon if groups else epsilon
     return [_in_group(each.at(share, detail), numbers[each.budget_free_id]) for each in queries]
 
 

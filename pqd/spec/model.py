@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
+from pqd.batches.mechanisms import RunBudget
 from pqd.deciders.exact import Number
 from pqd.reports.models.profile import DistanceId
 from pqd.reports.models.query import DISTANCE_AGGREGATES, MEAN_DISTANCE
@@ -103,7 +104,7 @@ class Spec:
     ledger: Source | None
     epsilon: Fraction | None
     delta: Fraction
-    shared_budget: tuple[Fraction, str] | None
+    shared_budget: RunBudget | None
     release: ReleaseSpec | None
     unit: str | None
     max_rows: int | None

@@ -10,10 +10,10 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pqd.batches.mechanisms import RunBudget
 from pqd.engine.sources.locations import check_scheme, is_address
 from pqd.engine.sources.postgres_address import without_address
 from pqd.errors import NothingSelectedError, ParameterError, TableError
@@ -162,7 +162,7 @@ def _privacy(document: Document) -> Values:
     return values
 
 
-def _shared_budget(document: Document) -> tuple[Fraction, str] | None:
+def _shared_budget(document: Document) -> RunBudget | None:
     """Budget that checks share; a problem is noted if no check can share it."""
     values, defaults = document.table("shared_budget"), document.data.get("defaults")
     if "shared_budget" in document.data and isinstance(defaults, dict) and "epsilon" in defaults:
@@ -171,7 +171,7 @@ def _shared_budget(document: Document) -> tuple[Fraction, str] | None:
         document.add(Code.CONTRADICTION, ("shared_budget",), message)
     if "total_epsilon" not in values:
         return None
-    return values["total_epsilon"], values["sharing"]
+    return RunBudget(values["total_epsilon"], values["sharing"])
 
 
 def _release(document: Document, files: _Files, synthetic: tuple[str, ...]) -> ReleaseSpec | None:

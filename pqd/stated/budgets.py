@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import NamedTuple
 
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number, budget_of
@@ -37,41 +36,6 @@ def stated_budget(epsilon: Number | None, name: str = "epsilon") -> Fraction:
             f"{MUCH_EPSILON} hardly anybody is protected: 1 or less is usual"
         )
     return budget
-
-
-class RunBudget(NamedTuple):
-    """Privacy budget of an audit: ``epsilon`` of each query, or of all if ``sharing`` says how.
-
-    ``sharing`` is ``"auto"``, ``"alone"``, the id of a batch mechanism, or None.
-    """
-
-    epsilon: Fraction
-    sharing: str | None
-
-    @classmethod
-    def parse(
-        cls, epsilon: Number | None, total_epsilon: Number | None, sharing: str | None
-    ) -> RunBudget:
-        """Budget that a caller states; ParameterError unless it is exactly one of the two."""
-        if epsilon is not None and total_epsilon is not None:
-            raise ParameterError(
-                f"{EPSILON} and {TOTAL_EPSILON} are both given; the first is what each query "
-                "costs, the second what all cost together: give one of them"
-            )
-        if total_epsilon is not None:
-            return cls(total_budget(total_epsilon), AUTO if sharing is None else sharing)
-        if epsilon is None:
-            raise ParameterError(
-                f"{EPSILON} is missing; say what each query may cost, such as 0.25, or give "
-                f"{TOTAL_EPSILON}, what all may cost together "
-                "(a plan tells what each query needs, and costs nothing)"
-            )
-        if sharing is not None:
-            raise ParameterError(
-                f"sharing (--sharing) is {sharing!r}, but {EPSILON} is what each query costs: "
-                f"nothing is shared; give {TOTAL_EPSILON} instead, or leave sharing out"
-            )
-        return cls(stated_budget(epsilon), None)
 
 
 def total_budget(total_epsilon: Number | None) -> Fraction:

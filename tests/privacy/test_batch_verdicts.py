@@ -20,7 +20,8 @@ from pqd.accounting.ledger import Ledger
 from pqd.accounting.stored_answers import decode, encode
 from pqd.batches.batch import BatchMeasurement
 from pqd.batches.batch_verdict import BatchRule
-from pqd.batches.shared_budget import SharedBudget, select_sharing
+from pqd.batches.mechanisms import RunBudget
+from pqd.batches.shared_budget import select_sharing
 from pqd.batches.workload_laplace import WorkloadPlan
 from pqd.commands.audit import run_audit
 from pqd.deciders import SimulatedNoise
@@ -80,7 +81,7 @@ def made(mode: str, private: pd.DataFrame = SECRET, tau: object = 40) -> QueryVe
     criteria = terms(tau).criteria
     requests = [QueryRequest(query, criteria) for query in as_queries(QUERIES)]
     bound = bind(SyntheticTables([opened[0]], opened[1]), requests, criteria.columns)
-    (plan,) = select_sharing([bound], SharedBudget(EPSILON, mode))
+    (plan,) = select_sharing([bound], RunBudget(EPSILON, mode))
     return plan
 
 

@@ -16,7 +16,8 @@ from pqd.accounting.accountant import Quote
 from pqd.accounting.composition import Charge
 from pqd.batches.batch import BatchMeasurement, selection
 from pqd.batches.batch_verdict import BatchRule
-from pqd.batches.shared_budget import SharedBudget, select_sharing
+from pqd.batches.mechanisms import RunBudget
+from pqd.batches.shared_budget import select_sharing
 from pqd.batches.workload_laplace import exact_answers as answered
 from pqd.deciders import Interval, SimulatedNoise
 from pqd.deciders.batch.base import BatchOutput
@@ -61,7 +62,7 @@ def made(queries: list[str], mode: str) -> QueryVerdictPlan:
     terms = Criteria.of(tau=30, alpha=0.05, columns=columns)
     requests = [QueryRequest(query, terms) for query in as_queries(queries)]
     bound = bind(SyntheticTables([opened[0]], opened[1]), requests, terms.columns)
-    (plan,) = select_sharing([bound], SharedBudget(Fraction(4, 5), mode))
+    (plan,) = select_sharing([bound], RunBudget(Fraction(4, 5), mode))
     return plan
 
 

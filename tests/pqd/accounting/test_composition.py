@@ -35,8 +35,8 @@ from pqd.accounting.composition import (
     PARALLEL,
     SEQUENTIAL,
     Charge,
+    charge_of,
     optimal,
-    price,
 )
 from pqd.accounting.disjoint_groups import Cost, Group, composition_groups
 from pqd.commands.audit import run_audit
@@ -114,7 +114,7 @@ def truth(workload: Sequence[tuple[str, Fraction]]) -> Fraction:
 
 
 def check(workload: Sequence[tuple[str, Fraction]]) -> None:
-    charge = price(composition_groups(costs_of(workload)))
+    charge = charge_of(composition_groups(costs_of(workload)))
     assert truth(workload) <= charge.epsilon, workload
     assert charge.epsilon <= sum(epsilon for _, epsilon in workload)
     assert charge.delta == 0
@@ -148,7 +148,7 @@ def test_blocks_are_an_order_and_no_proof(
         for cost, (_, _, blocks) in zip(costs_of(plain), workload, strict=True)
     ]
     groups = composition_groups(costs)
-    assert truth(plain) <= price(groups).epsilon <= sum(epsilon for _, epsilon in plain)
+    assert truth(plain) <= charge_of(groups).epsilon <= sum(epsilon for _, epsilon in plain)
     assert sorted(name for group in groups for name in group.names) == [c.name for c in costs]
 
 
@@ -250,8 +250,8 @@ def cost(name: str, epsilon: int, predicate: str) -> Cost:
 
 def test_nothing_costs_nothing() -> None:
     assert composition_groups([]) == ()
-    assert price(()) == Charge(Fraction(0), Fraction(0), NOTHING)
-    assert price((), Fraction(1, 10)) == Charge(Fraction(0), Fraction(0), NOTHING)
+    assert charge_of(()) == Charge(Fraction(0), Fraction(0), NOTHING)
+    assert charge_of((), Fraction(1, 10)) == Charge(Fraction(0), Fraction(0), NOTHING)
 
 
 def test_what_may_overlap_adds_up() -> None:
@@ -259,14 +259,14 @@ def test_what_may_overlap_adds_up() -> None:
         [cost("a", 1, "age = 0"), cost("b", 2, "name = 'a'"), cost("c", 4, "TRUE")]
     )
     assert [group.names for group in groups] == [("a",), ("b",), ("c",)]
-    assert price(groups) == Charge(Fraction(7), Fraction(0), SEQUENTIAL)
+    assert charge_of(groups) == Charge(Fraction(7), Fraction(0), SEQUENTIAL)
 
 
 def test_a_partition_costs_its_dearest_part() -> None:
     parts = ["age = 0", "age = 1", "age > 1", "age IS NULL"]
     groups = composition_groups([cost(p, number, p) for number, p in enumerate(parts, start=1)])
     assert [group.names for group in groups] == [tuple(parts)]
-    assert price(groups) == Charge(Fraction(4), Fraction(0), PARALLEL)
+    assert charge_of(groups) == Charge(Fraction(4), Fraction(0), PARALLEL)
 
 
 def test_partitions_of_two_columns_are_two_groups() -> None:
@@ -276,7 +276,7 @@ def test_partitions_of_two_columns_are_two_groups() -> None:
         ("age = 0", "age = 1"),
         ("name = 'a'", "name = 'A'"),
     ]
-    assert price(groups).epsilon == 2
+    assert charge_of(groups).epsilon == 2
 
 
 def test_the_dearest_go_together() -> None:
@@ -284,14 +284,14 @@ def test_the_dearest_go_together() -> None:
     costs = [cost("a", 1, "age < 1"), cost("b", 5, "age < 1"), cost("c", 5, "age >= 1")]
     groups = composition_groups([*costs, cost("d", 1, "age >= 1")])
     assert [group.names for group in groups] == [("a", "d"), ("b", "c")]
-    assert price(groups).epsilon == 6
+    assert charge_of(groups).epsilon == 6
 
 
 def test_without_a_region_nothing_is_disjoint() -> None:
     costs = [Cost(name, Fraction(1), None) for name in "ab"]
-    assert price(composition_groups(costs)) == Charge(Fraction(2), Fraction(0), SEQUENTIAL)
+    assert charge_of(composition_groups(costs)) == Charge(Fraction(2), Fraction(0), SEQUENTIAL)
     mixed = [costs[0], cost("c", 1, "age = NULL")]
-    assert price(composition_groups(mixed)).epsilon == 2
+    assert charge_of(composition_groups(mixed)).epsilon == 2
 
 
 def test_a_chain_of_disjoint_pairs_is_no_disjoint_group() -> None:
@@ -496,7 +496,7 @@ def test_unequal_budgets_compose_to_at_least_the_brute_force(number: int) -> Non
 )
 def test_a_charge_is_never_below_the_brute_force(each: list[Fraction], delta: Fraction) -> None:
     groups = composition_groups([Cost(str(n), epsilon, None) for n, epsilon in enumerate(each)])
-    charge = price(groups, 2 * delta)
+    charge = charge_of(groups, 2 * delta)
     losses = [(epsilon, each.count(epsilon)) for epsilon in sorted(set(each))]
     assert divergence(losses, as_mpf(charge.epsilon)) <= as_mpf(charge.delta)
     assert charge.epsilon <= sum(each)
@@ -541,18 +541,18 @@ def test_epsilon_is_rounded_up_to_nine_decimals() -> None:
 
 def test_no_delta_or_one_group_is_not_composed_optimally() -> None:
     many = composition_groups([Cost(str(n), Fraction(1, 10), None) for n in range(50)])
-    assert price(many, Fraction(0)) == Charge(Fraction(5), Fraction(0), SEQUENTIAL)
-    assert price(many, Fraction(-1)) == Charge(Fraction(5), Fraction(0), SEQUENTIAL)
+    assert charge_of(many, Fraction(0)) == Charge(Fraction(5), Fraction(0), SEQUENTIAL)
+    assert charge_of(many, Fraction(-1)) == Charge(Fraction(5), Fraction(0), SEQUENTIAL)
     one = composition_groups([cost("a", 1, "age = 0"), cost("b", 1, "age = 1")])
-    assert price(one, Fraction(1, 10)) == Charge(Fraction(1), Fraction(0), PARALLEL)
-    composed = price(many, Fraction(1, 10**5))
+    assert charge_of(one, Fraction(1, 10)) == Charge(Fraction(1), Fraction(0), PARALLEL)
+    composed = charge_of(many, Fraction(1, 10**5))
     assert (composed.rule, composed.delta) == (OPTIMAL, Fraction(1, 2 * 10**5))
     assert composed.epsilon < 5
 
 
 def test_a_delta_too_small_to_help_is_not_spent() -> None:
     many = composition_groups([Cost(str(n), Fraction(3), None) for n in range(3)])
-    assert price(many, Fraction(1, 10**30)) == Charge(Fraction(9), Fraction(0), SEQUENTIAL)
+    assert charge_of(many, Fraction(1, 10**30)) == Charge(Fraction(9), Fraction(0), SEQUENTIAL)
 
 
 # The whole way: limit, ledger, report

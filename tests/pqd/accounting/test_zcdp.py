@@ -15,7 +15,7 @@ import pytest
 from dp_accounting.rdp import RdpAccountant
 
 from pqd.accounting.accounts import NO_LIMIT, Budget, charge_within
-from pqd.accounting.composition import CONCENTRATED, SEQUENTIAL, Charge, price
+from pqd.accounting.composition import CONCENTRATED, SEQUENTIAL, Charge, charge_of
 from pqd.accounting.disjoint_groups import Cost, Group, composition_groups
 from pqd.accounting.ledger import Ledger
 from pqd.accounting.zcdp import epsilon_of, rho_of
@@ -55,8 +55,8 @@ def pure(name: str, epsilon: str) -> Cost:
     return Cost(name, Fraction(epsilon), None)
 
 
-def charge_of(*costs: Cost) -> Charge:
-    return price(composition_groups(costs))
+def charge_for(*costs: Cost) -> Charge:
+    return charge_of(composition_groups(costs))
 
 
 # Conversion --------------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ def test_a_delta_that_is_none(delta: Fraction) -> None:
 
 
 def test_one_alone_is_charged_what_it_states() -> None:
-    assert charge_of(gaussian("a", "1")) == Charge(Fraction(1), MILLIONTH, CONCENTRATED)
+    assert charge_for(gaussian("a", "1")) == Charge(Fraction(1), MILLIONTH, CONCENTRATED)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), PAIRS)
@@ -108,7 +108,7 @@ def test_several_are_never_charged_below_their_exact_privacy(
 ) -> None:
     costs = [gaussian("a", epsilon, delta), gaussian("b", epsilon / 2, delta / 3)]
     costs.append(gaussian("c", 2 * epsilon, delta))
-    charge = charge_of(*costs)
+    charge = charge_for(*costs)
     assert is_private([cost.rho for cost in costs], charge)
     assert charge.delta == delta
     # Plain sums have the sum of the deltas, of which no use is made here.
@@ -116,18 +116,20 @@ def test_several_are_never_charged_below_their_exact_privacy(
 
 
 def test_pure_parts_are_added() -> None:
-    mixed = charge_of(gaussian("a", "1"), pure("b", "0.5"), gaussian("c", "1"), pure("d", "0.25"))
-    two = charge_of(gaussian("a", "1"), gaussian("c", "1"))
+    mixed = charge_for(gaussian("a", "1"), pure("b", "0.5"), gaussian("c", "1"), pure("d", "0.25"))
+    two = charge_for(gaussian("a", "1"), gaussian("c", "1"))
     assert mixed == Charge(two.epsilon + Fraction(3, 4), MILLIONTH, CONCENTRATED)
     assert Fraction("1.41") < two.epsilon < Fraction("1.46")
 
 
 def test_half_of_the_delta_that_is_left_is_for_pure_parts() -> None:
     groups = composition_groups([gaussian("a", "1"), *(pure(str(n), "0.05") for n in range(30))])
-    charge = price(groups, 5 * MILLIONTH)
+    charge = charge_of(groups, 5 * MILLIONTH)
     assert charge.delta == MILLIONTH + 2 * MILLIONTH
     assert charge.epsilon < 1 + 30 * Fraction("0.05")
-    assert price(groups, MILLIONTH) == Charge(1 + 30 * Fraction("0.05"), MILLIONTH, CONCENTRATED)
+    assert charge_of(groups, MILLIONTH) == Charge(
+        1 + 30 * Fraction("0.05"), MILLIONTH, CONCENTRATED
+    )
 
 
 def test_noise_that_is_gaussian_is_never_charged_with_a_disjoint_query() -> None:
@@ -159,7 +161,7 @@ def rhos_as_epsilons(groups: Sequence[Group]) -> Charge:
 
 def without_delta(groups: Sequence[Group]) -> Charge:
     """Broken twin: delta is forgotten."""
-    return Charge(price(groups).epsilon)
+    return Charge(charge_of(groups).epsilon)
 
 
 def dearest_alone(groups: Sequence[Group]) -> Charge:
@@ -171,7 +173,7 @@ def dearest_alone(groups: Sequence[Group]) -> Charge:
 def test_broken_twins_are_caught(twin: Callable[[Sequence[Group]], Charge]) -> None:
     costs = [gaussian(name, "1") for name in "abc"]
     rhos = [cost.rho for cost in costs]
-    assert is_private(rhos, price(composition_groups(costs)))
+    assert is_private(rhos, charge_of(composition_groups(costs)))
     assert not is_private(rhos, twin(composition_groups(costs)))
 
 
@@ -194,7 +196,7 @@ def test_a_delta_beyond_a_stated_limit_is_refused(
     limit: Budget, spent: Budget, *, fits: bool
 ) -> None:
     def charge(left: Fraction) -> Charge:
-        return price(composition_groups([gaussian("a", "1")]), left)
+        return charge_of(composition_groups([gaussian("a", "1")]), left)
 
     if fits:
         assert charge_within(charge, limit, spent).delta == MILLIONTH
@@ -217,7 +219,7 @@ def test_the_ledger_adds_up_deltas_and_shows_them(tmp_path: Path) -> None:
     def pay(name: str) -> None:
         groups = composition_groups([gaussian(name, "1")])
         facts = {name: {"id": name}}
-        assert ledger.reserve("f" * 64, "table", facts, lambda left: price(groups, left))
+        assert ledger.reserve("f" * 64, "table", facts, lambda left: charge_of(groups, left))
 
     pay("a")
     pay("b")

@@ -13,12 +13,12 @@ import pandas as pd
 import pytest
 
 from pqd.accounting.accountant import _quote, quote_of
-from pqd.accounting.composition import price
+from pqd.accounting.composition import charge_of
 from pqd.batches import row_classes as classes_module
 from pqd.batches.batch import BatchMeasurement
 from pqd.batches.batch_verdict import BatchRule
-from pqd.batches.mechanisms import ALONE, LINEAR, RANGES, SHARINGS, TOGETHER, check_sharing
-from pqd.batches.shared_budget import SharedBudget, select_sharing
+from pqd.batches.mechanisms import ALONE, LINEAR, RANGES, SHARINGS, TOGETHER, RunBudget
+from pqd.batches.shared_budget import select_sharing
 from pqd.deciders import Decision, operating_characteristic
 from pqd.deciders.batch.decision_rule import accept
 from pqd.deciders.distribution_sums import NoiseSum
@@ -79,7 +79,7 @@ def made(
     workloads = bound_workloads(
         *queries, tau=tau, copies=copies, people=people, decider=decider, columns=columns
     )
-    return select_sharing(workloads, SharedBudget(epsilon, mode))
+    return select_sharing(workloads, RunBudget(epsilon, mode))
 
 
 def bound_workloads(
@@ -113,7 +113,7 @@ def bound_workloads(
 GRID = [Fraction(quarters, 4) for quarters in (0, 2, 3, 5, 6, 8)]
 
 
-def expected_wrong(workloads: Sequence[BoundWorkload], sharing: SharedBudget) -> float:
+def expected_wrong(workloads: Sequence[BoundWorkload], sharing: RunBudget) -> float:
     """How many verdicts are wrong on average where each gap is as likely, exactly, in public."""
     found = 0.0
     for before, after in zip(workloads, select_sharing(workloads, sharing), strict=True):
@@ -283,7 +283,7 @@ def test_what_shares_costs_no_more_than_that_whatever_is_replayed() -> None:
             _quote(
                 [part.measurements.measurements for part in parts],
                 known,
-                lambda groups, _: price(groups),
+                lambda groups, _: charge_of(groups),
             ).charge.epsilon
         )
     assert max(spent) == spent[0] == EPSILON
@@ -447,15 +447,17 @@ def test_auto_takes_what_errs_least(name: str) -> None:
     queries = given.pop("queries")
     workloads = bound_workloads(*queries, **given)
     scores = {
-        mode: expected_wrong(workloads, SharedBudget(EPSILON, mode))
+        mode: expected_wrong(workloads, RunBudget(EPSILON, mode))
         for mode in (ALONE, "workload", "identity")
     }
-    parts = select_sharing(workloads, SharedBudget(EPSILON))
+    parts = select_sharing(workloads, RunBudget(EPSILON, "auto"))
     best = min(scores, key=scores.__getitem__)
     taken = {q.choice.taken.decider.id for q in verdicts_of(parts)}
     alone = {"inv_count", "noisy_count"}
     assert taken <= alone if best == ALONE else taken == {f"{best}_batch"}
-    assert expected_wrong(workloads, SharedBudget(EPSILON)) == pytest.approx(scores[best], abs=1e-9)
+    assert expected_wrong(workloads, RunBudget(EPSILON, "auto")) == pytest.approx(
+        scores[best], abs=1e-9
+    )
     assert "with true gaps from 0 to 2 tau, " in notes(parts)
     # What a reader is shown of the others is what they are worth.
     for verdict in verdicts_of(parts):
@@ -479,7 +481,7 @@ GROWING: dict[str, dict[str, Any]] = {
 def test_more_budget_never_means_more_wrong_verdicts(name: str) -> None:
     given = dict(GROWING[name])
     workloads = bound_workloads(*given.pop("queries"), **given)
-    found = [expected_wrong(workloads, SharedBudget(epsilon)) for epsilon in BUDGETS]
+    found = [expected_wrong(workloads, RunBudget(epsilon, "auto")) for epsilon in BUDGETS]
     for less, more in pairwise(found):
         assert more <= less + 1e-9
     assert found[-1] < found[0] / 20
@@ -525,7 +527,7 @@ def test_more_budget_never_means_more_wrong_verdicts_on_real_tables(name: str) -
     terms = Criteria.of(tau=tau, alpha=0.05)
     requests = [QueryRequest(query, terms) for query in as_queries(queries)]
     bound = bind(SyntheticTables([copy], secret), requests, terms.columns)
-    found = [expected_wrong([bound], SharedBudget(epsilon / 4)) for epsilon in BUDGETS[:6]]
+    found = [expected_wrong([bound], RunBudget(epsilon / 4, "auto")) for epsilon in BUDGETS[:6]]
     assert sorted(found, reverse=True) == found
     assert found[-1] < found[0] / 2
 
@@ -534,18 +536,16 @@ def test_a_family_is_weighed_with_what_else_shares_the_pool() -> None:
     """By itself a family of blocks would have nearly all; beside a mean, half of the budget."""
     workloads = bound_workloads(*BLOCKS[:2], *MEANS, *NESTED[:1], tau=[20, 20, 1, 3, 20])
     for epsilon in BUDGETS[::3]:
-        scores = [
-            expected_wrong(workloads, SharedBudget(epsilon, m)) for m in ("alone", "identity")
-        ]
-        assert expected_wrong(workloads, SharedBudget(epsilon)) <= min(scores) + 1e-9
+        scores = [expected_wrong(workloads, RunBudget(epsilon, m)) for m in ("alone", "identity")]
+        assert expected_wrong(workloads, RunBudget(epsilon, "auto")) <= min(scores) + 1e-9
 
 
 def test_of_ways_that_err_alike_that_of_the_least_thresholds_is_taken() -> None:
     """At a budget that decides everything either way."""
     workloads, epsilon = bound_workloads(*CHOICES["few classes"]["queries"], tau=60), Fraction(11)
     for mode in (ALONE, "identity", "workload"):
-        assert expected_wrong(workloads, SharedBudget(epsilon, mode)) < 1e-10
-    found = verdicts_of(select_sharing(workloads, SharedBudget(epsilon)))
+        assert expected_wrong(workloads, RunBudget(epsilon, mode)) < 1e-10
+    found = verdicts_of(select_sharing(workloads, RunBudget(epsilon, "auto")))
     assert {q.choice.taken.decider.id for q in found} == {"identity_batch"}
 
 
@@ -711,10 +711,10 @@ def test_the_names_of_the_ways_are_the_same_everywhere() -> None:
     assert tuple(found["enum"]) == SHARINGS == ("auto", ALONE, *TOGETHER)
     assert ("workload", *LINEAR, RANGES) == TOGETHER
     for mode in SHARINGS:
-        assert check_sharing(mode) == mode
+        assert RunBudget(EPSILON, mode).sharing == mode
     for wrong in ("", "Auto", "batch", "inv_count"):
         with pytest.raises(ParameterError, match=r"sharing is .*; use one of auto, alone, "):
-            check_sharing(wrong)
+            RunBudget(EPSILON, wrong)
 
 
 def test_without_a_sharing_nothing_changes() -> None:

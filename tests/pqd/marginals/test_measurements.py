@@ -10,7 +10,7 @@ import pytest
 
 from pqd.accounting.accountant import quote_of
 from pqd.accounting.cache_keys import digest
-from pqd.accounting.composition import price
+from pqd.accounting.composition import charge_of
 from pqd.accounting.disjoint_groups import composition_groups
 from pqd.accounting.stored_answers import decode, encode
 from pqd.deciders import ParameterError
@@ -127,7 +127,7 @@ def test_the_charge_is_that_of_a_person() -> None:
         for delta in (None, "1e-6"):
             plan = planned(private, unit, delta=delta)
             costs = [each.composition_cost for each in (plan.distances, *plan.unchosen_cells)]
-            charge = price(composition_groups(costs))
+            charge = charge_of(composition_groups(costs))
             assert charge.epsilon == 1
             assert charge.delta == (Fraction(delta) if delta else 0)
             assert plan.distances.cost == Fraction(4, 5)
