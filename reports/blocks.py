@@ -273,13 +273,16 @@ class Shares(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """Picture of one question: the tolerance around the copy's answer, the threshold, the claim."""
+    """Picture of one question: the tolerance around the copy's answer, the threshold, the claim.
+
+    ``tone`` is that of the verdict: yes claims that the private answer lies within, no outside.
+    """
 
     answer: float
     low: float
     high: float
     least: float | None
-    claim: Literal["inside", "outside", "open", "none"]
+    tone: Tone
     least_text: str = ""
 
 

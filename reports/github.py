@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from pqd.reports.text.audit import SIMULATED
+from pqd.reports.models.standings import Standing
 from pqd.reports.text.check import (
     advice,
-    badge,
     cost_lines,
     counts_sentence,
     message_text,
@@ -15,6 +14,7 @@ from pqd.reports.text.check import (
     worst_first,
 )
 from pqd.reports.text.escape import inert, visible
+from pqd.reports.text.query import SIMULATED
 from pqd.reports.text.words import first_of
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def github_text(report: "CheckReport", path: str) -> str:
     if left > 0:
         told = [entry for entry in worst_first(report) if _level(entry)][:_MOST]
     lines = [_remark(entry, path) for entry in told]
-    summary = [f"{result(report)}: {counts_sentence(report)}", *first_of(cost_lines(report))]
+    summary = [f"{result(report).text}: {counts_sentence(report)}", *first_of(cost_lines(report))]
     if left > 0:
         summary.insert(1, f"{left:,} more have no line here; the page and the JSON report have.")
     if report.simulated:
@@ -48,14 +48,14 @@ def github_text(report: "CheckReport", path: str) -> str:
 
 def _remark(entry: "CheckResult", path: str) -> str:
     text = stamped(entry, "\n".join([message_text(entry.message), *advice(entry)]))
-    title = f"{badge(entry)} {visible(entry.id)}"
+    title = f"{entry.standing.badge.text} {visible(entry.id)}"
     return _command(_level(entry) or "notice", path, entry.line, title, text)
 
 
-def _level(entry: "CheckResult") -> str | None:
-    if entry.gate in {"fail", "error"}:
-        return "error"
-    return "warning" if entry.gate != "pass" or entry.status == "undecided" else None
+def _level(entry: "CheckResult") -> str:
+    """Level of the remark on a check, empty where it needs none."""
+    open_ = entry.status == "undecided"
+    return entry.standing.level or (Standing.UNDECIDED.level if open_ else "")
 
 
 def _command(level: str, path: str, line: int, title: str, text: str) -> str:

@@ -6,9 +6,10 @@ import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from pqd.reports.text.audit import SIMULATED
+from pqd.reports.models.standings import Standing
 from pqd.reports.text.check import cost_lines, detail_lines, message_text, remark_lines, stamped
 from pqd.reports.text.escape import visible
+from pqd.reports.text.query import SIMULATED
 
 if TYPE_CHECKING:
     from pqd.reports.models.check import CheckReport, CheckResult
@@ -69,14 +70,8 @@ def _case(suite: ET.Element, name: str, entry: CheckResult) -> ET.Element:
 
 def _tag(entry: CheckResult) -> str | None:
     """JUnit's tag for the outcome of a check, None where it passed."""
-    if entry.gate == "error":
-        return "error"
-    if entry.status == "planned":
-        return "skipped"
-    if entry.gate == "fail":
-        return "failure"
-    undecided = entry.status == "undecided" and entry.gate != "known"
-    return "skipped" if undecided else None
+    open_ = entry.status == "undecided" and entry.standing is not Standing.KNOWN
+    return entry.standing.tag or (Standing.UNDECIDED.tag if open_ else None)
 
 
 def xml_text(text: str) -> str:

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from pqd.accounting.free_places import check_free
-from pqd.commands.gates import status_of
 from pqd.errors import BaselineError
 from pqd.paths import told_as_unwritten, usable, writable, write_text
-from pqd.reports.models.check import CheckReport, CheckResult
+from pqd.reports.models.check import CheckReport, CheckResult, status_of
 from pqd.reports.text.numbers import share_text
 
 _KIND, _VERSION = "pqd-baseline", 1

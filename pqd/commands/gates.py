@@ -11,7 +11,7 @@ from pqd.accounting.disjoint_groups import composition_groups
 from pqd.errors import PqdError
 from pqd.planning.planned_verdict import PlannedVerdict
 from pqd.reports.models.audit import Verdict
-from pqd.reports.models.check import CheckResult, Gate, Status
+from pqd.reports.models.check import CheckResult, Gate, Status, status_of
 from pqd.reports.text.query import proof_sentence
 from pqd.reports.text.remarks.gates import (
     FREE_ASKED,
@@ -24,13 +24,11 @@ from pqd.reports.text.remarks.gates import (
 )
 from pqd.spec import Check
 
-_EXPECTED = {"close": "trusted", "far": "not trusted"}
-
 
 def judged(check: Check, name: str, verdicts: Sequence[Verdict]) -> CheckResult:
     """Result of a check that was decided: the worst of its verdicts counts."""
     unexpected = [v for v in verdicts if status_of(v, check.expect) == "not as expected"]
-    undecided = [v for v in verdicts if v.standing == "undecided"]
+    undecided = [v for v in verdicts if status_of(v, check.expect) == "undecided"]
     status: Status = "undecided" if undecided else "as expected"
     if unexpected:
         status = "not as expected"
@@ -40,13 +38,6 @@ def judged(check: Check, name: str, verdicts: Sequence[Verdict]) -> CheckResult:
         wrong, open_ = ([v.group or v.id for v in each] for each in (unexpected, undecided))
         message = grouped_message(len(verdicts), wrong, open_, check.expect)
     return _result(check, name, status, gate_of(check, status), message, verdicts=tuple(verdicts))
-
-
-def status_of(verdict: Verdict, expect: str) -> Status:
-    """Status of a verdict to a check that expects ``close`` or ``far``."""
-    if verdict.standing == "undecided":
-        return "undecided"
-    return "as expected" if verdict.standing == _EXPECTED[expect] else "not as expected"
 
 
 def gate_of(check: Check, status: Status) -> Gate:

@@ -104,7 +104,7 @@ def leaderboard(
     rows = []
     for number, name in enumerate(names):
         low, high = band(evidence, number, level)
-        standings = [query.cells[number].standing for query in queries]
+        fates = [query.cells[number].standing.fate for query in queries]
         rows.append(
             LeaderboardRow(
                 candidate=name,
@@ -112,9 +112,9 @@ def leaderboard(
                 share=_share(queries, number),
                 low=low,
                 high=high,
-                trusted=standings.count("trusted"),
-                not_trusted=standings.count("not trusted"),
-                undecided=standings.count("undecided"),
+                trusted=fates.count("passed"),
+                not_trusted=fates.count("failed"),
+                undecided=fates.count("open"),
                 best_rank=1 + sum(b == number for _, b in pairs),
                 worst_rank=len(names) - sum(a == number for a, _ in pairs),
                 wins=tuple(_wins(queries, name)),

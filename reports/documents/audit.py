@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -21,29 +22,24 @@ from pqd.reports.documents.queries import (
     NUMBERS,
     TERMS,
     UNKNOWN,
-    badge_of,
     mixed_replays,
     omitted_queries,
     verdict_row,
 )
 from pqd.reports.documents.shared import budget_bar, first_names, lines, step
-from pqd.reports.models.outcomes import BY_STANDING, VERDICTS
-from pqd.reports.text.audit import (
-    SIMULATED,
-    audit_costs,
-    chance_sentence,
-    headline,
-    remarks,
-    worst_verdicts,
-)
+from pqd.reports.models.standings import VERDICTS, Standing, passes_first
 from pqd.reports.text.cost import (
     account_sentences,
     budget_sentence,
+    cost_sentences,
     meaning_sentence,
     spent_cell,
     spent_text,
 )
-from pqd.reports.text.words import counted, tally
+from pqd.reports.text.escape import visible
+from pqd.reports.text.notes import refused_lead
+from pqd.reports.text.query import SIMULATED, chance_sentence, remarks
+from pqd.reports.text.words import EACH_ITS_OWN, counted
 
 if TYPE_CHECKING:
     from pqd.reports.models.audit import AuditReport, Verdict
@@ -53,11 +49,12 @@ _QUESTION = "Is the private table's answer within the tolerance of the copy's?"
 
 def document(report: AuditReport) -> Document:
     """Document of ``report``."""
-    title, lead = headline(report)
+    title, lead = _headline(report)
     verdicts = report.verdicts
-    counts = tally(verdict.standing for verdict in verdicts)
+    counts = Counter(verdict.standing for verdict in verdicts)
     replayed = [verdict.replayed for verdict in verdicts]
     answers = counted(len(verdicts), "answer")
+    tables = f"{visible(report.private)}, compared with {visible(report.synthetic)}"
     return Document(
         kind="audit",
         title=title,
@@ -72,51 +69,91 @@ def document(report: AuditReport) -> Document:
             ("Tolerance", report.tolerance),
             ("Epsilon spent", spent_cell(report.cost)),
         ],
-        counts=Shares([(name, number, BY_STANDING[name].tone) for name, number in counts]),
+        counts=Shares([(each, counts[each], each.badge.tone) for each in passes_first(VERDICTS)]),
         meaning=meaning_sentence(report.cost),
         body=[Section(title="Queries", blocks=[_verdicts(report)], brief=False)],
         omitted=omitted_queries(report.refused),
         notes=lines(report.notes),
         account=lines(account_sentences(report.cost, report.private, replayed)),
         budget=budget_bar(report.cost),
-        cost=[Lines(lines(audit_costs(report)))],
+        cost=[Lines(lines(cost_sentences(report.cost, tables)))],
         reading=[Definitions(TERMS), Lines(lines(remarks(verdicts, ())))],
-        closing=_closing(report, dict(counts)),
+        closing=_closing(report),
         made=report.cost.day or "",
         replays="verdicts" if report.cost.ledger is not None else "",
         unknown=UNKNOWN,
     )
 
 
+def _headline(report: AuditReport) -> tuple[str, str]:
+    """Title and lead: how many answers can be trusted, and what became of the others."""
+    counts = Counter(verdict.standing.fate for verdict in report.verdicts)
+    trusted, total = counts["passed"], len(report.verdicts)
+    if not total:
+        return "No query was asked", "There is nothing to tell."
+    if trusted == total:
+        title = "The answer can be trusted" if total == 1 else f"All {total} answers can be trusted"
+    elif total == 1:
+        title = "The answer cannot be trusted"
+        if counts["open"]:
+            title = "Whether the answer can be trusted is undecided"
+    else:
+        some = f"{trusted:,}" if trusted else "None"
+        title = f"{some} of {counted(total, 'answer')} can be trusted"
+    lead = (
+        "Trusted means: the private table gives the same answer within the tolerance "
+        f"{'' if report.tolerance == EACH_ITS_OWN else 'of '}{visible(report.tolerance)}."
+    )
+    return title, lead + _others(counts["failed"], counts["open"]) + refused_lead(report.refused)
+
+
+def _others(outside: int, undecided: int) -> str:
+    parts = []
+    if outside:
+        parts.append(f"{outside:,} {'is' if outside == 1 else 'are'} outside it")
+    if undecided:
+        parts.append(f"{undecided:,} could not be decided at this budget")
+    return f" {'; '.join(parts)}." if parts else ""
+
+
+def _worst_verdicts(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Verdicts that are not trusted, then those that are undecided, the surest first."""
+    worst = [verdict for verdict in verdicts if verdict.standing.fate != "passed"]
+    return sorted(worst, key=_badness)
+
+
+def _badness(verdict: Verdict) -> tuple[int, float]:
+    unsure = 1.0 if verdict.p_value is None else verdict.p_value
+    return VERDICTS.index(verdict.standing), unsure
+
+
 def _verdicts(report: AuditReport) -> Table:
     mixed = mixed_replays(report.verdicts)
-    trusted = [verdict for verdict in report.verdicts if verdict.standing == "trusted"]
-    ordered = [*worst_verdicts(report.verdicts), *trusted]
+    trusted = [verdict for verdict in report.verdicts if verdict.standing.fate == "passed"]
+    ordered = [*_worst_verdicts(report.verdicts), *trusted]
 
-    def group(name: str, found: Sequence[Verdict]) -> Group:
-        rows = [verdict_row(verdict, report.tolerance, mixed=mixed) for verdict in found]
-        outcome = BY_STANDING[name]
-        return Group(name=name, badge=badge_of(outcome), rows=rows, fate=outcome.fate)
+    def group(standing: Standing) -> Group:
+        verdicts = (verdict for verdict in ordered if verdict.standing is standing)
+        rows = [verdict_row(verdict, report.tolerance, mixed=mixed) for verdict in verdicts]
+        return Group(name=standing, badge=standing.badge, rows=rows, fate=standing.fate)
 
     return Table(
         columns=(Column("verdict", "badge"), Column("query", "name", fold=20), *NUMBERS),
-        groups=[
-            group(outcome.name, [each for each in ordered if each.standing == outcome.name])
-            for outcome in VERDICTS
-        ],
+        groups=list(map(group, VERDICTS)),
         find="id or words of a query",
         in_full=True,
         empty="No query was asked.",
     )
 
 
-def _closing(report: AuditReport, counts: dict[str, int]) -> Closing:
-    worst = worst_verdicts(report.verdicts)
-    outside = [verdict.id for verdict in worst if verdict.standing == "not trusted"]
-    undecided = f", {counts['undecided']:,} undecided" if counts["undecided"] else ""
+def _closing(report: AuditReport) -> Closing:
+    counts = Counter(verdict.standing.fate for verdict in report.verdicts)
+    worst = _worst_verdicts(report.verdicts)
+    outside = [verdict.id for verdict in worst if verdict.standing.fate == "failed"]
+    undecided = f", {counts['open']:,} undecided" if counts["open"] else ""
     return Closing(
         failed=f"Not trusted: {first_names(outside)}." if outside else "",
-        counts=f"{counts['trusted']:,} trusted, {counts['not trusted']:,} not{undecided}.",
+        counts=f"{counts['passed']:,} trusted, {counts['failed']:,} not{undecided}.",
         step=step("audit ...", explain=worst[0].id) if worst else "",
         caution=" ".join(chance_sentence(report.verdicts, least=1)),
         budget=budget_sentence(report.cost, report.private),

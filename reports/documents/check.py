@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pqd.reports.blocks import (
-    Badge,
     Block,
     Cell,
     Closing,
@@ -30,18 +29,16 @@ from pqd.reports.documents.queries import (
     NUMBERS,
     TERMS,
     asked,
-    badge_of,
     mixed_replays,
     verdict_details,
     verdict_row,
 )
 from pqd.reports.documents.shared import budget_bar, first_names, lines
-from pqd.reports.models.outcomes import BY_BADGE, CHECKS, VERDICTS
-from pqd.reports.text.audit import SIMULATED, chance_sentence, remarks
+from pqd.reports.models.check import status_of
+from pqd.reports.models.standings import CHECKS, VERDICTS, Standing, passes_first
 from pqd.reports.text.check import (
     HOW_TO_READ,
     advice,
-    badge,
     baseline_sentence,
     cost_lines,
     counts_sentence,
@@ -60,11 +57,10 @@ from pqd.reports.text.cost import (
 )
 from pqd.reports.text.escape import quoted
 from pqd.reports.text.numbers import epsilon_text, p_value_text
-from pqd.reports.text.query import marks
+from pqd.reports.text.query import SIMULATED, chance_sentence, marks, remarks
 from pqd.reports.text.words import LISTED, MOST_IN_FULL, counted
 
 if TYPE_CHECKING:
-    from pqd.reports.blocks import Tone
     from pqd.reports.models.audit import Verdict
     from pqd.reports.models.check import CheckReport, CheckResult
 
@@ -73,7 +69,6 @@ _QUESTION = "Are the private table's answers within the tolerance of the copy's,
 _FEW = 10
 # So many failures show their details at once.
 _OPEN = 5
-_RESULTS: dict[str, Tone] = {"PASSED": "yes", "PLANNED": "none"}
 _COLUMNS = (Column("verdict", "badge"), Column("check", "name", fold=20), *NUMBERS)
 _PLANS = (Column("", "badge"), Column("check", "name", fold=14), Column("plan", fold=20))
 
@@ -86,7 +81,7 @@ def document(report: CheckReport) -> Document:
     tables = f"{report.spec} on {report.private or 'the private table'}"
     return Document(
         kind="check",
-        title=f"{word}: {counts.removesuffix('.')}",
+        title=f"{word.text}: {counts.removesuffix('.')}",
         lead=tables,
         subject=f"{counted(len(report.checks), 'check')} of {report.spec}",
         spent=_spent(report, replayed),
@@ -131,27 +126,28 @@ def _facts(report: CheckReport) -> Iterator[tuple[str, str]]:
 
 
 def _counts(report: CheckReport) -> Shares:
-    counts = Counter(badge(check) for check in report.checks)
-    found = [each for each in (*CHECKS[-1:], *CHECKS[:-1]) if counts[each.badge]]
-    return Shares([(each.name, counts[each.badge], each.tone) for each in found])
+    counts = Counter(check.standing for check in report.checks)
+    present = [each for each in passes_first(CHECKS) if counts[each]]
+    return Shares([(each, counts[each], each.badge.tone) for each in present])
 
 
 def _checks(report: CheckReport) -> Table:
     verdicts = _verdicts(report)
     mixed = mixed_replays(verdicts)
     groups = []
-    for outcome in CHECKS:
-        checks = [check for check in report.checks if badge(check) == outcome.badge]
+    for standing in CHECKS:
+        failed = standing is Standing.FAILED
+        checks = [check for check in report.checks if check.standing is standing]
         rows = [_row(check, mixed=mixed) if verdicts else _planned(check) for check in checks]
-        few = _FEW if outcome.badge != "FAIL" and len(report.checks) > MOST_IN_FULL else None
+        few = _FEW if not failed and len(report.checks) > MOST_IN_FULL else None
         if rows:
             group = Group(
-                name=outcome.name,
-                badge=badge_of(outcome),
+                name=standing,
+                badge=standing.badge,
                 rows=rows,
-                fate=outcome.fate,
+                fate=standing.fate,
                 most=few,
-                open=outcome.badge == "FAIL" and len(checks) <= _OPEN,
+                open=failed and len(checks) <= _OPEN,
             )
             groups.append(group)
     return Table(
@@ -175,9 +171,10 @@ def _row(check: CheckResult, *, mixed: bool) -> Row:
     """Row of a check, and below it one for each of its groups that keeps it from passing."""
     if len(check.verdicts) == 1:
         return _named(check, _single(check, check.verdicts[0], mixed=mixed))
-    expected = "not trusted" if check.expect == "far" else "trusted"
-    unsure = [verdict for verdict in check.verdicts if verdict.standing == "undecided"]
-    wrong = [each for each in check.verdicts if each.standing not in {expected, "undecided"}]
+    unsure, wrong = (
+        [verdict for verdict in check.verdicts if status_of(verdict, check.expect) == status]
+        for status in ("undecided", "not as expected")
+    )
     groups = f"{len(check.verdicts)} groups" if check.verdicts else ""
     told = (f"{len(wrong)} not as expected", wrong), (f"{len(unsure)} undecided", unsure)
     sure = [text for text, those in told if those]
@@ -201,8 +198,8 @@ def _single(check: CheckResult, verdict: Verdict, *, mixed: bool) -> tuple[Cell,
 
 
 def _named(check: CheckResult, cells: tuple[Cell, ...], parts: Sequence[Row] = ()) -> Row:
-    outcome = BY_BADGE[badge(check)]
-    mark = Cell(badge=badge_of(outcome), sort=CHECKS.index(outcome))
+    standing = check.standing
+    mark = Cell(badge=standing.badge, sort=CHECKS.index(standing))
     broken = check.gate == "error"
     single = check.verdicts[0] if len(check.verdicts) == 1 else None
     return Row(
@@ -211,7 +208,7 @@ def _named(check: CheckResult, cells: tuple[Cell, ...], parts: Sequence[Row] = (
         asks="" if broken else asked(single) if single else _groups(check),
         aside="   ".join(_message(check)),
         marks=tuple(marks(single)) if single else (),
-        names=(outcome.name,),
+        names=(standing,),
         aliases=(check.id.partition("@")[0],),
         open=broken,
         parts=parts,
@@ -260,12 +257,12 @@ def _grouped(check: CheckResult) -> Table:
         columns=(Column("verdict", "badge"), Column("group", "name", fold=14), *NUMBERS),
         groups=[
             Group(
-                name=outcome.name,
-                badge=badge_of(outcome),
-                rows=[_member(row) for row in rows if outcome.name in row.names],
+                name=standing,
+                badge=standing.badge,
+                rows=[_member(row) for row in rows if standing in row.names],
                 fate="always",
             )
-            for outcome in VERDICTS
+            for standing in VERDICTS
         ],
         label="Groups",
         in_full=True,
@@ -278,11 +275,10 @@ def _member(row: Row) -> Row:
 
 
 def _closing(report: CheckReport) -> Closing:
-    failed = [check.id for check in worst_first(report) if check.gate in {"error", "fail"}]
-    word = result(report)
+    failed = [check.id for check in worst_first(report) if check.standing.exit_code]
     return Closing(
         failed=f"Failed: {first_names(failed)}." if failed else "",
-        word=Badge(word, _RESULTS.get(word, "no")),
+        word=result(report),
         counts=counts_sentence(report),
         step=_step(report),
         caution=" ".join(chance_sentence(_verdicts(report), least=1)),
@@ -293,7 +289,8 @@ def _closing(report: CheckReport) -> Closing:
 def _step(report: CheckReport) -> Text:
     command = f"pqd check {quoted(report.spec)}"
     if report.dry:
-        return "" if result(report) == "BROKEN" else command
+        broken = any(check.standing is Standing.BROKEN for check in report.checks)
+        return "" if broken else command
     for check in worst_first(report):
         if check.gate in {"fail", "warn", "known"}:
             return f"{command} ", Option("explain", check.id)

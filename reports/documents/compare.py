@@ -29,13 +29,12 @@ from pqd.reports.blocks import (
     Section,
     Table,
 )
-from pqd.reports.documents.queries import badge_of, omitted_queries
+from pqd.reports.documents.queries import omitted_queries
 from pqd.reports.documents.shared import budget_bar, first_names, lines, on_page, step
-from pqd.reports.models.outcomes import BY_STANDING, VERDICTS
-from pqd.reports.text.audit import SIMULATED
+from pqd.reports.models.standings import VERDICTS, Standing, passes_first
 from pqd.reports.text.compare import (
     KINDS,
-    SYMBOLS,
+    SIGNS,
     cell_sentence,
     cell_sign,
     column_names,
@@ -63,15 +62,13 @@ from pqd.reports.text.numbers import (
     share_text,
     threshold_text,
 )
-from pqd.reports.text.query import grouped_text, query_text
-from pqd.reports.text.words import ANSWERS, between_text, counted, gap_text, rank_text, worst_first
+from pqd.reports.text.query import SIMULATED, grouped_text, query_text
+from pqd.reports.text.words import between_text, counted, gap_text, rank_text
 
 if TYPE_CHECKING:
     from pqd.reports.models.compare import Cell as Judged
     from pqd.reports.models.compare import ComparedQuery, CompareReport, LeaderboardRow
 
-_MARKS = {"trusted": "\u2713", "not trusted": "\u2717", "undecided": "?"}
-_SIGNS = SYMBOLS[True]
 # Gaps in tolerances from which a shade is strong: of a no above it, of a yes up to it.
 _CLEAR = {"no": 2.0, "yes": 0.5}
 # Beyond as many tolerances a candidate leaves the picture.
@@ -239,25 +236,22 @@ def _leader(report: CompareReport, row: LeaderboardRow) -> Row:
 
 def _queries(report: CompareReport) -> Iterator[Block]:
     columns = column_names(report)
-    within = f"{_SIGNS['yes']} within tolerance, {_SIGNS['no']} outside"
-    lead = f"{within}, in brackets if undecided: it leans that way"
+    lead = f"{SIGNS}, in brackets if undecided: it leans that way"
     if not report.queries:
         return
     yield Lines(lines((lead, *columns.legend), "detail"))
-    good = [query for query in report.queries if _standing(query) == "trusted"]
+    good = [query for query in report.queries if _standing(query).fate == "passed"]
     ordered = [*worst_compared(report.queries), *good]
     yield on_page(_heat(ordered, columns.candidates))
     groups = [
         Group(
-            name=outcome.name,
+            name=standing,
             rows=[
-                _row(query, columns.candidates)
-                for query in ordered
-                if _standing(query) == outcome.name
+                _row(query, columns.candidates) for query in ordered if _standing(query) is standing
             ],
-            fate=outcome.fate,
+            fate=standing.fate,
         )
-        for outcome in VERDICTS
+        for standing in VERDICTS
     ]
     signs = (Column(title, foreign=True) for title in columns.titles)
     numbers = (Column(title, "number", drop=PAGE) for title in ("private answer", "threshold"))
@@ -270,9 +264,10 @@ def _queries(report: CompareReport) -> Iterator[Block]:
     )
 
 
-def _standing(query: ComparedQuery) -> str:
+def _standing(query: ComparedQuery) -> Standing:
     """Standing of a query on the candidate that it fares worst on."""
-    return worst_first([cell.standing for cell in query.cells])
+    standings = (cell.standing for cell in query.cells)
+    return min(standings, key=VERDICTS.index, default=Standing.UNDECIDED)
 
 
 def _row(query: ComparedQuery, names: Sequence[str]) -> Row:
@@ -297,8 +292,7 @@ def _row(query: ComparedQuery, names: Sequence[str]) -> Row:
 
 
 def _sign(cell: Judged) -> Cell:
-    tone = BY_STANDING[cell.standing].tone
-    return Cell(sort=cell.strain, badge=Badge(cell_sign(cell, _SIGNS), tone))
+    return Cell(sort=cell.strain, badge=Badge(cell_sign(cell), cell.standing.badge.tone))
 
 
 def _estimate(query: ComparedQuery) -> str:
@@ -326,9 +320,7 @@ def _heat(queries: Sequence[ComparedQuery], names: Sequence[str]) -> Heat:
         else:
             rows.append((block, [_held([q.cell(name) for q in members]) for name in names]))
     keys = [
-        Key([("yes strong", "\u2713")], "trusted"),
-        Key([("no strong", "\u2717")], "not trusted"),
-        Key([("open", "?")], "undecided"),
+        *(Key([(_clear(each), each.sign)], each) for each in passes_first(VERDICTS)),
         Key([], "A number is the estimated gap in tolerances; above 1 is outside."),
     ]
     if any(query.block for query in queries):
@@ -337,15 +329,19 @@ def _heat(queries: Sequence[ComparedQuery], names: Sequence[str]) -> Heat:
 
 
 def _gap(cell: Judged) -> HeatCell:
-    tone, strain = BY_STANDING[cell.standing].tone, cell.strain
+    standing, strain = cell.standing, cell.strain
     clear = strain is not None and (
-        (tone == "no" and strain > _CLEAR["no"]) or (tone == "yes" and strain <= _CLEAR["yes"])
+        strain > _CLEAR["no"] if standing.answer == "no" else strain <= _CLEAR["yes"]
     )
     text = "" if strain is None else _short(strain)
     told = f"{cell.candidate}: {cell.standing}" + (f", gap of {text} tolerances" if text else "")
-    return HeatCell(
-        f"{tone} strong" if clear else tone, text, told, _MARKS[cell.standing], cell.standing
-    )
+    shade = _clear(standing) if clear else standing.badge.tone
+    return HeatCell(shade, text, told, standing.sign, standing)
+
+
+def _clear(standing: Standing) -> str:
+    """Shade of a standing that is clear; of what is undecided nothing is."""
+    return f"{standing.badge.tone} strong" if standing.answer else standing.badge.tone
 
 
 def _short(strain: float) -> str:
@@ -356,7 +352,7 @@ def _short(strain: float) -> str:
 
 
 def _held(cells: Sequence[Judged]) -> HeatCell:
-    held = sum(cell.standing == "trusted" for cell in cells)
+    held = sum(cell.standing.fate == "passed" for cell in cells)
     shade = "yes strong" if held == len(cells) else "" if held else "no"
     text = percent(held / (len(cells) or 1))
     told = f"{cells[0].candidate}: {held} of {len(cells)} groups trusted"
@@ -409,8 +405,8 @@ def _estimators(query: ComparedQuery) -> Iterator[Table]:
 def _judged(query: ComparedQuery, cell: Judged, scale: tuple[float, float]) -> Row:
     between = "" if cell.gap is None else between_text(cell.gap_low, cell.gap_high)
     answer, picture = "no answer, as no row of it matches", None
-    outcome = BY_STANDING[cell.standing]
-    leans = f"leans {ANSWERS[cell.outcome]}" if cell.standing == "undecided" else ""
+    badge = cell.standing.badge
+    leans = "" if cell.standing.answer else f"leans {cell.leaning.badge.text}"
     margin = "" if cell.margin is None else f"margin {cell.margin:,}"
     if cell.q_synthetic is not None:
         answer = f"{number_text(cell.q_synthetic)} ±{number_text(cell.tau, 4)}"
@@ -423,12 +419,12 @@ def _judged(query: ComparedQuery, cell: Judged, scale: tuple[float, float]) -> R
             limit=float(cell.tau),
             mark=float(cell.q_synthetic),
             style="strip",
-            tone=outcome.tone,
+            tone=badge.tone,
             label=f"{cell.candidate}: {answer}",
         )
     cells = (
         Cell(cell.candidate),
-        Cell(badge=badge_of(outcome), under=leans),
+        Cell(badge=badge, under=leans),
         Cell(picture=picture),
         Cell(answer),
         Cell("" if cell.gap is None else gap_text(cell.gap), under=between),
@@ -455,7 +451,7 @@ def _scale(query: ComparedQuery) -> tuple[float, float]:
 
 def _closing(report: CompareReport) -> Closing:
     worst = worst_compared(report.queries)
-    outside = [query.id for query in worst if _standing(query) == "not trusted"]
+    outside = [query.id for query in worst if _standing(query).fate == "failed"]
     first = next(iter((*worst, *report.queries)), None)
     return Closing(
         failed=f"Outside on some candidate: {first_names(outside)}." if outside else "",

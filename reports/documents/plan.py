@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pqd.reports.blocks import (
+    NO_BADGE,
     PAGE,
-    Badge,
     Block,
     Cell,
     Closing,
@@ -29,14 +29,13 @@ from pqd.reports.documents.queries import (
     UNKNOWN,
     answer_cells,
     asked,
-    badge_of,
     curves,
     deciders,
     grouping_of,
     omitted_queries,
 )
 from pqd.reports.documents.shared import first_names, lines, on_page
-from pqd.reports.models.outcomes import PLANS
+from pqd.reports.models.standings import PLANS, Standing
 from pqd.reports.text.numbers import (
     budget_text,
     epsilon_text,
@@ -62,8 +61,6 @@ if TYPE_CHECKING:
 
 _THRESHOLD = "threshold: the smallest tolerance that the planned epsilon tells"
 _NEEDS = "needs: the epsilon that this tolerance needs"
-_LOW, _OK = map(badge_of, PLANS)
-_BADGES = {True: _OK, False: _LOW, None: Badge("?", "open")}
 
 
 def document(plan: PlanReport) -> Document:
@@ -73,7 +70,7 @@ def document(plan: PlanReport) -> Document:
     level = f"alpha {number_text(float(plan.alpha) * 100, 3)} %"
     subject = f"{answers} of {plan.synthetic}, tolerance {plan.tolerance}, {level}"
     enough = sum(query.decidable is True for query in plan.queries)
-    sizes = zip(PLANS[::-1], (enough, len(plan.queries) - enough), strict=True)
+    sizes = {Standing.DECIDABLE: enough, Standing.TOO_LITTLE: len(plan.queries) - enough}
     told = list(reading(plan))
     return Document(
         kind="plan",
@@ -83,7 +80,7 @@ def document(plan: PlanReport) -> Document:
         spent="nothing spent",
         opening=[Line(f"{subject}.", "detail")] if plan.queries else [],
         facts=list(_facts(plan)),
-        counts=Shares([(each.name, size, each.tone) for each, size in sizes])
+        counts=Shares([(each, size, each.badge.tone) for each, size in sizes.items()])
         if plan.budgeted
         else None,
         body=[Section(title="Queries", blocks=[_queries(plan)], brief=False)],
@@ -140,12 +137,12 @@ def _queries(plan: PlanReport) -> Table:
     enough = [query for query in plan.queries if query.decidable]
     groups = [
         Group(
-            name=outcome.name if plan.budgeted else "",
-            badge=badge_of(outcome) if plan.budgeted or outcome.badge == "OK" else Badge(""),
+            name=standing if plan.budgeted else "",
+            badge=standing.badge if plan.budgeted or standing is Standing.DECIDABLE else NO_BADGE,
             rows=[_row(query, plan) for query in queries],
-            fate=outcome.fate,
+            fate=standing.fate,
         )
-        for outcome, queries in zip(PLANS, (poor, enough), strict=True)
+        for standing, queries in zip(PLANS, (poor, enough), strict=True)
     ]
     return Table(
         columns=_columns(budgeted=plan.budgeted),
@@ -175,7 +172,7 @@ def _row(query: PlannedQuery, plan: PlanReport) -> Row:
     needs, least = epsilon_needed(query), query.chosen.tau_min
     wrong = None if query.chosen.false_no is None else query.chosen.worst
     figures = Cell(threshold_text(least), least), Cell(share_text(wrong), wrong)
-    badge = Cell(badge=_BADGES[query.decidable], sort=int(query.decidable is True))
+    badge = Cell(badge=query.standing.badge, sort=int(query.decidable is True))
     cells = (
         *((badge,) if plan.budgeted else ()),
         Cell(query.id),
@@ -190,7 +187,7 @@ def _row(query: PlannedQuery, plan: PlanReport) -> Row:
         cells=cells,
         asks=asked(query),
         aside=_said(query),
-        names=(PLANS[query.decidable is True].name,) if plan.budgeted else (),
+        names=(PLANS[query.decidable is True],) if plan.budgeted else (),
         grouping=grouping_of(query),
         member=query.group or query.id,
         details=lambda: _details(query, plan),

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from pqd.reports.blocks import (
     PAGE,
-    Badge,
     Block,
     Cell,
     Closing,
@@ -37,8 +36,8 @@ from pqd.reports.documents.shared import (
     on_page,
 )  # fmt: skip
 from pqd.reports.documents.target import target_blocks
-from pqd.reports.models.outcomes import DISTANCES, PLANS
 from pqd.reports.models.profile import DistanceFacts
+from pqd.reports.models.standings import DISTANCES, PLANS, Standing
 from pqd.reports.text.cost import (
     account_sentences,
     budget_sentence,
@@ -60,8 +59,6 @@ from pqd.reports.text.distances import (
 )  # fmt: skip
 from pqd.reports.text.numbers import epsilon_text, interval_text, p_value_text, percent_text
 from pqd.reports.text.profile import (
-    SIGNS,
-    STANDINGS,
     at_once_sentences,
     cost_lines,
     counts_text,
@@ -90,8 +87,6 @@ if TYPE_CHECKING:
 
 Marginal = Sequence[DistanceFacts]
 
-_OUTCOMES = {outcome.name: outcome for outcome in DISTANCES}
-_PLANNED = dict(zip((False, True), PLANS, strict=True))
 _FRESH = "fresh: what a fresh sample of the copy's own distribution would have"
 _EXACT = "These tools read the private table as it is; their figures are exact and not protected."
 # Marginals of several columns that are listed, and columns that a comment has room for.
@@ -235,10 +230,10 @@ def _marginals(report: ProfileReport, rows: Sequence[Marginal], ways: int) -> Ta
 
 
 def _planned_groups(report: ProfileReport, rows: Sequence[Marginal]) -> Iterator[Group]:
-    for enough, (_, word, tone, fate) in _PLANNED.items():
-        badge = Badge(word, tone)
-        found = [_planned(report, row, badge) for row in rows if row[0].decidable is enough]
-        yield Group(name=word, badge=badge, rows=found, fate=fate)
+    for standing in PLANS:
+        badge = standing.badge
+        planned = [_planned(report, row) for row in rows if row[0].planned is standing]
+        yield Group(name=badge.text, badge=badge, rows=planned, fate=standing.fate)
 
 
 def _groups(
@@ -250,12 +245,20 @@ def _groups(
 ) -> Iterator[Group]:
     digits, left = digits_of(*(each.estimate for row in rows for each in row)), _WORST
     about = {column.name: cells_text(column) for column in report.columns} if ways == 1 else {}
-    for name, word, tone, fate in DISTANCES:
-        found = [row for row in rows if _worst(row) == name]
-        measured = [_measured(report, row, others, digits, top, about) for row in found]
-        most = None if ways == 1 else left
-        yield Group(name=name, badge=Badge(word, tone), rows=measured, fate=fate, most=most)
-        left = max(0, left - len(found))
+    for standing in DISTANCES:
+        measured = [
+            _measured(report, row, others, digits, top, about)
+            for row in rows
+            if _worst(row) is standing
+        ]
+        yield Group(
+            name=standing,
+            badge=standing.badge,
+            rows=measured,
+            fate=standing.fate,
+            most=None if ways == 1 else left,
+        )
+        left = max(0, left - len(measured))
 
 
 def _keys(report: ProfileReport) -> list[Key]:
@@ -266,8 +269,8 @@ def _keys(report: ProfileReport) -> list[Key]:
     ]
 
 
-def _worst(row: Marginal) -> str:
-    return min((each.standing for each in row), key=STANDINGS.index)
+def _worst(row: Marginal) -> Standing:
+    return min((each.standing for each in row), key=DISTANCES.index)
 
 
 def _columns(
@@ -302,8 +305,8 @@ def _columns(
     )
 
 
-def _planned(report: ProfileReport, row: Marginal, badge: Badge) -> Row:
-    each = row[0]
+def _planned(report: ProfileReport, row: Marginal) -> Row:
+    each, badge = row[0], row[0].planned.badge
     fresh = "" if each.reference is None else reference_text(each.reference, 1)
     name = names_text(each.columns)
     cells = (
@@ -333,7 +336,7 @@ def _measured(
     each, beside = row[0], {one.distance: one for one in row[1:]}
     value, low, high = each.estimate or (0.0, 0.0, 1.0)
     text, ends = percent_text(value, digits), interval_text(low, high, digits)
-    name, (_, word, tone, _) = names_text(each.columns), _OUTCOMES[each.standing]
+    name, badge = names_text(each.columns), each.standing.badge
     fresh = "" if each.reference is None else reference_text(each.reference, digits)
     picture = Picture(
         (0, top),
@@ -342,13 +345,13 @@ def _measured(
         high,
         limit=each.tau,
         mark=each.reference,
-        tone=tone,
+        tone=badge.tone,
         label=f"{text}, between {ends}, tolerance {report_tolerance(report)}",
     )
     return Row(
         id=name,
         cells=(
-            Cell(badge=Badge(word, tone), sort=STANDINGS.index(each.standing)),
+            Cell(badge=badge, sort=DISTANCES.index(each.standing)),
             Cell(name, under=about.get(each.columns[0], "")),
             Cell(picture=picture, sort=value),
             Cell(text, value, strong=True),
@@ -375,16 +378,15 @@ def _beside(each: DistanceFacts | None, digits: int) -> Cell:
     """Another distance of the same column, with its own verdict."""
     if each is None or each.value is None:
         return Cell()
-    _, word, tone, _ = _OUTCOMES[each.standing]
-    return Cell(percent_text(each.value, digits), each.value, Badge(word, tone))
+    return Cell(percent_text(each.value, digits), each.value, each.standing.badge)
 
 
 def _details(report: ProfileReport, row: Marginal) -> Iterator[Block]:
     """Each distance in sentences, how its columns were cut, and its cells."""
     for each in row:
-        outcome = _PLANNED[each.decidable] if report.dry else _OUTCOMES[each.standing]
+        standing = each.planned if report.dry else each.standing
         told = lines(distance_sentences(each, report.alpha))
-        yield Lines([Line(f"{outcome.badge}  {SHORT[each.distance]}", "strong"), *told])
+        yield Lines([Line(f"{standing.badge.text}  {SHORT[each.distance]}", "strong"), *told])
     names = row[0].columns
     about = [f"{c.name}: {cells_text(c)}" for c in report.columns if c.name in names]
     yield Lines(lines(about, "detail"))
@@ -432,8 +434,9 @@ def _heat_cell(each: DistanceFacts, digits: int) -> HeatCell:
     odds = p_value_text(each.p_value, each.alpha)
     told = f"{name}: {figure_text(each.estimate)}, {each.standing}, {odds}"
     text = percent_text(each.estimate.value, digits).removesuffix(" %").replace(" ", "")
-    tone = _OUTCOMES[each.standing].tone
-    return HeatCell(distance_shade(each), text, told, SIGNS[each.standing], each.standing, tone)
+    standing = each.standing
+    shade, tone = distance_shade(each), standing.badge.tone
+    return HeatCell(shade, text, told, standing.sign, standing, tone)
 
 
 def distance_shade(each: DistanceFacts) -> str:
@@ -446,7 +449,7 @@ def _closing(report: ProfileReport) -> Closing:
     failed = [
         each
         for each in report.marginals
-        if (not each.decidable if report.dry else each.standing == "beyond")
+        if (not each.decidable if report.dry else each.standing.fate == "failed")
     ]
     names = dict.fromkeys(names_text(each.columns) for each in failed)
     title = "LOW" if report.dry else "Beyond the tolerance"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from pqd.reports.blocks import (
     NOTHING_OMITTED,
@@ -26,14 +26,15 @@ from pqd.reports.blocks import (
     Table,
 )
 from pqd.reports.documents.shared import first_names
-from pqd.reports.models.outcomes import BY_STANDING, VERDICTS
-from pqd.reports.text.audit import off_by_text
+from pqd.reports.models.standings import VERDICTS
 from pqd.reports.text.notes import refused_lines, refused_sentence
 from pqd.reports.text.numbers import (
+    bound_text,
     budget_text,
     in_millions,
     number_text,
     p_value_text,
+    rounded_text,
     share_text,
     to_digits_of,
 )
@@ -45,13 +46,13 @@ from pqd.reports.text.query import (
     proof_sentence,
     query_text,
     sentences,
+    signed_gap,
     thresholds_sentence,
     verdict_words,
 )
 
 if TYPE_CHECKING:
     from pqd.reports.models.audit import Verdict
-    from pqd.reports.models.outcomes import Outcome
     from pqd.reports.models.query import CandidateFacts, QueryFacts
     from pqd.reports.models.refusals import QueryRefusal
 
@@ -128,19 +129,14 @@ _CURVES = 3
 _ROLES: dict[str, Role] = {"plain": "plain", "warning": "warning", "detail": "detail"}
 
 
-def badge_of(outcome: Outcome) -> Badge:
-    """Badge of an outcome."""
-    return Badge(outcome.badge, outcome.tone)
-
-
 def verdict_row(verdict: Verdict, stated: str, *, mixed: bool) -> Row:
     """Row of a verdict; ``mixed``: some of the report were replayed, others not."""
-    outcome = BY_STANDING[verdict.standing]
+    standing = verdict.standing
     copy, tolerance = answer_cells(verdict)
     sure = ", ".join([_sure(verdict), *_told(verdict, mixed=mixed)])
     gap = None if verdict.gap is None else abs(float(verdict.gap))
     cells = (
-        Cell(badge=badge_of(outcome), sort=VERDICTS.index(outcome)),
+        Cell(badge=standing.badge, sort=VERDICTS.index(standing)),
         Cell(verdict.id),
         Cell(copy, float(verdict.q_synthetic)),
         Cell(tolerance, float(verdict.tau)),
@@ -151,10 +147,10 @@ def verdict_row(verdict: Verdict, stated: str, *, mixed: bool) -> Row:
         id=verdict.id,
         cells=cells,
         asks=asked(verdict),
-        said=Badge(verdict_words(verdict)[1], outcome.tone),
+        said=Badge(verdict_words(verdict)[1], standing.badge.tone),
         aside=p_value_text(verdict.p_value, verdict.alpha),
         marks=tuple(marks(verdict)),
-        names=(verdict.standing,),
+        names=(standing,),
         grouping=grouping_of(verdict),
         member=verdict.group or verdict.id,
         details=lambda: verdict_details(verdict, stated),
@@ -177,7 +173,7 @@ def _sure(verdict: Verdict) -> str:
     """P-value of a verdict; of an undecided one, what would decide it."""
     p_value = p_value_text(verdict.p_value, verdict.alpha)
     needed = verdict.chosen.epsilon_needed
-    if verdict.standing != "undecided" or proof_sentence(verdict.chosen):
+    if verdict.standing.answer or proof_sentence(verdict.chosen):
         return p_value
     if verdict.decidable is not False or needed is None:
         return p_value
@@ -193,6 +189,48 @@ def _told(verdict: Verdict, *, mixed: bool) -> Iterator[str]:
         yield "replayed"
     if not verdict.epsilon and not verdict.replayed:
         yield "cost 0"
+
+
+def off_by_text(verdict: Verdict, sign: str) -> str:
+    """How far the private answer is from the copy's, as far as the verdict's output tells it.
+
+    With its sign and its interval where the answer was estimated, such as ``-339 ±12``; else a
+    bound, without a sign.
+    """
+    if not verdict.is_distance and (gap := signed_gap(verdict, sign)):
+        return gap
+    if not verdict.standing.answer:
+        return "?"
+    if verdict.is_distance:
+        if verdict.estimate is not None:
+            return amount_text(verdict, verdict.estimate, 2)
+        return f"{'<' if verdict.outcome == 'yes' else '>'} {amount_text(verdict, verdict.tau)}"
+    return _by_interval(verdict) or _by_margin(verdict)
+
+
+def _by_interval(verdict: Verdict) -> str:
+    """Bound of the gap from the interval of the private answer, empty without one."""
+    copy = verdict.q_synthetic
+    low = None if verdict.low is None else verdict.low - copy
+    high = None if verdict.high is None else verdict.high - copy
+    # Of a pass it is told that it is near, however surely it is not the same.
+    if verdict.outcome == "no":
+        if low is not None and low > 0:
+            return f"> {bound_text(low, up=False)}"
+        if high is not None and high < 0:
+            return f"> {bound_text(-high, up=False)}"
+    if low is None or high is None:
+        return ""
+    return f"< {bound_text(max(-low, high), up=True)}"
+
+
+def _by_margin(verdict: Verdict) -> str:
+    """Gap from the margin of a count, where each person counts one; else the verdict's bound."""
+    inside = verdict.outcome == "yes"
+    if verdict.aggregate == "COUNT" and verdict.margin is not None and verdict.epsilon:
+        gap = verdict.tau - verdict.margin if inside else verdict.tau + 1 - verdict.margin
+        return f"about {rounded_text(max(gap, 0), math.sqrt(2) / float(verdict.epsilon))}"
+    return f"{'<' if inside else '>'} {number_text(verdict.tau, 3)}"
 
 
 def mixed_replays(verdicts: Sequence[Verdict]) -> bool:
@@ -215,10 +253,6 @@ def grouping_of(facts: QueryFacts) -> Grouping | None:
 
 def verdict_details(verdict: Verdict, stated: str) -> Iterator[Block]:
     """All that is known of one verdict, but for what it asks."""
-    claims: dict[str, Literal["inside", "outside"]] = {
-        "trusted": "inside",
-        "not trusted": "outside",
-    }
     if not verdict.is_distance:
         least = verdict.chosen.tau_min
         yield Interval(
@@ -226,7 +260,7 @@ def verdict_details(verdict: Verdict, stated: str) -> Iterator[Block]:
             float(verdict.lower),
             float(verdict.upper),
             least,
-            claims.get(verdict.standing, "open"),
+            verdict.standing.badge.tone,
             amount_text(verdict, least),
         )
     told = [Line(text, _ROLES[role]) for text, role in list(sentences(verdict, stated, "±"))[1:-1]]

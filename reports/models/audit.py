@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pqd.reports.models.late import Late
 from pqd.reports.models.query import QueryFacts
 from pqd.reports.models.report import CurvedReport, Report, data_frame
+from pqd.reports.models.standings import VERDICTS, Standing, standing_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,11 +56,14 @@ class Verdict(QueryFacts):
     simulated: bool = False
 
     @property
-    def standing(self) -> str:
+    def standing(self) -> Standing:
         """``trusted``, ``not trusted``, or ``undecided``: without a p-value of at most alpha."""
-        if not self.conclusive:
-            return "undecided"
-        return "trusted" if self.outcome == "yes" else "not trusted"
+        return standing_of(self.outcome, VERDICTS, conclusive=self.conclusive)
+
+    @property
+    def leaning(self) -> Standing:
+        """Standing that the answer has, or would have were it beyond what noise may do."""
+        return standing_of(self.outcome, VERDICTS)
 
 
 class LateVerdict(Late, Verdict):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pqd.reports.models.audit import Verdict
 from pqd.reports.models.report import Report, data_frame
+from pqd.reports.models.standings import CHECKS, Standing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 Status = Literal["as expected", "not as expected", "undecided", "broken", "planned"]
 Gate = Literal["pass", "warn", "known", "fail", "error"]
 
-_LEAST_ERROR = 2
+# What a verdict must be where a check expects the answers to be near, or to be apart.
+_EXPECTED = {"close": "yes", "far": "no"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +49,21 @@ class CheckResult:
     verdicts: tuple[Verdict, ...] = ()
     flip: float | None = None
     exit_code: int = 0
+
+    @property
+    def standing(self) -> Standing:
+        """Standing of the gate; ``planned`` where nothing was to be decided."""
+        if self.status == "planned" and self.gate != "error":
+            return Standing.PLANNED
+        return next(each for each in reversed(CHECKS) if each.gate == self.gate)
+
+
+def status_of(verdict: Verdict, expect: str) -> Status:
+    """Status of a verdict to a check that expects ``close`` or ``far``."""
+    if not verdict.standing.answer:
+        return "undecided"
+    met = verdict.standing.answer == _EXPECTED[expect]
+    return "as expected" if met else "not as expected"
 
 
 def stopped(spec: str, line: int | None, message: str, exit_code: int) -> CheckResult:
@@ -86,10 +103,8 @@ class CheckReport(Report):
     @property
     def exit_code(self) -> int:
         """0 all as it should be, 1 a check failed; that of an error outranks it."""
-        broken = [entry.exit_code for entry in self.checks if entry.gate == "error"]
-        if broken:
-            return max(_LEAST_ERROR, *broken)
-        return int(any(entry.gate == "fail" for entry in self.checks))
+        codes = ((entry.standing.exit_code, entry.exit_code) for entry in self.checks)
+        return max(map(max, codes), default=0)
 
     @property
     def simulated(self) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pqd.reports.models.board import BoardReport, BoardRow
 from pqd.reports.models.report import data_frame
+from pqd.reports.models.standings import VERDICTS, Standing, standing_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,15 +48,19 @@ class Cell:
     gap_high: int | float | None = None
 
     @property
-    def standing(self) -> str:
+    def standing(self) -> Standing:
         """``trusted``, ``not trusted`` or ``undecided``, as for a verdict of an audit."""
-        if self.p_value is None or self.p_value > self.alpha:
-            return "undecided"
-        return "trusted" if self.outcome == "yes" else "not trusted"
+        conclusive = self.p_value is not None and self.p_value <= self.alpha
+        return standing_of(self.outcome, VERDICTS, conclusive=conclusive)
+
+    @property
+    def leaning(self) -> Standing:
+        """Standing that the answer has, or would have were it beyond what noise may do."""
+        return standing_of(self.outcome, VERDICTS)
 
     def computed(self) -> dict[str, Any]:
         """Values that JSON holds beside the fields."""
-        return {"standing": self.standing}
+        return {"standing": self.standing.value}
 
     @property
     def strain(self) -> float | None:
@@ -207,6 +212,8 @@ class CompareReport(BoardReport):
                     if name not in {"alpha", "candidate"}
                 }
                 public = {"id": query.id, "candidate": cell.candidate, "estimator": query.estimator}
-                rows.append({**public, **facts, "standing": cell.standing, "weight": query.weight})
+                rows.append(
+                    {**public, **facts, "standing": cell.standing.value, "weight": query.weight}
+                )
         rows += [{"id": each.id, "reason": each.reason} for each in self.refused]
         return data_frame(rows)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pqd.reports.models.query import CandidateFacts, QueryFacts
 from pqd.reports.models.report import CurvedReport, Report, data_frame
+from pqd.reports.models.standings import Standing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedQuery(QueryFacts):
     """One query of a plan; ``decider`` is the one that ``auto`` takes."""
+
+    @property
+    def standing(self) -> Standing:
+        """``decidable`` or ``too little`` at the planned budget; ``undecided`` without one."""
+        if self.decidable is None:
+            return Standing.UNDECIDED
+        return Standing.DECIDABLE if self.decidable else Standing.TOO_LITTLE
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from pqd.reports.models.figure import Estimated, Figure
 from pqd.reports.models.report import Report, data_frame, rendering
+from pqd.reports.models.standings import DISTANCES, Standing, standing_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,15 +53,18 @@ class DistanceFacts(Estimated):
         return self.tau_min <= self.tau
 
     @property
-    def standing(self) -> str:
+    def standing(self) -> Standing:
         """``within``, ``beyond``, or ``undecided``: without a p-value of at most alpha."""
-        if not self.conclusive:
-            return "undecided"
-        return "within" if self.outcome == "yes" else "beyond"
+        return standing_of(self.outcome, DISTANCES, conclusive=self.conclusive)
+
+    @property
+    def planned(self) -> Standing:
+        """Standing in a plan: whether the tolerance can be told at this epsilon."""
+        return Standing.DECIDABLE if self.decidable else Standing.TOO_LITTLE
 
     def computed(self) -> dict[str, Any]:
         """Values that JSON holds beside the fields."""
-        return {"standing": self.standing}
+        return {"standing": self.standing.value}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,5 +262,5 @@ class ProfileReport(Report):
             value, low, high = facts.pop("estimate") or (None, None, None)
             columns = ", ".join(facts.pop("columns"))
             estimate = {"value": value, "low": low, "high": high}
-            rows.append({"columns": columns, **estimate, **facts, "standing": each.standing})
+            rows.append({"columns": columns, **estimate, **facts, "standing": each.standing.value})
         return data_frame(rows).astype({"alpha": float})

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pqd.reports.blocks import Badge
 from pqd.reports.models.query import MEAN_DISTANCE
-from pqd.reports.text.audit import remarks
+from pqd.reports.models.standings import CHECKS, Standing, passes_first
 from pqd.reports.text.carets import caret_lines
 from pqd.reports.text.cost import cost_sentences
 from pqd.reports.text.escape import visible
@@ -17,6 +18,7 @@ from pqd.reports.text.numbers import epsilon_text, number_text, p_cell
 from pqd.reports.text.query import (
     amount_text,
     group_parts,
+    remarks,
     sentences,
     tolerance,
     verdict_words,
@@ -27,18 +29,6 @@ if TYPE_CHECKING:
     from pqd.reports.models.audit import Verdict
     from pqd.reports.models.check import CheckReport, CheckResult
 
-# Worst first, which is how a reader wants them.
-BADGES = {"error": "ERROR", "fail": "FAIL", "warn": "WARN", "known": "KNOWN", "pass": "PASS"}
-PLANNED = "PLAN"
-_WORST_FIRST = (*list(BADGES.values())[:-1], PLANNED, BADGES["pass"])
-_COUNTED = {
-    "PASS": "passed",
-    "FAIL": "failed",
-    "WARN": "warned",
-    "KNOWN": "known",
-    "ERROR": "broken",
-    PLANNED: "planned",
-}
 HOW_TO_READ = (
     (
         "PASS: as expected, or undecided where the spec lets that pass. FAIL: not as expected, or "
@@ -53,39 +43,38 @@ HOW_TO_READ = (
 )
 
 
-def badge(check: CheckResult) -> str:
-    """Outcome of a check in one word."""
-    planned = check.status == "planned" and check.gate != "error"
-    return PLANNED if planned else BADGES[check.gate]
-
-
 def worst_first(report: CheckReport) -> list[CheckResult]:
     """Checks, errors and failures first, else in the order of the spec."""
-    return sorted(report.checks, key=lambda check: _WORST_FIRST.index(badge(check)))
+    return sorted(report.checks, key=lambda check: CHECKS.index(check.standing))
 
 
-def result(report: CheckReport) -> str:
-    """Outcome of the whole in a word; no check at all is no success."""
-    badges = {badge(check) for check in report.checks}
-    if "ERROR" in badges:
-        return "BROKEN"
-    if "FAIL" in badges:
-        return "FAILED"
-    if report.dry or PLANNED in badges:
-        return "PLANNED"
-    return "PASSED" if badges else "NOTHING CHECKED"
+def result(report: CheckReport) -> Badge:
+    """Standing of the whole in a word; no check at all is no success."""
+    standings = {check.standing for check in report.checks}
+    if report.dry:
+        standings.add(Standing.PLANNED)
+    if not standings:
+        return Badge("NOTHING CHECKED", "no")
+    # A warning, or a failure that is known, lets a build pass.
+    whole = (Standing.BROKEN, Standing.FAILED, Standing.PLANNED)
+    worst = next((each for each in whole if each in standings), Standing.PASSED)
+    return Badge(worst.upper(), worst.badge.tone)
 
 
 def counts_sentence(report: CheckReport) -> str:
-    """Counts of outcomes, such as ``3 passed, 2 failed (1 undecided).``."""
-    counts = Counter(badge(check) for check in report.checks)
-    if counts and counts[PLANNED] == len(report.checks):
+    """Counts of standings, such as ``3 passed, 2 failed (1 undecided).``."""
+    counts = Counter(check.standing for check in report.checks)
+    if counts and counts[Standing.PLANNED] == len(report.checks):
         return f"{counted(len(report.checks), 'check')}, nothing decided."
-    unsure = Counter(badge(check) for check in report.checks if check.status == "undecided")
+    unsure = Counter(check.standing for check in report.checks if check.status == "undecided")
+    # What has no verdict comes last.
+    order = sorted(
+        passes_first(CHECKS), key=lambda each: each in {Standing.BROKEN, Standing.PLANNED}
+    )
     parts = [
-        f"{counts[word]} {name}" + (f" ({unsure[word]} undecided)" if unsure[word] else "")
-        for word, name in _COUNTED.items()
-        if counts[word]
+        f"{counts[each]} {each}" + (f" ({unsure[each]} undecided)" if unsure[each] else "")
+        for each in order
+        if counts[each]
     ]
     return f"{', '.join(parts) or 'no checks'}."
 

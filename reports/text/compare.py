@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pqd.reports.models.standings import Standing
 from pqd.reports.text.cost import cost_sentences
 from pqd.reports.text.escape import visible
 from pqd.reports.text.notes import refused_lead
@@ -19,14 +20,13 @@ from pqd.reports.text.numbers import (
     threshold_text,
 )
 from pqd.reports.text.query import distance_text, query_text
-from pqd.reports.text.words import ANSWERS, counted, listed, undecided_title
+from pqd.reports.text.words import counted, listed, undecided_title
 
 if TYPE_CHECKING:
     from pqd.reports.models.compare import Cell, ComparedQuery, CompareReport, LeaderboardRow
 
 KINDS = {"marginals": "reference: independent marginals", "bootstrap": "reference: resampled rows"}
-# By whether the terminal shows Unicode: the signs of within and outside.
-SYMBOLS = {True: {"yes": "\u2713", "no": "\u2717"}, False: {"yes": "+", "no": "x"}}
+SIGNS = f"{Standing.TRUSTED.sign} within tolerance, {Standing.NOT_TRUSTED.sign} outside"
 _WIDEST = 9
 
 
@@ -59,10 +59,9 @@ def _letter(place: int) -> str:
     return chr(ord("A") + place) if place < 26 else f"#{place + 1}"
 
 
-def cell_sign(cell: Cell, signs: Mapping[str, str]) -> str:
+def cell_sign(cell: Cell) -> str:
     """Sign of a verdict, in brackets where it is undecided."""
-    sign = signs[cell.outcome]
-    return f"({sign})" if cell.standing == "undecided" else sign
+    return cell.standing.sign if cell.standing.answer else f"({cell.leaning.sign})"
 
 
 def tie_sentences(report: CompareReport) -> Iterator[str]:
@@ -113,8 +112,8 @@ def worst_compared(queries: Sequence[ComparedQuery]) -> list[ComparedQuery]:
     """Queries that some candidate is not trusted on, those of the most such candidates first."""
 
     def badness(query: ComparedQuery) -> tuple[int, int]:
-        standings = [cell.standing for cell in query.cells]
-        return -standings.count("not trusted"), standings.count("trusted")
+        fates = [cell.standing.fate for cell in query.cells]
+        return -fates.count("failed"), fates.count("passed")
 
     return sorted((q for q in queries if badness(q)[1] < len(q.cells)), key=badness)
 
@@ -128,11 +127,10 @@ def reliable_text(threshold: float) -> str:
 
 def cell_sentence(cell: Cell, query: ComparedQuery, sign: str = "±") -> str:
     """Verdict on one candidate, and how far it is off."""
-    verdict = {
-        "trusted": "yes, within tolerance",
-        "not trusted": "NO, outside tolerance",
-        "undecided": f"undecided, leans {ANSWERS[cell.outcome]}",
-    }[cell.standing]
+    standing = cell.standing
+    verdict = f"{standing.badge.text}, {standing.words}"
+    if not standing.answer:
+        verdict = f"{standing.words}, leans {cell.leaning.badge.text}"
     parts = [verdict]
     parts[0] += f" ({p_value_text(cell.p_value, cell.alpha)})"
     if cell.q_synthetic is None:
@@ -156,12 +154,11 @@ def _ends(low: float | None, high: float | None) -> str:
     return f" ({end_text(low, up=False)} to {end_text(high, up=True)})"
 
 
-def how_to_read(report: CompareReport, *, unicode: bool = True) -> Iterator[str]:
+def how_to_read(report: CompareReport) -> Iterator[str]:
     """Sentences on what signs, bands and ranks mean."""
     level = number_text(float(report.alpha) * 100, 3)
-    signs = SYMBOLS[unicode]
     yield (
-        f"{signs['yes']} within tolerance, {signs['no']} outside. Brackets mark an undecided "
+        f"{SIGNS}. Brackets mark an undecided "
         f"verdict (p above {level} %) and show which way it leans; the share counts it that way."
     )
     sure = number_text(100 - float(report.alpha) * 100, 4)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from pqd.reports.models import standings
 from pqd.reports.text.cost import cost_sentences
 from pqd.reports.text.distances import (
     DISTANCES,
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
         Score,
     )
 
-STANDINGS = ("beyond", "undecided", "within")
-SIGNS = {"beyond": "\u2717", "undecided": "?", "within": ""}
 _FRESH = "a fresh sample of the copy's own distribution"
 
 
@@ -110,8 +109,8 @@ def score_words(score: Score) -> str:
 def counts_text(distances: Sequence[DistanceFacts]) -> str:
     """Numbers of each standing: ``80 within, 3 beyond, 12 undecided``."""
     counts = Counter(each.standing for each in distances)
-    order = ("within", "beyond", "undecided")
-    return ", ".join(f"{counts[name]:,} {name}" for name in order if counts[name]) or "none"
+    order = standings.passes_first(standings.DISTANCES)
+    return ", ".join(f"{counts[each]:,} {each}" for each in order if counts[each]) or "none"
 
 
 def counts_sentence(report: ProfileReport) -> str:
@@ -175,12 +174,9 @@ def distance_sentences(each: DistanceFacts, alpha: Fraction) -> Iterator[str]:
             f"{DISTANCES[each.distance]} {percent_text(each.estimate.value, digits)}; "
             f"{ends} with probability {level_text(alpha)}"
         )
-        verdict = {
-            "within": f"within the tolerance of {tau}",
-            "beyond": f"beyond the tolerance of {tau}",
-            "undecided": f"undecided at a tolerance of {tau}",
-        }[each.standing]
-        yield f"{verdict}: {p_value_text(each.p_value, each.alpha)}"
+        of = "of" if each.standing.answer else "at a tolerance of"
+        odds = p_value_text(each.p_value, each.alpha)
+        yield f"{each.standing.words} {of} {tau}: {odds}"
     if each.reference is not None:
         yield f"{_FRESH} would have {reference_text(each.reference, 1)}"
     yield f"reliable for tolerances of {least_text(each)} or more; {each.cells:,} cells"
@@ -223,15 +219,15 @@ def next_step(report: ProfileReport) -> str:
         return "Next: the same without --dry-run." if report.private else (
             "Next: pqd profile PRIVATE COPY measures this."
         )  # fmt: skip
-    counts = Counter(each.standing for each in report.marginals)
-    if counts["beyond"] and not report.zoomed:
-        zoom = f"--zoom {min(5, counts['beyond'])} shows in which cells the worst differ"
+    counts = Counter(each.standing.fate for each in report.marginals)
+    if counts["failed"] and not report.zoomed:
+        zoom = f"--zoom {min(5, counts['failed'])} shows in which cells the worst differ"
         # A fifth of the total is for cells, so four fifths of it must pay for what is known: all of
         # this one, or what its target left.
         known = report.total_epsilon * (1 if report.target is None else Fraction(9, 10))
         more, step = epsilon_option(known * Fraction(5, 4)), epsilon_text(known / 4)
         without = "" if report.target is None else " without --target"
         return f"Next: pqd profile ... --total-epsilon {more} {zoom},{without} for {step} more."
-    if counts["undecided"]:
+    if counts["open"]:
         return "Next: more --total-epsilon, or another --tau, decides what is undecided."
     return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pqd.reports.models.query import MEAN_DISTANCE
@@ -18,20 +18,20 @@ from pqd.reports.text.numbers import (
     share_words,
     threshold_text,
 )
-from pqd.reports.text.words import ANSWERS, counted
+from pqd.reports.text.words import counted
 
 if TYPE_CHECKING:
     from pqd.reports.models.audit import Verdict
     from pqd.reports.models.query import CandidateFacts, QueryFacts
 
+SIMULATED = "SIMULATED: these verdicts come from seeded noise and protect nobody."
+
 
 def verdict_words(verdict: Verdict) -> tuple[str, str]:
     """Badge and words of a verdict."""
-    if verdict.standing == "undecided":
-        return "?", f"undecided: leans {ANSWERS[verdict.outcome]}"
-    if verdict.outcome == "yes":
-        return "yes", "within tolerance"
-    return "NO", "outside tolerance"
+    standing = verdict.standing
+    lean = "" if standing.answer else f": leans {verdict.leaning.badge.text}"
+    return standing.badge.text, f"{standing.words}{lean}"
 
 
 def query_text(aggregate: str, attribute: str | None, p: float | None, where: str | None) -> str:
@@ -183,7 +183,8 @@ _ESTIMATES = {
 
 def estimating_sentence(verdict: Verdict) -> str | None:
     """What would tell how far off the copy is, at what price; None where it is told or near."""
-    told = verdict.estimate is not None or verdict.standing == "trusted" or not verdict.epsilon
+    near = verdict.standing.answer == "yes"
+    told = verdict.estimate is not None or near or not verdict.epsilon
     command = _ESTIMATES.get(verdict.aggregate)
     if told or command is None:
         return None
@@ -196,7 +197,7 @@ def instead_sentence(verdict: Verdict) -> str | None:
 
     None of seeded noise either, since such an answer protects nobody.
     """
-    if verdict.standing != "not trusted" or verdict.is_distance or verdict.simulated:
+    if verdict.standing.answer != "no" or verdict.is_distance or verdict.simulated:
         return None
     if verdict.estimate is not None:
         return "Use the private answer above in place of the copy's."
@@ -289,3 +290,36 @@ def marks(verdict: Verdict) -> Iterator[str]:
         yield "replayed"
     elif not verdict.epsilon:
         yield "cost 0"
+
+
+def chance_sentence(verdicts: Sequence[Verdict], least: int = 0) -> Iterator[str]:
+    """How many verdicts noise alone may turn, where that is ``least`` or more; none of a single.
+
+    A verdict is decided, and wrong, with probability at most alpha, so that the sum of the alphas
+    bounds how many are on average, whatever the private table holds.  It does not bound their share
+    among the decided ones, which are fewer.
+    """
+    drawn = [verdict for verdict in verdicts if verdict.epsilon]
+    wrong = sum(verdict.alpha for verdict in drawn)
+    if len(drawn) < 2 or wrong < least:
+        return
+    alphas = {verdict.alpha for verdict in drawn}
+    each = f"{number_text(float(alphas.pop()) * 100, 3)} %" if len(alphas) == 1 else "alpha"
+    yield (
+        f"Each verdict is decided wrongly with probability {each} at most: of {len(drawn):,}, up "
+        f"to {number_text(float(wrong), 2)} on average, however few are decided."
+    )
+
+
+def remarks(verdicts: Sequence[Verdict], notes: Sequence[str]) -> Iterator[str]:
+    """Sentences on how to read the verdicts, and the report's own notes."""
+    for alpha in sorted({verdict.alpha for verdict in verdicts}):
+        level = number_text(float(alpha) * 100, 3)
+        yield (
+            f"Undecided: p above {level} %, or no p-value. Reliable: wrong at most {level} % of "
+            "the time on test tables made from the copy: those whose answer is the copy's, and "
+            "those whose answer is two tolerances away."
+        )
+    yield from chance_sentence(verdicts)
+    for note in notes:
+        yield visible(note)

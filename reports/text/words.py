@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -15,16 +14,11 @@ if TYPE_CHECKING:
 
 # Tolerance of a report whose queries have different ones.
 EACH_ITS_OWN = "stated for each query"
-# What a verdict says, by its outcome; a no is to be seen among them.
-ANSWERS = {"yes": "yes", "no": "NO"}
-STANDINGS = ("trusted", "not trusted", "undecided")
 # A report of more verdicts is a summary with the worst of them, in the terminal and in Markdown.
 MOST_IN_FULL = 50
 LISTED = 20
 # A title names so many.
 _RIVALS = 4
-# By whether the terminal shows Unicode.
-_DASH = {True: "\u2013", False: "-"}
 
 
 def counted(number: int, one: str, several: str | None = None) -> str:
@@ -58,23 +52,11 @@ def undecided_title(names: Sequence[str]) -> str:
     return f"Which is the best is undecided between {listed(shown)}"
 
 
-def tally(standings: Iterable[str]) -> tuple[tuple[str, int], ...]:
-    """Count of each standing, in a fixed order."""
-    counts = Counter(standings)
-    return tuple((name, counts[name]) for name in STANDINGS)
-
-
-def worst_first(standings: Sequence[str]) -> str:
-    """Standing that a reader must see first."""
-    order = ("not trusted", "undecided", "trusted")
-    return next((name for name in order if name in standings), "undecided")
-
-
-def rank_text(row: LeaderboardRow | RankedCopy, *, unicode: bool = True) -> str:
-    """Rank, or the ranks that a candidate may have, such as ``1-3``."""
+def rank_text(row: LeaderboardRow | RankedCopy) -> str:
+    """Rank, or the ranks that a candidate may have, such as ``1\u20133``."""
     if row.best_rank == row.worst_rank:
         return str(row.best_rank)
-    return f"{row.best_rank}{_DASH[unicode]}{row.worst_rank}"
+    return f"{row.best_rank}\u2013{row.worst_rank}"
 
 
 def gap_text(gap: float | None) -> str:

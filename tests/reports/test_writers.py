@@ -95,7 +95,7 @@ def every_block(name: str) -> list[Block]:
         Definitions([(name, name)]),
         Code(name, name, ["^"]),
         Shares([(name, 1.0, "yes")], [Line(name)]),
-        Interval(10, 9, 11, 0.5, "inside", name),
+        Interval(10, 9, 11, 0.5, "yes", name),
         Curves([(name[:16], [0.0, None, 1.0])], name),
         Heat([name], [(name, [cell])], name, name, [key], name),
         Bars([(name, Picture((0, 1), 0.5, style="pair", label=name))], [key], [Line(name)]),

@@ -107,7 +107,7 @@ def standing(
 ) -> LeaderboardRow:
     """Leaderboard row of a candidate over ``queries``."""
     cells = {q.id: q.cell(name) for q in queries}
-    standings = [cell.standing for cell in cells.values()]
+    fates = [cell.standing.fate for cell in cells.values()]
     share = sum(cell.outcome == "yes" for cell in cells.values()) / (len(cells) or 1)
     return LeaderboardRow(
         candidate=name,
@@ -115,9 +115,9 @@ def standing(
         share=share,
         low=max(0.0, share - 0.11),
         high=min(1.0, share + 0.08),
-        trusted=standings.count("trusted"),
-        not_trusted=standings.count("not trusted"),
-        undecided=standings.count("undecided"),
+        trusted=fates.count("passed"),
+        not_trusted=fates.count("failed"),
+        undecided=fates.count("open"),
         best_rank=ranks[0],
         worst_rank=ranks[1],
         wins=tuple(q.id for q in queries if name in q.closest),

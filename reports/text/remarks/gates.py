@@ -15,12 +15,10 @@ from pqd.reports.text.numbers import (
     threshold_text,
 )
 from pqd.reports.text.query import proof_sentence
-from pqd.reports.text.words import ANSWERS
 
 if TYPE_CHECKING:
     from pqd.reports.models.audit import Verdict
 
-_WORDS = {"trusted": "within tolerance", "not trusted": "outside tolerance"}
 _MOST_NAMED = 5
 FREE_ASKED = "costs nothing: another check asks the same"
 FREE_SETTLED = "costs nothing: no table can answer otherwise"
@@ -56,14 +54,14 @@ def single_message(verdict: Verdict, status: str, expect: str) -> str:
     """Message of a check of one verdict."""
     odds = p_value_text(verdict.p_value, verdict.alpha)
     if status == "undecided":
-        message = f"undecided: leans {ANSWERS[verdict.outcome]} ({odds}); the noise may decide"
+        message = f"undecided: leans {verdict.leaning.badge.text} ({odds}); the noise may decide"
         if unproved := proof_sentence(verdict.chosen):
             return f"{message}; {unproved}"
         needed = budget_text(verdict.chosen.epsilon_needed)
         if verdict.decidable is False and needed not in {"none", "?"}:
             message += f"; about epsilon {needed} would do, or a larger tau"
         return message
-    standing = f"{_WORDS[verdict.standing]} ({odds})"
+    standing = f"{verdict.standing.words} ({odds})"
     return (
         f"{standing}, as expected"
         if status == "as expected"

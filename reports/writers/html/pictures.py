@@ -21,6 +21,8 @@ _MARGIN = 5 / 3
 _FAR = 4.0
 # Labels of both ends fit under an interval of this share of the width.
 _WIDE = 45.0
+# What a verdict of such a tone says of the private answer.
+_CLAIMS = {"yes": "inside", "no": "outside"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,7 @@ def interval_picture(block: blocks.Interval) -> IntervalPicture:
     if least is not None:
         label += f"; the effectiveness threshold is {threshold_text(least)}"
     return IntervalPicture(
-        claim=block.claim,
+        claim=_CLAIMS.get(block.tone, block.tone),
         inside=inside,
         least=None if least is None else scale.box(block.answer - least, block.answer + least),
         beyond=least is not None and least > half,

@@ -15,8 +15,9 @@ from rich.console import Console
 from pqd.deciders.errors import ParameterError
 from pqd.reports.models.audit import Cost
 from pqd.reports.models.check import CheckReport, CheckResult
+from pqd.reports.models.standings import Standing
 from pqd.reports.text.carets import caret_lines
-from pqd.reports.text.check import badge, message_text, result
+from pqd.reports.text.check import message_text, result
 from pqd.reports.writers.terminal import TerminalReport, terminal_text
 from pqd.reports.writers.terminal.layout import Extent
 from tests.support.check_reports import (
@@ -66,14 +67,14 @@ def flat(text: str) -> str:
      (WARN, "WARN"), (KNOWN, "KNOWN"), (GROUPED, "FAIL"), (BROKEN, "ERROR"), (PLAN, "PLAN")],
 )  # fmt: skip
 def test_the_badge_stands_before_the_id_and_the_message(entry: CheckResult, word: str) -> None:
-    assert badge(entry) == word
+    assert entry.standing.badge.text == word
     message = entry.message.partition("\n")[0]
     assert f"{word:<6}{entry.id}   {message}" in shown(entry, extent=Extent.VERBOSE)
     assert re.search(rf"^  {word} +{entry.id} ", shown(entry), re.MULTILINE)
 
 
 def test_what_could_not_be_planned_is_no_plan() -> None:
-    assert badge(replace(PLAN, gate="error")) == "ERROR"
+    assert replace(PLAN, gate="error").standing is Standing.BROKEN
 
 
 def test_a_pass_is_short_and_a_failure_says_what_to_do() -> None:
@@ -206,7 +207,7 @@ def test_carets_alone_are_text() -> None:
     ],
 )
 def test_the_summary_counts(report: CheckReport, word: str, counts: str) -> None:
-    assert result(report) == word
+    assert result(report).text == word
     assert f"{word}: {counts}" in str(report)
     assert (report.exit_code == 0) == (word in {"PASSED", "PLANNED", "NOTHING CHECKED"})
 

@@ -369,17 +369,11 @@ def test_lists_of_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ranks", "unicode", "text"),
-    [
-        ((1, 1), True, "1"),
-        ((2, 3), True, "2\u20133"),
-        ((2, 3), False, "2-3"),
-        ((10, 12), True, "10\u201312"),
-    ],
+    ("ranks", "text"), [((1, 1), "1"), ((2, 3), "2\u20133"), ((10, 12), "10\u201312")]
 )
-def test_ranks(ranks: tuple[int, int], unicode: bool, text: str) -> None:
+def test_ranks(ranks: tuple[int, int], text: str) -> None:
     made = standing("tree", best_rank=ranks[0], worst_rank=ranks[1])
-    assert rank_text(made, unicode=unicode) == text
+    assert rank_text(made) == text
 
 
 def test_short_names_are_titles() -> None:

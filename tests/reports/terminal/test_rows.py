@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from pqd.reports.documents.queries import verdict_row
+from pqd.reports.documents.queries import off_by_text, verdict_row
 from pqd.reports.models.audit import Verdict
-from pqd.reports.text.audit import off_by_text
 from pqd.reports.text.numbers import in_millions
 from pqd.reports.writers.terminal import terminal_text
 from pqd.reports.writers.terminal.grid import Cells, Column, grid_lines

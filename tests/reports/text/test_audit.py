@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from pqd.reports.text.audit import chance_sentence
+from pqd.reports.text.query import chance_sentence
 from pqd.reports.writers.terminal import terminal_text
 from pqd.reports.writers.terminal.layout import Extent
 from tests.support.audit_reports import audit_of, many_groups, many_queries
