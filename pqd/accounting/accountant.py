@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from pqd.accounting.accounts import NO_LIMIT, Budget, Reservation, charge_within
 from pqd.accounting.composition import NOTHING, Charge, charge_of
-from pqd.accounting.disjoint_groups import Cost, Group, composition_groups
+from pqd.accounting.disjoint_groups import Group, MeasurementCost, composition_groups
 from pqd.accounting.hash_chain import new_secret
-from pqd.accounting.ledger import Ledger, key_of
-from pqd.accounting.recognition import ROWS, fingerprint_of
+from pqd.accounting.ledger import ROWS, Ledger, key_of
 from pqd.accounting.run_charges import begin_charges, run_charges
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.tables import Table
@@ -30,7 +29,7 @@ from pqd.exception_barrier import sealed
 from pqd.progress import Progress, Step, silent
 
 if TYPE_CHECKING:
-    from pqd.accounting.stored_answers import Answer
+    from pqd.accounting.accounts import Answer
 
 # Seconds to wait for another process that has paid for one of the same measurements.
 _PATIENCE, _PAUSE = 60.0, 0.05
@@ -50,7 +49,7 @@ class Chargeable(Protocol):
         ...
 
     @property
-    def composition_cost(self) -> Cost:
+    def composition_cost(self) -> MeasurementCost:
         """Cost that is composed with the costs of other measurements."""
         ...
 
@@ -183,7 +182,7 @@ class Accountant:
 
         def recognition() -> RecognisedTable:
             file = ledger.keyed_digest(private.digest())
-            fingerprint = fingerprint_of(ledger, engine, private)
+            fingerprint = ledger.fingerprint_of(engine, private)
             return RecognisedTable(private.label, fingerprint, file, private.source.folder)
 
         seen = (private.source.places, private.label, version) if version else None
@@ -306,7 +305,7 @@ def _quote(
     new: dict[str, Chargeable] = {}
     groups: list[Group] = []
     for measurements in sets:
-        costs: dict[str, Cost] = {}
+        costs: dict[str, MeasurementCost] = {}
         for measurement in measurements:
             key = measurement.cache_key
             if key in costs:

@@ -1,4 +1,7 @@
-"""Accounts: for each private table its limit, its spent budget, and its stored answers."""
+"""Accounts: for each private table its limit, its spent budget, and its stored answers.
+
+The ledger holds them as entries (pqd/accounting/ledger.py); ``Accounts.apply`` reads one entry.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pqd.accounting.composition import Charge
 from pqd.accounting.hash_chain import Body
-from pqd.accounting.stored_answers import decode
+from pqd.deciders.estimators import EstimatorOutput
 from pqd.deciders.numbers import epsilon_text
+from pqd.deciders.single.base import Decision
 from pqd.errors import BudgetError
 from pqd.reports.models.audit import EarlierRun
 from pqd.reports.models.ledger import AccountFacts, RunFacts
 
 if TYPE_CHECKING:
-    from pqd.accounting.stored_answers import Answer
+    from pqd.deciders.batch.base import BatchOutput
+
+    Answer = Decision | EstimatorOutput | BatchOutput
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,3 +286,27 @@ def _check_delta(needed: Fraction, allowed: Fraction | None, spent: Fraction, wh
 
 def _read(text: str | None) -> Fraction | None:
     return None if text is None else Fraction(text)
+
+
+def encode(answer: Answer) -> Body:
+    """Answer of a measurement in the form of an entry."""
+    if isinstance(answer, EstimatorOutput):
+        return {"released": list(answer.numbers)}
+    if isinstance(answer, Decision):
+        verdict = {"yes": answer.outcome, "p_value": answer.p_value, "margin": answer.margin}
+        return {**verdict, "statistic": list(answer.released)} if answer.released else verdict
+    ends = {"thresholds": answer.thresholds, "deviations": answer.deviations}
+    return {"batch": answer.answers, **ends}
+
+
+def decode(body: Body) -> Answer:
+    """Answer of a measurement from the form of an entry."""
+    if "released" in body:
+        return EstimatorOutput(tuple(map(int, body["released"])))
+    if "batch" in body:
+        # A ledger without a batch does not load the mechanisms of batches.
+        from pqd.deciders.batch.base import BatchOutput  # noqa: PLC0415
+
+        return BatchOutput.of(body["batch"], body["thresholds"], body["deviations"])
+    statistic = tuple(map(int, body.get("statistic", ())))
+    return Decision(bool(body["yes"]), body["p_value"], body["margin"], statistic)

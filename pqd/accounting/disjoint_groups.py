@@ -22,7 +22,7 @@ _MOST_PAIRED = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class MeasurementCost:
     """Cost of one measurement by itself; ``region`` is None if no region bounds the rows it reads.
 
     A measurement with Gaussian noise is ``rho``-zCDP for all rows of one person together, and
@@ -56,7 +56,7 @@ class Cost:
                 f"{self.delta}, and more than 0 is needed"
             )
 
-    def with_blocks_of(self, other: Cost) -> Cost:
+    def with_blocks_of(self, other: MeasurementCost) -> MeasurementCost:
         """Cost that belongs to the blocks of ``other`` too."""
         return replace(self, blocks=self.blocks | other.blocks)
 
@@ -68,7 +68,7 @@ class Group:
     ``columns`` separate every two of the queries; empty if different pairs need different columns.
     """
 
-    costs: tuple[Cost, ...]
+    costs: tuple[MeasurementCost, ...]
     columns: tuple[str, ...] = ()
 
     @property
@@ -123,7 +123,7 @@ class _GrowingGroup:
     values of the new query are a new combination.  A separating column for each pair.
     """
 
-    def __init__(self, cost: Cost) -> None:
+    def __init__(self, cost: MeasurementCost) -> None:
         self.costs = [cost]
         region = cost.region or {}
         self._unions = dict(region)
@@ -138,7 +138,7 @@ class _GrowingGroup:
         pairs = self._unions or self._combinations or len(self.costs) < _MOST_PAIRED
         return not pairs or not _shares(self.costs[0])
 
-    def add(self, cost: Cost) -> bool:
+    def add(self, cost: MeasurementCost) -> bool:
         """Add ``cost``, which overlaps with no cost here; False if no proof can be shown."""
         region = cost.region
         if region is None or not _shares(cost) or self.is_full:
@@ -181,7 +181,7 @@ class _GrowingGroup:
         return Group(costs, tuple(sorted(self._singles)) if self._combinations else ())
 
 
-def _shares(cost: Cost) -> bool:
+def _shares(cost: MeasurementCost) -> bool:
     """Whether a query may be charged together with other queries."""
     return cost.region is not None and not cost.rho
 
@@ -190,7 +190,7 @@ def _combination(region: Region, columns: Iterable[str]) -> tuple[ValueSet, ...]
     return tuple(region[column] for column in sorted(columns))
 
 
-def composition_groups(costs: Sequence[Cost]) -> tuple[Group, ...]:
+def composition_groups(costs: Sequence[MeasurementCost]) -> tuple[Group, ...]:
     """Composition groups of queries: each query joins the first group that it is disjoint from.
 
     The largest costs go first.  Among equal costs the blocks (GROUP BY or bins) go first, one
@@ -199,7 +199,7 @@ def composition_groups(costs: Sequence[Cost]) -> tuple[Group, ...]:
     (Finding the fewest groups is a colouring problem.)  The order depends on the rows that the
     queries read, not on names, keys, budgets or the order of the queries.
     """
-    together: dict[str, list[Cost]] = {}
+    together: dict[str, list[MeasurementCost]] = {}
     for cost in _ordered(costs):
         together.setdefault(cost.composition_group, []).append(cost)
     order = {cost.name: number for number, cost in enumerate(costs)}
@@ -207,7 +207,7 @@ def composition_groups(costs: Sequence[Cost]) -> tuple[Group, ...]:
     return tuple(sorted(groups, key=lambda group: order[group.names[0]]))
 
 
-def _first_fit(costs: Sequence[Cost]) -> list[_GrowingGroup]:
+def _first_fit(costs: Sequence[MeasurementCost]) -> list[_GrowingGroup]:
     """Groups of costs: each cost is in the first group without a cost that overlaps with it."""
     overlaps = Overlaps([cost.region or {} for cost in costs])
     groups: list[_GrowingGroup] = []
@@ -224,7 +224,7 @@ def _first_fit(costs: Sequence[Cost]) -> list[_GrowingGroup]:
     return groups
 
 
-def _ordered(costs: Iterable[Cost]) -> list[Cost]:
+def _ordered(costs: Iterable[MeasurementCost]) -> list[MeasurementCost]:
     """Costs: the largest first, then blocks, each whole, then by the rows that they read."""
     keyed = sorted(((_rows_key(cost), cost) for cost in costs), key=itemgetter(0))
     blocks: dict[str, list[tuple[Any, ...]]] = {}
@@ -236,14 +236,14 @@ def _ordered(costs: Iterable[Cost]) -> list[Cost]:
     sizes = {cost.epsilon.as_integer_ratio(): cost.epsilon for _, cost in keyed}
     size = {ratio: n for n, ratio in enumerate(sorted(sizes, key=sizes.__getitem__, reverse=True))}
 
-    def place(cost: Cost) -> tuple[int, int]:
+    def place(cost: MeasurementCost) -> tuple[int, int]:
         first = min((rank[block] for block in cost.blocks), default=len(rank))
         return size[cost.epsilon.as_integer_ratio()], first
 
     return sorted((cost for _, cost in keyed), key=place)
 
 
-def _rows_key(cost: Cost) -> tuple[Any, ...]:
+def _rows_key(cost: MeasurementCost) -> tuple[Any, ...]:
     """Sort key of a region: the number of columns, the columns, then where its values begin.
 
     Few columns come first, since few other queries fit into their groups.  For intervals of one

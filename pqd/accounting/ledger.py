@@ -16,7 +16,8 @@ Without this record (the run was killed, or had begun to draw) the charge stays 
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -34,21 +35,25 @@ from pqd.accounting.accounts import (
     Run,
     charge_within,
     check_unit,
+    encode,
 )
 from pqd.accounting.composition import Charge
-from pqd.accounting.hash_chain import Body, Entry, HashChain
-from pqd.accounting.ledger_export import export_hashes, export_text
+from pqd.accounting.hash_chain import Body, Entry, HashChain, entry_hash
 from pqd.accounting.run_charges import run_charges
-from pqd.accounting.stored_answers import encode
 from pqd.errors import LedgerError
 from pqd.interrupts import heed
 from pqd.reports.models.ledger import LedgerReport
 
 if TYPE_CHECKING:
-    from pqd.accounting.stored_answers import Answer
+    from pqd.accounting.accounts import Answer
+    from pqd.engine.duckdb import DuckDBEngine
+    from pqd.engine.tables import Table
 
 # Prefix that names how content is hashed: pqd/engine/kernel/recognition.py.
 _SCHEME = "rows:"
+# Purpose of the key under which rows are hashed.
+ROWS = "rows"
+_NO_HASH = ""
 
 
 class Ledger:
@@ -117,6 +122,25 @@ class Ledger:
     def fingerprint_of_file(self, keyed_digest: str | None) -> str | None:
         """Fingerprint of the table that a file is known to hold; None if unknown."""
         return next((a.fingerprint for a in self.accounts if keyed_digest in a.files), None)
+
+    def fingerprint_by_file(self, table: Table) -> str | None:
+        """Fingerprint of a table by its file; None for an unknown file, and for a frame."""
+        return self.fingerprint_of_file(self.keyed_digest(table.digest()))
+
+    def fingerprint_of(self, engine: DuckDBEngine, table: Table) -> str:
+        """Fingerprint under which this ledger keeps a table, or would keep it.
+
+        The rows are read only if the ledger does not know the file.
+
+        Raises
+        ------
+        RunError, TableError
+            If the table cannot be read.
+        """
+        by_file = self.fingerprint_by_file(table)
+        if by_file is not None:
+            return by_file
+        return self.fingerprint(engine.content(table, self.key(ROWS)))
 
     def account(self, fingerprint: str) -> Account | None:
         """Account of the table with this fingerprint; None if the table was never charged."""
@@ -317,13 +341,13 @@ class Ledger:
         if head is not None and head.strip().lower() not in hashes:
             raise LedgerError(f"{self.path} does not hold the head {head[:80]}: {lost}")
         if export is not None:
-            exported = export_hashes(export)
+            exported = _export_hashes(export)
             if hashes[: len(exported)] != exported:
                 raise LedgerError(f"{self.path} does not begin as the export {export}: {lost}")
 
     def exported(self) -> str:
         """All entries as JSON lines, each with its hash, without any secret."""
-        return export_text(self._chain.start, self.entries)
+        return _export_text(self._chain.start, self.entries)
 
     def statement(self) -> LedgerReport:
         """Report of the ledger: everything that a reader may see of it."""
@@ -393,3 +417,32 @@ def key_of(secret: bytes, purpose: str) -> bytes:
 
 def _written(amount: Fraction | None) -> str | None:
     return None if amount is None else str(amount)
+
+
+def _export_text(start: str, entries: Iterable[Entry]) -> str:
+    """Export of a hash chain without its secret: a JSON line for ``start``, and for each entry."""
+    lines = [{"hash": start}, *({"hash": entry.hash, "entry": entry.text} for entry in entries)]
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def _export_hashes(export: Path) -> list[str]:
+    """Hashes of an export, after a check that they fit its entries.
+
+    Raises
+    ------
+    LedgerError
+        If the file cannot be read, or is no complete export.
+    """
+    try:
+        first, *rest = (json.loads(line) for line in export.read_text("utf-8").splitlines())
+        hashes = [str(first["hash"]) if len(first) == 1 else _NO_HASH]
+        for line in rest:
+            matches = entry_hash(hashes[-1], line["entry"]) == line["hash"]
+            hashes.append(line["hash"] if matches else _NO_HASH)
+    except OSError as error:
+        raise LedgerError(f"the export {export} cannot be read: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError):
+        hashes = [_NO_HASH]
+    if _NO_HASH in hashes:
+        raise LedgerError(f"{export} is no whole export of a ledger")
+    return hashes

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from pqd.accounting.cache_keys import parameters_of
-from pqd.accounting.disjoint_groups import Cost, composition_groups
+from pqd.accounting.disjoint_groups import MeasurementCost, composition_groups
 from pqd.batches.batch_plan import MOST_DRAWN
 from pqd.deciders.batch.base import BatchOutput, NoiseLaw
 from pqd.deciders.batch.linear.laplace import NoisyAnswers
@@ -50,7 +50,9 @@ def workload_sensitivity(predicates: Sequence[Predicate | None]) -> int:
     most, finished = _deepest((1 << len(regions)) - 1, admitted)
     if not finished:
         # A row meets one at most of each group of disjoint queries.
-        costs = [Cost(str(number), Fraction(1), each) for number, each in enumerate(regions)]
+        costs = [
+            MeasurementCost(str(number), Fraction(1), each) for number, each in enumerate(regions)
+        ]
         most = min(most, len(composition_groups(costs)))
     return max(1, most)
 

@@ -151,7 +151,7 @@ class CriteriaOptions:
 
     def of(self, queries: tuple[Query, ...]) -> tuple[tuple[Query, ...], Self]:
         """Queries with tolerances of their own, and the criteria of those that have none."""
-        from pqd.stated.tolerances import with_tolerances
+        from pqd.stated.queries import with_tolerances
 
         stated = values_by_name(self.tau_of or [], "tolerance", "q1=5%", last=True)
         workload, tau = with_tolerances(queries, self.tau or None, stated)

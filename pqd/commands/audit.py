@@ -31,8 +31,7 @@ from pqd.run.execution import measure
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
 from pqd.stated.budgets import AUTO
-from pqd.stated.queries import check_stated
-from pqd.stated.tolerances import stated_for, with_tolerances
+from pqd.stated.queries import check_stated, stated_for, with_tolerances
 
 if TYPE_CHECKING:
     from pqd.deciders import Noise

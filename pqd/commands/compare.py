@@ -34,8 +34,7 @@ from pqd.run.execution import Outputs, measure
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
 from pqd.stated.budgets import AUTO
-from pqd.stated.queries import check_ranking
-from pqd.stated.tolerances import stated_for, with_tolerances
+from pqd.stated.queries import check_ranking, stated_for, with_tolerances
 
 if TYPE_CHECKING:
     from pqd.deciders import Noise

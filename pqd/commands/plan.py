@@ -26,7 +26,7 @@ from pqd.run.costs import today
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
 from pqd.stated.budgets import AUTO
-from pqd.stated.tolerances import stated_for, with_tolerances
+from pqd.stated.queries import stated_for, with_tolerances
 
 
 def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword

@@ -139,7 +139,7 @@ class ProfileFigures:
 
     def zoomed(self, marginal: BoundMarginal, noisy: Sequence[int]) -> ZoomedMarginal:
         """Cells of a marginal, those first whose shares differ most."""
-        epsilon = self._plan.budget.cells
+        epsilon = self._plan.shares.cells
         if epsilon is None or self._estimates is None:
             raise TypeError("no cells were measured")
         partitions, counts = marginal.marginal.partitions, marginal.copies[0]
@@ -182,13 +182,13 @@ def budget_parts(plan: ProfilePlan) -> tuple[BudgetPart, ...]:
     What is Gaussian shares a rho, and the parts share its epsilon as they share that.
     """
     parts, zoom = list(vector_parts(plan.distances)), plan.zoom
-    if plan.budget.cells is not None:
+    if plan.shares.cells is not None:
         parts.append(
             BudgetPart(
                 part="cells",
-                epsilon=zoom * plan.charged(plan.budget.cells),
+                epsilon=zoom * plan.charged(plan.shares.cells),
                 numbers=zoom,
-                scale=LaplaceLaw(1 / plan.budget.cells).deviation,
+                scale=LaplaceLaw(1 / plan.shares.cells).deviation,
             )
         )
     if plan.confusion is not None:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pqd.accounting.cache_keys import digest, parameters_of
-from pqd.accounting.disjoint_groups import Cost
+from pqd.accounting.disjoint_groups import MeasurementCost
 from pqd.accounting.zcdp import rho_of
 from pqd.deciders.distances.cells import LAPLACE_CELLS, release_cells
 from pqd.deciders.distances.decider import DistanceDecider
@@ -89,9 +89,9 @@ class MarginalMeasurement(Measurement[Output]):
         }
 
     @property
-    def composition_cost(self) -> Cost:
+    def composition_cost(self) -> MeasurementCost:
         """Cost as it is composed: it reads every row, so it is disjoint from nothing."""
-        return Cost(self.id, self.cost, None)
+        return MeasurementCost(self.id, self.cost, None)
 
     @cached_property
     def cache_key(self) -> str:
@@ -161,11 +161,11 @@ class DistancesMeasurement(MarginalMeasurement[EstimatorOutput]):
         return self.rows * self.epsilon if self.delta is None else self.epsilon
 
     @property
-    def composition_cost(self) -> Cost:
+    def composition_cost(self) -> MeasurementCost:
         """Cost as it is composed: with Gaussian noise its rho adds up with others."""
         if self.delta is None:
             return super().composition_cost
-        return Cost(self.id, self.cost, None, rho=self.budget, delta=self.delta)
+        return MeasurementCost(self.id, self.cost, None, rho=self.budget, delta=self.delta)
 
     def parameters(self) -> Mapping[str, Any]:
         """Parameters of the mechanism, with the delta where there is one."""

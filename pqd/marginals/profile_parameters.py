@@ -8,11 +8,10 @@ from fractions import Fraction
 from itertools import chain
 from typing import Any
 
-from pqd.deciders.exact import Number, probability
+from pqd.deciders.exact import Number, exact, probability
 from pqd.deciders.note import Note, note
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.errors import ParameterError
-from pqd.marginals.budget import check_zoom
 from pqd.marginals.marginal_selection import check_ways
 from pqd.planning.query_warnings import budget_warnings
 from pqd.reports.models.profile import DistanceId
@@ -65,6 +64,8 @@ class ProfileRequest:
         return None if self.named is None else {*self.named, *([unit.column] if unit else [])}
 
 
+# The most marginals whose cells are measured: with more each has next to no budget.
+MOST_ZOOM = 100
 # Budget of a profile where none is stated; every report says what it was.
 USUAL_EPSILON = Fraction(1)
 # Beyond it a delta is warned of.
@@ -184,3 +185,14 @@ def _distances(distances: Sequence[str]) -> tuple[DistanceId, ...]:
                 "(Kolmogorov-Smirnov) or emd (earth mover's)"
             )
     return tuple(name for name in DISTANCES if name in stated | {"tv"})
+
+
+def check_zoom(zoom: Number) -> int:
+    """Number of marginals whose cells are measured; ParameterError for no such number."""
+    stated = exact(zoom, "zoom")
+    if stated.denominator != 1 or not 0 <= stated <= MOST_ZOOM:
+        raise ParameterError(
+            f"zoom (--zoom) is {zoom}; it is the number of marginals whose cells are measured, "
+            f"from 0 to {MOST_ZOOM}, such as 5"
+        )
+    return int(stated)

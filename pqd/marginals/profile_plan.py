@@ -14,10 +14,9 @@ from pqd.deciders.distances.statistics import Distance
 from pqd.deciders.distances.vector import CubeVector, GaussianVector
 from pqd.deciders.distances.vector_law import VectorLaw
 from pqd.engine.marginals import RowMap
-from pqd.engine.scan_plan import rows_per_person
+from pqd.engine.scan_plan import PrivacyUnit, rows_per_person
 from pqd.marginals.bound_distances import DISTANCES
 from pqd.marginals.bound_profile import BoundMarginal, BoundProfile
-from pqd.marginals.budget import ProfileBudget, split_budget
 from pqd.marginals.measurements import (
     CellsMeasurement,
     DistancesMeasurement,
@@ -28,6 +27,40 @@ from pqd.marginals.profile_parameters import ProfileParameters
 from pqd.marginals.target import TargetPlan, plan_target
 from pqd.reports.models.profile import DistanceId
 from pqd.run.measurement import MeasurementSet
+
+# Shares of the total: of the cells of the worst marginals, and of the target.
+ZOOM_SHARE, TARGET_SHARE = Fraction(1, 5), Fraction(1, 10)
+
+
+class ProfileShares(NamedTuple):
+    """Shares of the total epsilon, each per row of a person that counts.
+
+    ``distances`` is the share of the distances together with the number of rows, ``cells`` that of
+    each marginal whose cells are measured, ``target`` that of the confusion matrix.  A part that is
+    not measured has None.
+    """
+
+    distances: Fraction
+    cells: Fraction | None
+    target: Fraction | None
+
+    @classmethod
+    def of(
+        cls, total: Fraction, unit: PrivacyUnit | None, zoom: int, *, target: bool
+    ) -> ProfileShares:
+        """Shares: a fifth of ``total`` for the cells, a tenth for the target, else the distances.
+
+        The ``zoom`` marginals divide their fifth equally.  If a person has up to ``max_rows`` rows,
+        a measurement costs that many times its epsilon, so it runs at that part of its share.
+        """
+        per_row = total / rows_per_person(unit)
+        cells = ZOOM_SHARE if zoom else Fraction(0)
+        confusion = TARGET_SHARE if target else Fraction(0)
+        return cls(
+            per_row * (1 - cells - confusion),
+            per_row * cells / zoom if zoom else None,
+            per_row * confusion if target else None,
+        )
 
 
 class Term(NamedTuple):
@@ -50,7 +83,7 @@ class ProfilePlan:
         What the caller states.
     zoom
         Number of marginals whose cells are measured.
-    budget
+    shares
         The share of each measurement.
     terms
         The distances, in the order of the vector; after them comes the number of unseen rows.
@@ -63,7 +96,7 @@ class ProfilePlan:
     bound: BoundProfile
     parameters: ProfileParameters
     zoom: int
-    budget: ProfileBudget
+    shares: ProfileShares
     terms: tuple[Term, ...]
     distances: DistancesMeasurement
     target: TargetPlan | None
@@ -71,10 +104,10 @@ class ProfilePlan:
     @cached_property
     def confusion(self) -> CellsMeasurement | None:
         """Measurement of the target's confusion matrix, None without a target."""
-        if self.target is None or self.budget.target is None:
+        if self.target is None or self.shares.target is None:
             return None
         name = f"target {self.target.column}"
-        return self._cells(name, self.target.marginal, self.budget.target)
+        return self._cells(name, self.target.marginal, self.shares.target)
 
     @property
     def first(self) -> tuple[DistancesMeasurement | CellsMeasurement, ...]:
@@ -124,17 +157,17 @@ class ProfilePlan:
 
     def cells(self, released: Sequence[int]) -> tuple[CellsMeasurement, ...]:
         """Measurements of the cells of the worst marginals."""
-        if self.budget.cells is None:
+        if self.shares.cells is None:
             return ()
         return tuple(
-            self._cells(f"cells of {' by '.join(each.columns)}", each.marginal, self.budget.cells)
+            self._cells(f"cells of {' by '.join(each.columns)}", each.marginal, self.shares.cells)
             for each in self.worst(released)
         )
 
     @property
     def unchosen_cells(self) -> tuple[CellsMeasurement, ...]:
         """As many measurements of the same cost, while it is not known of which marginals."""
-        epsilon = self.budget.cells
+        epsilon = self.shares.cells
         if epsilon is None:
             return ()
         return tuple(
@@ -170,7 +203,7 @@ def plan_profile(bound: BoundProfile, parameters: ProfileParameters) -> ProfileP
     if parameters.target is not None:
         target = plan_target(bound, parameters.target, bound.tables.engine)
     zoom = min(parameters.zoom, len(bound.marginals))
-    budget = split_budget(parameters.total_epsilon, bound.unit, zoom, target=target is not None)
+    shares = ProfileShares.of(parameters.total_epsilon, bound.unit, zoom, target=target is not None)
     terms = (
         *(Term("tv", each) for each in bound.marginals),
         *(Term("ks", each) for each in bound.ordered),
@@ -180,9 +213,9 @@ def plan_profile(bound: BoundProfile, parameters: ProfileParameters) -> ProfileP
         bound=bound,
         parameters=parameters,
         zoom=zoom,
-        budget=budget,
+        shares=shares,
         terms=terms,
-        distances=distances_measurement(bound, terms, budget.distances, parameters.delta),
+        distances=distances_measurement(bound, terms, shares.distances, parameters.delta),
         target=target,
     )
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from pqd.accounting.composition import charge_of
-from pqd.accounting.disjoint_groups import Cost, composition_groups
+from pqd.accounting.disjoint_groups import MeasurementCost, composition_groups
 from pqd.deciders.evaluation.effectiveness import WEIGHED, expected_wrong, operating_characteristic
 from pqd.deciders.note import Note
 from pqd.parameters import Detail, Parameters
@@ -144,7 +144,7 @@ def equal_shares(
     ``epsilon`` over the number of groups.  The groups are marked: fewer queries, or others added
     to them, never cost more for it.
     """
-    costs: dict[str, Cost] = {}
+    costs: dict[str, MeasurementCost] = {}
     for query in queries:
         name, cost = query.budget_free_id, query.verdict.measurement.composition_cost
         cost = replace(cost, name=name, epsilon=Fraction(query.verdict.measurement.rows))

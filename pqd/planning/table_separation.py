@@ -12,9 +12,8 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 
 from pqd.accounting.accountant import Accountant
-from pqd.accounting.ledger import Ledger
+from pqd.accounting.ledger import ROWS, Ledger
 from pqd.accounting.ledger_location import check_governing_ledger, ledgers_of
-from pqd.accounting.recognition import ROWS, fingerprint_by_file, fingerprint_of
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.sources.source import Place, place_key
 from pqd.engine.synthetic_tables import SyntheticTables
@@ -124,7 +123,7 @@ def _holds_others(ledger: Ledger, private: Table | None) -> bool:
     Where it has none, a public table that it knows holds the private table's rows: those are
     compared in any case.
     """
-    own = private and fingerprint_by_file(ledger, private)
+    own = private and ledger.fingerprint_by_file(private)
     return any(account.fingerprint != own for account in ledger.accounts)
 
 
@@ -136,11 +135,11 @@ def _content_keys(
     What a ledger knows by its file is not asked for.
     """
     asked = {
-        place: [ledger.key(ROWS) for ledger in ledgers if not fingerprint_by_file(ledger, table)]
+        place: [ledger.key(ROWS) for ledger in ledgers if not ledger.fingerprint_by_file(table)]
         for place, table in enumerate(tables.tables)
     }
     if tables.private and accountant:
-        known = accountant.exists() and fingerprint_by_file(accountant.ledger, tables.private)
+        known = accountant.exists() and accountant.ledger.fingerprint_by_file(tables.private)
         asked[len(tables.tables)] = [] if known else [accountant.row_key]
     return asked
 
@@ -149,9 +148,9 @@ def _check_unknown(ledger: Ledger, tables: SyntheticTables, *, by_rows: bool) ->
     """Refuse a public table that a ledger has an account of: by its file, else by its rows."""
     for engine, public in zip(tables.engines, tables.tables, strict=True):
         if by_rows:
-            fingerprint: str | None = fingerprint_of(ledger, engine, public)
+            fingerprint: str | None = ledger.fingerprint_of(engine, public)
         else:
-            fingerprint = fingerprint_by_file(ledger, public)
+            fingerprint = ledger.fingerprint_by_file(public)
         account = ledger.account(fingerprint) if fingerprint else None
         if account:
             raise _refusal(

@@ -20,7 +20,7 @@ from pqd.progress import Progress, Step, silent, warn
 from pqd.run.measurement import Measurement, MeasurementSet, Output, QueryMeasurement
 
 if TYPE_CHECKING:
-    from pqd.accounting.stored_answers import Answer
+    from pqd.accounting.accounts import Answer
     from pqd.deciders import Histogram, Noise
 
     _Counts = Histogram | ContingencyTable | MarginalCounts

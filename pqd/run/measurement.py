@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pqd.accounting.cache_keys import digest
-from pqd.accounting.disjoint_groups import Cost
+from pqd.accounting.disjoint_groups import MeasurementCost
 from pqd.deciders.exact import positive
 from pqd.deciders.note import Note
 from pqd.engine.duckdb import DuckDBEngine
@@ -106,7 +106,7 @@ class Measurement(ABC, Generic[Output]):
 
     @property
     @abstractmethod
-    def composition_cost(self) -> Cost:
+    def composition_cost(self) -> MeasurementCost:
         """Cost as it is composed with those of other measurements."""
 
     @property
@@ -176,10 +176,10 @@ class QueryMeasurement(Measurement[Output]):
         return region(self.statistic.predicate)
 
     @property
-    def composition_cost(self) -> Cost:
+    def composition_cost(self) -> MeasurementCost:
         """Cost as it is composed with those of its composition group."""
         blocks = frozenset([self.query.block] if self.query.block else [])
-        return Cost(self.id, self.cost, self.region, self.composition_group, blocks)
+        return MeasurementCost(self.id, self.cost, self.region, self.composition_group, blocks)
 
     @cached_property
     def cache_key(self) -> str:

@@ -15,9 +15,9 @@ import pandas as pd
 import pytest
 
 from pqd.accounting.accountant import Accountant, Quote
+from pqd.accounting.accounts import decode, encode
 from pqd.accounting.composition import Charge
 from pqd.accounting.ledger import Ledger
-from pqd.accounting.stored_answers import decode, encode
 from pqd.batches.batch import BatchMeasurement
 from pqd.batches.batch_verdict import BatchRule
 from pqd.batches.mechanisms import RunBudget

@@ -33,7 +33,7 @@ from pqd.reports.writers.terminal import terminal_text
 from pqd.reports.writers.terminal.layout import Extent
 from pqd.spec import read_spec
 from pqd.sql.workload_files import as_queries
-from pqd.stated.tolerances import with_tolerances
+from pqd.stated.queries import with_tolerances
 from tests.support.noises import Recorded
 from tests.support.private_tables import CANARY, WORKERS
 

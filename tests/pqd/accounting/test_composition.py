@@ -38,7 +38,7 @@ from pqd.accounting.composition import (
     charge_of,
     optimal,
 )
-from pqd.accounting.disjoint_groups import Cost, Group, composition_groups
+from pqd.accounting.disjoint_groups import Group, MeasurementCost, composition_groups
 from pqd.commands.audit import run_audit
 from pqd.deciders import SecureNoise
 from pqd.parameters import Parameters
@@ -97,9 +97,9 @@ def region_of(predicate: str) -> Region:
     return region(resolved.predicate)
 
 
-def costs_of(workload: Sequence[tuple[str, Fraction]]) -> list[Cost]:
+def costs_of(workload: Sequence[tuple[str, Fraction]]) -> list[MeasurementCost]:
     return [
-        Cost(f"q{number}", epsilon, region_of(predicate))
+        MeasurementCost(f"q{number}", epsilon, region_of(predicate))
         for number, (predicate, epsilon) in enumerate(workload)
     ]
 
@@ -243,9 +243,9 @@ def test_a_twin_that_charges_the_first_and_not_the_dearest_is_caught(
 # Hand cases
 
 
-def cost(name: str, epsilon: int, predicate: str) -> Cost:
+def cost(name: str, epsilon: int, predicate: str) -> MeasurementCost:
     resolved = Query(f"SELECT COUNT(*) FROM D WHERE {predicate}").resolve(SCHEMA)
-    return Cost(name, Fraction(epsilon), region(resolved.predicate))
+    return MeasurementCost(name, Fraction(epsilon), region(resolved.predicate))
 
 
 def test_nothing_costs_nothing() -> None:
@@ -288,7 +288,7 @@ def test_the_dearest_go_together() -> None:
 
 
 def test_without_a_region_nothing_is_disjoint() -> None:
-    costs = [Cost(name, Fraction(1), None) for name in "ab"]
+    costs = [MeasurementCost(name, Fraction(1), None) for name in "ab"]
     assert charge_of(composition_groups(costs)) == Charge(Fraction(2), Fraction(0), SEQUENTIAL)
     mixed = [costs[0], cost("c", 1, "age = NULL")]
     assert charge_of(composition_groups(mixed)).epsilon == 2
@@ -312,7 +312,7 @@ def test_the_proof_names_every_pair() -> None:
 # Blocks: GROUP BY and bins
 
 
-def block(name: str, *conditions: str) -> list[Cost]:
+def block(name: str, *conditions: str) -> list[MeasurementCost]:
     """The groups of one GROUP BY, or its bins."""
     blocks = frozenset([name])
     return [replace(cost(f"{name} {c}", 1, c), blocks=blocks) for c in conditions]
@@ -355,7 +355,7 @@ conditions = st.sampled_from(
     st.randoms(use_true_random=False),
 )
 def test_groups_depend_on_no_order_and_no_name(
-    blocks: list[list[Cost]], single: list[str], chance: random.Random
+    blocks: list[list[MeasurementCost]], single: list[str], chance: random.Random
 ) -> None:
     several = [one for each in blocks for one in each] + [cost(c, 1, c) for c in single]
     first = composition_groups(several)
@@ -382,7 +382,7 @@ def test_a_query_of_two_blocks_is_of_either() -> None:
 def test_a_twin_that_groups_in_the_order_of_names_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def by_hash(costs: Sequence[Cost]) -> list[Cost]:
+    def by_hash(costs: Sequence[MeasurementCost]) -> list[MeasurementCost]:
         return sorted(costs, key=lambda c: hashlib.sha256(c.name.encode()).hexdigest())
 
     monkeypatch.setattr(disjoint_groups, "_ordered", by_hash)
@@ -495,7 +495,9 @@ def test_unequal_budgets_compose_to_at_least_the_brute_force(number: int) -> Non
     st.sampled_from([Fraction(1, 10**n) for n in (1, 2, 4, 7)]),
 )
 def test_a_charge_is_never_below_the_brute_force(each: list[Fraction], delta: Fraction) -> None:
-    groups = composition_groups([Cost(str(n), epsilon, None) for n, epsilon in enumerate(each)])
+    groups = composition_groups(
+        [MeasurementCost(str(n), epsilon, None) for n, epsilon in enumerate(each)]
+    )
     charge = charge_of(groups, 2 * delta)
     losses = [(epsilon, each.count(epsilon)) for epsilon in sorted(set(each))]
     assert divergence(losses, as_mpf(charge.epsilon)) <= as_mpf(charge.delta)
@@ -540,7 +542,7 @@ def test_epsilon_is_rounded_up_to_nine_decimals() -> None:
 
 
 def test_no_delta_or_one_group_is_not_composed_optimally() -> None:
-    many = composition_groups([Cost(str(n), Fraction(1, 10), None) for n in range(50)])
+    many = composition_groups([MeasurementCost(str(n), Fraction(1, 10), None) for n in range(50)])
     assert charge_of(many, Fraction(0)) == Charge(Fraction(5), Fraction(0), SEQUENTIAL)
     assert charge_of(many, Fraction(-1)) == Charge(Fraction(5), Fraction(0), SEQUENTIAL)
     one = composition_groups([cost("a", 1, "age = 0"), cost("b", 1, "age = 1")])
@@ -551,7 +553,7 @@ def test_no_delta_or_one_group_is_not_composed_optimally() -> None:
 
 
 def test_a_delta_too_small_to_help_is_not_spent() -> None:
-    many = composition_groups([Cost(str(n), Fraction(3), None) for n in range(3)])
+    many = composition_groups([MeasurementCost(str(n), Fraction(3), None) for n in range(3)])
     assert charge_of(many, Fraction(1, 10**30)) == Charge(Fraction(9), Fraction(0), SEQUENTIAL)
 
 

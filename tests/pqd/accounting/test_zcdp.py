@@ -16,7 +16,7 @@ from dp_accounting.rdp import RdpAccountant
 
 from pqd.accounting.accounts import NO_LIMIT, Budget, charge_within
 from pqd.accounting.composition import CONCENTRATED, SEQUENTIAL, Charge, charge_of
-from pqd.accounting.disjoint_groups import Cost, Group, composition_groups
+from pqd.accounting.disjoint_groups import Group, MeasurementCost, composition_groups
 from pqd.accounting.ledger import Ledger
 from pqd.accounting.zcdp import epsilon_of, rho_of
 from pqd.deciders import ParameterError
@@ -46,16 +46,16 @@ def is_private(rhos: Sequence[Fraction], charge: Charge) -> bool:
     return bool(exact_delta(sum(rhos, Fraction(0)), charge.epsilon) <= float(charge.delta))
 
 
-def gaussian(name: str, epsilon: str | Fraction, delta: Fraction = MILLIONTH) -> Cost:
+def gaussian(name: str, epsilon: str | Fraction, delta: Fraction = MILLIONTH) -> MeasurementCost:
     rho = rho_of(Fraction(epsilon), delta)
-    return Cost(name, Fraction(epsilon), None, rho=rho, delta=delta)
+    return MeasurementCost(name, Fraction(epsilon), None, rho=rho, delta=delta)
 
 
-def pure(name: str, epsilon: str) -> Cost:
-    return Cost(name, Fraction(epsilon), None)
+def pure(name: str, epsilon: str) -> MeasurementCost:
+    return MeasurementCost(name, Fraction(epsilon), None)
 
 
-def charge_for(*costs: Cost) -> Charge:
+def charge_for(*costs: MeasurementCost) -> Charge:
     return charge_of(composition_groups(costs))
 
 
@@ -136,10 +136,17 @@ def test_noise_that_is_gaussian_is_never_charged_with_a_disjoint_query() -> None
     queries = [Query(f"SELECT COUNT(*) FROM D WHERE age = {age}") for age in (1, 2)]
     one, two = (region(query.resolve({"age": Kind.NUMBER}).predicate) for query in queries)
     noisy = gaussian("c", "1")
-    assert len(composition_groups([Cost("a", Fraction(1), one), Cost("b", Fraction(1), two)])) == 1
+    assert (
+        len(
+            composition_groups(
+                [MeasurementCost("a", Fraction(1), one), MeasurementCost("b", Fraction(1), two)]
+            )
+        )
+        == 1
+    )
     for costs in (
-        [replace(noisy, region=one), Cost("b", Fraction(1), two)],
-        [Cost("a", Fraction(1), one), replace(noisy, region=two)],
+        [replace(noisy, region=one), MeasurementCost("b", Fraction(1), two)],
+        [MeasurementCost("a", Fraction(1), one), replace(noisy, region=two)],
         [replace(noisy, name="a", region=one), replace(noisy, name="b", region=two)],
     ):
         assert len(composition_groups(costs)) == 2
@@ -151,7 +158,7 @@ def test_noise_that_is_gaussian_is_never_charged_with_a_disjoint_query() -> None
 )
 def test_a_cost_beyond_what_it_states_cannot_be_made(rho: str, delta: str) -> None:
     with pytest.raises(ParameterError):
-        Cost("a", Fraction(1), None, rho=Fraction(rho), delta=Fraction(delta))
+        MeasurementCost("a", Fraction(1), None, rho=Fraction(rho), delta=Fraction(delta))
 
 
 def rhos_as_epsilons(groups: Sequence[Group]) -> Charge:

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pqd.accounting.stored_answers import decode, encode
+from pqd.accounting.accounts import decode, encode
 from pqd.batches import row_classes as classes_module
 from pqd.batches.batch_plan import BatchPlan, LinearPlan
 from pqd.batches.linear_workload import LinearWorkload

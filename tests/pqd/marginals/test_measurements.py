@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from pqd.accounting.accountant import quote_of
+from pqd.accounting.accounts import decode, encode
 from pqd.accounting.cache_keys import digest
 from pqd.accounting.composition import charge_of
 from pqd.accounting.disjoint_groups import composition_groups
-from pqd.accounting.stored_answers import decode, encode
 from pqd.deciders import ParameterError
 from pqd.engine.marginals import MarginalCounts, MarginalPlan
 from pqd.engine.scan_plan import PrivacyUnit

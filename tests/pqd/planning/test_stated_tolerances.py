@@ -10,7 +10,7 @@ from pqd.errors import ParameterError
 from pqd.reports.text.words import EACH_ITS_OWN
 from pqd.sql.tolerance import Tolerance
 from pqd.sql.workload_files import as_queries
-from pqd.stated.tolerances import stated_for, with_tolerances
+from pqd.stated.queries import stated_for, with_tolerances
 
 SQL = "SELECT COUNT(*) FROM D"
 OWN = pqd.Query(SQL, "own", tau="2%")

@@ -1,4 +1,4 @@
-"""Budget of a profile: shares that add up exactly, and refusals of what is no number."""
+"""Shares of a profile: they add up exactly; the number of marginals must be a number."""
 
 from fractions import Fraction
 
@@ -6,7 +6,8 @@ import pytest
 
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.errors import ParameterError
-from pqd.marginals.budget import MOST_ZOOM, check_zoom, split_budget
+from pqd.marginals.profile_parameters import MOST_ZOOM, check_zoom
+from pqd.marginals.profile_plan import ProfileShares
 
 
 @pytest.mark.parametrize("zoom", [0, 1, 5, 7, MOST_ZOOM])
@@ -17,17 +18,17 @@ def test_parts_times_the_rows_of_a_person_are_the_total(
 ) -> None:
     total = Fraction(7, 10)
     unit = None if rows is None else PrivacyUnit("who", rows)
-    budget = split_budget(total, unit, zoom, target=target)
-    parts = [budget.distances, zoom * (budget.cells or 0), budget.target or 0]
+    shares = ProfileShares.of(total, unit, zoom, target=target)
+    parts = [shares.distances, zoom * (shares.cells or 0), shares.target or 0]
     assert (rows or 1) * sum(parts) == total
-    assert (budget.cells is None) == (zoom == 0)
-    assert (budget.target is None) == (not target)
-    assert budget.distances >= Fraction(7, 10) * total / (rows or 1)
+    assert (shares.cells is None) == (zoom == 0)
+    assert (shares.target is None) == (not target)
+    assert shares.distances >= Fraction(7, 10) * total / (rows or 1)
 
 
 def test_shares_are_as_documented() -> None:
-    budget = split_budget(Fraction(1), None, 4, target=True)
-    assert budget == (Fraction(7, 10), Fraction(1, 20), Fraction(1, 10))
+    shares = ProfileShares.of(Fraction(1), None, 4, target=True)
+    assert shares == (Fraction(7, 10), Fraction(1, 20), Fraction(1, 10))
 
 
 @pytest.mark.parametrize("zoom", [-1, "1/2", MOST_ZOOM + 1, "many", True])
