@@ -26,7 +26,7 @@ from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.parameters import Parameters
 from pqd.planning.binding import bind
-from pqd.planning.estimates import ComparisonPlan, PlannedComparison, select_estimators
+from pqd.planning.planned_comparison import ComparisonPlan, PlannedComparison, select_estimators
 from pqd.reports.models.audit import Cost
 from pqd.reports.models.compare import CandidateKind, ComparedQuery, CompareReport
 from pqd.run.execution import Outputs, quote_sets

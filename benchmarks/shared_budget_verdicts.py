@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.standard_errors import Estimate
-from pqd.batches.batch import BatchMeasurement
+from pqd.batches.batch_measurement import BatchMeasurement
 from pqd.batches.batch_verdict import BatchRule
 from pqd.batches.mechanisms import ALONE, TOGETHER, RunBudget
 from pqd.batches.shared_budget import select_sharing

@@ -44,7 +44,7 @@ class Chargeable(Protocol):
         ...
 
     @property
-    def settled(self) -> bool:
+    def is_constant(self) -> bool:
         """Whether every table has the same output, so that the measurement costs nothing."""
         ...
 
@@ -205,7 +205,7 @@ class Accountant:
         """
 
         def charge(groups: Sequence[Group], keys: AbstractSet[str]) -> Charge:
-            if self.ledger.unused(table.fingerprint, keys):
+            if self.ledger.unused_run(table.fingerprint, keys):
                 return Charge()
             return self.ledger.check_budget(
                 table.fingerprint, partial(charge_of, groups), self.budget, after
@@ -310,7 +310,7 @@ def _quote(
             key = measurement.cache_key
             if key in costs:
                 costs[key] = costs[key].with_blocks_of(measurement.composition_cost)
-            elif key not in known and key not in new and not measurement.settled:
+            elif key not in known and key not in new and not measurement.is_constant:
                 new[key] = measurement
                 costs[key] = measurement.composition_cost
         groups.extend(composition_groups(list(costs.values())))

@@ -162,12 +162,12 @@ class Ledger:
         if account := self.account(fingerprint):
             account.pending.clear()
 
-    def unused(self, fingerprint: str, keys: AbstractSet[str]) -> Run | None:
+    def unused_run(self, fingerprint: str, keys: AbstractSet[str]) -> Run | None:
         """Run that paid for exactly the measurements ``keys`` and drew nothing, if any."""
         account = self.account(fingerprint)
         return next((run for run in account.unused if run.keys == keys), None) if account else None
 
-    def allowed(self, fingerprint: str, budget: Budget = NO_LIMIT) -> Budget:
+    def tightest_limit(self, fingerprint: str, budget: Budget = NO_LIMIT) -> Budget:
         """Tightest limit on a table: of the caller, the table and the ledger."""
         account = self.account(fingerprint)
         return budget.least(account.limit if account else NO_LIMIT).least(self._current.limit)
@@ -195,7 +195,7 @@ class Ledger:
             delta + (after.delta if after else Fraction(0)),
         )
         where = f" (ledger {self.path})"
-        return charge_within(charge_at, self.allowed(fingerprint, budget), spent, where)
+        return charge_within(charge_at, self.tightest_limit(fingerprint, budget), spent, where)
 
     def reserve(
         self,
@@ -235,7 +235,7 @@ class Ledger:
                     return None
                 account = self.account(fingerprint)
                 check_unit(account, measurements.values())
-                unused = self.unused(fingerprint, keys)
+                unused = self.unused_run(fingerprint, keys)
                 charge = (
                     unused.charge if unused else self.check_budget(fingerprint, charge_at, budget)
                 )
@@ -345,7 +345,7 @@ class Ledger:
             if hashes[: len(exported)] != exported:
                 raise LedgerError(f"{self.path} does not begin as the export {export}: {lost}")
 
-    def exported(self) -> str:
+    def export(self) -> str:
         """All entries as JSON lines, each with its hash, without any secret."""
         return _export_text(self._chain.start, self.entries)
 

@@ -83,7 +83,7 @@ def begin_charges() -> RunCharges:
 
 
 @contextmanager
-def telling_charges() -> Iterator[None]:
+def reporting_charges() -> Iterator[None]:
     """Context in which every error of pqd reports what the run has charged."""
     try:
         yield
@@ -92,7 +92,7 @@ def telling_charges() -> Iterator[None]:
         raise
 
 
-def tells_charges(message: str) -> bool:
+def reports_charges(message: str) -> bool:
     """Whether a message reports what the run has charged."""
     told = run_charges().text
     return bool(told) and told[1:] in message

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from pqd.batches.batch import BatchMeasurement, BatchPlanner, name_of, naming, selection
+from pqd.batches.batch_measurement import BatchMeasurement, BatchPlanner, name_of, naming, selection
 from pqd.batches.simulation import SimulatedChoice, choose_mechanism
 from pqd.deciders import answer
 from pqd.engine.scan_plan import Measure
 from pqd.errors import PqdError
 from pqd.parameters import Parameters
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload
-from pqd.planning.statistics import lattice_of
+from pqd.planning.lattices import lattice_of
 from pqd.reports.models.release import ReleasedBatch, SimulatedError
 from pqd.run.measurement import MeasurementSet
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from pqd.batches.batch import BatchPlanner, name_of, naming, selection
+from pqd.batches.batch_measurement import BatchPlanner, name_of, naming, selection
 from pqd.batches.batch_verdict import (
     DIGITS,
     BatchCandidate,

@@ -8,7 +8,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from pqd.batches.batch import BatchMeasurement, BatchPlanner, possible_answers, selection
+from pqd.batches.batch_measurement import (
+    BatchMeasurement,
+    BatchPlanner,
+    possible_answers,
+    selection,
+)
 from pqd.batches.batch_plan import BatchPlan
 from pqd.batches.mechanisms import NOISE_KNOWN
 from pqd.batches.simulation import ErrorSimulation

@@ -64,7 +64,7 @@ class AnswerSystem:
         return sums
 
 
-def reweighted(plan: ReleasePlan, outputs: Outputs) -> ReweightedTable:
+def reweighted_table(plan: ReleasePlan, outputs: Outputs) -> ReweightedTable:
     """Corrected copy of the synthetic table, with all of its columns.
 
     Guarantee: post-processing of the released answers.
@@ -78,7 +78,7 @@ def reweighted(plan: ReleasePlan, outputs: Outputs) -> ReweightedTable:
         _answer_system(planned, each, first, outputs[planned.batch])
         for planned, each in zip(batches, rows, strict=True)
     ]
-    weights = fitted(parts, counts.astype(np.float64))
+    weights = fitted_weights(parts, counts.astype(np.float64))
     drawn = drawn_rows(weights[kinds])
     numbers = np.bincount(kinds[drawn], minlength=counts.size).astype(np.float64)
     gaps = (np.abs(part.sums(numbers) - part.answers).mean() for part in parts)
@@ -118,7 +118,7 @@ def _answer_system(
     )
 
 
-def fitted(parts: Sequence[AnswerSystem], counts: Floats) -> Floats:
+def fitted_weights(parts: Sequence[AnswerSystem], counts: Floats) -> Floats:
     """Weight of a row of each kind, of which there are ``counts``.
 
     Newton's method on the concave dual: with multipliers m the weights are

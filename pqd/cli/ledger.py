@@ -111,7 +111,7 @@ def export(
 ) -> None:
     """Write every entry with its hash as JSON lines, for pqd ledger verify --export."""
     outputs.check_place(file, _input(place), ledger=_place(place))
-    outputs.write(_opened(place).exported(), file)
+    outputs.write(_opened(place).export(), file)
 
 
 def _whom(table: int | None) -> str:

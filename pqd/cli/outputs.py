@@ -400,14 +400,14 @@ def raise_together(*failures: Exception) -> None:
 
     What was charged is told at the end, after all of them.
     """
-    from pqd.accounting.run_charges import tells_charges
+    from pqd.accounting.run_charges import reports_charges
 
     broken = [error for error in failures if not isinstance(error, PqdError)]
     if len(set(map(str, failures))) == 1 or broken:
         raise [*broken, *failures][0]
     if failures:
         lost = any(isinstance(error, LostOutputError) for error in failures)
-        told = dict.fromkeys(sorted(map(str, failures), key=tells_charges))
+        told = dict.fromkeys(sorted(map(str, failures), key=reports_charges))
         raise (LostOutputError if lost else RunError)("\n".join(told))
 
 

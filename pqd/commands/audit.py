@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.ledger_location import ledger_path
-from pqd.accounting.run_charges import telling_charges
+from pqd.accounting.run_charges import reporting_charges
 from pqd.batches.mechanisms import RunBudget
 from pqd.batches.shared_budget import select_sharing
 from pqd.commands.cell_progress import cell_progress
@@ -22,7 +22,7 @@ from pqd.parameters import Detail, Parameters, privacy_unit
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.query_verdict import QueryVerdict
-from pqd.planning.table_separation import mentioned, separate_tables
+from pqd.planning.table_separation import column_names, separate_tables
 from pqd.progress import Progress, Step, silent
 from pqd.reports.models.audit import AuditReport
 from pqd.reports.text.words import EACH_ITS_OWN, MOST_IN_FULL
@@ -143,7 +143,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         )
 
 
-@telling_charges()
+@reporting_charges()
 def run_audit(  # noqa: PLR0913 - those of an audit, read
     private: object,
     synthetic: object,
@@ -166,7 +166,7 @@ def run_audit(  # noqa: PLR0913 - those of an audit, read
     budget = None if sharing is None else RunBudget(parameters.epsilon, sharing)
     criteria = parameters.criteria if budget else parameters
     tables = separate_tables(
-        private, synthetic, accountant=accountant, names=mentioned(queries, unit)
+        private, synthetic, accountant=accountant, names=column_names(queries, unit)
     )
     progress(Step.READING_COPY)
     full = replace(criteria, detail=Detail.CURVES)

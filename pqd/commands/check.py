@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import Budget
-from pqd.accounting.run_charges import telling_charges
+from pqd.accounting.run_charges import reporting_charges
 from pqd.batches.mechanisms import RunBudget
 from pqd.batches.shared_budget import share_with
 from pqd.commands.baseline import against, read_baseline
@@ -97,7 +97,7 @@ def check(
         )
 
 
-@telling_charges()
+@reporting_charges()
 def run_check(  # noqa: PLR0913 - those of ``check``, read
     spec: Spec,
     noise: Noise,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.ledger_location import ledger_path
-from pqd.accounting.run_charges import run_charges, telling_charges
+from pqd.accounting.run_charges import reporting_charges, run_charges
 from pqd.commands.cell_progress import cell_progress
 from pqd.commands.rank import run_ranking
 from pqd.comparison.candidates import Candidates
@@ -23,8 +23,8 @@ from pqd.deciders.exact import Number
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.errors import BudgetError, overtaken
 from pqd.parameters import Parameters, privacy_unit
-from pqd.planning.estimates import ComparisonPlan, PlannedComparison
-from pqd.planning.table_separation import mentioned
+from pqd.planning.planned_comparison import ComparisonPlan, PlannedComparison
+from pqd.planning.table_separation import column_names
 from pqd.progress import Progress, silent
 from pqd.reports.models.compare import ComparedQuery, CompareReport
 from pqd.reports.models.ranking import RankingReport
@@ -215,7 +215,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
         )
 
 
-@telling_charges()
+@reporting_charges()
 def run_compare(  # noqa: PLR0913 - those of a comparison, read
     private: object,
     synthetics: Mapping[str, object],
@@ -228,7 +228,7 @@ def run_compare(  # noqa: PLR0913 - those of a comparison, read
     unit: PrivacyUnit | None = None,
 ) -> CompareReport:
     """Compare with ``noise``; see ``pqd.compare``.  Without an accountant no account is kept."""
-    candidates = Candidates(private, synthetics, accountant, mentioned(queries, unit))
+    candidates = Candidates(private, synthetics, accountant, column_names(queries, unit))
     costs, notes, before = [], [], None
     if parameters.references is not None:
         references = add_references(

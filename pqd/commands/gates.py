@@ -68,7 +68,7 @@ def planned(
     elif any(each.cache_key in quote.new for each in measurements):
         parts = [FREE_ASKED]
     else:
-        settled = all(verdict.settled for verdict in verdicts)
+        settled = all(verdict.is_constant for verdict in verdicts)
         parts = [FREE_SETTLED if settled else FREE_KNOWN]
     unproved = dict.fromkeys(filter(None, (proof_sentence(v.taken) for v in verdicts)))
     low = [v for v in verdicts if v.taken.worst > v.criteria.alpha]

@@ -18,7 +18,7 @@ from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.planned_verdict import VerdictMeasurement
 from pqd.planning.query_verdict import DeciderPlan, QueryVerdict, decider_plan, planned_verdict
-from pqd.planning.table_separation import mentioned, public_tables
+from pqd.planning.table_separation import column_names, public_tables
 from pqd.progress import Progress, Step, silent, warn
 from pqd.reports.models.plan import PlannedQuery, PlanReport
 from pqd.reports.text.words import EACH_ITS_OWN
@@ -87,7 +87,7 @@ def run_plan(
     budget: RunBudget | None = None,
 ) -> PlanReport:
     """Plan ``queries``; see ``pqd.plan``.  They share ``budget`` if there is one."""
-    tables = public_tables(synthetic, names=mentioned(queries, unit))
+    tables = public_tables(synthetic, names=column_names(queries, unit))
     # Of many queries a terminal shows few, and of those that fit only the decider that is taken.
     criteria = replace(criteria, late=True)
     requests = [QueryRequest.of(query, criteria) for query in queries]
@@ -132,7 +132,7 @@ def _total_needed(verdicts: Sequence[QueryVerdict], budget: RunBudget) -> float 
     factors = []
     for verdict in verdicts:
         needed = verdict.choice.taken.needed
-        if verdict.settled or verdict.taken.decides(verdict.criteria.alpha):
+        if verdict.is_constant or verdict.taken.decides(verdict.criteria.alpha):
             continue
         if not isinstance(verdict.measurement, VerdictMeasurement) or needed is None:
             return None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqd.accounting.accountant import Accountant, Quote, quote_of
 from pqd.accounting.ledger_location import ledger_path
-from pqd.accounting.run_charges import run_charges, telling_charges
+from pqd.accounting.run_charges import reporting_charges, run_charges
 from pqd.commands.cell_progress import cell_progress
 from pqd.deciders import ParameterError, SecureNoise
 from pqd.deciders.estimators import EstimatorOutput
@@ -140,7 +140,7 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
         )
 
 
-@telling_charges()
+@reporting_charges()
 def run_profile(
     private: object,
     synthetic: object,
@@ -200,7 +200,7 @@ def run_profile_plan(
     has of it.  Nothing is spent.
     """
     if private is None:
-        tables = public_tables(synthetic, names=parameters.request.mentioned(unit))
+        tables = public_tables(synthetic, names=parameters.request.column_names(unit))
     else:
         tables = _separated(private, synthetic, parameters, accountant, unit)
     plan = _plan(tables, parameters, unit, progress)
@@ -217,7 +217,7 @@ def _separated(
     accountant: Accountant | None,
     unit: PrivacyUnit | None,
 ) -> SyntheticTables:
-    names = parameters.request.mentioned(unit)
+    names = parameters.request.column_names(unit)
     return separate_tables(private, synthetic, accountant=accountant, names=names)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pqd.accounting.accountant import Accountant
-from pqd.accounting.run_charges import telling_charges
+from pqd.accounting.run_charges import reporting_charges
 from pqd.comparison.candidates import Candidates
 from pqd.comparison.ranking import Ranking, RankingParameters, RankingPlan, plan_ranking
 from pqd.engine.scan_plan import PrivacyUnit
@@ -29,7 +29,7 @@ def bind_ranking(
     return plan_ranking(bound, candidates.names, parameters)
 
 
-@telling_charges()
+@reporting_charges()
 def run_ranking(
     private: object,
     synthetics: Mapping[str, object],
@@ -41,7 +41,7 @@ def run_ranking(
     unit: PrivacyUnit | None = None,
 ) -> RankingReport:
     """Rank with ``noise``; see ``pqd.compare``.  Without an accountant no account is kept."""
-    candidates = Candidates(private, synthetics, accountant, parameters.request.mentioned(unit))
+    candidates = Candidates(private, synthetics, accountant, parameters.request.column_names(unit))
     progress(Step.READING_COPIES)
     plan = bind_ranking(candidates, parameters, unit)
     bound = plan.bound

@@ -11,9 +11,9 @@ from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import Budget
 from pqd.accounting.free_places import check_free
 from pqd.accounting.ledger_location import ledger_path
-from pqd.accounting.run_charges import telling_charges
+from pqd.accounting.run_charges import reporting_charges
 from pqd.batches.answers import PlannedBatch, ReleasePlan, scale_of, select_batches, synthetic_sum
-from pqd.batches.batch import possible_answers
+from pqd.batches.batch_measurement import possible_answers
 from pqd.batches.mechanisms import TOGETHER
 from pqd.commands.cell_progress import cell_progress
 from pqd.deciders import SecureNoise
@@ -36,7 +36,7 @@ from pqd.parameters import Parameters
 from pqd.paths import told_as_unwritten
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import BoundQuery, QueryRequest
-from pqd.planning.table_separation import mentioned, separate_tables
+from pqd.planning.table_separation import column_names, separate_tables
 from pqd.progress import Progress, Step, silent
 from pqd.reports.models.release import ReleasedQuery, ReleaseReport
 from pqd.reports.text.words import listed
@@ -143,7 +143,7 @@ def check_unit(unit: str | None) -> None:
         )
 
 
-@telling_charges()
+@reporting_charges()
 def run_release(  # noqa: PLR0913 - those of a release, read
     private: object,
     synthetic: object,
@@ -157,10 +157,10 @@ def run_release(  # noqa: PLR0913 - those of a release, read
 ) -> ReleaseReport:
     """Release with ``noise``; see ``pqd.release``.  Without an accountant no account is kept."""
     _check(queries, parameters)
-    tables = separate_tables(private, synthetic, accountant=accountant, names=mentioned(queries))
+    tables = separate_tables(private, synthetic, accountant=accountant, names=column_names(queries))
     if table is not None:
         # scipy, for a table alone: it is loaded before the charge, since loading may fail.
-        from pqd.batches.reweighting import reweighted  # noqa: PLC0415
+        from pqd.batches.reweighting import reweighted_table  # noqa: PLC0415
 
         given = [each.given for each in (*tables.tables, tables.private) if each]
         # Again once it is drawn: meanwhile another run may have made a ledger of it.
@@ -182,7 +182,7 @@ def run_release(  # noqa: PLR0913 - those of a release, read
     if table is not None:
         progress(Step.REWEIGHTING)
         try:
-            remarks.append(_drawn(reweighted(plan, outputs), table, check_place, accountant))
+            remarks.append(_drawn(reweighted_table(plan, outputs), table, check_place, accountant))
         except LostLedgerError:
             # No answer is shown then.
             raise
@@ -206,7 +206,7 @@ def run_release(  # noqa: PLR0913 - those of a release, read
     return report
 
 
-@telling_charges()
+@reporting_charges()
 def run_release_spec(
     spec: Spec,
     noise: Noise,

@@ -14,7 +14,7 @@ from pqd.parameters import Criteria, Detail, privacy_unit
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import BoundWorkload, QueryRequest
 from pqd.planning.query_verdict import QueryVerdictPlan
-from pqd.planning.table_separation import check_separation, mentioned
+from pqd.planning.table_separation import check_separation, column_names
 from pqd.progress import Progress, Step
 from pqd.reports.models.check import CheckResult
 from pqd.spec import Check, Spec
@@ -135,7 +135,7 @@ class BoundChecks:
 
     def _mentioned(self) -> set[str] | None:
         """Names of the columns that the checks read; None for all."""
-        names = mentioned((r.query for each in self._queries.values() for r in each), self.unit)
+        names = column_names((r.query for each in self._queries.values() for r in each), self.unit)
         for marginal in (r.columns for each in self._marginals.values() for r in each):
             if marginal is None:
                 return None

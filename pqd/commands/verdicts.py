@@ -33,7 +33,7 @@ def verdicts_of(
     for planned in verdicts:
         replayed = outputs.replayed(planned.measurement) or planned.identity in shown
         found.append(_verdict(planned, outputs, synthetic, noise, replayed=replayed))
-        if not planned.settled:
+        if not planned.is_constant:
             shown.add(planned.identity)
     return tuple(found)
 
@@ -48,7 +48,7 @@ def _verdict(
         None if x is None else _plain(x, scale, planned.answer) for x in estimate
     )
     margin_low, margin_high = planned.rule.margin_ends(decision, estimate) or (None, None)
-    if planned.settled:
+    if planned.is_constant:
         facts["reason"] = str(note("settled"))
     known = dict(
         facts,

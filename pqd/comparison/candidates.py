@@ -14,7 +14,7 @@ from pqd.engine.tables import Table, open_table
 from pqd.errors import ParameterError
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import BoundWorkload, QueryRequest
-from pqd.planning.estimates import ComparisonPlan, select_estimators, with_fit_noted
+from pqd.planning.planned_comparison import ComparisonPlan, select_estimators, with_fit_note
 from pqd.planning.table_separation import check_separation
 from pqd.progress import Progress, Step, silent
 from pqd.reports.models.compare import CandidateKind
@@ -107,7 +107,7 @@ class Candidates:
         columns = parameters.parameters.columns
         plan = select_estimators(self.bind(requests, columns, unit, queries))
         plan.bound.check()
-        plan = with_fit_noted(plan, parameters.parameters.mechanism)
+        plan = with_fit_note(plan, parameters.parameters.mechanism)
         refused = [query for query, _ in plan.bound.refusals]
         parameters.check([*(each.query for each in plan.comparisons), *refused])
         return plan

@@ -13,7 +13,7 @@ from pqd.deciders.estimators.base import Span, claimed, clear_of
 from pqd.deciders.numbers import plain
 from pqd.deciders.single.base import Decision
 from pqd.deciders.single.split_margins import SplitMargins
-from pqd.planning.estimates import PlannedComparison
+from pqd.planning.planned_comparison import PlannedComparison
 from pqd.reports.models.compare import Cell, ComparedQuery
 from pqd.run.execution import Outputs
 

@@ -21,8 +21,8 @@ from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import ParameterError
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload, QueryRequest
-from pqd.planning.estimates import ComparisonPlan, EstimatorMeasurement
-from pqd.planning.statistics import lattice_of
+from pqd.planning.lattices import lattice_of
+from pqd.planning.planned_comparison import ComparisonPlan, EstimatorMeasurement
 from pqd.progress import Progress, silent, warn
 from pqd.reports.models.audit import Cost
 from pqd.run.costs import cost_of
@@ -82,7 +82,7 @@ def add_references(  # noqa: PLR0913 - those of a comparison
     warn((*plan.measurements.warnings, *later.measurements.warnings), progress)
     charge = quote_sets([plan.measurements], accountant, progress).charge
     # A query that is settled now may not be settled with one more candidate.
-    settled = [each for each in later.comparisons if each.measurement.settled]
+    settled = [each for each in later.comparisons if each.measurement.is_constant]
     more = sum((each.parameters.epsilon for each in settled), Fraction(0))
     after = replace(charge, epsilon=charge.epsilon + more)
     quote_sets([later.measurements], accountant, progress, after=after)

@@ -14,10 +14,10 @@ from pqd.engine.partitions import Partition
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import NothingSelectedError, ParameterError
-from pqd.marginals.columns import NOT_PRIVATE, profiled_columns, shared_columns
 from pqd.marginals.marginal_selection import select_marginals
 from pqd.marginals.partition_choice import choose_partition, ordered_partition, steps_partition
 from pqd.marginals.profile_parameters import ProfileRequest
+from pqd.marginals.profiled_columns import NOT_PRIVATE, profiled_columns, shared_columns
 from pqd.planning.binding import unit_notes
 from pqd.planning.query_warnings import header_warnings, key_warnings
 from pqd.reports.models.profile import DistanceId, LeftOut, ProfiledColumn

@@ -166,7 +166,7 @@ class ProfileFigures:
                 )
                 for cell in order
             ),
-            epsilon=self._plan.charged(epsilon),
+            epsilon=self._plan.cost_of(epsilon),
         )
 
 
@@ -186,7 +186,7 @@ def budget_parts(plan: ProfilePlan) -> tuple[BudgetPart, ...]:
         parts.append(
             BudgetPart(
                 part="cells",
-                epsilon=zoom * plan.charged(plan.shares.cells),
+                epsilon=zoom * plan.cost_of(plan.shares.cells),
                 numbers=zoom,
                 scale=LaplaceLaw(1 / plan.shares.cells).deviation,
             )

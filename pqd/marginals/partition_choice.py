@@ -47,7 +47,7 @@ def choose_partition(
     ParameterError
         If the stated cells are not such as a column of this kind can have.
     """
-    values, counts = pooled(summaries)
+    values, counts = pooled_counts(summaries)
     of_kind = _ordered_cells if kind in {Kind.NUMBER, Kind.TIME} else _category_cells
     partition, how = of_kind(name, kind, values, counts, stated)
     facts = ProfiledColumn(
@@ -113,7 +113,7 @@ def ordered_partition(name: str, kind: Kind, summaries: Sequence[ValueCounts]) -
     With more than 4,000 values at as many quantiles: the distance is then a lower bound of the
     largest difference over all values.
     """
-    values, counts = pooled(summaries)
+    values, counts = pooled_counts(summaries)
     if len(values) > MOST_ORDERED:
         values = np.unique(quantiles(values, counts, MOST_ORDERED))
     return Ordered(name, kind, tuple(map(float, values)))
@@ -129,7 +129,7 @@ def steps_partition(
 
     Steps of 1 where all values are whole and no more than 1,000 apart, else 1,000 steps.
     """
-    values, _ = pooled(summaries)
+    values, _ = pooled_counts(summaries)
     finite = values[np.isfinite(values)] if len(values) else np.zeros(1)
     ends = [float(finite.min()), float(finite.max())] if finite.size else [0.0, 1.0]
     lower, upper = [as_float(bound) for bound in bounds] if bounds else ends
@@ -143,7 +143,7 @@ def steps_partition(
     return Steps(name, kind, lower, upper, MOST_STEPS + 1)
 
 
-def pooled(summaries: Sequence[ValueCounts]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def pooled_counts(summaries: Sequence[ValueCounts]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Distinct values of all tables together, ascending, with how often they have each."""
     if len(summaries) == 1:
         return summaries[0].values, summaries[0].counts

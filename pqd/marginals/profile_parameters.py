@@ -59,7 +59,7 @@ class ProfileRequest:
             return self.columns
         return tuple(dict.fromkeys((*(self.columns or ()), *chain.from_iterable(self.marginals))))
 
-    def mentioned(self, unit: PrivacyUnit | None) -> set[str] | None:
+    def column_names(self, unit: PrivacyUnit | None) -> set[str] | None:
         """Names of the columns that a run reads; None for all."""
         return None if self.named is None else {*self.named, *([unit.column] if unit else [])}
 

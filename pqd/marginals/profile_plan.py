@@ -128,7 +128,7 @@ class ProfilePlan:
         """All that follows from the released vector."""
         return DistanceEstimates(tuple(released), self.law, float(self.parameters.alpha))
 
-    def charged(self, epsilon: Fraction) -> Fraction:
+    def cost_of(self, epsilon: Fraction) -> Fraction:
         """What a measurement of ``epsilon`` per row of a person is charged."""
         return epsilon * rows_per_person(self.bound.unit)
 

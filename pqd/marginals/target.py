@@ -87,7 +87,7 @@ class TargetPlan:
         Name of the target column.
     marginal
         What is counted on the private table.
-    held_back
+    held_out_confusion
         The classifier's confusion matrix on the part of the copy that it was not trained on, a row
         for each true class.
     majority
@@ -96,7 +96,7 @@ class TargetPlan:
 
     column: str
     marginal: Predictions
-    held_back: NDArray[np.int64]
+    held_out_confusion: NDArray[np.int64]
     majority: int
 
     def facts(self, counts: Sequence[int], epsilon: Fraction, alpha: Fraction) -> TargetFacts:
@@ -108,7 +108,7 @@ class TargetPlan:
         confusion = np.array(counts[: count**2], dtype=np.int64).reshape(count, count)
         figures = confusion_figures(confusion, epsilon, alpha)
         texts = [self.marginal.partitions[0].labels[cell] for cell in self.marginal.labels]
-        copy_recalls = _recalls(self.held_back)
+        copy_recalls = _recalls(self.held_out_confusion)
         told = [recall for recall in copy_recalls if recall is not None]
         return TargetFacts(
             column=self.column,
@@ -127,7 +127,7 @@ class TargetPlan:
             accuracy=Figure(*figures.accuracy),
             balanced=None if figures.balanced is None else Figure(*figures.balanced),
             majority=Figure(*figures.shares[self.majority]),
-            copy_accuracy=float(self.held_back.trace() / self.held_back.sum()),
+            copy_accuracy=float(self.held_out_confusion.trace() / self.held_out_confusion.sum()),
             copy_balanced=sum(told) / len(told),
             confusion=tuple(tuple(map(int, row)) for row in confusion),
             epsilon=epsilon,
@@ -159,7 +159,7 @@ def plan_target(bound: BoundProfile, column: str, engine: DuckDBEngine) -> Targe
     place = _place_of(column, [each.name for each in bound.columns], bound.left_out)
     order = [place, *(other for other in range(len(bound.columns)) if other != place)]
     partitions = tuple(bound.partitions[number] for number in order)
-    return trained(partitions, engine.codes(bound.schema, partitions))
+    return train_target(partitions, engine.codes(bound.schema, partitions))
 
 
 def _place_of(column: str, names: Sequence[str], left_out: Sequence[LeftOut]) -> int:
@@ -181,7 +181,7 @@ def _place_of(column: str, names: Sequence[str], left_out: Sequence[LeftOut]) ->
     )
 
 
-def trained(partitions: tuple[Partition, ...], codes: NDArray[np.int64]) -> TargetPlan:
+def train_target(partitions: tuple[Partition, ...], codes: NDArray[np.int64]) -> TargetPlan:
     """Plan with a classifier for the copy's ``codes``, of shape (rows, columns), target first.
 
     Raises
@@ -194,7 +194,7 @@ def trained(partitions: tuple[Partition, ...], codes: NDArray[np.int64]) -> Targ
     target = partitions[0]
     labels = _labels_of(target, codes[:, 0])
     classes = classes_of(codes[:, 0], labels, target.size)
-    apart = held_back(len(codes))
+    apart = held_out_rows(len(codes))
     known = classes >= 0
     learnt, tried = known & ~apart, known & apart
     if len(np.unique(classes[learnt])) < 2 or not tried.any():
@@ -240,7 +240,7 @@ def classes_of(codes: NDArray[np.int64], labels: Sequence[int], cells: int) -> N
     return number[codes]
 
 
-def held_back(rows: int) -> NDArray[np.bool_]:
+def held_out_rows(rows: int) -> NDArray[np.bool_]:
     """Whether each row of the copy is held back from training: one in three.
 
     A public function of the row's number: its hash (SplitMix64, Steele, Lea and Flood 2014), so

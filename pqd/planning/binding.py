@@ -9,10 +9,10 @@ from pqd.deciders.note import Note, note
 from pqd.engine.scan_plan import Measure, PrivacyUnit, ScanPlan, Statistic
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import QueryError
-from pqd.planning.attribute_lattices import NUMERIC, Bounds, exceeded_bounds
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload, QueryRequest, Refusals
+from pqd.planning.lattices import NUMERIC, Bounds, exceeded_bounds
 from pqd.planning.query_warnings import Constants, header_warnings, key_warnings, warnings_of
-from pqd.planning.table_separation import mentioned
+from pqd.planning.table_separation import column_names
 from pqd.sql.grouping import MOST_GROUPS, grouped
 from pqd.sql.query import BoundExpression, Query
 from pqd.sql.schema import Schema, fold_case
@@ -90,7 +90,7 @@ class _Binding:
 
     def of(self, requests: Sequence[QueryRequest], others: Sequence[Query]) -> BoundWorkload:
         queries = [request.query for request in requests]
-        names = mentioned(queries, self._unit)
+        names = column_names(queries, self._unit)
         stated = stated_kinds(self._stated, self._tables.columns)
         self._schema = self._tables.schema(names, stated)
         check_facts(self._stated, self._schema, [*queries, *others])
@@ -124,7 +124,7 @@ class _Binding:
             unit=self._unit,
             notes=(*self._bounds.notes(), *self._tables.kind_notes, *self._notes),
             queries=bound,
-            refusals=self._refusals.every,
+            refusals=self._refusals.pairs,
             complete_groups=self._complete_groups,
         )
 

@@ -34,7 +34,7 @@ class Refusals:
         return _Refusing(query, self._by_id)
 
     @property
-    def every(self) -> tuple[Refusal, ...]:
+    def pairs(self) -> tuple[Refusal, ...]:
         """All refusals, in the order in which they came."""
         return tuple(self._by_id.values())
 
@@ -175,6 +175,6 @@ class BoundWorkload(BoundTables):
             pairs = [pair for pair in pairs if pair[0].query.block not in broken]
         queries = tuple(bound for bound, _ in pairs)
         return (
-            replace(self, queries=queries, refusals=refusals.every),
+            replace(self, queries=queries, refusals=refusals.pairs),
             tuple(selected for _, selected in pairs),
         )

@@ -87,7 +87,7 @@ class SharedQueries:
                     self.planned[place] = planned_verdict(query)
                     continue
                 sharing = SharingQuery(query, at_budget(query, epsilon, Detail.ERRORS))
-                if sharing.verdict.settled:
+                if sharing.verdict.is_constant:
                     self.planned[place] = at_budget(query, epsilon)
                 else:
                     left[place] = sharing
@@ -129,7 +129,7 @@ class SharedQueries:
         bound = replace(
             self.bound,
             queries=tuple(self.bound.queries[place] for place in places),
-            refusals=self._refusals.every,
+            refusals=self._refusals.pairs,
             notes=(*self.bound.notes, *self.notes),
         )
         return QueryVerdictPlan(bound, tuple(self._with_rivals(place) for place in places))

@@ -58,7 +58,7 @@ class EstimatorOption(NamedTuple):
         return max(self.errors)
 
     @property
-    def settled(self) -> bool:
+    def is_constant(self) -> bool:
         """Whether the verdict on every candidate is the same for every table."""
         return isinstance(self.estimator, SplitMargins) and not self.estimator.intervals
 
@@ -75,8 +75,8 @@ def choose_estimator(
     if named:
         return named, note("named")
     exact = [option for option in options if option.exact]
-    if settled := [option for option in options if option.settled]:
-        return settled[0], note("settled")
+    if constant := [option for option in options if option.is_constant]:
+        return constant[0], note("settled")
     joint = [option for option in exact if option.name != SPLIT]
     if accurate := [option for option in joint if option.worst <= _ENOUGH * parameters.alpha]:
         return _least(accurate), note("one-for-all")
@@ -199,9 +199,9 @@ class EstimatorChoice:
             decider = replace(
                 decider, lower=shape["lower"], upper=shape["upper"], step=shape["step"]
             )
-        unsettled = [i for i in self.intervals if i and decider.settled(i) is None]
+        open_intervals = [i for i in self.intervals if i and decider.settled(i) is None]
         split = SplitMargins(
-            cast("InverseSensitivity", decider), tuple(sorted(set(unsettled), key=_ends))
+            cast("InverseSensitivity", decider), tuple(sorted(set(open_intervals), key=_ends))
         )
         check_scale(split.largest_scale(self.parameters.epsilon))
         epsilon = split.share(self.parameters.epsilon)

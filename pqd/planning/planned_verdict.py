@@ -34,7 +34,7 @@ class VerdictMeasurement(QueryMeasurement[Output]):
     tau: Fraction
 
     @cached_property
-    def settled(self) -> bool:
+    def is_constant(self) -> bool:
         """Whether every table within the bounds has the same verdict, which then costs nothing."""
         return self.decider.settled(self.interval) is not None
 
@@ -227,9 +227,9 @@ class PlannedVerdict(ABC):
         """Fields of ``pqd.reports.models.audit.QueryFacts`` but for the candidates."""
 
     @property
-    def settled(self) -> bool:
+    def is_constant(self) -> bool:
         """Whether every table within the bounds has the same verdict, which then costs nothing."""
-        return self.measurement.settled
+        return self.measurement.is_constant
 
     @property
     def identity(self) -> tuple[object, ...]:

@@ -17,6 +17,7 @@ from pqd.engine.scan_plan import PrivacyUnit, Statistic
 from pqd.parameters import Criteria, Parameters
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload
 from pqd.planning.choose_decider import Candidate, Choice, LateCandidate, choose_decider
+from pqd.planning.lattices import lattice_of, on_cut_points, synthetic_answer, with_wider_lattice
 from pqd.planning.planned_verdict import (
     AnswerMeasurement,
     AnswerRule,
@@ -27,7 +28,6 @@ from pqd.planning.planned_verdict import (
     VerdictPlan,
     VerdictRule,
 )
-from pqd.planning.statistics import lattice_of, on_cut_points, synthetic_answer, with_wider_lattice
 from pqd.reports.models.query import CandidateFacts, LateFacts
 from pqd.run.measurement import counted_noun
 from pqd.sql.query import Query

@@ -48,7 +48,7 @@ def separate_tables(
     return tables
 
 
-def mentioned(queries: Iterable[Query], unit: PrivacyUnit | None = None) -> set[str]:
+def column_names(queries: Iterable[Query], unit: PrivacyUnit | None = None) -> set[str]:
     """Names of the columns that a run over ``queries`` reads."""
     return {name for query in queries for name in query.mentioned} | (
         {unit.column} if unit else set()

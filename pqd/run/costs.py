@@ -33,7 +33,7 @@ def cost_of(quote: Quote, accountant: Accountant | None, unit: PrivacyUnit | Non
     if accountant is None or quote.table is None:
         return cost
     account = accountant.ledger.account(quote.table.fingerprint)
-    limit = accountant.ledger.allowed(quote.table.fingerprint, accountant.budget).epsilon
+    limit = accountant.ledger.tightest_limit(quote.table.fingerprint, accountant.budget).epsilon
     return replace(
         cost,
         ledger=accountant.ledger.path.name,

@@ -83,7 +83,7 @@ def measure(
         if accountant and reservation and not run.has_drawn:
             accountant.record_unused(reservation)
         raise
-    return Outputs({**quote.known, **run.settled_outputs(noise), **drawn}, quote)
+    return Outputs({**quote.known, **run.constant_outputs(noise), **drawn}, quote)
 
 
 def quote_sets(
@@ -173,10 +173,10 @@ class _Run:
         self._check_unchanged()
         return counts
 
-    def settled_outputs(self, noise: Noise) -> dict[str, Answer]:
+    def constant_outputs(self, noise: Noise) -> dict[str, Answer]:
         """Outputs that are the same for every table: no data, no noise, no cost."""
         every = (measurement for each in self._measurements for measurement in each)
-        return {m.cache_key: m.run(EMPTY, noise) for m in every if m.settled}
+        return {m.cache_key: m.run(EMPTY, noise) for m in every if m.is_constant}
 
 
 def _is_new(measurement: Measurement[Any], quote: Quote) -> bool:

@@ -70,7 +70,7 @@ class Measurement(ABC, Generic[Output]):
         """Name in reports and in the ledger."""
 
     @cached_property
-    def settled(self) -> bool:
+    def is_constant(self) -> bool:
         """Whether every table within the bounds has the same output, which then costs nothing."""
         return False
 
@@ -121,7 +121,7 @@ class Measurement(ABC, Generic[Output]):
         A person who counts once, or by one total, changes the histogram as one row does; one who
         counts by ``max_rows`` rows changes it by that many (group privacy).
         """
-        return 0 * self.epsilon if self.settled else self.rows * self.epsilon
+        return 0 * self.epsilon if self.is_constant else self.rows * self.epsilon
 
     @property
     def counted_noun(self) -> str:

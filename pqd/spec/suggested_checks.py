@@ -23,8 +23,8 @@ from pqd.deciders.numbers import number_text
 from pqd.marginals.bound_profile import BoundMarginal, BoundProfile, mean_weights
 from pqd.parameters import Criteria
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload, QueryRequest
+from pqd.planning.lattices import lattice_of
 from pqd.planning.query_verdict import planned_verdict
-from pqd.planning.statistics import lattice_of
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind, quote_identifier
 

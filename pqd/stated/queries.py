@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number
-from pqd.sql.query import Query
 from pqd.sql.tolerance import Tolerance
+
+if TYPE_CHECKING:
+    from pqd.sql.query import Query
 
 _MOST_NAMED = 3
 

@@ -12,7 +12,7 @@ import pqd.cli.check
 import pqd.cli.outputs
 import pqd.commands.release
 from pqd.accounting.ledger import Ledger
-from pqd.batches.reweighting import reweighted
+from pqd.batches.reweighting import reweighted_table
 from pqd.cli.outputs import Targets
 
 Ran = tuple[int, str, str]
@@ -156,6 +156,6 @@ def test_no_table_is_made_of_answers_that_the_ledger_has_lost(
     if replayed:
         assert command(*RELEASE)[0] == 0
     lose = partial(put, folder / LEDGER, older)
-    meddler = meddled(reweighted, lose, after=True)
-    monkeypatch.setattr(pqd.batches.reweighting, "reweighted", meddler)
+    meddler = meddled(reweighted_table, lose, after=True)
+    monkeypatch.setattr(pqd.batches.reweighting, "reweighted_table", meddler)
     assert_nothing_shown(command(*RELEASE, "--table", "table.csv", "--json", "report.json"))

@@ -11,7 +11,7 @@ import pytest
 
 import pqd
 from pqd.batches.answers import ReleasePlan, select_batches
-from pqd.batches.batch import possible_answers
+from pqd.batches.batch_measurement import possible_answers
 from pqd.batches.workload_laplace import exact_answers as answered
 from pqd.commands import release as releaser
 from pqd.commands.release import run_release

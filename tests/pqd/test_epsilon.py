@@ -23,7 +23,7 @@ from pqd.errors import ParameterError
 from pqd.parameters import Criteria
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload, QueryRequest
-from pqd.planning.estimates import select_estimators
+from pqd.planning.planned_comparison import select_estimators
 from pqd.planning.query_verdict import DeciderPlan, decider_plan, planned_verdict, select_deciders
 from pqd.sql.workload_files import as_queries
 

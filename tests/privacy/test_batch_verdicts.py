@@ -18,7 +18,7 @@ from pqd.accounting.accountant import Accountant, Quote
 from pqd.accounting.accounts import decode, encode
 from pqd.accounting.composition import Charge
 from pqd.accounting.ledger import Ledger
-from pqd.batches.batch import BatchMeasurement
+from pqd.batches.batch_measurement import BatchMeasurement
 from pqd.batches.batch_verdict import BatchRule
 from pqd.batches.mechanisms import RunBudget
 from pqd.batches.shared_budget import select_sharing

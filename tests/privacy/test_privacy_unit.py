@@ -152,7 +152,7 @@ def check_neighbours(
         for sql, verdict, here, there in zip(sqls, verdicts, whole, rest, strict=True):
             allowed = 1 if sql in ONCE else most
             assert moved(sql, here, there) <= allowed, (sql, person)
-            if not verdict.settled:
+            if not verdict.is_constant:
                 # What is charged is that many times epsilon, exactly.
                 assert verdict.measurement.cost == allowed * Fraction(1, 2), sql
             assert here.mass >= there.mass, (sql, person)

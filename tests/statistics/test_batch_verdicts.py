@@ -14,7 +14,7 @@ import pytest
 
 from pqd.accounting.accountant import Quote
 from pqd.accounting.composition import Charge
-from pqd.batches.batch import BatchMeasurement, selection
+from pqd.batches.batch_measurement import BatchMeasurement, selection
 from pqd.batches.batch_verdict import BatchRule
 from pqd.batches.mechanisms import RunBudget
 from pqd.batches.shared_budget import select_sharing

@@ -22,10 +22,10 @@ from pqd.deciders.evaluation.effectiveness import (
     searched_threshold,
 )
 from pqd.deciders.evaluation.needed_budget import needed_epsilon
-from pqd.planning import budget_split, choose_decider, estimates
+from pqd.planning import budget_split, choose_decider, planned_comparison
 
 # They take the functions by name, and are loaded before any is replaced.
-PLANNING = budget_split, choose_decider, estimates
+PLANNING = budget_split, choose_decider, planned_comparison
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -19,7 +19,7 @@ import pytest
 from pqd.accounting.accounts import Budget
 from pqd.accounting.cache_keys import canonical_value, digest, parameters_of_range_sums
 from pqd.batches.answers import select_batches
-from pqd.batches.batch import BatchMeasurement
+from pqd.batches.batch_measurement import BatchMeasurement
 from pqd.batches.mechanisms import LINEAR, TOGETHER, linear_mechanism
 from pqd.batches.range_sums import RangePlan
 from pqd.batches.workload_laplace import WorkloadPlan
@@ -48,7 +48,7 @@ from pqd.parameters import Parameters
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import BoundWorkload, QueryRequest
 from pqd.planning.choose_estimator import ESTIMATORS as NAMES
-from pqd.planning.estimates import PlannedComparison, select_estimators
+from pqd.planning.planned_comparison import PlannedComparison, select_estimators
 from pqd.planning.query_verdict import QueryVerdict, select_deciders
 from pqd.sql.workload_files import as_queries
 
@@ -350,7 +350,7 @@ def test_a_settled_verdict_is_no_release() -> None:
     (settled,) = verdicts(
         sql("SUM"), decider="noisy_sum", columns={"age": {"bounds": (0, 0)}}, copies=[COPY]
     )
-    assert settled.settled
+    assert settled.is_constant
     assert settled.measurement.cost == 0
     assert settled.measurement.parameters()["kind"] == "verdict"
 

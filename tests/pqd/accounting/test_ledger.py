@@ -109,7 +109,7 @@ def test_a_new_ledger_is_empty(ledger: Ledger) -> None:
     assert state(ledger) == ((), ledger._chain.start, NO_LIMIT, ())
     assert ledger.account(TABLE) is None
     assert ledger.answers(TABLE) == {}
-    assert ledger.allowed(TABLE) == NO_LIMIT
+    assert ledger.tightest_limit(TABLE) == NO_LIMIT
 
 
 @pytest.mark.parametrize("epsilon", ["1/3", "1e-12", "7/1000000007", "123456789012345678901/7"])
@@ -258,7 +258,7 @@ def test_the_tightest_limit_counts(
     every, one, budget = limits(whole, table, caller)
     ledger.set_limit(every)
     ledger.set_limit(one, 1)
-    assert [ledger.allowed(TABLE, budget)] == limits(least)
+    assert [ledger.tightest_limit(TABLE, budget)] == limits(least)
     if least is None:
         pay(ledger, "b", epsilon="1e30", budget=budget)
         return
@@ -350,7 +350,7 @@ def test_delta_is_spent_down_to_nothing(ledger: Ledger, path: Path) -> None:
     assert account.epsilon == 5
     with closing(Ledger(path)) as again:
         assert again.accounts == ledger.accounts
-        assert again.allowed(TABLE) == Budget(None, tiny)
+        assert again.tightest_limit(TABLE) == Budget(None, tiny)
 
 
 # Refusals leave nothing --------------------------------------------------------------------------
@@ -562,10 +562,10 @@ def test_an_older_copy_is_whole_and_only_what_was_kept_reveals_it(
 ) -> None:
     ledger.record(pay(ledger, "a"), {"a": YES})
     copy, early = path.read_bytes(), ledger.head
-    (tmp_path / "early.jsonl").write_text(ledger.exported(), encoding="utf-8")
+    (tmp_path / "early.jsonl").write_text(ledger.export(), encoding="utf-8")
     pay(ledger, "b", epsilon="5")
     late = ledger.head
-    (tmp_path / "late.jsonl").write_text(ledger.exported(), encoding="utf-8")
+    (tmp_path / "late.jsonl").write_text(ledger.export(), encoding="utf-8")
     for head in (None, ledger._chain.start, early, late, f" {late.upper()}\n"):
         ledger.verify(head)
     for name in ("early", "late"):
@@ -585,7 +585,7 @@ def test_an_older_copy_is_whole_and_only_what_was_kept_reveals_it(
 def test_a_ledger_begun_anew_is_revealed(ledger: Ledger, path: Path, tmp_path: Path) -> None:
     pay(ledger, "a", table=ledger.fingerprint("content"))
     head, export = ledger.head, tmp_path / "export.jsonl"
-    export.write_text(ledger.exported(), encoding="utf-8")
+    export.write_text(ledger.export(), encoding="utf-8")
     ledger.close()
     path.unlink()
     with closing(Ledger(path)) as anew:
@@ -600,7 +600,7 @@ def test_a_ledger_begun_anew_is_revealed(ledger: Ledger, path: Path, tmp_path: P
 def test_an_export_that_is_none_is_refused(ledger: Ledger, tmp_path: Path) -> None:
     pay(ledger, "a")
     pay(ledger, "b")
-    whole, file = ledger.exported(), tmp_path / "export.jsonl"
+    whole, file = ledger.export(), tmp_path / "export.jsonl"
     lines = whole.splitlines(keepends=True)
     for text in (
         whole.replace("q-a", "q-z"),
@@ -631,13 +631,13 @@ def test_an_export_holds_no_secret(ledger: Ledger, path: Path) -> None:
     assert len(set(keys)) == 4
     # They are in the file, or made of what is; the export is what one shows around.
     assert keys[0] in path.read_bytes()
-    texts = [ledger.exported(), *(str(error) for error in refusals(ledger)), repr(ledger)]
+    texts = [ledger.export(), *(str(error) for error in refusals(ledger)), repr(ledger)]
     for text in texts:
         for key in keys:
             assert key.hex() not in text.lower()
             assert repr(key)[2:-1] not in text
         assert content not in text
-    assert len(ledger.exported().splitlines()) == 1 + len(ledger.entries) == 4
+    assert len(ledger.export().splitlines()) == 1 + len(ledger.entries) == 4
 
 
 def refusals(ledger: Ledger) -> Iterator[PqdError]:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pqd.batches.reweighting import AnswerSystem, drawn_rows, fitted
+from pqd.batches.reweighting import AnswerSystem, drawn_rows, fitted_weights
 from pqd.commands.release import run_release
 from pqd.deciders import SimulatedNoise
 from pqd.engine.duckdb import DuckDBEngine
@@ -107,14 +107,14 @@ def test_answers_that_contradict_each_other_give_way_by_their_noise() -> None:
     every = np.ones((2, 3), np.bool_)
     counts = np.full(3, 100.0)
     part = AnswerSystem(every, np.ones(3), np.array([290.0, 320.0]), np.array([1.0, 3.0]))
-    total = float((fitted([part], counts) * counts).sum())
+    total = float((fitted_weights([part], counts) * counts).sum())
     # The mean of both, weighed by 1 / spread^2, is 293.
     assert total == pytest.approx(293, abs=0.5)
 
 
 def test_an_answer_below_nothing_leaves_nothing() -> None:
     part = AnswerSystem(np.array([[True, False]]), np.ones(2), np.array([-5.0]), np.array([1.0]))
-    weights = fitted([part], np.array([50.0, 50.0]))
+    weights = fitted_weights([part], np.array([50.0, 50.0]))
     assert weights[0] * 50 < 1
     assert weights[1] == 1
 
@@ -123,11 +123,11 @@ def test_values_of_both_signs_and_none() -> None:
     worth = np.array([-3.0, 0.0, 2.0])
     part = AnswerSystem(np.ones((1, 3), np.bool_), worth, np.array([40.0]), np.array([1.0]))
     counts = np.array([10.0, 10.0, 10.0])
-    numbers = fitted([part], counts) * counts
+    numbers = fitted_weights([part], counts) * counts
     assert worth @ numbers == pytest.approx(40, abs=0.1)
     assert numbers[1] == 10
     nothing = AnswerSystem(np.zeros((1, 3), np.bool_), worth, np.array([9.0]), np.array([1.0]))
-    assert fitted([nothing], counts).tolist() == [1, 1, 1]
+    assert fitted_weights([nothing], counts).tolist() == [1, 1, 1]
 
 
 def test_rows_are_drawn_as_often_as_their_weights_say() -> None:

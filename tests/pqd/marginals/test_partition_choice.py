@@ -18,7 +18,7 @@ from pqd.marginals.partition_choice import (
     MOST_ORDERED,
     choose_partition,
     ordered_partition,
-    pooled,
+    pooled_counts,
     quantiles,
     steps_partition,
 )
@@ -110,7 +110,7 @@ def test_texts_beyond_the_most_frequent_are_one_cell() -> None:
 
 def test_copies_are_pooled() -> None:
     first, second = summary([1, 2, 2], nulls=4), summary([2, 3, 3, 3])
-    values, counts = pooled([first, second])
+    values, counts = pooled_counts([first, second])
     assert (values.tolist(), counts.tolist()) == ([1, 2, 3], [1, 3, 3])
     partition, _, _ = chosen(Kind.TEXT, ["a", "b", "b"], ["c", "c", "c"])
     assert partition.labels == ("NULL", "c", "b", "a", "not in the copy")
@@ -256,7 +256,7 @@ def test_quantiles_are_the_least_values_with_their_share_of_rows(
     rows: list[int], number: int
 ) -> None:
     known = summary(rows)
-    found = quantiles(*pooled([known]), number)
+    found = quantiles(*pooled_counts([known]), number)
     ordered = sorted(rows)
     for place, value in enumerate(found):
         at_least = math.ceil(Fraction(place * len(rows), number - 1))

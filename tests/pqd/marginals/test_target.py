@@ -13,7 +13,7 @@ from pqd.engine.partitions import Partition, Points
 from pqd.errors import ParameterError, TableError
 from pqd.marginals import target
 from pqd.marginals.classifier import Classifier, rounds_of
-from pqd.marginals.target import MOST_CLASSES, Predictions, TargetPlan, held_back, trained
+from pqd.marginals.target import MOST_CLASSES, Predictions, TargetPlan, held_out_rows, train_target
 from pqd.sql.schema import Kind
 
 ROWS = 3_000
@@ -44,7 +44,7 @@ def drawn(rows: int, seed: int, classes: int = 3) -> Codes:
 
 
 def plan(codes: Codes, classes: int = 3) -> TargetPlan:
-    return trained(partitions(classes), codes)
+    return train_target(partitions(classes), codes)
 
 
 @pytest.fixture(scope="module")
@@ -153,12 +153,12 @@ def test_training_is_the_same_every_time(planned: TargetPlan) -> None:
     first, second = planned.marginal.classifier, again.marginal.classifier
     assert first.facts() == second.facts()
     assert (first._model.decision_function(codes) == second._model.decision_function(codes)).all()
-    assert (planned.held_back == again.held_back).all()
+    assert (planned.held_out_confusion == again.held_out_confusion).all()
 
 
 def test_facts_differ_with_the_rows_that_it_was_trained_on(planned: TargetPlan) -> None:
     changed = drawn(ROWS, 1)
-    learnt = np.flatnonzero(~held_back(ROWS))[0]
+    learnt = np.flatnonzero(~held_out_rows(ROWS))[0]
     changed[learnt, 1] = changed[learnt, 1] % 9 + 1
     other = plan(changed).marginal
     assert other.facts() != planned.marginal.facts()
@@ -168,20 +168,20 @@ def test_facts_differ_with_the_rows_that_it_was_trained_on(planned: TargetPlan) 
 def test_the_held_back_part_is_a_third_of_the_copy_and_was_not_trained_on(
     planned: TargetPlan,
 ) -> None:
-    apart = held_back(ROWS)
+    apart = held_out_rows(ROWS)
     assert abs(apart.mean() - 1 / 3) < 0.03
     # No stretch and no residue of row numbers is all in one part.
     assert all(0 < apart[k : k + 30].sum() < 30 for k in range(0, ROWS, 30))
     assert all(0.25 < apart[k::10].mean() < 0.42 for k in range(10))
-    assert (held_back(10) == apart[:10]).all()
-    assert planned.held_back.sum() == apart.sum()
+    assert (held_out_rows(10) == apart[:10]).all()
+    assert planned.held_out_confusion.sum() == apart.sum()
     assert planned.marginal.classifier.rows == (~apart).sum()
     codes = drawn(ROWS, 1)
     classifier = planned.marginal.classifier
     named = classifier.predict(codes[apart, 1:])
-    assert planned.held_back.trace() == (named == codes[apart, 0] - 1).sum()
+    assert planned.held_out_confusion.trace() == (named == codes[apart, 0] - 1).sum()
     # The classes can be learnt, half of their noise aside.
-    assert planned.held_back.trace() > 0.45 * apart.sum()
+    assert planned.held_out_confusion.trace() > 0.45 * apart.sum()
 
 
 def test_rows_without_a_class_are_not_learnt_from() -> None:
@@ -189,8 +189,8 @@ def test_rows_without_a_class_are_not_learnt_from() -> None:
     codes[::2, 0] = 0
     sparse = plan(codes)
     assert sparse.marginal.classes == 3
-    assert sparse.marginal.classifier.rows == (~held_back(ROWS) & (codes[:, 0] > 0)).sum()
-    assert sparse.held_back.sum() == (held_back(ROWS) & (codes[:, 0] > 0)).sum()
+    assert sparse.marginal.classifier.rows == (~held_out_rows(ROWS) & (codes[:, 0] > 0)).sum()
+    assert sparse.held_out_confusion.sum() == (held_out_rows(ROWS) & (codes[:, 0] > 0)).sum()
 
 
 def test_the_majority_is_the_most_frequent_class_of_the_copy() -> None:
@@ -201,12 +201,12 @@ def test_the_majority_is_the_most_frequent_class_of_the_copy() -> None:
 
 def test_a_class_that_only_the_held_back_part_has_can_still_be_true() -> None:
     codes = drawn(ROWS, 8, classes=2)
-    last = np.flatnonzero(held_back(ROWS))[-1]
+    last = np.flatnonzero(held_out_rows(ROWS))[-1]
     codes[last, 0] = 3
     rare = plan(codes)
     assert rare.marginal.labels == (1, 2, 3)
-    assert rare.held_back[2].sum() == 1
-    assert rare.held_back[:, 2].sum() == 0
+    assert rare.held_out_confusion[2].sum() == 1
+    assert rare.held_out_confusion[:, 2].sum() == 0
 
 
 @pytest.mark.parametrize(
@@ -263,8 +263,10 @@ def test_figures_of_a_known_confusion_matrix(planned: TargetPlan) -> None:
     for figure in (facts.accuracy, facts.balanced, facts.majority):
         assert figure.low < figure.value < figure.high
         assert figure.high - figure.low < 0.01
-    assert facts.copy_accuracy == planned.held_back.trace() / planned.held_back.sum()
-    recalls = planned.held_back.diagonal() / planned.held_back.sum(axis=1)
+    assert (
+        facts.copy_accuracy == planned.held_out_confusion.trace() / planned.held_out_confusion.sum()
+    )
+    recalls = planned.held_out_confusion.diagonal() / planned.held_out_confusion.sum(axis=1)
     assert [each.copy_recall for each in facts.classes] == recalls.tolist()
     assert facts.copy_balanced == pytest.approx(recalls.mean())
     assert (facts.column, facts.epsilon) == ("pay", Fraction(10))
@@ -273,7 +275,7 @@ def test_figures_of_a_known_confusion_matrix(planned: TargetPlan) -> None:
 def test_a_class_without_rows_has_no_recall() -> None:
     """Neither where the private table has too few rows, nor where the held-back part has none."""
     codes = drawn(ROWS, 8, classes=2)
-    codes[np.flatnonzero(~held_back(ROWS))[:30], 0] = 3
+    codes[np.flatnonzero(~held_out_rows(ROWS))[:30], 0] = 3
     facts = plan(codes).facts([400, 10, 0, 10, 500, 0, 1, 0, 0, 0], Fraction(1), Fraction(1, 20))
     assert facts.classes[2].copy_recall is None
     assert facts.classes[2].recall is None

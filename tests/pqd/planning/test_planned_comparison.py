@@ -27,7 +27,7 @@ from pqd.errors import DeciderError, UnanswerableError
 from pqd.parameters import Parameters
 from pqd.planning.binding import bind
 from pqd.planning.choose_estimator import ESTIMATORS
-from pqd.planning.estimates import PlannedComparison, select_estimators
+from pqd.planning.planned_comparison import PlannedComparison, select_estimators
 from pqd.reports.models.compare import CompareReport
 from pqd.sql.workload_files import as_queries
 from tests.support.likeness import like
@@ -272,7 +272,7 @@ def test_settled_intervals_cost_nothing(frames: int) -> None:
     """Within these bounds every sum is 0, whatever the table."""
     options: dict[str, Any] = {"tau": "1", "columns": ZERO, "estimator": "split"}
     found = comparison("SELECT SUM(x) FROM D", FRAMES[:frames], **options)
-    assert found.measurement.settled
+    assert found.measurement.is_constant
     assert found.measurement.cost == 0
     report = compared("SELECT SUM(x) FROM D", FRAMES[:frames], **options)
     assert report.cost.epsilon == 0

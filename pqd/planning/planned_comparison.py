@@ -18,7 +18,7 @@ from pqd.errors import DeciderError
 from pqd.parameters import Parameters
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload
 from pqd.planning.choose_estimator import EstimatorChoice, choose_estimator
-from pqd.planning.statistics import (
+from pqd.planning.lattices import (
     lattice_of,
     on_cut_points,
     synthetic_answer,
@@ -46,7 +46,7 @@ class EstimatorMeasurement(QueryMeasurement[EstimatorOutput]):
     kind = "release"
 
     @property
-    def settled(self) -> bool:
+    def is_constant(self) -> bool:
         """Whether the verdict on every candidate is the same for every table."""
         return isinstance(self.estimator, SplitMargins) and not self.estimator.intervals
 
@@ -107,7 +107,7 @@ def select_estimators(bound: BoundWorkload) -> ComparisonPlan:
     return ComparisonPlan(*bound.select(planned_comparison))
 
 
-def with_fit_noted(plan: ComparisonPlan, estimator: str) -> ComparisonPlan:
+def with_fit_note(plan: ComparisonPlan, estimator: str) -> ComparisonPlan:
     """Plan with a warning of queries that the named ``estimator`` does not fit.
 
     Raises

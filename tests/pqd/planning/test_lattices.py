@@ -13,10 +13,10 @@ from pqd.engine.scan_plan import Measure
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.parameters import Parameters
-from pqd.planning.attribute_lattices import Bounds
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import BoundWorkload, QueryRequest
-from pqd.planning.estimates import select_estimators
+from pqd.planning.lattices import Bounds
+from pqd.planning.planned_comparison import select_estimators
 from pqd.planning.query_verdict import select_deciders
 from pqd.sql.workload_files import as_queries
 from pqd.stated.column_facts import parse_columns, span

@@ -9,7 +9,7 @@ from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import ParameterError, TableError
-from pqd.marginals.columns import profiled_columns, shared_columns
+from pqd.marginals.profiled_columns import profiled_columns, shared_columns
 
 ROWS = 300
 COPY = pd.DataFrame(

@@ -1,0 +1,239 @@
+"""Public lattices: the bounds of each attribute, stated or the copy's, with room for tolerances.
+
+Everything here is computed from the synthetic tables and from what the caller states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from pqd.deciders import Interval, Lattice, ParameterError, UnanswerableError, answer
+from pqd.deciders.histogram import HALF
+from pqd.deciders.note import Note, note
+from pqd.engine.cut_points import ORDERED, CutPoints, reaching
+from pqd.engine.scan_plan import Measure, PrivacyUnit, Statistic
+from pqd.engine.synthetic_tables import SyntheticTables
+from pqd.planning.bound_workload import QueryRequest
+from pqd.sql.query import BoundExpression, Query
+from pqd.sql.schema import Schema
+from pqd.sql.tolerance import Tolerance
+from pqd.stated.column_facts import Facts, bounded_lattice, facts_of_attribute, row_lattice, span
+
+if TYPE_CHECKING:
+    from pqd.deciders import Histogram
+
+_COUNTING = Lattice(0, 1)
+_COUNTS = ("COUNT", "COUNT DISTINCT")
+_CLAMPED = ("SUM", "AVG")
+NUMERIC = (*_CLAMPED, *ORDERED)
+
+
+class Bounds:
+    """Lattices of the attributes of a run, each computed once, and notes on their bounds."""
+
+    def __init__(
+        self, tables: SyntheticTables, schema: Schema, stated: Facts, unit: PrivacyUnit | None
+    ) -> None:
+        """Read no table yet."""
+        self._tables, self._schema, self._stated, self._unit = tables, schema, stated, unit
+        self._lattices: dict[tuple[str, bool], Lattice] = {}
+        # Spans for the notes, by the attribute in words: of the copy, wider than the copy, stated.
+        self._copy_spans: dict[str, dict[str, None]] = {}
+        self._wider_spans: dict[str, dict[str, None]] = {}
+        self._stated_spans: dict[bool, dict[str, str]] = {True: {}, False: {}}
+
+    def notes(self) -> Iterator[Note]:
+        """Notes on the bounds of all measures so far: one note for each kind of bounds."""
+        for snapped, spans in self._stated_spans.items():
+            if spans:
+                yield note("bounds-stated", bounds=tuple(spans.items()), snapped=snapped)
+        if self._copy_spans:
+            yield note("bounds-of-copy", bounds=_spans(self._copy_spans))
+        if self._wider_spans:
+            yield note("bounds-widened", bounds=_spans(self._wider_spans))
+
+    def measure(self, query: Query, resolved: BoundExpression) -> Measure:
+        """Measure of a query: the attribute that it aggregates, on its public lattice.
+
+        Raises
+        ------
+        UnanswerableError
+            If the attribute has no bounds, or is 0 everywhere in the synthetic table.
+        """
+        # A person's total is summed up, where a person may have several rows.
+        total_of = self._unit if query.aggregate == "SUM" else None
+        place = resolved.value or "", total_of is not None
+        if place not in self._lattices:
+            self._lattices[place] = self._lattice(query, resolved, total_of)
+        lattice = self._lattices[place]
+        attribute = query.attribute or ""
+        facts = facts_of_attribute(self._stated, attribute)
+        stated = facts is not None and facts.bounds is not None
+        subject = f"a person's total of {attribute}" if total_of else attribute
+        if stated:
+            snapped = query.aggregate in _CLAMPED
+            self._stated_spans[snapped][subject] = span(lattice)
+        elif query.aggregate == "SUM":
+            if lattice.lower == lattice.upper == 0:
+                raise UnanswerableError(
+                    f"{subject} is 0 throughout in the synthetic table, so that its bounds leave "
+                    "nothing to add up; state its bounds (--bounds)"
+                )
+            self._copy_spans.setdefault(subject, {})[span(lattice)] = None
+        if total_of:
+            return Measure(resolved.value or "", row_lattice(lattice), lattice, stated=stated)
+        return Measure(resolved.value or "", lattice, stated=stated)
+
+    def for_tolerance(
+        self, request: QueryRequest, statistic: Statistic, synthetic: Sequence[Histogram]
+    ) -> Statistic:
+        """Statistic of a query; a mean gets room beyond its tolerance, unless bounds are stated.
+
+        Without this room the copy would bound the answer that it is compared with: if a tolerance
+        reached beyond the copy's bounds, no private mean could ever lie outside it.
+
+        Raises
+        ------
+        UnanswerableError
+            If the lattice would be too wide.
+        """
+        query, measure = request.query, statistic.measure
+        if query.aggregate != "AVG" or measure is None or measure.stated:
+            return statistic
+        pairs = tolerances(query, request.criteria.tolerance, statistic, synthetic)
+        intervals = [pair[1] for pair in pairs if pair]
+        wider = with_wider_lattice(query, statistic, intervals) if intervals else statistic
+        if measure.lattice and wider.measure and wider.measure.lattice:
+            spans = self._copy_spans if wider is statistic else self._wider_spans
+            spans.setdefault(query.attribute or "", {})[span(wider.measure.lattice)] = None
+        return wider
+
+    def _lattice(
+        self, query: Query, resolved: BoundExpression, total_of: PrivacyUnit | None
+    ) -> Lattice:
+        """Lattice of an attribute: the stated bounds and step, else those of the copies."""
+        name = query.attribute or ""
+        facts = facts_of_attribute(self._stated, name)
+        try:
+            synthetic = self._tables.profile(self._schema, resolved.value or "", total_of)
+            lattice = bounded_lattice(facts, synthetic)
+        except ParameterError as error:
+            raise UnanswerableError(f"{name} in the synthetic table: {error}") from None
+        if lattice is None:
+            message = f"{name} has no value in the synthetic table; state its bounds (--bounds)"
+            raise UnanswerableError(message)
+        return lattice
+
+
+def _spans(bounds: Mapping[str, Iterable[str]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Attributes, each with its bounds in all queries."""
+    return tuple((subject, tuple(spans)) for subject, spans in bounds.items())
+
+
+def exceeded_bounds(
+    query: Query, tolerance: Tolerance, statistic: Statistic, synthetic: Sequence[Histogram]
+) -> str:
+    """Stated bounds that a tolerance reaches beyond, as text; empty if it stays within them."""
+    measure = statistic.measure
+    if measure is None or measure.lattice is None or not measure.stated:
+        return ""
+    if query.aggregate not in ("AVG", *ORDERED):
+        return ""
+    lattice = measure.lattice
+    for histogram in synthetic:
+        centre = answer(query.aggregate, histogram, query.p or HALF)
+        if centre is None or (tolerance.relative and not centre):
+            continue
+        middle = centre * lattice.unit
+        tau = tolerance.of(middle)
+        if middle - tau < lattice.lower or middle + tau > lattice.upper:
+            return span(lattice)
+    return ""
+
+
+def lattice_of(query: Query, statistic: Statistic) -> tuple[Lattice, Fraction]:
+    """Lattice of the numbers that a query aggregates; the size of its unit in the query's unit."""
+    measure = statistic.measure
+    lattice = (measure.total or measure.lattice if measure else None) or _COUNTING
+    return lattice, Fraction(1) if query.aggregate in _COUNTS else lattice.unit
+
+
+def synthetic_answer(query: Query, synthetic: Histogram) -> Fraction:
+    """Synthetic answer in lattice units.
+
+    Raises
+    ------
+    UnanswerableError
+        If there is none.
+    """
+    value = answer(query.aggregate, synthetic, query.p or HALF)
+    if value is None:
+        word = {"AVG": "mean", "MEDIAN": "median"}.get(query.aggregate, "quantile")
+        raise UnanswerableError(
+            f"no synthetic row matches, so there is no {word} to compare with; check the WHERE "
+            "(text is case-sensitive)"
+        )
+    return value
+
+
+def tolerances(
+    query: Query, tolerance: Tolerance, statistic: Statistic, synthetic: Sequence[Histogram]
+) -> tuple[tuple[Fraction, Interval] | None, ...]:
+    """Tolerance in the query's unit, and its interval in lattice units, for each synthetic table.
+
+    A table without an answer has None.  A relative tolerance around an answer of 0 is one unit of
+    the lattice, so that only the answer 0 is within.
+    """
+    scale = lattice_of(query, statistic)[1]
+    pairs: list[tuple[Fraction, Interval] | None] = []
+    for histogram in synthetic:
+        centre = answer(query.aggregate, histogram, query.p or HALF)
+        if centre is None:
+            pairs.append(None)
+            continue
+        tau = tolerance.of(centre * scale) if centre or not tolerance.relative else scale
+        pairs.append((tau, Interval.around(centre, tau / scale)))
+    return tuple(pairs)
+
+
+def with_wider_lattice(
+    query: Query, statistic: Statistic, intervals: Sequence[Interval]
+) -> Statistic:
+    """Statistic on a lattice that reaches beyond ``intervals``, unless bounds are stated.
+
+    Only the lattice of a mean or an order statistic grows: the synthetic table must not bound the
+    private answer.
+
+    Raises
+    ------
+    UnanswerableError
+        If the lattice would be too wide.
+    """
+    measure = statistic.measure
+    if query.aggregate not in ("AVG", *ORDERED) or measure is None or measure.stated:
+        return statistic
+    if measure.lattice is None:
+        return statistic
+    try:
+        lattice = reaching(measure.lattice, intervals)
+    except ParameterError as error:
+        raise UnanswerableError(f"tau is too wide: {error}") from None
+    if lattice is measure.lattice:
+        return statistic
+    return replace(statistic, measure=replace(measure, lattice=lattice))
+
+
+def on_cut_points(
+    statistic: Statistic, intervals: Sequence[Interval], scale: Fraction
+) -> Statistic:
+    """Statistic that compares private values with the ends of ``intervals``, without rounding."""
+    measure = statistic.measure
+    if measure is None or measure.lattice is None:
+        return statistic
+    lattice = measure.lattice
+    bounds = (lattice.lower, lattice.upper) if measure.stated else None
+    points = CutPoints.of(intervals, scale, bounds)
+    return replace(statistic, measure=replace(measure, lattice=None, cut_points=points))
