@@ -107,14 +107,14 @@ def _groups(queries: SharedQueries, sharing: str) -> list[tuple[str, list[int]]]
     leave the others every choice.
     """
     summed: dict[Measure | None, list[int]] = {}
-    for place, (bound, _) in queries.left.items():
+    for place, (bound, _) in queries.unplanned.items():
         free = bound.unit is None and bound.criteria.mechanism == AUTO
         if bound.query.aggregate in _SUMMED and free:
             summed.setdefault(bound.statistic.measure, []).append(place)
     groups = []
     for places in summed.values():
-        name = name_of(queries.left[places[0]].bound.query)
-        closed = [place for place in places if _is_closed(queries.left[place].bound.statistic)]
+        name = name_of(queries.unplanned[places[0]].bound.query)
+        closed = [place for place in places if _is_closed(queries.unplanned[place].bound.statistic)]
         open_ = [place for place in places if place not in closed]
         whole = sharing in {WORKLOAD, RANGES} or not open_ or not closed
         if whole or (sharing == AUTO and len(closed) == 1):
@@ -140,7 +140,7 @@ class _QueryGroup:
 
     @property
     def _sharing(self) -> list[SharingQuery]:
-        return [self.queries.left[place] for place in self.places]
+        return [self.queries.unplanned[place] for place in self.places]
 
     @property
     def epsilon(self) -> Fraction:
@@ -200,7 +200,7 @@ class _BatchComparison:
     def __init__(
         self, options: Sequence[_BatchOption], queries: SharedQueries, each: Fraction
     ) -> None:
-        self._left, self._options, self._each = dict(queries.left), options, each
+        self._left, self._options, self._each = dict(queries.unplanned), options, each
         self._wrong_alone: dict[BatchSet, float] = {}
 
     @property

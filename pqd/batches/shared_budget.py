@@ -81,9 +81,9 @@ def _share(shared: Sequence[SharedQueries], budget: RunBudget, each: Fraction) -
 
 def _share_alone(queries: SharedQueries, each: Fraction) -> None:
     """Plan the queries that are in no batch; ``each`` is the share of one of them."""
-    left = queries.left
-    verdicts = equal_shares(list(left.values()), each * queries.number)
-    queries.plan(dict(zip(left, verdicts, strict=True)))
+    unplanned = queries.unplanned
+    verdicts = equal_shares(list(unplanned.values()), each * queries.number)
+    queries.plan(dict(zip(unplanned, verdicts, strict=True)))
     if verdicts:
         epsilon = verdicts[0].measurement.epsilon
         queries.notes.append(note("one-by-one", queries=len(verdicts), epsilon=epsilon))

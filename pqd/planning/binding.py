@@ -1,4 +1,7 @@
-"""Binding: queries on the synthetic tables, which are read once; the private one is not read."""
+"""Binding: queries meet the synthetic tables, which are read once.
+
+Of the private table only the header is read.
+"""
 
 from __future__ import annotations
 
@@ -31,32 +34,32 @@ def bind(
     others: Sequence[Query] = (),
     complete_groups: bool = False,
 ) -> BoundWorkload:
-    """Workload of every query on the synthetic tables, once per group where it is grouped.
+    """Workload of all queries on the synthetic tables; a grouped query becomes one query per group.
 
-    ``columns`` are the caller's facts about columns and about what is aggregated here or in
-    ``others``; of the private table the header alone is used.
+    ``columns`` are public facts of columns, and of expressions that a query here or in ``others``
+    aggregates.
 
     Raises
     ------
     PqdError
-        TableError or ParameterError for what concerns no single query.
+        TableError or ParameterError for an error that concerns no single query.
     """
     return _Binding(tables, columns, unit, complete_groups=complete_groups).of(requests, others)
 
 
 def unit_notes(tables: SyntheticTables, unit: PrivacyUnit | None) -> Iterator[Note]:
-    """Notes on the synthetic tables that lack the column of the unit.
+    """Notes on synthetic tables without the column of the unit.
 
     Raises
     ------
     ParameterError
-        If the private table lacks it.
+        If the private table has no such column.
     """
     if unit is None:
         return
     private = tables.private
     if private and fold_case(unit.column) not in map(fold_case, private.columns):
-        # Only names that the copy has too: a table without a header has a row in their place.
+        # Name only columns that the copy has too: without a header, names would be a private row.
         public = set(map(fold_case, tables.columns))
         shared = [name for name in private.columns if fold_case(name) in public]
         raise unknown_column(unit.column, shared, f"unit of {private.label}")
@@ -66,7 +69,7 @@ def unit_notes(tables: SyntheticTables, unit: PrivacyUnit | None) -> Iterator[No
 
 
 class _Binding:
-    """One pass over the queries; a query that is refused drops out, and the others go on."""
+    """One pass over the queries; a refused query drops out, and the others go on."""
 
     def __init__(
         self,
@@ -85,7 +88,7 @@ class _Binding:
         self._schema: Schema = {}
         self._refusals = Refusals()
         self._notes: dict[Note, None] = {}
-        # Queries of which the tolerance reaches beyond bounds, by attribute and bounds.
+        # Queries whose tolerance reaches beyond stated bounds, by attribute and bounds.
         self._beyond: dict[tuple[str, str], dict[str, None]] = {}
 
     def of(self, requests: Sequence[QueryRequest], others: Sequence[Query]) -> BoundWorkload:
@@ -111,10 +114,10 @@ class _Binding:
             for query in self._bound(request, statistic, synthetic)
         )
         for (attribute, bounds), beyond in self._beyond.items():
-            told = note(
+            warning = note(
                 "tau-beyond-bounds", queries=tuple(beyond), attribute=attribute, bounds=bounds
             )
-            self._notes[told] = None
+            self._notes[warning] = None
         if self._complete_groups:
             broken = self._refusals.blocks
             bound = tuple(query for query in bound if query.query.block not in broken)
@@ -129,12 +132,12 @@ class _Binding:
         )
 
     def _ungrouped(self, request: QueryRequest) -> list[QueryRequest]:
-        """Request of a query as it is, or one per group."""
+        """Requests for one query: the request itself, or one per group."""
         query = request.query
         if not query.group_by:
             return [request]
         with self._refusals.of(query):
-            # Resolved as a whole first: its names and kinds must be right whatever the keys.
+            # Resolve the whole query first: its names and kinds must be right for every key.
             resolved = self._resolved(query)
             names = [column_name(self._schema, name, query) for name in query.group_by]
             groups = grouped(
@@ -144,7 +147,7 @@ class _Binding:
         return []
 
     def _resolved(self, query: Query) -> BoundExpression:
-        """Query in terms of typed columns; a refusal says which of its texts are no numbers."""
+        """Query in terms of typed columns; an error also says which texts are no numbers."""
         try:
             return query.resolve(self._schema)
         except QueryError as error:
@@ -154,7 +157,7 @@ class _Binding:
             raise
 
     def _statistic(self, request: QueryRequest) -> Iterator[Statistic]:
-        """Statistic of a query, none if it is refused."""
+        """Yield the statistic of a query; nothing if the query is refused."""
         query = request.query
         with self._refusals.of(query):
             resolved = self._resolved(query)
@@ -169,7 +172,7 @@ class _Binding:
             yield Statistic(resolved.predicate, measure, resolved.columns, collapsed)
 
     def _warn(self, request: QueryRequest, resolved: BoundExpression) -> None:
-        """Add notes on what is allowed and seldom meant; all of it is public."""
+        """Add warnings of criteria that are allowed but seldom meant; all of it is public."""
         self._constants.look_up(resolved.where)
         warnings = warnings_of(request.query, request.criteria)
         self._notes.update(dict.fromkeys(warnings))
@@ -177,7 +180,7 @@ class _Binding:
     def _bound(
         self, request: QueryRequest, statistic: Statistic, synthetic: tuple[Histogram, ...]
     ) -> Iterator[BoundQuery]:
-        """Bound query, none if it is refused."""
+        """Yield the bound query; nothing if the query is refused."""
         columns = tuple((name, str(self._schema[name])) for name in sorted(statistic.columns))
         tolerance = request.criteria.tolerance
         if beyond := exceeded_bounds(request.query, tolerance, statistic, synthetic):

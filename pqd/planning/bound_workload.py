@@ -23,24 +23,24 @@ Refusal: TypeAlias = tuple["Query", PqdError]
 
 
 class Refusals:
-    """First refusal of each query, or of one of its groups."""
+    """Refusals: the first error of each query, or of each group of a query."""
 
     def __init__(self, refusals: Iterable[Refusal] = ()) -> None:
         """Begin with ``refusals``."""
         self._by_id = {query.id or "": (query, error) for query, error in refusals}
 
     def of(self, query: Query) -> AbstractContextManager[None, bool]:
-        """Context that notes a refusal of ``query`` and goes on after the block."""
+        """Context that records a PqdError as the refusal of ``query``, and suppresses it."""
         return _Refusing(query, self._by_id)
 
     @property
     def pairs(self) -> tuple[Refusal, ...]:
-        """All refusals, in the order in which they came."""
+        """Refused queries with their errors, in the order of the refusals."""
         return tuple(self._by_id.values())
 
     @property
     def blocks(self) -> frozenset[str]:
-        """Grouped queries of which a group is refused."""
+        """Names of the grouped queries with a refused group."""
         return frozenset(query.block for query, _ in self._by_id.values() if query.block)
 
 
@@ -63,19 +63,22 @@ def refusal_facts(refusals: Iterable[Refusal]) -> tuple[QueryRefusal, ...]:
     )
 
 
-Selected = TypeVar("Selected")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
 class QueryRequest:
-    """Query with the criteria of its verdict; without a budget it is planned, or shares one."""
+    """Query with the criteria of its verdict.
+
+    Criteria without a budget are enough for a plan, or for a query that shares a budget.
+    """
 
     query: Query
     criteria: Criteria
 
     @classmethod
     def of(cls, query: Query, criteria: Criteria) -> QueryRequest:
-        """Request of a query at its own tolerance, where it states one."""
+        """Request of a query; its own tolerance takes precedence."""
         own = query.tolerance
         return cls(query, criteria if own is None else replace(criteria, tolerance=own))
 
@@ -91,7 +94,7 @@ class BoundQuery:
     statistic
         The statistic that the engine counts.
     kinds
-        The columns that it reads, with their kinds.
+        The columns that the query reads, with their kinds.
     unit
         The privacy unit.
     synthetic
@@ -116,7 +119,7 @@ class BoundQuery:
 
     @property
     def parameters(self) -> Parameters:
-        """Criteria with their budget; ParameterError if there is none."""
+        """Criteria with their budget; ParameterError without a budget."""
         criteria = self.criteria
         return criteria if isinstance(criteria, Parameters) else criteria.at(None)
 
@@ -127,16 +130,16 @@ class BoundQuery:
 
 @dataclass(frozen=True, kw_only=True)
 class BoundWorkload(BoundTables):
-    """Queries of one run, bound, in their order.
+    """Bound queries of one run, in their order.
 
     Attributes
     ----------
     queries
         The queries that can be answered.
     refusals
-        The queries, or single groups of them, that cannot be answered, with their errors.
+        The queries, or single groups of queries, that cannot be answered, with their errors.
     complete_groups
-        Whether a grouped query of which a group is refused is refused as a whole.
+        Whether one refused group makes its whole query refused.
     """
 
     queries: tuple[BoundQuery, ...]
@@ -149,10 +152,10 @@ class BoundWorkload(BoundTables):
         return refusal_facts(self.refusals)
 
     def check(self) -> None:
-        """Raise the first refusal that stops a run; it names the query.
+        """Raise the first refusal that stops the run; the message names the query.
 
-        An error in a query stops it.  A query without a synthetic answer does so only where no
-        query is left, and then with the warnings, which may say why; else it is in ``left_out``.
+        An error in a query stops the run.  A query without a synthetic answer is only left out,
+        unless no other query remains.  Then the message ends with the warnings, which may say why.
         """
         for query, error in self.refusals:
             unanswerable = isinstance(error, UnanswerableError)
@@ -162,11 +165,14 @@ class BoundWorkload(BoundTables):
                 raise error
 
     def select(
-        self, rule: Callable[[BoundQuery], Selected]
-    ) -> tuple[BoundWorkload, tuple[Selected, ...]]:
-        """Results of ``rule`` for every query; a query that it refuses joins the refusals."""
+        self, rule: Callable[[BoundQuery], Result]
+    ) -> tuple[BoundWorkload, tuple[Result, ...]]:
+        """Workload of the queries that ``rule`` accepts, and the results of ``rule``.
+
+        A query for which ``rule`` raises a PqdError joins the refusals.
+        """
         refusals = Refusals(self.refusals)
-        pairs: list[tuple[BoundQuery, Selected]] = []
+        pairs: list[tuple[BoundQuery, Result]] = []
         for bound in self.queries:
             with refusals.of(bound.query):
                 pairs.append((bound, rule(bound)))
@@ -176,5 +182,5 @@ class BoundWorkload(BoundTables):
         queries = tuple(bound for bound, _ in pairs)
         return (
             replace(self, queries=queries, refusals=refusals.pairs),
-            tuple(selected for _, selected in pairs),
+            tuple(result for _, result in pairs),
         )

@@ -1,4 +1,4 @@
-"""Budget split: equal shares of one budget for queries that are answered each by itself."""
+"""Budget split: equal shares of one total epsilon, for queries that are answered each by itself."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pqd.planning.query_verdict import QueryVerdict, QueryVerdictPlan, planned_v
 
 
 class SharingQuery(NamedTuple):
-    """Query that shares a budget, and the verdict that it would have by itself."""
+    """Query that shares a budget, and the verdict planned for it alone."""
 
     bound: BoundQuery
     verdict: QueryVerdict
@@ -41,7 +41,8 @@ class SharingQuery(NamedTuple):
     def budget_free_id(self) -> str:
         """Identity that two queries share if they are one measurement at every budget.
 
-        With other criteria, or another interval, they may be decided otherwise at another budget.
+        It includes criteria and interval: queries that differ in these may get other deciders at
+        another budget.
         """
         criteria, interval = self.bound.criteria, self.verdict.interval
         key = self.verdict.measurement.cache_key
@@ -49,9 +50,9 @@ class SharingQuery(NamedTuple):
 
 
 def at_budget(bound: BoundQuery, epsilon: Fraction, detail: Detail | None = None) -> QueryVerdict:
-    """Verdict of one query by itself at a budget; see ``planned_verdict``.
+    """Verdict of one query by itself at a budget, as ``planned_verdict`` plans it.
 
-    ``detail`` is how far its deciders are evaluated here; its criteria keep what the caller wants.
+    ``detail`` applies to this evaluation only; the criteria of the verdict keep the caller's.
     """
     verdict = planned_verdict(bound.with_criteria(bound.criteria.at(epsilon, detail)))
     return verdict if detail is None else replace(verdict, criteria=bound.criteria.at(epsilon))
@@ -62,25 +63,25 @@ class SharedQueries:
 
     Attributes
     ----------
-    left
-        The queries without a share yet, by place, in an order that does not depend on that of the
-        queries.
+    unplanned
+        The queries without a share yet, by place.  Their order does not depend on the order in
+        which the caller states them.
     planned
         The verdicts of the other queries, by place.
     notes
-        Notes on how they share.
+        Notes on how the queries share.
     rivals
-        The candidates that could decide a query instead, by place.
+        The batches that could decide a query instead, by place.
     """
 
     def __init__(self, bound: BoundWorkload, epsilon: Fraction) -> None:
-        """Plan each query at ``epsilon``, to see which are refused or cost nothing."""
+        """Plan each query at ``epsilon``, to find those that are refused or cost nothing."""
         self.bound = bound
         self.planned: dict[int, QueryVerdict] = {}
         self.notes: list[Note] = []
         self.rivals: dict[int, tuple[Candidate, ...]] = {}
         self._refusals = Refusals(bound.refusals)
-        left: dict[int, SharingQuery] = {}
+        unplanned: dict[int, SharingQuery] = {}
         for place, query in enumerate(bound.queries):
             with self._refusals.of(query.query):
                 if isinstance(query.criteria, Parameters):
@@ -90,25 +91,29 @@ class SharedQueries:
                 if sharing.verdict.is_constant:
                     self.planned[place] = at_budget(query, epsilon)
                 else:
-                    left[place] = sharing
+                    unplanned[place] = sharing
         if bound.complete_groups:
             broken = self._refusals.blocks
             complete = {p for p, q in enumerate(bound.queries) if q.query.block not in broken}
             self.planned = {p: verdict for p, verdict in self.planned.items() if p in complete}
-            left = {place: query for place, query in left.items() if place in complete}
-        keys = {place: query.verdict.measurement.cache_key for place, query in left.items()}
-        self.left = {place: left[place] for place in sorted(left, key=keys.__getitem__)}
-        self._shared = set(self.left)
+            unplanned = {place: query for place, query in unplanned.items() if place in complete}
+        keys = {place: query.verdict.measurement.cache_key for place, query in unplanned.items()}
+        self.unplanned = {
+            place: unplanned[place] for place in sorted(unplanned, key=keys.__getitem__)
+        }
+        self._shared = set(self.unplanned)
 
     @property
     def number(self) -> int:
-        """Number of different measurements that are still to be paid for."""
-        return len(distinct(self.left.values()))
+        """Number of different measurements of the unplanned queries."""
+        return len(distinct(self.unplanned.values()))
 
     def plan(self, verdicts: dict[int, QueryVerdict]) -> None:
-        """Set the verdicts of their places, which then share no more."""
+        """Add verdicts by place; their queries are planned then."""
         self.planned |= verdicts
-        self.left = {place: query for place, query in self.left.items() if place not in verdicts}
+        self.unplanned = {
+            place: query for place, query in self.unplanned.items() if place not in verdicts
+        }
 
     @property
     def epsilon(self) -> Fraction:
@@ -118,7 +123,7 @@ class SharedQueries:
         return charge_of(composition_groups([cost for cost in costs if cost.epsilon])).epsilon
 
     def _with_rivals(self, place: int) -> QueryVerdict:
-        """Verdict with all candidates that could decide it."""
+        """Verdict with its rivals among the candidates."""
         verdict = self.planned[place]
         candidates = (*verdict.choice.candidates, *self.rivals.get(place, ()))
         return replace(verdict, choice=replace(verdict.choice, candidates=candidates))
@@ -138,11 +143,11 @@ class SharedQueries:
 def equal_shares(
     queries: Sequence[SharingQuery], epsilon: Fraction, detail: Detail | None = None
 ) -> list[QueryVerdict]:
-    """Verdicts that cost at most ``epsilon`` in all, at equal shares.
+    """Verdicts that cost at most ``epsilon`` together, at equal shares.
 
-    How they are grouped depends on the rows that they read and on no budget, so that each gets
-    ``epsilon`` over the number of groups.  The groups are marked: fewer queries, or others added
-    to them, never cost more for it.
+    The composition groups depend on the rows that the queries read, and on no budget.  Each query
+    gets ``epsilon`` divided by the number of groups.  Each measurement states its group, so these
+    queries are never charged more in a run without some of them, or with others.
     """
     costs: dict[str, MeasurementCost] = {}
     for query in queries:
@@ -163,5 +168,5 @@ def _in_group(verdict: QueryVerdict, group: str) -> QueryVerdict:
 
 
 def distinct(queries: Iterable[SharingQuery]) -> list[SharingQuery]:
-    """Queries of different measurements: the last one of each."""
+    """Queries with different measurements: for each measurement the last of its queries."""
     return list({query.budget_free_id: query for query in queries}.values())

@@ -1,13 +1,14 @@
 """Choice of a decider for a query, from public data only.
 
-``auto`` takes the decider that is wrong least often, at the tolerance of the query, on stand-ins
-for the private table; a verdict that cannot have a p-value counts as wrong there, since it is never
-decided.  One that also releases the noisy answer, which says how far off the copy is and which way,
-takes its place where it is nearly as sharp (``_that_shows``).  ``paper`` follows the advice of
-Patwa 2023, Table 4.  A decider that ``auto`` never takes, since it cannot prove both verdicts, is
-evaluated where it is named or taken, or for a report that shows every candidate
-(``Detail.CURVES``).  What no choice hangs on may be computed when it is first read
-(``Criteria.late``).
+``auto`` takes the decider that is wrong least often on stand-ins for the private table, at the
+tolerance of the query.  A verdict without a p-value is never decided, so it counts as wrong.  A
+decider that also releases the noisy answer tells how far off the copy is, and in which direction;
+it is taken instead if it is nearly as sharp (``_showing``).  ``paper`` follows the advice of Patwa
+2023, Table 4.
+
+``auto`` never takes a decider that cannot prove both verdicts.  Such a decider is evaluated only if
+it is named or taken, or if a report shows every candidate (``Detail.CURVES``).  Figures on which no
+choice depends may be computed when they are first read (``Criteria.late``).
 """
 
 import math
@@ -44,15 +45,15 @@ from pqd.reports.models.late import Late
 from pqd.stated.budgets import AUTO
 
 PAPER = "paper"
-# Deciders of Table 4 that do not depend on the table.
+# Deciders of Table 4 that the paper advises for every table.
 _FIXED = {"COUNT": "lm_count", "MEDIAN": "hist_median"}
-# Of those that prove both verdicts it errs least on every table, and its threshold and the budget
-# that it needs are the least: the noise of all others passes either end of the interval, where that
-# of a margin passes the nearer one (docs/theory.md, Theorem 4).
+# Among the deciders that prove both verdicts this one errs least on every table, and has the least
+# threshold and needed epsilon: noise on an answer can cross either end of the interval, noise on a
+# margin only the nearer end (docs/theory.md, Theorem 4).
 _SHARPEST = {"COUNT": "inv_count"}
-# The alpha up to which no threshold of a MEDIAN is less than that of the margin (Theorem 6 there).
+# Up to this alpha no decider of a MEDIAN has a lower threshold than the margin (Theorem 6).
 _LEAST_MEDIAN = Fraction(1, 16)
-# What doubles may round of a probability, and more.
+# More than the rounding error of a probability in doubles.
 _ROUNDING = 1e-12
 # True gaps, in multiples of tau, at which operating characteristics are given.
 GAPS = tuple(Fraction(step, 8) for step in range(21))
@@ -74,11 +75,12 @@ class VerdictMechanism(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Decider that fits the query, evaluated on public data (lattice units).
+    """Decider that fits the query, evaluated on public data, in lattice units.
 
-    Without a budget only ``needed`` is known; ``needed`` and ``curve`` are None below their detail,
-    and all but ``published`` where the decider is not evaluated.  ``needed`` of one that ``auto``
-    takes is that of the sharpest, which it would take at that budget.
+    Without a budget only ``needed`` is known, the needed epsilon.  ``needed`` and ``curve`` are
+    None below their level of detail.  A decider that is not evaluated has ``published`` alone.  For
+    the decider that ``auto`` takes, ``needed`` is that of the sharpest decider, which ``auto``
+    would take at that budget.
     """
 
     decider: VerdictMechanism
@@ -90,14 +92,14 @@ class Candidate:
 
     @property
     def worst(self) -> float:
-        """Larger error probability, 1 where unknown; a verdict without a p-value is wrong."""
+        """Larger error probability; 1 if it is unknown, or if a verdict may lack a p-value."""
         if self.decider.proves != BOTH or self.rates is None:
             return 1.0
         return self.rates.worst
 
 
 class LateCandidate(Late, Candidate):
-    """Candidate of which all but the decider is computed when first read."""
+    """Candidate whose figures are computed when they are first read."""
 
     __slots__ = ("_late",)
 
@@ -112,7 +114,7 @@ class Choice:
 
     @property
     def decider(self) -> Decider:
-        """Decider that is taken, where the query is decided by itself."""
+        """Decider that is taken, if no batch decides the query."""
         return cast("Decider", self.taken.decider)
 
 
@@ -125,46 +127,46 @@ def choose_decider(
 ) -> Choice:
     """Choice of the decider for one query among the ``applicable`` ones.
 
-    ``synthetic`` is the histogram of the synthetic table: nothing here has seen the private one.
+    ``synthetic`` is the histogram of the synthetic table.  The private table takes no part.
 
     Raises
     ------
     DeciderError
         If the mechanism is unknown or decides another aggregate.
     UnanswerableError
-        If it needs values >= 0.
+        If the mechanism needs values >= 0, and the column has others.
     """
     _check_name(criteria.mechanism, aggregate, applicable)
     candidates = tuple(
-        _evaluated(decider, synthetic, interval, criteria)
+        _evaluation(decider, synthetic, interval, criteria)
         if _evaluates(criteria, decider)
-        else _printed(decider, synthetic, criteria)
+        else _unevaluated(decider, synthetic, criteria)
         for decider in applicable
     )
-    sharpest, name, reason = _named(criteria, aggregate, candidates, synthetic, interval)
+    sharpest, name, reason = _names(criteria, aggregate, candidates, synthetic, interval)
     decider = next(decider for decider in applicable if decider.id == name)
     taken = next(c for c in candidates if c.decider.id == name)
     if not _evaluates(criteria, decider):
-        taken = _evaluated(decider, synthetic, interval, criteria)
+        taken = _evaluation(decider, synthetic, interval, criteria)
     always = sharpest != name and criteria.detail >= Detail.BUDGETS
     if always or (isinstance(criteria, Parameters) and criteria.detail > Detail.ERRORS):
-        # At that budget the sharpest one is taken, if none else will do.
+        # At the needed epsilon ``auto`` takes the sharpest decider, if no other is reliable.
         best = (
             taken if sharpest == name else next(c for c in candidates if c.decider.id == sharpest)
         )
         needed = partial(_needed, best, synthetic, interval, criteria.alpha)
-        taken = _needing(taken, needed, None if always else criteria.alpha)
+        taken = _with_needed(taken, needed, None if always else criteria.alpha)
     return Choice(taken, reason, tuple(taken if c.decider is decider else c for c in candidates))
 
 
-def _named(
+def _names(
     criteria: Criteria,
     aggregate: str,
     candidates: Sequence[Candidate],
     synthetic: Histogram,
     interval: Interval,
 ) -> tuple[str, str, Note]:
-    """Names of the sharpest candidate and of the one that is taken, and the reason."""
+    """Name of the sharpest candidate, name of the candidate that is taken, and the reason."""
     name, reason = criteria.mechanism, note("named")
     if name == PAPER:
         name, reason = _table_four(aggregate, candidates)
@@ -175,40 +177,42 @@ def _named(
         sharpest = sharpest or _least_budget(*terms, criteria.alpha)
         return sharpest, sharpest, note("least-budget")
     sharpest = sharpest or _least_error(*terms, criteria)
-    return sharpest, *_that_shows(sharpest, note("most-right"), criteria, *terms)
+    return sharpest, *_showing(sharpest, note("most-right"), criteria, *terms)
 
 
-def _needing(taken: Candidate, needed: Callable[[], float], alpha: Fraction | None) -> Candidate:
-    """Candidate with another budget that is needed, if it errs too often for ``alpha``; or always.
+def _with_needed(
+    taken: Candidate, needed: Callable[[], float], alpha: Fraction | None
+) -> Candidate:
+    """Candidate with the ``needed`` epsilon, if it errs more often than ``alpha``.
 
-    It is late if the candidate is.
+    Without an ``alpha`` it has this epsilon in any case.  A late candidate computes it later.
     """
 
-    def budget() -> float | None:
+    def epsilon() -> float | None:
         errs = alpha is None or (taken.rates is not None and exceeds(taken.rates.worst, alpha))
         return needed() if errs else taken.needed
 
     if isinstance(taken, LateCandidate):
-        return taken.later(needed=budget)
-    return replace(taken, needed=budget())
+        return taken.later(needed=epsilon)
+    return replace(taken, needed=epsilon())
 
 
 def _needed(
     candidate: Candidate, synthetic: Histogram, interval: Interval, alpha: Fraction
 ) -> float:
-    """Budget that a candidate needs, computed where it is not known."""
+    """Needed epsilon of a candidate, computed if it is not known."""
     known, decider = candidate.needed, cast("Decider", candidate.decider)
     return needed_epsilon(decider, synthetic, interval, alpha) if known is None else known
 
 
 def _evaluates(criteria: Criteria, decider: Decider) -> bool:
-    """Whether a decider is evaluated before one is taken; a function of what is stated alone."""
-    asked = criteria.detail is Detail.CURVES or decider.id == criteria.mechanism
-    return asked or decider.proves == BOTH
+    """Whether a decider is evaluated before the choice; this depends on the criteria alone."""
+    shown = criteria.detail is Detail.CURVES or decider.id == criteria.mechanism
+    return shown or decider.proves == BOTH
 
 
-def _printed(decider: Decider, synthetic: Histogram, criteria: Criteria) -> Candidate:
-    """Candidate with no more than the threshold that the paper prints."""
+def _unevaluated(decider: Decider, synthetic: Histogram, criteria: Criteria) -> Candidate:
+    """Candidate with the threshold that the paper prints, and no other figure."""
     if not isinstance(criteria, Parameters):
         return Candidate(decider)
     published = partial(published_tau, decider, synthetic, criteria.epsilon, criteria.alpha)
@@ -231,15 +235,16 @@ def _check_name(name: str, aggregate: str, applicable: Sequence[Decider]) -> Non
     )
 
 
-def _evaluated(
+def _evaluation(
     decider: Decider, synthetic: Histogram, interval: Interval, criteria: Criteria
 ) -> Candidate:
+    """Candidate with all figures of the detail in ``criteria``."""
     alpha, detail = criteria.alpha, criteria.detail
     if not isinstance(criteria, Parameters):
-        budget = partial(needed_epsilon, decider, synthetic, interval, alpha)
+        needed = partial(needed_epsilon, decider, synthetic, interval, alpha)
         if criteria.late and detail is not Detail.CURVES:
-            return LateCandidate.made({"decider": decider}, {"needed": budget})
-        return Candidate(decider, needed=budget())
+            return LateCandidate.made({"decider": decider}, {"needed": needed})
+        return Candidate(decider, needed=needed())
     epsilon, terms = criteria.epsilon, (decider, synthetic, interval)
     figures: dict[str, Callable[[], Any]] = {
         "published": partial(published_tau, decider, synthetic, epsilon, alpha),
@@ -262,14 +267,14 @@ def _least_error(
     interval: Interval,
     parameters: Parameters,
 ) -> str:
-    """Least worst-case error on the stand-ins; ties by threshold in whole steps, then by registry.
+    """Name of the candidate with the least worst-case error on the stand-ins.
 
-    That of the margin, the first, is the one of a SUM whose tolerance does not reach beyond 0
-    (docs/theory.md, Theorem 5), and of a MEDIAN no threshold is less than its.
-
-    The registry begins with the deciders that also release a margin, of which every aggregate has
-    one that can always be decided.  One that is late is not evaluated where it errs more than that
-    on the copy itself.
+    Ties go to the lower threshold in whole steps, then to the order of the registry, which begins
+    with the deciders that also release a margin.  Every aggregate has a margin that can always be
+    decided.  Two theorems save the evaluation of the others: for a SUM whose tolerance does not
+    reach beyond 0 the margin errs least (docs/theory.md, Theorem 5), and no decider of a MEDIAN has
+    a lower threshold than the margin (Theorem 6).  A late candidate is not evaluated if it already
+    errs more on the copy itself.
     """
 
     def steps(candidate: Candidate) -> float:
@@ -297,23 +302,27 @@ def _least_error(
 def _least_worst(
     candidate: Candidate, synthetic: Histogram, interval: Interval, epsilon: Fraction
 ) -> float:
-    """Bound on the larger error probability from below: a no to the copy itself; 0 if not late."""
+    """Lower bound on the larger error probability, cheap to compute: a no to the copy itself.
+
+    It is 0 for a candidate that is not late.
+    """
     if candidate.decider.proves != BOTH:
         return 1.0
     return _false_no(candidate, synthetic, interval, epsilon) if _is_late(candidate) else 0.0
 
 
 def _is_late(candidate: Candidate) -> bool:
-    """Whether error rates are not computed yet."""
+    """Whether the error rates of a candidate are not computed yet."""
     return isinstance(candidate, LateCandidate) and "rates" in candidate.late
 
 
 def _errs(
     candidate: Candidate, synthetic: Histogram, interval: Interval, parameters: Parameters
 ) -> bool:
-    """Whether an error exceeds alpha; of what is late stand-ins tell where the copy does not.
+    """Whether an error of a candidate exceeds alpha.
 
-    A noisy answer errs no more on them (docs/theory.md, Theorem 7), but for what doubles round.
+    For a late candidate the copy itself is tried first, since it often decides.  A noisy answer
+    errs no more on the stand-ins than on the copy (docs/theory.md, Theorem 7), but for rounding.
     """
     if _is_late(candidate):
         least = _false_no(candidate, synthetic, interval, parameters.epsilon)
@@ -328,12 +337,13 @@ def _errs(
 def _false_no(
     candidate: Candidate, synthetic: Histogram, interval: Interval, epsilon: Fraction
 ) -> float:
+    """Probability of a no to the copy itself."""
     decider = cast("Decider", candidate.decider)
     trial = trial_of(synthetic, interval, shape_of(decider))
     return 1 - trial.law(decider, synthetic)(epsilon)
 
 
-def _that_shows(
+def _showing(
     name: str,
     reason: Note,
     criteria: Parameters,
@@ -341,11 +351,11 @@ def _that_shows(
     synthetic: Histogram,
     interval: Interval,
 ) -> tuple[str, Note]:
-    """Decider that releases the noisy answer in place of ``name``, where it is nearly as sharp.
+    """Decider that releases the noisy answer, if it is nearly as sharp as ``name``; else ``name``.
 
-    It errs at most twice as often, or next to never, proves a yes nearly as often
-    (deciders/evaluation/sharpness.py), and is reliable at alpha wherever ``name`` is.  A function
-    of the copy, the query, epsilon, tau and alpha alone.
+    Nearly as sharp: it errs at most twice as often, or next to never, and proves a yes nearly as
+    often (deciders/evaluation/sharpness.py).  It must be reliable at alpha if ``name`` is.  The
+    choice depends on the copy, the query, epsilon, tau and alpha alone.
     """
     best = next(c for c in candidates if c.decider.id == name)
     if not isinstance(best.decider, InverseSensitivity):
@@ -356,7 +366,7 @@ def _that_shows(
         decider = shown.decider
         if not isinstance(decider, NoisyAnswer):
             continue
-        # What a margin costs to find is most often not asked: of the noise all is known at once.
+        # Ask for the noisy answer first: its error is cheap to compute, that of a margin is not.
         if errs(shown) and not errs(best):
             continue
         pair = cast("Decider", decider), cast("Decider", best.decider)
@@ -368,12 +378,15 @@ def _that_shows(
 def _least_budget(
     candidates: Sequence[Candidate], synthetic: Histogram, interval: Interval, alpha: Fraction
 ) -> str:
-    """Least budget; of what is late, that of one that cannot need less is not computed."""
+    """Name of the candidate with the least needed epsilon.
+
+    A late candidate that cannot need less is not evaluated.
+    """
     best, *others = (c for c in candidates if c.decider.proves == BOTH)
     for other in others:
         least = _budget(best)
         if isinstance(other, LateCandidate) and math.isfinite(least):
-            # Errors fall as epsilon grows: one that errs too often needs more.
+            # Errors fall as epsilon grows: a candidate that errs too often here needs more.
             false_no = _false_no(other, synthetic, interval, Fraction(least))
             if false_no > float(alpha):
                 continue
@@ -387,9 +400,11 @@ def _budget(candidate: Candidate) -> float:
 
 
 def _table_four(aggregate: str, candidates: Sequence[Candidate]) -> tuple[str, Note]:
-    """Patwa 2023, Table 4; "DS much smaller than GS" is taken as: R2T's printed bound beats LM's.
+    """Decider that Patwa 2023 advises in Table 4, and the reason.
 
-    DS is the largest value in the synthetic table, since the private one must not be used.
+    The table takes R2T if "DS is much smaller than GS".  Here this means that R2T's printed bound
+    is below LM's.  DS is the largest value in the synthetic table, since the private table must
+    not be used.
     """
     if aggregate not in {*_FIXED, "SUM"}:
         raise DeciderError(f"the paper has no decider of {aggregate}; use {AUTO}")

@@ -1,4 +1,4 @@
-"""Choice of an estimator: one for all synthetic tables of a comparison, from public data only."""
+"""Choice of an estimator for all synthetic tables of a comparison, from public data only."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 SPLIT = "split"
 ESTIMATORS = ("laplace", "race_to_the_top", "sum_and_count", "rank_counts", "exponential", SPLIT)
-# An estimator for all is taken if its error is at most this share of alpha: it gives gaps too.
+# An estimator for all candidates is taken if its error is at most this share of alpha, since it
+# also estimates gaps.
 _ENOUGH = Fraction(1, 10)
 _INVERSE = {
     "COUNT": "inv_count",
@@ -59,7 +60,7 @@ class EstimatorOption(NamedTuple):
 
     @property
     def is_constant(self) -> bool:
-        """Whether the verdict on every candidate is the same for every table."""
+        """Whether each candidate has the same verdict for every private table."""
         return isinstance(self.estimator, SplitMargins) and not self.estimator.intervals
 
 
@@ -68,8 +69,9 @@ def choose_estimator(
 ) -> tuple[EstimatorOption, Note]:
     """Estimator that is taken, and the reason.
 
-    Only those with p-values, since no other verdict is ever decided, unless one is named; and of
-    them first one for all candidates, since it estimates gaps.
+    A named estimator is taken.  Otherwise only an estimator with p-values is taken, since a verdict
+    without one is never decided.  An estimator for all candidates comes first, since it estimates
+    gaps.
     """
     named = next((option for option in options if option.name == parameters.mechanism), None)
     if named:
@@ -90,7 +92,7 @@ def choose_estimator(
 
 
 def _ends(interval: Interval) -> tuple[Fraction, Fraction]:
-    # In order, so that the order of the candidates does not change the measurement.
+    """Sort key of intervals: the order of the candidates must not change the measurement."""
     return interval.lower, interval.upper
 
 
@@ -100,7 +102,7 @@ def _least(options: Sequence[EstimatorOption]) -> EstimatorOption:
 
 @dataclass(frozen=True, slots=True)
 class EstimatorChoice:
-    """Choice among the estimators of one query; units are ``finer`` than the lattice's."""
+    """Choice among the estimators of one query; a lattice unit is ``finer`` of its units."""
 
     query: Query
     parameters: Parameters
@@ -120,12 +122,12 @@ class EstimatorChoice:
         }
 
     def options(self, centres: Sequence[Fraction | None]) -> list[EstimatorOption]:
-        """Estimators that fit.
+        """Estimators that fit the query.
 
         Raises
         ------
         PqdError
-            If none of them could be taken, or its noise would be beyond the sampler.
+            If none of them can be taken, or the sampler cannot draw the noise.
         """
         options: list[EstimatorOption] = []
         refusal = None
@@ -183,12 +185,12 @@ class EstimatorChoice:
 
     @property
     def _first(self) -> Histogram:
-        """Histogram of the first candidate that can be within its tolerance."""
+        """Histogram of the first candidate with an answer."""
         pairs = zip(self.synthetic, self.intervals, strict=True)
         return next(histogram for histogram, interval in pairs if interval)
 
     def _split(self) -> EstimatorOption:
-        """Inverse-sensitivity decisions, one per distinct interval, at equal shares."""
+        """Option of one inverse-sensitivity verdict per distinct interval, at equal shares."""
         query = self.query
         parameters = {"p": query.p} if query.aggregate == "QUANTILE" else {}
         decider = for_lattice(

@@ -1,4 +1,4 @@
-"""Estimates: one measurement per query, compared with several synthetic tables."""
+"""Planned comparison: one estimate per query, compared with the answers of all candidates."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class EstimatorMeasurement(QueryMeasurement[EstimatorOutput]):
-    """Measurement of one query by an estimator, which answers for every candidate.
+    """Measurement of one query by an estimator that serves every candidate.
 
-    Its units are so many times ``finer`` than those of the lattice.
+    A unit of the lattice is ``finer`` units of the estimator.
     """
 
     estimator: Estimator | SplitMargins
@@ -47,7 +47,7 @@ class EstimatorMeasurement(QueryMeasurement[EstimatorOutput]):
 
     @property
     def is_constant(self) -> bool:
-        """Whether the verdict on every candidate is the same for every table."""
+        """Whether each candidate has the same verdict for every private table."""
         return isinstance(self.estimator, SplitMargins) and not self.estimator.intervals
 
     def parameters(self) -> Mapping[str, Any]:
@@ -61,11 +61,11 @@ class EstimatorMeasurement(QueryMeasurement[EstimatorOutput]):
 
 @dataclass(frozen=True)
 class PlannedComparison:
-    """Comparison of one query: the candidates' answers and the estimator; all from public data.
+    """Plan of the comparison on one query: the candidates' answers and the estimator; all public.
 
-    ``answers`` and ``taus`` are in the query's own unit, ``intervals`` in lattice units of
-    ``scale`` each, one per candidate.  A candidate without an answer has no interval: it cannot be
-    within its tolerance.
+    ``answers``, ``taus`` and ``intervals`` hold one item per candidate.  Answers and taus are in
+    the query's unit; intervals are in units of ``scale``.  A candidate without an answer has no
+    interval: it cannot be within its tolerance.
     """
 
     query: Query
@@ -82,7 +82,7 @@ class PlannedComparison:
     measurement: EstimatorMeasurement
 
     def ends(self, bounds: tuple[Fraction | None, Fraction | None]) -> tuple[Fraction | None, ...]:
-        """Ends between which the answer lies; between cut points, those."""
+        """Ends between which the answer lies, moved out to cut points if the measure has any."""
         measure = self.measurement.statistic.measure
         if measure is None or measure.cut_points is None:
             return bounds
@@ -91,14 +91,14 @@ class PlannedComparison:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonPlan:
-    """Comparisons of one run, with their measurements."""
+    """Comparisons on all queries of one run."""
 
     bound: BoundWorkload
     comparisons: tuple[PlannedComparison, ...]
 
     @property
     def measurements(self) -> MeasurementSet:
-        """Measurements: one estimate per query."""
+        """Measurements of the run: one estimate per query."""
         return self.bound.measurement_set([each.measurement for each in self.comparisons])
 
 
@@ -108,12 +108,12 @@ def select_estimators(bound: BoundWorkload) -> ComparisonPlan:
 
 
 def with_fit_note(plan: ComparisonPlan, estimator: str) -> ComparisonPlan:
-    """Plan with a warning of queries that the named ``estimator`` does not fit.
+    """Plan with a warning that names the queries without the stated ``estimator``.
 
     Raises
     ------
     DeciderError
-        If it fits none.
+        If the estimator fits no query.
     """
     every = plan.comparisons
     others = [each for each in every if each.taken != estimator]
@@ -130,27 +130,27 @@ def with_fit_note(plan: ComparisonPlan, estimator: str) -> ComparisonPlan:
 
 
 def planned_comparison(bound: BoundQuery) -> PlannedComparison:
-    """Comparison of one query, given the histogram of each candidate.
+    """Plan of the comparison on one query, given the histogram of each candidate.
 
     Raises
     ------
     PqdError
-        If a candidate has no answer, or no estimator fits.
+        If no candidate has an answer, or no estimator fits.
     """
     query, parameters, synthetic = bound.query, bound.parameters, bound.synthetic
     scale = lattice_of(query, bound.statistic)[1]
     centres = [answer(query.aggregate, histogram, query.p or HALF) for histogram in synthetic]
-    found = tolerances(query, parameters.tolerance, bound.statistic, synthetic)
-    taus = tuple(each[0] if each else Fraction(0) for each in found)
-    intervals = tuple(each and each[1] for each in found)
+    pairs = tolerances(query, parameters.tolerance, bound.statistic, synthetic)
+    taus = tuple(pair[0] if pair else Fraction(0) for pair in pairs)
+    intervals = tuple(pair and pair[1] for pair in pairs)
     if not any(intervals):
-        # Refused as an audit of the first candidate would be.
+        # Raise the error that an audit of the first candidate raises.
         synthetic_answer(query, synthetic[0])
     answers = tuple(None if centre is None else centre * scale for centre in centres)
     statistic = with_wider_lattice(query, bound.statistic, _present(intervals))
     lattice, times = lattice_of(query, statistic)[0], 1
     if query.aggregate in ORDERED:
-        # In units in which every end of an interval has a cut of its own.
+        # Use units so fine that each end of an interval has a cut of its own.
         times = fineness(lattice, _present(intervals))
         intervals = tuple(
             interval and Interval(interval.lower * times, interval.upper * times)
@@ -192,5 +192,5 @@ def _present(intervals: Sequence[Interval | None]) -> list[Interval]:
 
 
 def _finer(histogram: Histogram, times: int) -> Histogram:
-    """Histogram in units so many times finer."""
+    """Histogram in finer units: ``times`` of them are one unit."""
     return histogram if times == 1 else Histogram(histogram.values * times, histogram.counts)

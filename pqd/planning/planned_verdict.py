@@ -62,8 +62,8 @@ class DeciderMeasurement(VerdictMeasurement[Decision]):
 class AnswerMeasurement(VerdictMeasurement[EstimatorOutput]):
     """Measurement whose output is the noisy answer.
 
-    It is one whatever the interval, and one with the estimate of a comparison: another tolerance,
-    or another copy, is judged by what was paid for before.
+    The interval is no part of it, so another tolerance or another copy is judged by an answer that
+    was paid for before.  The estimate of a comparison is the same measurement.
     """
 
     estimator: LaplaceEstimate
@@ -85,28 +85,28 @@ class VerdictRule(Protocol):
 
     @property
     def identity(self) -> object:
-        """Identity of the verdict among those of one measurement."""
+        """Identity that tells the verdicts of one measurement apart."""
         ...
 
     def decision(self, output: Any) -> Decision:  # noqa: ANN401 - of the measurement's kind
-        """Verdict that the output leads to."""
+        """Verdict that follows from the output."""
         ...
 
     def estimate(self, decision: Decision) -> Estimate:
-        """Private answer in lattice units, as far as the verdict releases it."""
+        """Private answer in lattice units, if the verdict releases it, and its interval."""
         ...
 
     def margin_ends(self, decision: Decision, estimate: Estimate) -> tuple[int, int] | None:
-        """Ends that hold the exact margin with probability at least 1 - alpha, if one is known.
+        """Ends that hold the exact margin with probability at least 1 - alpha; None if unknown.
 
-        ``estimate`` is that of the decision.
+        ``estimate`` is the estimate of the same decision.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class MarginRule:
-    """Rule of a measurement that is itself a verdict, and releases its margin at most."""
+    """Rule of a measurement whose output is a verdict, perhaps with its margin."""
 
     epsilon: Fraction
     alpha: Fraction
@@ -117,11 +117,11 @@ class MarginRule:
         return None
 
     def decision(self, output: Decision) -> Decision:
-        """Verdict itself: the output."""
+        """Verdict: the output itself."""
         return output
 
     def estimate(self, decision: Decision) -> Estimate:
-        """Nothing: a margin alone bounds no private answer."""
+        """Empty estimate: a margin alone bounds no private answer."""
         del decision
         return Estimate()
 
@@ -135,19 +135,19 @@ class MarginRule:
 
 @dataclass(frozen=True, slots=True)
 class DeciderRule(MarginRule):
-    """Rule of a verdict on a query, of which the decider may release the answer."""
+    """Rule of a verdict on a query; the decider may also release the answer."""
 
     decider: Decider
     interval: Interval
 
     def estimate(self, decision: Decision) -> Estimate:
-        """Statistic that the decider releases, if it does."""
+        """Estimate from the statistic that the decider releases; empty if it releases none."""
         return self.decider.estimated(decision, self.interval, self.epsilon, self.alpha)
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerRule:
-    """Rule of a noisy answer: whether it lies inside the interval."""
+    """Rule of a noisy answer: yes if it lies inside the interval."""
 
     epsilon: Fraction
     alpha: Fraction
@@ -156,7 +156,7 @@ class AnswerRule:
 
     @property
     def identity(self) -> object:
-        """Interval, which tells verdicts on one answer apart."""
+        """Ends of the interval, which tell verdicts on one answer apart."""
         return self.interval.lower, self.interval.upper
 
     def decision(self, output: EstimatorOutput) -> Decision:
@@ -168,7 +168,7 @@ class AnswerRule:
         return self.decider.estimated(decision, self.interval, self.epsilon, self.alpha)
 
     def margin_ends(self, decision: Decision, estimate: Estimate) -> tuple[int, int] | None:
-        """Ends of the margins of the answers within the interval of the noisy one."""
+        """Ends of the margins of all answers in the confidence interval."""
         _, low, high = estimate
         if decision.margin is None or low is None or high is None:
             return None
@@ -177,7 +177,7 @@ class AnswerRule:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PlannedVerdict(ABC):
-    """Verdict on a query or on a distance that is planned; all of it public.
+    """Plan of a verdict on a query or on a distance; all of it public.
 
     Attributes
     ----------
@@ -220,7 +220,7 @@ class PlannedVerdict(ABC):
     @property
     @abstractmethod
     def late(self) -> bool:
-        """Whether what a report shows of candidates is computed when it is first read."""
+        """Whether the figures of the candidates are computed when they are first read."""
 
     @abstractmethod
     def facts(self) -> dict[str, Any]:
@@ -243,12 +243,12 @@ class PlannedVerdict(ABC):
 
 @dataclass(frozen=True)
 class VerdictPlan:
-    """Planned verdicts on what is bound to the tables, in one reading of the private one."""
+    """Plan of the verdicts of one run, against one synthetic table."""
 
     bound: BoundTables
     verdicts: tuple[PlannedVerdict, ...]
 
     @property
     def measurements(self) -> MeasurementSet:
-        """Measurements of the verdicts; a batch has one for all of its verdicts."""
+        """Measurements of the verdicts; all verdicts of a batch share one."""
         return self.bound.measurement_set([verdict.measurement for verdict in self.verdicts])

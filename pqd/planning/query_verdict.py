@@ -37,7 +37,7 @@ _OUTCOMES = (("yes", True), ("no", False))
 
 @dataclass(frozen=True)
 class DeciderPlan:
-    """Decider of one query, chosen on public data; without a budget it can only be shown.
+    """Decider of one query, chosen on public data; a plan without a budget only shows it.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class DeciderPlan:
 
     @property
     def late(self) -> bool:
-        """Whether what a report shows of candidates is computed when it is first read."""
+        """Whether the figures of the candidates are computed when they are first read."""
         return isinstance(self.choice.taken, LateCandidate)
 
     def facts(self) -> dict[str, Any]:
@@ -112,29 +112,29 @@ _PLAN_FIELDS = tuple(field.name for field in fields(DeciderPlan))
 
 @dataclass(frozen=True)
 class QueryVerdict(DeciderPlan, PlannedVerdict):
-    """Verdict on a query that is planned: its decider, a measurement and a rule."""
+    """Planned verdict on a query: its decider, a measurement and a rule."""
 
     @property
     def check(self) -> str:
-        """Name of the check that it is a verdict of: the query's, or the block's."""
+        """Name of the check: the query's id, or for a group that of its whole query."""
         return self.query.block or self.query.id or ""
 
 
 @dataclass(frozen=True)
 class QueryVerdictPlan(VerdictPlan):
-    """Verdicts on the queries of a workload, against one synthetic table."""
+    """Plan of the verdicts on the queries of a workload, against one synthetic table."""
 
     bound: BoundWorkload
     verdicts: tuple[QueryVerdict, ...]
 
 
 def select_deciders(bound: BoundWorkload) -> QueryVerdictPlan:
-    """Plan of a verdict for every query, which must have a budget of its own."""
+    """Plan of a verdict for every query; each must have a budget of its own."""
     return QueryVerdictPlan(*bound.select(planned_verdict))
 
 
 def planned_verdict(bound: BoundQuery) -> QueryVerdict:
-    """Verdict of one query by itself, which must have a budget; see ``decider_plan``."""
+    """Verdict of one query by itself, given its budget; raises as ``decider_plan``."""
     parameters = bound.parameters
     plan = decider_plan(bound)
     decider = plan.choice.decider
@@ -166,12 +166,12 @@ def plan_fields(plan: DeciderPlan) -> dict[str, Any]:
 
 
 def decider_plan(bound: BoundQuery) -> DeciderPlan:
-    """Decider of one query, given the histogram of the one synthetic table.
+    """Decider of one query, given the histogram of the synthetic table.
 
     Raises
     ------
     PqdError
-        If it has no synthetic answer, no decider fits, or the noise would be beyond the sampler.
+        If the query has no synthetic answer, no decider fits, or the sampler cannot draw the noise.
     """
     (synthetic,), query, criteria = bound.synthetic, bound.query, bound.criteria
     centre = synthetic_answer(query, synthetic)
@@ -185,7 +185,7 @@ def decider_plan(bound: BoundQuery) -> DeciderPlan:
     deciders = applicable(query.aggregate, lattice, **shape)
     choice = choose_decider(criteria, query.aggregate, deciders, synthetic, interval)
     if isinstance(criteria, Parameters):
-        # Here, on public data, and not in the draw: nothing may be refused after it has begun.
+        # Refuse the noise here, on public data: after the first draw nothing may be refused.
         check_scale(choice.decider.largest_scale(criteria.epsilon))
     if choice.decider.compares:
         statistic = on_cut_points(statistic, [interval], scale)
@@ -197,9 +197,9 @@ def _facts_of(candidate: Candidate, unit: Fraction) -> CandidateFacts:
     decider, scale = candidate.decider, float(unit)
     known: dict[str, Any] = {"decider": decider.id, "proves": _names_of(decider.proves)}
     late: dict[str, Callable[[], Any]] = {}
-    unread = candidate.late if isinstance(candidate, LateCandidate) else ()
+    pending = candidate.late if isinstance(candidate, LateCandidate) else ()
     for name, (source, figure) in _FIGURES.items():
-        if source in unread:
+        if source in pending:
             late[name] = partial(figure, candidate, scale)
         else:
             known[name] = figure(candidate, scale)
@@ -211,7 +211,7 @@ def _names_of(outcomes: frozenset[bool]) -> tuple[str, ...]:
     return tuple(name for name, yes in _OUTCOMES if yes in outcomes)
 
 
-# Fields of a candidate's facts: the field of the candidate, and what is made of it at a scale.
+# Fields of CandidateFacts: the field of Candidate that each needs, and its value at a scale.
 _FIGURES: dict[str, tuple[str, Callable[[Candidate, float], Any]]] = {
     "tau_published": (
         "published",
@@ -222,10 +222,10 @@ _FIGURES: dict[str, tuple[str, Callable[[Candidate, float], Any]]] = {
     "tau_min": ("threshold", lambda c, scale: c.threshold and c.threshold.tau * scale),
     "tau_min_exact": ("threshold", lambda c, _: c.threshold and c.threshold.exact),
     "epsilon_needed": ("needed", lambda c, _: c.needed),
-    "curve": ("curve", lambda c, _: _drawn(c.curve)),
+    "curve": ("curve", lambda c, _: _points(c.curve)),
 }
 
 
-def _drawn(curve: Sequence[float] | None) -> tuple[float | None, ...] | None:
-    """Curve with None where it has no point."""
+def _points(curve: Sequence[float] | None) -> tuple[float | None, ...] | None:
+    """Points of a curve; NaN becomes None."""
     return tuple(None if math.isnan(y) else y for y in curve) if curve else None

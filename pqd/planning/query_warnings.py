@@ -1,6 +1,6 @@
-"""Warnings of queries that are allowed and seldom meant, shown before anything is spent.
+"""Warnings of queries that are allowed but seldom meant, shown before anything is spent.
 
-They are part of the report as well.  Nothing here reads the private table.
+The report shows them too.  Nothing here reads the private table.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from pqd.sql.query import Query
 from pqd.sql.schema import Kind, Schema, like_values
 from pqd.stated.budgets import MUCH_EPSILON
 
-# Columns of more values are not listed: a code or a name is seldom mistyped into one of them.
+# The values of a column with more distinct values are not listed.
 _MOST_VALUES = 10_000
-# Of more constants of a column that it never holds, so many are named.
-_MOST_TOLD = 3
+# The most constants that one warning names.
+_MOST_NAMED = 3
 _KINDS = {str: Kind.TEXT, float: Kind.NUMBER}
-# What a condition has that is looked into; ranges are not.
+# Conditions whose constants are looked up; a range such as age > 64 is not.
 _COMPARED = re.compile(r"(?<![<>])=|<>|\bIN\b|\bLIKE\b", re.IGNORECASE)
-# What makes a pattern of LIKE more than a text.
+# Characters that make a LIKE pattern more than a text.
 _WILD = re.compile(r"[%_\\]")
 
 
 def warnings_of(query: Query, criteria: Criteria) -> Iterator[Note]:
-    """Warnings of the criteria of a verdict."""
+    """Yield warnings of the criteria of a verdict."""
     tolerance = criteria.tolerance
     if tolerance.relative and tolerance.amount >= 1:
         yield note("tau-wide", tolerance=tolerance.text)
@@ -55,7 +55,7 @@ def warnings_of(query: Query, criteria: Criteria) -> Iterator[Note]:
 
 
 def budget_warnings(epsilon: Fraction) -> Iterator[Note]:
-    """Warnings of a budget."""
+    """Yield warnings of a budget."""
     if epsilon > MUCH_EPSILON:
         yield note("epsilon-large", epsilon=epsilon)
 
@@ -71,7 +71,7 @@ class Constants:
         self._labels = ", ".join(table.label for table in tables.tables[:3])
 
     def look_up(self, predicate: Predicate | None) -> None:
-        """Note the texts and numbers that a column of the synthetic tables never holds."""
+        """Record the constants that their column does not hold in any synthetic table."""
         for column, constant in _constants(predicate):
             kind = self._schema.get(column)
             known = self._values_of(column) if kind is _KINDS[type(constant)] else None
@@ -79,14 +79,14 @@ class Constants:
                 self._absent.setdefault(column, {})[constant] = None
 
     def warnings(self) -> Iterator[Note]:
-        """Warnings of what was noted; of many constants of one column a single warning."""
+        """Yield warnings of the recorded constants; a single one for many of the same column."""
         for column, absent in self._absent.items():
-            if len(absent) > _MOST_TOLD:
+            if len(absent) > _MOST_NAMED:
                 yield note(
                     "texts-unknown",
                     column=column,
-                    first=tuple(absent)[:_MOST_TOLD],
-                    others=len(absent) - _MOST_TOLD,
+                    first=tuple(absent)[:_MOST_NAMED],
+                    others=len(absent) - _MOST_NAMED,
                     tables=self._labels,
                 )
                 continue
@@ -101,14 +101,14 @@ class Constants:
                 )
 
     def _values_of(self, column: str) -> Mapping[Any, None] | None:
-        """Values of a column, ascending in each table; None for too many."""
+        """Values of a column, ascending within each table; None if there are too many."""
         if column not in self._known:
             self._known[column] = self._tables.held(self._schema, column, _MOST_VALUES)
         return self._known[column]
 
 
 def _nearest(constant: str | float, known: Sequence[Any]) -> str | float:
-    """Value of ``known`` that is most like a constant of its kind."""
+    """Value of ``known`` nearest to a constant of the same kind."""
     if isinstance(constant, str):
         return _nearest_text(constant, known)
     nearest: float = min(known, key=lambda value: abs(value - constant))
@@ -116,27 +116,26 @@ def _nearest(constant: str | float, known: Sequence[Any]) -> str | float:
 
 
 def _nearest_text(text: str, known: Sequence[str]) -> str:
-    """Text of ``known`` that is most like another: one of other capitals first."""
+    """Text of ``known`` most similar to ``text``; first a text that differs in capitals only."""
     near = difflib.get_close_matches(text, known, n=1, cutoff=0.4)
     folded = next((each for each in known if each.lower() == text.lower()), None)
     return folded or next(iter(near), known[0])
 
 
 def _constants(predicate: Predicate | None) -> Iterator[tuple[str, str | float]]:
-    """Columns and the constants that they are compared with by =, <>, IN or a plain LIKE."""
+    """Yield columns with the constants that =, <>, IN or a plain LIKE compare them with."""
     for atom in atoms(predicate) if predicate else ():
         yield from _pairs(atom.sql)
 
 
 @lru_cache(maxsize=4096)
 def _pairs(condition: str) -> tuple[tuple[str, str | float], ...]:
-    """Columns and constants of one condition."""
+    """Columns and constants of one condition; empty if its SQL is nested too deeply."""
     if not _COMPARED.search(condition):
         return ()
     try:
         tree = condition_tree(condition)
     except (ValueError, SqlglotError, RecursionError):
-        # Nested too deeply to be read again.
         return ()
     pairs: list[tuple[str, str | float]] = []
     for node in tree.find_all(exp.EQ, exp.NEQ, exp.In, exp.Like):
@@ -152,7 +151,7 @@ def _pairs(condition: str) -> tuple[tuple[str, str | float], ...]:
 
 
 def _constant(side: exp.Expr) -> str | float | None:
-    """Text or number that a side of a comparison is, None if it is neither."""
+    """Text or number on one side of a comparison; None for any other expression."""
     if isinstance(side, exp.Cast):
         side = side.this
     sign = 1.0
@@ -174,14 +173,14 @@ _KEY = re.compile(
     r"|ssn|pid|uid|uuid",
     re.IGNORECASE,
 )
-# Of fewer values it is rather a code than a key.
+# A column with fewer values is a code rather than a key.
 _LEAST_VALUES = 20
-# So many column names of a copy without a header are shown.
+# The most column names that the warning of a missing header shows.
 _EXAMPLES = 3
 
 
 def key_warnings(tables: SyntheticTables, unit: PrivacyUnit | None) -> Iterator[Note]:
-    """Warnings of keys that repeat in the first rows of the first table, none with a unit."""
+    """Yield warnings of keys that repeat in the first rows of the first table; none with a unit."""
     table = tables.tables[0]
     for name in table.columns if unit is None else ():
         if not _KEY.fullmatch(name):
@@ -193,10 +192,10 @@ def key_warnings(tables: SyntheticTables, unit: PrivacyUnit | None) -> Iterator[
 
 
 def header_warnings(tables: SyntheticTables, names: Collection[str] = ()) -> Iterator[Note]:
-    """Warnings of tables without a header: half of the columns have one of their cells as a name.
+    """Yield warnings of tables without a header: half of the columns hold their own name as a cell.
 
-    ``names`` are columns of the first table that were read.  Without them all are looked at, in the
-    first rows, but only of a table of which a name looks like a number or a day.
+    ``names`` are columns of the first table that are in memory.  Without ``names`` the first rows
+    of all columns are read, but only if some column name looks like a number or a day.
     """
     for table in tables.tables:
         if names:

@@ -1,9 +1,10 @@
-"""Separation of tables: a private table that is given as public is refused, before any output.
+"""Separation of tables: a private table that is given as synthetic is refused before any output.
 
-A report shows exact answers of the synthetic table.  If that is the private table by mistake (a
-link to it, a copy of it, arguments swapped), they are exact answers of the private one, for free.
-The refusal says that two tables are the same, and nothing else (docs/limitations.md).  So whole
-tables are compared by what they hold, parts by their places alone: a part may be a single row.
+A report shows exact answers of the synthetic table.  If somebody gives the private table in its
+place by mistake (a link, a copy, swapped arguments), the report would show exact private answers.
+The refusal says that two tables are the same, and nothing else (docs/limitations.md).  So content
+is compared for whole tables only.  Parts are compared by their paths, since a part may be a single
+row.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ def separate_tables(
     accountant: Accountant | None = None,
     names: Collection[str] | None = (),
 ) -> SyntheticTables:
-    """Tables of a run, opened, after a check that none of the public ones is private.
+    """Open tables of a run, after a check that no synthetic table is private.
 
-    The columns ``names``, all for None, are read for it, which the run will need.
+    The check reads the columns ``names`` (None: all), which the run needs anyway.
 
     Raises
     ------
     PqdError
-        If one cannot be opened, and as ``check_separation``.
+        If a table cannot be opened, and as ``check_separation``.
     """
     secret = open_table(private, "private")
     tables = SyntheticTables([open_table(source, "synthetic") for source in synthetic], secret)
@@ -56,9 +57,9 @@ def column_names(queries: Iterable[Query], unit: PrivacyUnit | None = None) -> s
 
 
 def public_tables(*synthetic: object, names: Collection[str] | None = ()) -> SyntheticTables:
-    """Tables of a plan, opened, after a check that no ledger knows one as private.
+    """Open tables of a plan, after a check that no ledger knows a synthetic table as private.
 
-    The columns ``names``, all for None, are read for it, which the plan will need.
+    The check reads the columns ``names`` (None: all), which the plan needs anyway.
 
     Raises
     ------
@@ -75,18 +76,18 @@ def check_separation(
     accountant: Accountant | None = None,
     names: Collection[str] | None = (),
 ) -> None:
-    """Refuse tables of which a public one is private, and a ledger that evades a limit.
+    """Refuse a synthetic table that is private, and a ledger that evades a limit.
 
-    Every run begins with it.  One that only plans has no private table and no accountant.
-    The columns ``names`` (all for None) of all tables are read at once, and compared first.
+    Every run begins with this check; a plan has no private table and no accountant.  The columns
+    ``names`` (None: all) of all tables are read in one pass and compared.
 
     Raises
     ------
     NotPublicError
-        If a public table is the private one, holds the same rows, or is known to a ledger (the
-        run's, PQD_LEDGER's, one beside a table) as a private table.
+        If a synthetic table is the private table, holds the same rows, or is private according to
+        a ledger (the run's, PQD_LEDGER's, or one beside a table).
     TableError
-        If a public table cannot be read.
+        If a synthetic table cannot be read.
     ParameterError, LedgerError
         As ``check_governing_ledger``.
     RunError
@@ -106,22 +107,22 @@ def check_separation(
         if ledger.accounts
     ]
     if ledgers:
-        # Before the tables are read: of a file that a ledger knows no row is hashed.
+        # Take digests before the tables are read: the rows of a known file are not hashed.
         tables.take_digests()
-    doubtful = [ledger for ledger in ledgers if _holds_others(ledger, private)]
-    wanted = tables.columns if names is None else names
-    sealed(lambda: tables.read(wanted, _content_keys(tables, accountant, doubtful)))
+    by_rows = [ledger for ledger in ledgers if _has_other_accounts(ledger, private)]
+    columns = tables.columns if names is None else names
+    sealed(lambda: tables.read(columns, _content_keys(tables, accountant, by_rows)))
     for ledger in ledgers:
-        _check_unknown(ledger, tables, by_rows=ledger in doubtful)
+        _check_unknown(ledger, tables, by_rows=ledger in by_rows)
     if private:
-        _check_other_rows(tables, private, wanted)
+        _check_other_rows(tables, private, columns)
 
 
-def _holds_others(ledger: Ledger, private: Table | None) -> bool:
-    """Whether a ledger has accounts of other tables than the private one, as its file is known.
+def _has_other_accounts(ledger: Ledger, private: Table | None) -> bool:
+    """Whether a ledger has accounts of other tables than the private table, known by its file.
 
-    Where it has none, a public table that it knows holds the private table's rows: those are
-    compared in any case.
+    If it has none, a synthetic table that it knows holds the private table's rows.  Those rows are
+    compared in any case, so the ledger needs no hash of them.
     """
     own = private and ledger.fingerprint_by_file(private)
     return any(account.fingerprint != own for account in ledger.accounts)
@@ -130,22 +131,23 @@ def _holds_others(ledger: Ledger, private: Table | None) -> bool:
 def _content_keys(
     tables: SyntheticTables, accountant: Accountant | None, ledgers: Sequence[Ledger]
 ) -> dict[int, list[bytes]]:
-    """Keys under which the content of each table is asked for, by the table's place in ``every``.
+    """Keys under which the rows of each table are hashed, by the place of the table.
 
-    What a ledger knows by its file is not asked for.
+    The synthetic tables come first, then the private table.  A ledger that knows the file of a
+    table needs no hash of its rows.
     """
-    asked = {
+    keys = {
         place: [ledger.key(ROWS) for ledger in ledgers if not ledger.fingerprint_by_file(table)]
         for place, table in enumerate(tables.tables)
     }
     if tables.private and accountant:
         known = accountant.exists() and accountant.ledger.fingerprint_by_file(tables.private)
-        asked[len(tables.tables)] = [] if known else [accountant.row_key]
-    return asked
+        keys[len(tables.tables)] = [] if known else [accountant.row_key]
+    return keys
 
 
 def _check_unknown(ledger: Ledger, tables: SyntheticTables, *, by_rows: bool) -> None:
-    """Refuse a public table that a ledger has an account of: by its file, else by its rows."""
+    """Refuse a synthetic table that has an account in a ledger: by its file, or by its rows."""
     for engine, public in zip(tables.engines, tables.tables, strict=True):
         if by_rows:
             fingerprint: str | None = ledger.fingerprint_of(engine, public)
@@ -162,16 +164,16 @@ def _check_unknown(ledger: Ledger, tables: SyntheticTables, *, by_rows: bool) ->
 
 
 def _check_other_rows(tables: SyntheticTables, private: Table, names: Collection[str]) -> None:
-    """Refuse a public table that holds the private table's rows, however its cells are written."""
+    """Refuse a synthetic table with the private table's rows, however their cells are written."""
     for public in tables.tables:
         if sealed(partial(tables.engine.same_rows, private, public, names)):
             raise _refusal(public, _ALIKE)
 
 
 def check_other_places(private: Sequence[Place], public: Table) -> None:
-    """Refuse a public table of which a place is the private table's, under whatever name.
+    """Refuse a synthetic table that shares a place (a file, a database table) with the private one.
 
-    The private table need not exist.
+    Links and other names lead to the same place.  The private table need not exist.
     """
     others = public.source.places
     own = set(map(place_key, private))

@@ -1,4 +1,4 @@
-"""Cost of a run, as a report holds it."""
+"""Cost of a run, as a report shows it, and the day of a report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pqd.reports.models.audit import Cost, LateGroup, LedgerPlace
 
 
 def cost_of(quote: Quote, accountant: Accountant | None, unit: PrivacyUnit | None) -> Cost:
-    """Cost of a run as a report shows it, with the totals that the ledger now has."""
+    """Cost of a run, with the totals that the ledger holds after it."""
     charge = quote.charge
     cost = Cost(
         charge.epsilon,
@@ -46,7 +46,7 @@ def cost_of(quote: Quote, accountant: Accountant | None, unit: PrivacyUnit | Non
 
 
 def _place(ledger: Path, tables: Path | None) -> LedgerPlace | None:
-    """Where a ledger lies; ``tables`` is the folder of the private table, None for a frame."""
+    """Place of a ledger in words, given the folder of the private table; None for another one."""
     folder = ledger.resolve().parent
     if folder == tables:
         return "beside the table"
@@ -54,7 +54,7 @@ def _place(ledger: Path, tables: Path | None) -> LedgerPlace | None:
 
 
 def added_costs(costs: Sequence[Cost]) -> Cost:
-    """Cost of several measurements in turn, with the totals of the last one."""
+    """Cost of several charges in turn, with the totals after the last one."""
     rules = [cost.rule for cost in costs]
     strongest = max(rules, key=(NOTHING, SEQUENTIAL, PARALLEL, OPTIMAL, CONCENTRATED).index)
     return replace(
@@ -67,14 +67,14 @@ def added_costs(costs: Sequence[Cost]) -> Cost:
     )
 
 
-# Seconds since 1970: the convention of tools for reproducible files (reproducible-builds.org).
+# Environment variable with seconds since 1970, for reproducible files (reproducible-builds.org).
 _STATED = "SOURCE_DATE_EPOCH"
 
 
 def today() -> str:
-    """Day in UTC, such as ``2026-11-23``; SOURCE_DATE_EPOCH of the environment takes precedence.
+    """Day of a report in UTC, such as ``2026-11-23``; the variable SOURCE_DATE_EPOCH sets it.
 
-    Charges are not dated by it: the ledger reads the system's clock.
+    The ledger does not use it: charges are dated by the system's clock.
     """
     stated = os.environ.get(_STATED, "")
     try:

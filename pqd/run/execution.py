@@ -1,4 +1,4 @@
-"""Execution: reserve, scan, run, record; the only place where a charge meets a draw."""
+"""Execution: reserve, scan, draw, record; the only place where a charge meets a draw."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """Outputs by measurement."""
+    """Outputs of a run, by measurement."""
 
     by_key: Mapping[str, Answer]
     quote: Quote
 
     def __getitem__(self, measurement: Measurement[Output]) -> Output:
-        """Output of a measurement of the run."""
+        """Output of one measurement."""
         return cast("Output", self.by_key[measurement.cache_key])
 
     def replayed(self, measurement: Measurement[Any]) -> bool:
-        """Whether the output was known before the run."""
+        """Whether the output is a stored answer of an earlier run."""
         return measurement.cache_key in self.quote.known
 
 
@@ -48,24 +48,25 @@ def measure(
     noise: Noise,
     progress: Progress = silent,
 ) -> Outputs:
-    """Outputs of every measurement of ``sets``.
+    """Outputs of all measurements of ``sets``.
 
-    Without an ``accountant`` no account is kept: for simulated noise and for tests only.
+    Without an ``accountant`` no account is kept; this is for simulated noise and for tests only.
 
-    Guarantee: what is drawn is ``charge.epsilon``-DP (with ``charge.delta``) together, and the
-    charge is durable before the first draw; what is replayed is post-processing.  A charge of
-    which nothing was drawn is recorded as unused, and pays for the same sets in a later run.
+    Guarantee: all new outputs together are ``charge.epsilon``-DP (with ``charge.delta``), and the
+    charge is on the disk before the first draw.  Replayed outputs are post-processing of earlier
+    runs.  If nothing is drawn for a charge, the ledger records it as unused, and it pays for the
+    same sets in a later run.
 
     Raises
     ------
     BudgetError
         Nothing was spent.
     RunError
-        Reading the private table broke after the charge.
+        The private table could not be read after the charge.
     LedgerError
-        The ledger cannot be read or written.  Outputs that it could not store are not shown.
+        The ledger cannot be read or written.  Outputs that it could not store are not returned.
     LostLedgerError
-        The ledger was removed or replaced meanwhile: nothing is shown.
+        The ledger was removed or replaced meanwhile; nothing is returned.
     """
     warn((text for each in sets for text in each.warnings), progress)
     run = _Run(sets, accountant, progress)
@@ -94,12 +95,12 @@ def quote_sets(
     budget: Budget | None = None,
     after: Charge | None = None,
 ) -> Quote:
-    """Quote of what ``sets`` would cost now, or once ``after`` is spent; nothing is spent.
+    """Quote of ``sets``, now or after ``after`` is spent; nothing is spent.
 
     Raises
     ------
     BudgetError
-        If the whole costs more than the budget; without an ``accountant`` that is ``budget``.
+        If all measurements together exceed the budget; without an ``accountant``, ``budget``.
     LedgerError, RunError
         If the ledger or the private table cannot be read.
     """
@@ -112,7 +113,7 @@ def quote_sets(
 
 
 class _Run:
-    """One run over the private table, which must not change meanwhile."""
+    """One run over the private table; the table must not change during the run."""
 
     def __init__(
         self, sets: Sequence[MeasurementSet], accountant: Accountant | None, progress: Progress
@@ -133,22 +134,22 @@ class _Run:
             )
 
     def recognise(self, accountant: Accountant) -> RecognisedTable:
-        """Private table as the ledger knows it; RunError if it changed meanwhile."""
+        """Private table as the ledger knows it; RunError if the table changed meanwhile."""
         first = self._sets[0]
         table = accountant.recognise(first.engine, first.private, self._progress)
-        # Else its digest and its content could be of two tables.
+        # Otherwise the digest and the content could belong to two versions of the table.
         self._check_unchanged()
         return table
 
     def reserve(self) -> tuple[Quote, Reservation | None]:
-        """Quote, and the reservation for what must be drawn; None without one."""
+        """Quote, and the reservation for new measurements; None if there are none."""
         if self._accountant is None:
             return quote_of(self._measurements), None
         table = self.recognise(self._accountant)
         return self._accountant.reserve(table, self._measurements, self._progress)
 
     def draw(self, quote: Quote, noise: Noise) -> dict[str, Answer]:
-        """Outputs that are new, drawn from the private table."""
+        """Outputs of the new measurements, drawn from the private table."""
         self._progress(Step.READING_PRIVATE)
         key = self._accountant.sample_key if self._accountant else b""
         counts = self._counts(quote, key)
@@ -161,20 +162,20 @@ class _Run:
         return outputs
 
     def _counts(self, quote: Quote, key: bytes) -> dict[str, _Counts]:
-        """What each new measurement is made of, of a table that did not change meanwhile."""
+        """Counts for each new measurement, of a table that did not change meanwhile."""
         counts: dict[str, _Counts] = {}
         try:
             for each in self._sets:
                 counts.update(_scan(each, quote, key))
         except Exception:
-            # Two passes over a table that changes do not fit together: that is the reason to tell.
+            # Two passes over a changing table give contradictions: report the change instead.
             self._check_unchanged()
             raise
         self._check_unchanged()
         return counts
 
     def constant_outputs(self, noise: Noise) -> dict[str, Answer]:
-        """Outputs that are the same for every table: no data, no noise, no cost."""
+        """Outputs that are the same for every table: without data, noise and cost."""
         every = (measurement for each in self._measurements for measurement in each)
         return {m.cache_key: m.run(EMPTY, noise) for m in every if m.is_constant}
 
@@ -184,10 +185,10 @@ def _is_new(measurement: Measurement[Any], quote: Quote) -> bool:
 
 
 def _scan(each: MeasurementSet, quote: Quote, key: bytes) -> dict[str, _Counts]:
-    """Histogram, contingency table or marginals of each new measurement, by cache key.
+    """Histogram, contingency table or marginals for each new measurement, by cache key.
 
-    All histograms take one scan of the private table, all marginals another, each contingency
-    table one more.
+    One scan of the private table makes all histograms, another all marginals, and one more scan
+    each contingency table.
     """
     counts: dict[str, _Counts] = {}
     new = {m.cache_key: m for m in each.measurements if _is_new(m, quote)}

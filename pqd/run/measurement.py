@@ -1,4 +1,4 @@
-"""Measurement: one run of a mechanism on the private table, charged for and cached."""
+"""Measurement: one run of a mechanism on the private table, charged and stored under a key."""
 
 from __future__ import annotations
 
@@ -27,33 +27,33 @@ if TYPE_CHECKING:
     from pqd.deciders import Noise
 
 Output = TypeVar("Output")
-# Columns that a query reads, by name, with the kind that each has.
+# Name and kind of each column that a query reads.
 Kinds = tuple[tuple[str, str], ...]
 
 
 def rows_changed(statistic: Statistic, unit: PrivacyUnit | None) -> int:
-    """Rows of a statistic's histogram that one person may change."""
+    """Number of rows of a statistic's histogram that one person may change."""
     return 1 if statistic.collapsed else rows_per_person(unit)
 
 
 def counted_noun(statistic: Statistic, unit: PrivacyUnit | None) -> str:
-    """Word for what changes a statistic's histogram by one: people, or rows of people."""
+    """Noun for a count of 1 in a statistic's histogram: people, or rows of people."""
     return "rows" if rows_changed(statistic, unit) > 1 else "people"
 
 
-# Without slots, so that facts which cost time are computed once.
+# Without slots, so that properties which take time are computed once.
 @dataclass(frozen=True, kw_only=True)
 class Measurement(ABC, Generic[Output]):
-    """Measurement of a table at a budget; all of it public.
+    """Measurement of a table at a budget; all of its fields are public.
 
     Attributes
     ----------
     kinds
-        The columns that it reads, with their kinds.
+        The columns that the measurement reads, with their kinds.
     unit
-        The privacy unit, None where one row is one person.
+        The privacy unit; None if one row is one person.
     epsilon
-        The budget, per row of a person that counts.
+        The budget for each row of a person that counts.
     """
 
     kinds: Kinds
@@ -61,7 +61,7 @@ class Measurement(ABC, Generic[Output]):
     epsilon: Fraction
 
     def __post_init__(self) -> None:
-        """Raise ParameterError unless there is a budget to draw at."""
+        """Raise ParameterError unless epsilon is greater than 0."""
         positive(self.epsilon, "epsilon")
 
     @property
@@ -76,29 +76,29 @@ class Measurement(ABC, Generic[Output]):
 
     @property
     def joint_statistics(self) -> tuple[Statistic, ...]:
-        """Statistics whose rows are counted in one contingency table; none: a histogram."""
+        """Statistics that are counted in one contingency table; empty for a histogram."""
         return ()
 
     @property
     def marginals(self) -> tuple[RowMap, ...]:
-        """Marginals whose cells are counted; none: what is counted is no marginal."""
+        """Marginals whose cells are counted; empty for a histogram or a contingency table."""
         return ()
 
     @abstractmethod
     def parameters(self) -> Mapping[str, Any]:
-        """Mechanism by ``id``, ``kind`` of use, and every parameter that the output depends on.
+        """Parameters that the output depends on: the mechanism's ``id``, the ``kind``, and others.
 
         The names are those of pqd/accounting/cache_keys.py.
         """
 
     @abstractmethod
     def run(self, counts: Any, noise: Noise) -> Output:  # noqa: ANN401 - see below
-        """Private output, ``epsilon``-DP in the rows of what was counted."""
+        """Private output; it is ``epsilon``-DP in the counted rows."""
 
     @property
     @abstractmethod
     def rows(self) -> int:
-        """Rows of what is counted that one person may change."""
+        """Number of counted rows that one person may change."""
 
     @abstractmethod
     def ledger_facts(self) -> dict[str, Any]:
@@ -107,25 +107,24 @@ class Measurement(ABC, Generic[Output]):
     @property
     @abstractmethod
     def composition_cost(self) -> MeasurementCost:
-        """Cost as it is composed with those of other measurements."""
+        """Cost to be composed with the costs of other measurements."""
 
     @property
     @abstractmethod
     def cache_key(self) -> str:
-        """Ledger cache key: SHA-256 of all that the output depends on, but table and noise."""
+        """Ledger cache key: SHA-256 of all that the output depends on but the table and noise."""
 
     @cached_property
     def cost(self) -> Fraction:
-        """Cost by itself: epsilon per row of a person that counts.
+        """Cost by itself: epsilon times the counted rows of a person (group privacy).
 
-        A person who counts once, or by one total, changes the histogram as one row does; one who
-        counts by ``max_rows`` rows changes it by that many (group privacy).
+        A person who counts once, or by one total, changes the histogram as one row does.
         """
         return 0 * self.epsilon if self.is_constant else self.rows * self.epsilon
 
     @property
     def counted_noun(self) -> str:
-        """Word for what changes the counts by one."""
+        """Noun for a count of 1: people, or rows of people."""
         return "rows" if self.rows > 1 else "people"
 
 
@@ -137,11 +136,11 @@ class QueryMeasurement(Measurement[Output]):
     Attributes
     ----------
     query
-        The query; of a batch the first.
+        The query; for a batch the first query.
     statistic
-        What the engine must count.
+        The statistic that the engine must count.
     composition_group
-        Name that those have which are charged once, where queries share a budget.
+        Name of the group of queries that are charged once, if queries share a budget.
     """
 
     query: Query
@@ -165,28 +164,28 @@ class QueryMeasurement(Measurement[Output]):
 
     @property
     def rows(self) -> int:
-        """Rows of the histogram that one person may change."""
+        """Number of rows of the histogram that one person may change."""
         return rows_changed(self.statistic, self.unit)
 
     @cached_property
     def region(self) -> Region | None:
-        """Region of the rows that it reads, None where it reads more of a person than those."""
+        """Region of the rows that it reads; None if it reads all rows of a person."""
         if self.unit and self.statistic.collapsed:
             return None
         return region(self.statistic.predicate)
 
     @property
     def composition_cost(self) -> MeasurementCost:
-        """Cost as it is composed with those of its composition group."""
+        """Cost to be composed with the costs of its composition group."""
         blocks = frozenset([self.query.block] if self.query.block else [])
         return MeasurementCost(self.id, self.cost, self.region, self.composition_group, blocks)
 
     @cached_property
     def cache_key(self) -> str:
-        """Ledger cache key: SHA-256 of all that the output depends on, but table and noise.
+        """Ledger cache key: SHA-256 of all that the output depends on but the table and noise.
 
-        A synthetic table takes part through tolerance interval, bounds and kinds alone: another
-        one that leads to the same measurement has the same key.
+        A synthetic table enters only through the interval, the bounds and the kinds: a different
+        copy that leads to the same measurement gives the same key.
         """
         unit, predicate = self.unit, self.statistic.predicate
         return self.key_of(
@@ -198,7 +197,7 @@ class QueryMeasurement(Measurement[Output]):
         )
 
     def key_of(self, selection: Mapping[str, Any]) -> str:
-        """Cache key of a ``selection`` of rows: with measure, kinds, epsilon and mechanism."""
+        """Cache key of a ``selection`` of rows, a measure, kinds, epsilon and mechanism."""
         measure = self.statistic.measure
         facts: dict[str, Any] = {
             "measured": [measure.sql, measure.lattice, measure.total] if measure else None,
@@ -213,12 +212,12 @@ class QueryMeasurement(Measurement[Output]):
 
 @dataclass(frozen=True, slots=True)
 class MeasurementSet:
-    """Measurements that one scan of the private table serves: those against one synthetic table.
+    """Measurements against one synthetic table; they share the scans of the private table.
 
     Attributes
     ----------
     engine
-        Reads the private table.
+        The engine that reads the private table.
     private
         The private table.
     schema
@@ -226,9 +225,9 @@ class MeasurementSet:
     unit
         The privacy unit.
     measurements
-        In the order of the queries; one may be there twice.
+        The measurements in the order of the queries; the same one may occur twice.
     warnings
-        Remarks to show before anything is spent.
+        Notes to show before anything is spent.
     """
 
     engine: DuckDBEngine
@@ -241,18 +240,18 @@ class MeasurementSet:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BoundTables:
-    """Synthetic tables with the kinds of the columns that are read; of the private one the header.
+    """Tables of a run, with the kinds of the columns that it reads.
 
     Attributes
     ----------
     tables
-        The synthetic tables, and the private one if there is any.
+        The synthetic tables, and the private table if there is one.
     schema
         The columns and their kinds.
     unit
         The privacy unit.
     notes
-        Remarks to show.
+        Notes to show.
     """
 
     tables: SyntheticTables
@@ -262,7 +261,7 @@ class BoundTables:
 
     @property
     def private(self) -> Table:
-        """Private table; TypeError if there is none."""
+        """Private table; TypeError without one."""
         if self.tables.private is None:
             raise TypeError("nothing can be measured without a private table")
         return self.tables.private
@@ -273,7 +272,7 @@ class BoundTables:
         return tuple(note for note in self.notes if note.warns)
 
     def measurement_set(self, measurements: Sequence[Measurement[Any]]) -> MeasurementSet:
-        """Set of ``measurements``, with the engine, the tables and the unit that they need."""
+        """Set of ``measurements`` on these tables."""
         return MeasurementSet(
             self.tables.engine,
             self.private,

@@ -122,7 +122,7 @@ def test_whoever_tells_the_copys_bounds_alone_is_caught(monkeypatch: pytest.Monk
 
     def not_yet(*terms: Any) -> Any:
         bounds, _, statistic, _ = terms
-        bounds._of_copy["x"] = {span(statistic.measure.lattice): None}
+        bounds._copy_spans["x"] = {span(statistic.measure.lattice): None}
         return statistic
 
     monkeypatch.setattr(Bounds, "for_tolerance", not_yet)
