@@ -74,16 +74,18 @@ def test_margin_against_breadth_first_search(decider_id: str, values: tuple[int,
     made = DECIDERS[decider_id]
     decider: Any = for_lattice(decider_id, made.aggregate, Lattice(values[0], values[-1]))
     p, every = getattr(decider, "p", Fraction(1, 2)), tables(len(values))
+    histograms = {table: counted(decider_id, values, table) for table in every}
+    answers = {table: answer(made.aggregate, histograms[table], p) for table in every}
     for start, width in itertools.product((-4, -1, 0, 1, 3), (3, 4, 10)):
         interval = Interval(Fraction(start, 2), Fraction(start + width, 2))
         if decider.settled(interval) is not None:
             continue
 
         def inside(counts: Table, interval: Interval = interval) -> bool:
-            found = answer(made.aggregate, counted(decider_id, values, counts), p)
+            found = answers[counts]
             return found is not None and interval.contains(found)
 
-        margins = {t: decider.margin(counted(decider_id, values, t), interval) for t in every}
+        margins = {table: decider.margin(histograms[table], interval) for table in every}
         flips = distances(every, inside)
         for table, margin in margins.items():
             assert (margin >= 1) == inside(table), (table, interval)

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -114,13 +115,15 @@ def test_the_chance_of_a_yes_is_that_of_its_releases(name: str, epsilon: Fractio
     for interval in intervals():
         if decider.settled(interval) is not None:
             continue
+
+        @cache
+        def says_yes(noisy: int, interval: Interval = interval) -> bool:
+            verdict = decider.verdict(EstimatorOutput((noisy,)), interval, epsilon)
+            return bool(verdict.outcome)
+
         for true in answers(name)[::7]:
             law = releases(true, decider.estimator.scale(epsilon))
-            yes = math.fsum(
-                chance
-                for noisy, chance in law
-                if decider.verdict(EstimatorOutput((noisy,)), interval, epsilon).outcome
-            )
+            yes = math.fsum(chance for noisy, chance in law if says_yes(noisy))
             found = decider.accept(table_of(decider, true), interval, epsilon)
             assert found == pytest.approx(yes, abs=1e-9)
 
@@ -199,12 +202,13 @@ def level(
         scale = decider.estimator.scale(epsilon)
         ends = math.floor(interval.lower), math.ceil(interval.upper)
         near = {end + more for end in ends for more in (-1, 0, 1)} & set(answers(name))
+
+        @cache
+        def verdict(noisy: int, interval: Interval = interval) -> Decision:
+            return change(decider.verdict(EstimatorOutput((noisy,)), interval, epsilon))
+
         for true in near:
-            law = releases(true, scale)
-            verdicts = (
-                (change(decider.verdict(EstimatorOutput((n,)), interval, epsilon)), chance)
-                for n, chance in law
-            )
+            verdicts = ((verdict(noisy), chance) for noisy, chance in releases(true, scale))
             wrong = math.fsum(
                 chance
                 for found, chance in verdicts
@@ -246,16 +250,20 @@ def least_coverage(name: str, epsilon: Fraction, alpha: float, ends: Ends) -> fl
     decider, interval, least = decider_of(name), Interval.around(20, 5), 1.0
     if decider.settled(interval) is not None:
         interval = Interval.around(-20, 5)
+
+    @cache
+    def ends_of(noisy: int) -> tuple[float, float]:
+        decision = Decision(outcome=True, released=(noisy,))
+        estimate = decider.estimated(decision, interval, epsilon, alpha)
+        low, high = ends(estimate)
+        assert estimate.value is not None
+        assert low - 1 <= estimate.value <= high + 1
+        return low, high
+
     for true in answers(name)[::3]:
-        held = []
-        for noisy, chance in releases(true, decider.estimator.scale(epsilon)):
-            decision = Decision(outcome=True, released=(noisy,))
-            estimate = decider.estimated(decision, interval, epsilon, alpha)
-            low, high = ends(estimate)
-            assert estimate.value is not None
-            assert low - 1 <= estimate.value <= high + 1
-            held.append(chance * (low <= true <= high))
-        least = min(least, math.fsum(held))
+        law = releases(true, decider.estimator.scale(epsilon))
+        held = ((chance, *ends_of(noisy)) for noisy, chance in law)
+        least = min(least, math.fsum(chance for chance, low, high in held if low <= true <= high))
     return least
 
 
