@@ -14,8 +14,8 @@ import pytest
 import pqd.cli
 from pqd.accounting.run_charges import begin_charges
 from pqd.deciders import Histogram, Lattice
-from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
+from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import open_table
 from pqd.sql.query import Query
 from tests.support import drawing, one_command_line, seeded_noise, skipped, spark_session
@@ -222,7 +222,7 @@ def scan() -> Callable[..., list[Any]]:
     ) -> list[Any]:
         parsed = [Query(sql) for sql in queries]
         tables = open_table(synthetic, "synthetic"), open_table(private, "private")
-        engine = DuckDBEngine()
+        engine = SyntheticTable()
         public, secret = (table for table in tables)
         schema = engine.schema(public, {name for q in parsed for name in q.mentioned}, {})
         resolved = [query.resolve(schema) for query in parsed]

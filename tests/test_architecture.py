@@ -22,7 +22,7 @@ FLOORS = (
         "pqd.run",
     ),
     *("pqd.parameters", "pqd.stated"),
-    *("pqd.accounting", "pqd.engine", "pqd.engine.spark", "pqd.engine.kernel"),
+    *("pqd.accounting", "pqd.engine", "pqd.engine.spark", "pqd.engine.counting"),
     *("pqd.engine.sources", "pqd.engine.reading", "pqd.sql"),
     *(
         "pqd.exception_barrier",
@@ -194,7 +194,7 @@ def test_the_database_is_called_by_the_engine(house: Source) -> None:
         if name.partition(".")[0] == "duckdb"
     }
     assert {str(Path(path).parent) for path in users} <= {
-        *("pqd/engine", "pqd/engine/kernel", "pqd/engine/sources")
+        *("pqd/engine", "pqd/engine/counting", "pqd/engine/sources")
     }
 
 

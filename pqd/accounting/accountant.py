@@ -22,7 +22,7 @@ from pqd.accounting.disjoint_groups import Group, MeasurementCost, composition_g
 from pqd.accounting.hash_chain import new_secret
 from pqd.accounting.ledger import ROWS, Ledger, key_of
 from pqd.accounting.run_charges import begin_charges, run_charges
-from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.engine import Engine
 from pqd.engine.tables import Table
 from pqd.errors import BudgetError, LedgerError, UnknownAnswerError
 from pqd.exception_barrier import sealed
@@ -165,7 +165,7 @@ class Accountant:
         return self.ledger.key("sample")
 
     def recognise(
-        self, engine: DuckDBEngine, private: Table, progress: Progress = silent
+        self, engine: Engine, private: Table, progress: Progress = silent
     ) -> RecognisedTable:
         """Private table as the ledger knows it.
 

@@ -46,10 +46,10 @@ from pqd.reports.models.ledger import LedgerReport
 
 if TYPE_CHECKING:
     from pqd.accounting.accounts import Answer
-    from pqd.engine.duckdb import DuckDBEngine
+    from pqd.engine.engine import Engine
     from pqd.engine.tables import Table
 
-# Prefix that names how content is hashed: pqd/engine/kernel/recognition.py.
+# Prefix that names how content is hashed: pqd/engine/counting/recognition.py.
 _SCHEME = "rows:"
 # Purpose of the key under which rows are hashed.
 ROWS = "rows"
@@ -127,7 +127,7 @@ class Ledger:
         """Fingerprint of a table by its file; None for an unknown file, and for a frame."""
         return self.fingerprint_of_file(self.keyed_digest(table.digest()))
 
-    def fingerprint_of(self, engine: DuckDBEngine, table: Table) -> str:
+    def fingerprint_of(self, engine: Engine, table: Table) -> str:
         """Fingerprint under which this ledger keeps a table, or would keep it.
 
         The rows are read only if the ledger does not know the file.

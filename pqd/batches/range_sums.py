@@ -29,9 +29,9 @@ from pqd.deciders.histogram import Histogram, Integers
 from pqd.deciders.noise import check_scale
 from pqd.deciders.note import Note, note
 from pqd.engine.contingency import ContingencyTable, selections
-from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.reading.buffers import arrow_of
 from pqd.engine.scan_plan import ScanPlan
+from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import open_table
 from pqd.sql.regions import exactly
 from pqd.sql.schema import Kind, Schema, fold_case
@@ -179,7 +179,7 @@ def lattice_ranges(workload: ScanPlan, lattice: Lattice, schema: Schema) -> list
     # The double nearest to each lattice value, which is what a literal of that value reads as.
     units = lattice.units_at(places)
     values = units * float(lattice.unit.numerator) / float(lattice.unit.denominator)
-    engine = DuckDBEngine()
+    engine = SyntheticTable()
     table = open_table(pa.table({name: arrow_of(values)}), "synthetic")
     kinds = engine.schema(table, {fold_case(name)}, {name: Kind.NUMBER})
     contingency = engine.contingency(table, {**schema, **kinds}, workload)

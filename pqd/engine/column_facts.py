@@ -9,10 +9,10 @@ import numpy as np
 
 from pqd.deciders import Lattice
 from pqd.engine.contingency import ContingencyCounter
-from pqd.engine.kernel.arrow_sql import SOURCE
-from pqd.engine.kernel.batch import JOINED
-from pqd.engine.kernel.combinations import Combinations, at_codes, combined
-from pqd.engine.kernel.persons import person_codes
+from pqd.engine.counting.arrow_sql import SOURCE
+from pqd.engine.counting.batch import JOINED
+from pqd.engine.counting.combinations import Combinations, at_codes, combined
+from pqd.engine.counting.persons import person_codes
 from pqd.engine.marginals import CellFacts, ValueCounts
 from pqd.engine.partitions import number_sql
 from pqd.engine.reading.buffers import numpy_of
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pqd.engine.contingency import ContingencyTable
-    from pqd.engine.kernel.batch import Batch, Names
-    from pqd.engine.kernel.facts import TypedSQL
+    from pqd.engine.counting.batch import Batch, Names
+    from pqd.engine.counting.facts import TypedSQL
     from pqd.engine.partitions import Partition
     from pqd.engine.scan_plan import ScanPlan
     from pqd.sql.query import BoundExpression
@@ -107,7 +107,7 @@ class ColumnFacts:
             f"SELECT DISTINCT {outputs} FROM {SOURCE} WHERE {where} ORDER BY ALL LIMIT {most}",
         )
 
-    def held(self, column: str, most: int) -> set[Any] | None:
+    def distinct_values(self, column: str, most: int) -> set[Any] | None:
         """Values of a column but NULL; None for more than ``most``."""
         values = self._batch.columns[column].values
         distinct = self._sql.typed(column, values).drop_null().unique()

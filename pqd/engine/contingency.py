@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from pqd.engine.counting.combinations import as_codes, at_codes, combined
+from pqd.engine.counting.facts import OCTET, Facts, is_true, truth_octets
+from pqd.engine.counting.tally import Counts, Tally
 from pqd.engine.histograms import place_facts
-from pqd.engine.kernel.combinations import as_codes, at_codes, combined
-from pqd.engine.kernel.facts import OCTET, Facts, is_true, truth_octets
-from pqd.engine.kernel.tally import Counts, Tally
 from pqd.sql.predicate import Atom
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pqd.engine.kernel.batch import Batch, Names
-    from pqd.engine.kernel.facts import TypedSQL
+    from pqd.engine.counting.batch import Batch, Names
+    from pqd.engine.counting.facts import TypedSQL
     from pqd.engine.scan_plan import ScanPlan
     from pqd.sql.predicate import Predicate
 

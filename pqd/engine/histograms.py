@@ -18,10 +18,10 @@ import pyarrow.compute as pc
 
 from pqd.deciders import Histogram
 from pqd.deciders.histogram import PackedHistogram
-from pqd.engine.kernel.batch import occurrences
-from pqd.engine.kernel.combinations import as_codes, at_codes
-from pqd.engine.kernel.facts import OCTET, Facts, is_true, truth_octets
-from pqd.engine.kernel.tally import Counts, Tally, run_starts
+from pqd.engine.counting.batch import occurrences
+from pqd.engine.counting.combinations import as_codes, at_codes
+from pqd.engine.counting.facts import OCTET, Facts, is_true, truth_octets
+from pqd.engine.counting.tally import Counts, Tally, run_starts
 from pqd.engine.reading.buffers import arrow_of, filled, numpy_of
 from pqd.engine.scan_plan import Measure, place_sql
 from pqd.sql.predicate import Atom, atoms
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pqd.deciders import Lattice
-    from pqd.engine.kernel.batch import Batch, Names
-    from pqd.engine.kernel.facts import Found, TypedSQL
+    from pqd.engine.counting.batch import Batch, Names
+    from pqd.engine.counting.facts import Found, TypedSQL
     from pqd.engine.scan_plan import ScanPlan, Statistic
     from pqd.sql.predicate import Predicate
 

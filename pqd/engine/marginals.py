@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pqd.engine.kernel.combinations import as_codes, at_codes
-from pqd.engine.kernel.facts import Facts
-from pqd.engine.kernel.tally import Counts, Tally
+from pqd.engine.counting.combinations import as_codes, at_codes
+from pqd.engine.counting.facts import Facts
+from pqd.engine.counting.tally import Counts, Tally
 from pqd.engine.reading.buffers import numpy_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from pqd.engine.kernel.batch import Batch
-    from pqd.engine.kernel.facts import Found, TypedSQL
+    from pqd.engine.counting.batch import Batch
+    from pqd.engine.counting.facts import Found, TypedSQL
     from pqd.engine.partitions import Partition
     from pqd.engine.scan_plan import PrivacyUnit
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 
-from pqd.engine.kernel.batch import JOINED, concatenated, encoded_batches, joined_batches
-from pqd.engine.kernel.persons import person_batches
-from pqd.engine.kernel.recognition import ContentCounter, RowRanks
-from pqd.engine.kernel.tally import JointCounter, folded
+from pqd.engine.counting.batch import JOINED, concatenated, encoded_batches, joined_batches
+from pqd.engine.counting.persons import person_batches
+from pqd.engine.counting.recognition import ContentCounter, RowRanks
+from pqd.engine.counting.tally import JointCounter, folded
 from pqd.engine.reading.blocks_ahead import blocks_ahead
 from pqd.engine.sources.source import UnreadableError
 from pqd.engine.table_likeness import same_rows
@@ -27,9 +27,9 @@ from pqd.exception_barrier import of_memory, withheld
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 
-    from pqd.engine.kernel.arrow_sql import ArrowSQL
-    from pqd.engine.kernel.batch import Batch
-    from pqd.engine.kernel.tally import Counter
+    from pqd.engine.counting.arrow_sql import ArrowSQL
+    from pqd.engine.counting.batch import Batch
+    from pqd.engine.counting.tally import Counter
     from pqd.engine.scan_plan import TablePlan
     from pqd.engine.table import Table
     from pqd.errors import PqdError

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from pqd.engine.counting.typed_sql import finite_sql
 from pqd.engine.cut_points import CutPoints
-from pqd.engine.kernel.typed_sql import finite_sql
 from pqd.sql.predicate import Atom, Predicate, atoms
 
 if TYPE_CHECKING:

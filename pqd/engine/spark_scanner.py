@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
-from pqd.engine.kernel.batch import batch_of
-from pqd.engine.kernel.persons import person_batches
-from pqd.engine.kernel.recognition import ContentCounter, RowRanks, hashed
-from pqd.engine.kernel.tally import Counter, Counts, JointCounter, folded
+from pqd.engine.counting.batch import batch_of
+from pqd.engine.counting.persons import person_batches
+from pqd.engine.counting.recognition import ContentCounter, RowRanks, hashed
+from pqd.engine.counting.tally import Counter, Counts, JointCounter, folded
 from pqd.engine.reading.values import plain_values
 from pqd.engine.scan import CHANGED, LocalScanner, unreadable
 from pqd.engine.sources.source import UnreadableError
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from pqd.engine.kernel.arrow_sql import ArrowSQL
-    from pqd.engine.kernel.batch import Batch
+    from pqd.engine.counting.arrow_sql import ArrowSQL
+    from pqd.engine.counting.batch import Batch
     from pqd.engine.scan_plan import PrivacyUnit, TablePlan
     from pqd.engine.sources.source import Role
     from pqd.engine.spark.partial_counts import Counting

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from pqd.deciders import Lattice
 from pqd.deciders.note import Note, note
-from pqd.engine.duckdb import DuckDBEngine
-from pqd.engine.kernel.misfits import way_in
+from pqd.engine.counting.misfits import way_in
+from pqd.engine.synthetic_table import SyntheticTable
 from pqd.errors import TableError
 from pqd.sql.schema import Kind, fold_case
 from pqd.threads import thread_count
@@ -40,8 +40,8 @@ class SyntheticTables:
     ) -> None:
         """Make the engines; nothing is read but column names."""
         _, *others = tables
-        self.engine = DuckDBEngine()
-        self.engines = (self.engine, *(DuckDBEngine() for _ in others))
+        self.engine = SyntheticTable()
+        self.engines = (self.engine, *(SyntheticTable() for _ in others))
         self.tables = tuple(tables)
         self.private = private
         self._telling = self.engines[:telling]
@@ -147,7 +147,7 @@ class SyntheticTables:
         """Note on the kinds that the first table gave to columns, none if all are texts."""
         return (kinds_note(self.label, self.taken_kinds),) if self.taken_kinds else ()
 
-    def _check_fit(self, engine: DuckDBEngine, table: Table, name: str, kind: Kind) -> None:
+    def _check_fit(self, engine: SyntheticTable, table: Table, name: str, kind: Kind) -> None:
         """Note cells of a column that do not fit its kind; TableError if none does."""
         found = engine.misfits(name, kind)
         if found and found.unfit:
@@ -195,14 +195,14 @@ class SyntheticTables:
         lattices = [e.profile(schema, value, totalled) for e in self._telling]
         return united([lattice for lattice in lattices if lattice])
 
-    def held(self, schema: Schema, column: str, most: int) -> Mapping[Any, None] | None:
+    def distinct_values(self, schema: Schema, column: str, most: int) -> Mapping[Any, None] | None:
         """Values of ``column`` in telling tables but NULL, ascending in each; None for too many."""
         known: dict[Any, None] = {}
         for engine in self._telling:
-            held = engine.held(schema, column, most)
-            if held is None:
+            values = engine.distinct_values(schema, column, most)
+            if values is None:
                 return None
-            known.update(dict.fromkeys(sorted(held)))
+            known.update(dict.fromkeys(sorted(values)))
         return known if len(known) <= most else None
 
     def groups(

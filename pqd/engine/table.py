@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
-    from pqd.engine.kernel.arrow_sql import ArrowSQL
-    from pqd.engine.kernel.batch import Batch, Column
-    from pqd.engine.kernel.tally import Counter
+    from pqd.engine.counting.arrow_sql import ArrowSQL
+    from pqd.engine.counting.batch import Batch, Column
+    from pqd.engine.counting.tally import Counter
     from pqd.engine.scan_plan import TablePlan
     from pqd.engine.sources.source import Role, Source, Version
 

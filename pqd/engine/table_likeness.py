@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pqd.engine.kernel.recognition import ContentCounter
+from pqd.engine.counting.recognition import ContentCounter
 from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from pqd.engine.kernel.arrow_sql import ArrowSQL
+    from pqd.engine.counting.arrow_sql import ArrowSQL
     from pqd.engine.scan_plan import PrivacyUnit
     from pqd.engine.table import Table
 
@@ -61,7 +61,7 @@ def same_rows(sql: ArrowSQL, one: Table, other: Table, names: Collection[str]) -
 
     The columns ``names`` are compared first, each by itself: most tables that differ do so in one
     column.  Only where all agree are all columns read, and hashed row by row under a key that is
-    never stored (pqd/engine/kernel/recognition.py: how sure that is).
+    never stored (pqd/engine/counting/recognition.py: how sure that is).
 
     Raises
     ------

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqd.deciders.distances.confusion import confusion_figures
-from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.marginals import RowMap
 from pqd.engine.partitions import Partition
+from pqd.engine.synthetic_table import SyntheticTable
 from pqd.errors import TableError
 from pqd.marginals.bound_profile import BoundProfile
 from pqd.marginals.classifier import Classifier, require_library, train
@@ -142,7 +142,7 @@ def _recalls(confusion: NDArray[np.int64]) -> tuple[float | None, ...]:
     return tuple(hits / of if of else None for hits, of in zip(right, rows, strict=True))
 
 
-def plan_target(bound: BoundProfile, column: str, engine: DuckDBEngine) -> TargetPlan:
+def plan_target(bound: BoundProfile, column: str, engine: SyntheticTable) -> TargetPlan:
     """Target ``column``, with a classifier trained on two thirds of the copy's rows.
 
     Features are the cells of the other profiled columns, classes the cells of the target that the

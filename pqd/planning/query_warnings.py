@@ -18,7 +18,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from pqd.deciders.note import Note, note
-from pqd.engine.kernel.batch import Column
+from pqd.engine.counting.batch import Column
 from pqd.engine.reading.buffers import numpy_of
 from pqd.engine.scan import first_rows
 from pqd.engine.scan_plan import PrivacyUnit
@@ -103,7 +103,7 @@ class Constants:
     def _values_of(self, column: str) -> Mapping[Any, None] | None:
         """Values of a column, ascending within each table; None if there are too many."""
         if column not in self._known:
-            self._known[column] = self._tables.held(self._schema, column, _MOST_VALUES)
+            self._known[column] = self._tables.distinct_values(self._schema, column, _MOST_VALUES)
         return self._known[column]
 
 

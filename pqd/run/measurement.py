@@ -13,7 +13,7 @@ from pqd.accounting.cache_keys import digest
 from pqd.accounting.disjoint_groups import MeasurementCost
 from pqd.deciders.exact import positive
 from pqd.deciders.note import Note
-from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.engine import Engine
 from pqd.engine.marginals import RowMap
 from pqd.engine.scan_plan import PrivacyUnit, Statistic, rows_per_person
 from pqd.engine.synthetic_tables import SyntheticTables
@@ -230,7 +230,7 @@ class MeasurementSet:
         Notes to show before anything is spent.
     """
 
-    engine: DuckDBEngine
+    engine: Engine
     private: Table
     schema: Schema
     unit: PrivacyUnit | None

@@ -17,7 +17,7 @@ import pqd.cli.outputs
 import pqd.planning.table_separation
 from pqd.accounting.ledger import Ledger
 from pqd.deciders import SecureNoise
-from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.synthetic_table import SyntheticTable
 from pqd.interrupts import noted
 
 Ran = tuple[int, str, str]
@@ -41,8 +41,8 @@ def interrupt(*_: Any, **__: Any) -> Any:
 MOMENTS: dict[str, tuple[Any, str, bool]] = {
     "reading the options": (pqd.cli.options, "criteria", False),
     "opening": (pqd.planning.table_separation, "open_table", False),
-    "reading the copy": (DuckDBEngine, "schema", False),
-    "recognising": (DuckDBEngine, "content", False),
+    "reading the copy": (SyntheticTable, "schema", False),
+    "recognising": (SyntheticTable, "content", False),
     "before the charge": (Ledger, "check_budget", False),
     "drawing": (SecureNoise, "laplace", True),
     "recording": (Ledger, "record", True),
@@ -152,9 +152,9 @@ def test_an_interrupt_inside_the_engine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """DuckDB makes a RuntimeError of Ctrl-C, or swallows it where it imports pandas."""
-    reading = DuckDBEngine.schema
+    reading = SyntheticTable.schema
 
-    def pressed(engine: DuckDBEngine, *given: Any) -> Any:
+    def pressed(engine: SyntheticTable, *given: Any) -> Any:
         if lost:
             with suppress(KeyboardInterrupt):
                 noted(signal.SIGINT, None)
@@ -166,7 +166,7 @@ def test_an_interrupt_inside_the_engine(
             monkeypatch.setattr(engine._sql, "_opened", stopped)
         return reading(engine, *given)
 
-    monkeypatch.setattr(DuckDBEngine, "schema", pressed)
+    monkeypatch.setattr(SyntheticTable, "schema", pressed)
     path = tmp_path / "here.sqlite"
     options = ["--tau", "5", "--epsilon", "1/2", "--ledger", str(path)]
     ended = command("audit", "private.csv", "copy.csv", "-q", SQL, *options)
@@ -352,16 +352,16 @@ def test_an_interrupt_that_python_cannot_raise(process: Callable[..., Ran]) -> N
     code, out, err = process(
         "-c",
         "import signal, sys\n"
-        "import pqd.__main__, pqd.engine.duckdb\n"
+        "import pqd.__main__, pqd.engine.synthetic_table\n"
         "class Last:\n"
         "    def __del__(self):\n"
         "        signal.raise_signal(signal.SIGINT)\n"
-        "schema = pqd.engine.duckdb.DuckDBEngine.schema\n"
+        "schema = pqd.engine.synthetic_table.SyntheticTable.schema\n"
         "def loaded(*given):\n"
         "    last = Last()\n"
         "    del last\n"
         "    return schema(*given)\n"
-        "pqd.engine.duckdb.DuckDBEngine.schema = loaded\n"
+        "pqd.engine.synthetic_table.SyntheticTable.schema = loaded\n"
         "pqd.__main__.main()\n",
         *["audit", "private.csv", "copy.csv", "-q", SQL, "--tau", "5", "--epsilon", "1/2"],
         *["--ledger", "here.sqlite"],

@@ -15,7 +15,7 @@ import pqd
 from pqd.accounting.accounts import Budget
 from pqd.accounting.ledger import Ledger
 from pqd.accounting.ledger_location import FILE_NAME
-from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import Table
 from pqd.errors import BudgetError, RunError
 from tests.support.likeness import like
@@ -484,20 +484,20 @@ def test_a_table_that_changes_while_it_is_recognised_is_refused(
     for path, end in ((private, ",1"), (copy, "")):
         rows = (f"{age}{end}\n" for age in ("age", *(n % 60 for n in range(500))))
         path.write_text("".join(rows), encoding="utf-8")
-    before = DuckDBEngine.content
+    before = SyntheticTable.content
 
-    def swapped(engine: DuckDBEngine, table: Table, key: bytes) -> str:
+    def swapped(engine: SyntheticTable, table: Table, key: bytes) -> str:
         found = before(engine, table, key)
         private.write_text("age\n1\n2\n", encoding="utf-8")
         return found
 
-    monkeypatch.setattr(DuckDBEngine, "content", swapped)
+    monkeypatch.setattr(SyntheticTable, "content", swapped)
     ledger = tmp_path / "own.sqlite"
     queries = ("SELECT COUNT(*) FROM D WHERE age > 3",)
     with pytest.raises(RunError, match="changed while it was read"):
         pqd.audit(private, copy, queries, tau=5, epsilon=1, ledger=ledger)
     assert not Ledger(ledger).accounts, "nothing was spent"
-    monkeypatch.setattr(DuckDBEngine, "content", before)
+    monkeypatch.setattr(SyntheticTable, "content", before)
     report = pqd.audit(private, copy, queries, tau=5, epsilon=1, ledger=ledger)
     assert report.verdicts[0].outcome == "no"
     assert report.spent == 1
@@ -509,15 +509,15 @@ def test_a_table_that_changes_after_the_charge_is_refused(
     private, copy = tmp_path / "private.csv", tmp_path / "copy.csv"
     private.write_text("age\n1\n2\n4\n", encoding="utf-8")
     copy.write_text("age\n1\n2\n3\n", encoding="utf-8")
-    before = DuckDBEngine.histograms
+    before = SyntheticTable.histograms
 
-    def swapped(engine: DuckDBEngine, table: Table, *rest: Any) -> Any:
+    def swapped(engine: SyntheticTable, table: Table, *rest: Any) -> Any:
         found = before(engine, table, *rest)
         if table.role == "private":
             private.write_text("age\n7\n8\n9\n", encoding="utf-8")
         return found
 
-    monkeypatch.setattr(DuckDBEngine, "histograms", swapped)
+    monkeypatch.setattr(SyntheticTable, "histograms", swapped)
     ledger = tmp_path / "own.sqlite"
     with pytest.raises(RunError, match="changed while it was read"):
         pqd.audit(private, copy, "SELECT COUNT(*) FROM D", tau=5, epsilon=1, ledger=ledger)

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 import pytest
 
 from pqd.engine import scan
-from pqd.engine.kernel import batch, tally
-from pqd.engine.kernel.tally import Counts
+from pqd.engine.counting import batch, tally
+from pqd.engine.counting.tally import Counts
 from tests.support.noises import Absent
 from tests.support.swap_rows import SWAPS
 from tests.support.swaps import Outcome

@@ -31,7 +31,7 @@ from pqd.commands.release import run_release
 from pqd.comparison.comparison_parameters import ComparisonParameters
 from pqd.deciders import SecureNoise
 from pqd.deciders.note import Note
-from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import open_table
 from pqd.errors import LedgerError, NotPublicError, ParameterError, TableError
 from pqd.parameters import Parameters
@@ -206,7 +206,7 @@ def test_what_is_not_asked_for_never_tells_that_a_private_column_is_as_in_a_copy
         copied = unreadable(form, f"of-{positive}", positive)
         if form != "nested":
             with pytest.raises(TableError):
-                DuckDBEngine().schema(open_table(copied, "synthetic"), ["name"], {})
+                SyntheticTable().schema(open_table(copied, "synthetic"), ["name"], {})
         plan = pqd.profile("hiv.csv", copied, columns=["hiv"], total_epsilon=1, dry_run=True)
         plans.append(str(plan).replace(copied, ""))
     assert plans[0].splitlines()[0] == plans[1].splitlines()[0]
@@ -316,7 +316,7 @@ def test_whoever_reads_a_public_table_asks_first() -> None:
     opening = set()
     for path in (ROOT / "pqd").rglob("*.py"):
         calls = calls_of(path)
-        if calls & {"SyntheticTables", "DuckDBEngine"}:
+        if calls & {"SyntheticTables", "SyntheticTable"}:
             opening.add(path.stem)
             # What reads tables that others have opened.
             below = {"synthetic_tables", "range_sums"}

@@ -11,9 +11,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.sources.frame import Frame
+from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import open_table
 from pqd.errors import RunError
 from pqd.exception_barrier import INTERNAL, NO_MEMORY, sealed, withheld
@@ -77,10 +77,10 @@ def test_it_is_no_fault_of_the_copy(error: Exception, monkeypatch: pytest.Monkey
 
 
 def test_nor_of_the_query(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(DuckDBEngine, "_scanner", raising(NONE_LEFT[3]))
+    monkeypatch.setattr(SyntheticTable, "_scanner", raising(NONE_LEFT[3]))
     table = open_table(pd.DataFrame({"a": [1]}), "synthetic")
     with pytest.raises(RunError, match=NO_MEMORY):
-        DuckDBEngine().histograms(table, {}, ScanPlan(()))
+        SyntheticTable().histograms(table, {}, ScanPlan(()))
 
 
 LIMITED = """

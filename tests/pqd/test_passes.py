@@ -12,7 +12,7 @@ import pytest
 
 import pqd
 from pqd.engine import scan
-from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import Table
 from pqd.errors import NotPublicError
 
@@ -120,10 +120,10 @@ def test_each_table_is_read_once(
 def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Tables whose rows are hashed."""
     made: list[str] = []
-    read = DuckDBEngine.read
+    read = SyntheticTable.read
 
     def watched(
-        self: DuckDBEngine,
+        self: SyntheticTable,
         table: Table,
         names: Sequence[str],
         keys: Sequence[bytes],
@@ -133,7 +133,7 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         made.extend(Path(table.label).stem for _ in keys)
         read(self, table, names, keys, ahead=ahead)
 
-    monkeypatch.setattr(DuckDBEngine, "read", watched)
+    monkeypatch.setattr(SyntheticTable, "read", watched)
     return made
 
 

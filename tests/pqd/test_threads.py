@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pqd.engine.duckdb import DuckDBEngine
-from pqd.engine.kernel.arrow_sql import ArrowSQL
+from pqd.engine.counting.arrow_sql import ArrowSQL
+from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import ParameterError
@@ -53,7 +53,7 @@ def test_threads_change_no_result(
     tables = SyntheticTables(copies, open_table(frame, "private"))
     tables.read(["A"], {0: [b"key"], 2: [b"key"]})
     assert tables.private
-    contents = {DuckDBEngine().content(table, b"key") for table in (*copies, tables.private)}
+    contents = {SyntheticTable().content(table, b"key") for table in (*copies, tables.private)}
     assert len(contents) == 1
     schema = tables.schema(["a"], {})
     assert tables.engine.profile(schema, '"a"') is not None

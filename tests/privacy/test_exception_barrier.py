@@ -27,18 +27,18 @@ from pqd.deciders import Histogram
 from pqd.deciders.batch.linear.universe import Rows
 from pqd.deciders.histogram import PackedHistogram
 from pqd.engine import contingency as contingency_home
-from pqd.engine import duckdb as engine
 from pqd.engine import histograms as histograms_home
+from pqd.engine import synthetic_table as engine
 from pqd.engine.contingency import ContingencyCounter, ContingencyTable
+from pqd.engine.counting import batch as batch_home
+from pqd.engine.counting.arrow_sql import worker_sql
+from pqd.engine.counting.batch import Batch, Column
+from pqd.engine.counting.combinations import combined
+from pqd.engine.counting.facts import ByValue, Facts, TypedSQL
+from pqd.engine.counting.persons import PersonCodes
+from pqd.engine.counting.recognition import ContentCounter, RowHash, RowRanks
+from pqd.engine.counting.tally import Counts, Tally
 from pqd.engine.histograms import HistogramCounter
-from pqd.engine.kernel import batch as batch_home
-from pqd.engine.kernel.arrow_sql import worker_sql
-from pqd.engine.kernel.batch import Batch, Column
-from pqd.engine.kernel.combinations import combined
-from pqd.engine.kernel.facts import ByValue, Facts, TypedSQL
-from pqd.engine.kernel.persons import PersonCodes
-from pqd.engine.kernel.recognition import ContentCounter, RowHash, RowRanks
-from pqd.engine.kernel.tally import Counts, Tally
 from pqd.engine.marginals import MarginalCounter, MarginalPlan
 from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.table import TableMemory
@@ -94,13 +94,13 @@ def after(
 ) -> None:
     """Let a function do its work, keep what came of it in a variable, and fail."""
     original, recognised, begun = getattr(owner, name), Accountant.recognise, []
-    read, this_thread = engine.DuckDBEngine.read, threading.local()
+    read, this_thread = engine.SyntheticTable.read, threading.local()
 
     def begin(*args: Any) -> Any:
         begun.append(True)
         return recognised(*args)
 
-    def reading(self: engine.DuckDBEngine, table: Table, *args: Any, **named: Any) -> None:
+    def reading(self: engine.SyntheticTable, table: Table, *args: Any, **named: Any) -> None:
         this_thread.private = table.role == "private"
         read(self, table, *args, **named)
 
@@ -112,7 +112,7 @@ def after(
 
     # What came before is public, but for the columns of the private table.
     monkeypatch.setattr(Accountant, "recognise", begin)
-    monkeypatch.setattr(engine.DuckDBEngine, "read", reading)
+    monkeypatch.setattr(engine.SyntheticTable, "read", reading)
     static = isinstance(vars(owner).get(name), classmethod)
     monkeypatch.setattr(owner, name, staticmethod(broken) if static else broken)
 
@@ -130,18 +130,18 @@ def releasing(path: Path, noise: Any, private: object) -> None:
 
 # Per stage of a run: what fails there.  A NULL in the path of a frame shows nothing.
 STAGES: dict[str, tuple[Any, str] | None] = {
-    "recognise": (engine.DuckDBEngine, "content"),
+    "recognise": (engine.SyntheticTable, "content"),
     "hash": (RowHash, "of"),
     "content": (ContentCounter, "whole"),
     "read": (batch_home, "stacked"),
     "rows": (histograms_home, "_places"),
-    "scan": (engine.DuckDBEngine, "_scanned"),
+    "scan": (engine.SyntheticTable, "_scanned"),
     "counted": (HistogramCounter, "whole"),
     "draw": None,
     "record": (Ledger, "record"),
 }
 BATCHED: dict[str, tuple[Any, str] | None] = {
-    "scan": (engine.DuckDBEngine, "contingency"),
+    "scan": (engine.SyntheticTable, "contingency"),
     "join": (contingency_home, "combined"),
     "draw": None,
     "record": (Ledger, "record"),
@@ -244,15 +244,15 @@ def test_no_traceback_shows_a_count(
 def test_no_traceback_shows_a_count_while_tables_are_held_against_each_other(
     failure: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    content = engine.DuckDBEngine.content
+    content = engine.SyntheticTable.content
 
-    def broken(self: engine.DuckDBEngine, table: Table, *args: Any, **named: Any) -> str:
+    def broken(self: engine.SyntheticTable, table: Table, *args: Any, **named: Any) -> str:
         found = content(self, table, *args, **named)
         if table.role == "private":
             raise failure
         return found
 
-    monkeypatch.setattr(engine.DuckDBEngine, "content", broken)
+    monkeypatch.setattr(engine.SyntheticTable, "content", broken)
     path = tmp_path / "private.parquet"
     PRIVATE.to_parquet(path)
     error = interrupted(auditing, tmp_path / "ledger.sqlite", Breaking(None), path)

@@ -24,10 +24,10 @@ from pqd.accounting.composition import PARALLEL, SEQUENTIAL
 from pqd.commands.audit import run_audit
 from pqd.deciders import Histogram, Lattice, SecureNoise
 from pqd.engine import histograms as histograms_home
-from pqd.engine.duckdb import DuckDBEngine
-from pqd.engine.kernel import persons as persons_home
-from pqd.engine.kernel.tally import Tally
+from pqd.engine.counting import persons as persons_home
+from pqd.engine.counting.tally import Tally
 from pqd.engine.scan_plan import Measure, PrivacyUnit, ScanPlan
+from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import ParameterError
@@ -111,7 +111,7 @@ def histograms(
     private: object, most: int, sqls: Sequence[str] = (*ONCE, *BY_ROWS), key: bytes = KEY
 ) -> list[Histogram]:
     verdicts, schema = planned_verdicts(tuple(sqls), most)
-    engine = DuckDBEngine()
+    engine = SyntheticTable()
     table = open_table(private, "private")
     unit = PrivacyUnit("pid", most)
     workload = ScanPlan(tuple(verdict.statistic for verdict in verdicts), unit, key)
@@ -678,13 +678,13 @@ def test_a_private_table_without_the_column_is_refused_before_it_is_read(tmp_pat
     path.write_text("age,pay,job\n1,2,zebra-canary\n", encoding="utf-8")
     scanned: list[object] = []
 
-    class Watched(DuckDBEngine):
+    class Watched(SyntheticTable):
         def histograms(self, *arguments: Any, **named: Any) -> tuple[Histogram, ...]:
             scanned.append(arguments[0])
             return super().histograms(*arguments, **named)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pqd.engine.synthetic_tables.DuckDBEngine", Watched)
+        patch.setattr("pqd.engine.synthetic_tables.SyntheticTable", Watched)
         queries = as_queries("SELECT COUNT(*) FROM D")
         with pytest.raises(ParameterError, match='"pid"') as caught:
             run_audit(path, SYNTHETIC, queries, only_age(), SecureNoise(), unit=PrivacyUnit("pid"))

@@ -21,8 +21,8 @@ from pqd.batches import workload_laplace as direct
 from pqd.batches.workload_laplace import WorkloadPlan, exact_answers
 from pqd.deciders import Lattice
 from pqd.engine.contingency import ContingencyTable
-from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
+from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import Table, open_table
 from pqd.sql.query import Query
 from pqd.sql.schema import Schema
@@ -56,9 +56,9 @@ Drawn = tuple[str, list[str]]
 
 
 @cache
-def engine() -> tuple[DuckDBEngine, Table, Table, Schema]:
+def engine() -> tuple[SyntheticTable, Table, Table, Schema]:
     tables = open_table(COPY, "synthetic"), open_table(ROWS, "private")
-    found = DuckDBEngine()
+    found = SyntheticTable()
     public, secret = (table for table in tables)
     return found, public, secret, found.schema(public, {"a", "b", "name", "pay"}, {})
 

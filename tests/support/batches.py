@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from pqd.engine.kernel import batch
-from pqd.engine.kernel.arrow_sql import ArrowSQL
-from pqd.engine.kernel.batch import Batch, concatenated
+from pqd.engine.counting import batch
+from pqd.engine.counting.arrow_sql import ArrowSQL
+from pqd.engine.counting.batch import Batch, concatenated
 from pqd.engine.scan import LocalScanner
 from pqd.engine.tables import Table
 

@@ -13,8 +13,8 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from pqd.engine.kernel import arrow_sql
-from pqd.engine.kernel.arrow_sql import ArrowSQL
+from pqd.engine.counting import arrow_sql
+from pqd.engine.counting.arrow_sql import ArrowSQL
 
 # Modules that open what the program opens, and modules and folders in which nothing is remembered.
 OWN = {

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.spark import sessions, table
+from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import open_table
 from pqd.errors import RunError, TableError
 
@@ -50,7 +50,7 @@ def running(folder: Path) -> Iterator[Any]:
         frame = open_table(spark.range(9), "private")
         spark.stop()
         with pytest.raises(RunError, match="the session of Spark was lost"):
-            DuckDBEngine().content(frame, b"key")
+            SyntheticTable().content(frame, b"key")
         patch.setattr(table, "session", lambda: spark)
         with pytest.raises(TableError, match="cannot be opened; the session of Spark was lost"):
             open_table("spark://anything", "private")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from pqd.engine.kernel.typed_sql import cast_sql
+from pqd.engine.counting.typed_sql import cast_sql
 from pqd.sql.schema import Schema, quote_identifier
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType
 
-    from pqd.engine.kernel.tally import Counts
+    from pqd.engine.counting.tally import Counts
     from pqd.engine.spark.partial_counts import Counting
 
 # Types of which Arrow has no cells, or others in each version of Spark.

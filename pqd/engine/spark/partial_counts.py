@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import pyarrow as pa
 
-from pqd.engine.kernel.tally import Counts, Tally
+from pqd.engine.counting.tally import Counts, Tally
 from pqd.engine.reading.buffers import arrow_of, numpy_of
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pqd.engine.kernel.batch import Batch
+    from pqd.engine.counting.batch import Batch
 
 # Columns of the rows that Spark adds up: ``rows`` is the sum, the others say of what.
 FIELDS = ("part", "word", "rows")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from pqd.engine.kernel.tally import Counts
+    from pqd.engine.counting.tally import Counts
     from pqd.engine.reading.csv_files import Odd
     from pqd.engine.sources.source import Role
     from pqd.engine.spark.partial_counts import Counting

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from pqd.engine.kernel.batch import batch_of
-from pqd.engine.kernel.tally import Counts, Tally
+from pqd.engine.counting.batch import batch_of
+from pqd.engine.counting.tally import Counts, Tally
 from pqd.engine.reading.buffers import arrow_of, numpy_of
 from pqd.engine.spark.partial_counts import PERSON_FIELDS, counts_batch
 from pqd.threads import VARIABLE
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pqd.engine.kernel.batch import Batch
+    from pqd.engine.counting.batch import Batch
     from pqd.engine.spark.partial_counts import Counting, PersonRows
 
     Batches = Iterator[pa.RecordBatch]

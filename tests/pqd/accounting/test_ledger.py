@@ -28,7 +28,7 @@ from pqd.accounting.hash_chain import Entry, HashChain, entry_hash
 from pqd.accounting.ledger import Ledger
 from pqd.commands.audit import run_audit
 from pqd.deciders.single.base import Decision
-from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import open_table
 from pqd.errors import BudgetError, LedgerError, PqdError
 from pqd.parameters import Parameters
@@ -671,7 +671,7 @@ def known(ledger: Ledger) -> Callable[[object], str]:
 
 def fingerprint(ledger: Ledger, source: object) -> str:
     table = open_table(source, "private")
-    engine = DuckDBEngine()
+    engine = SyntheticTable()
     return ledger.fingerprint(engine.content(table, ledger.key("rows")))
 
 
@@ -762,7 +762,7 @@ def test_the_fingerprint_is_of_its_ledger(
     with closing(Ledger(ledger.path)) as again:
         assert fingerprint(again, table) in prints
     # Neither does what the engine says of a table give it away: it is keyed as well.
-    engine = DuckDBEngine()
+    engine = SyntheticTable()
     opened = open_table(table, "private")
     assert len({engine.content(opened, key) for key in (b"a", b"b", ledger.key("rows"))}) == 3
 

@@ -13,10 +13,10 @@ import pytest
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.composition import Charge
 from pqd.accounting.ledger import Ledger
-from pqd.engine.duckdb import DuckDBEngine
-from pqd.engine.kernel import batch, facts
+from pqd.engine.counting import batch, facts
 from pqd.engine.reading import csv_blocks, parquet_files
 from pqd.engine.sources.files import DelimitedFile
+from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import Table, open_table
 from pqd.errors import LedgerError
 from pqd.planning.table_separation import separate_tables
@@ -28,20 +28,20 @@ KEY = b"k" * 32
 def scans(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the tables whose content was read."""
     read: list[str] = []
-    content = DuckDBEngine.content
+    content = SyntheticTable.content
 
-    def watched(engine: DuckDBEngine, table: Table, key: bytes) -> str:
+    def watched(engine: SyntheticTable, table: Table, key: bytes) -> str:
         read.append(table.label)
         return content(engine, table, key)
 
-    monkeypatch.setattr(DuckDBEngine, "content", watched)
+    monkeypatch.setattr(SyntheticTable, "content", watched)
     return read
 
 
 def recogniser(accountant: Accountant, source: object) -> Callable[[], str]:
     def recognise() -> str:
         table = open_table(source, "private")
-        engine = DuckDBEngine()
+        engine = SyntheticTable()
         return accountant.recognise(engine, table).fingerprint
 
     return recognise
@@ -78,7 +78,7 @@ def test_a_frame_is_read_each_time_since_it_may_have_changed(
 
 def content(values: Sequence[object], names: tuple[str, ...] = ("v",)) -> str:
     table = open_table(pd.DataFrame(dict.fromkeys(names, values)), "private")
-    return DuckDBEngine().content(table, KEY)
+    return SyntheticTable().content(table, KEY)
 
 
 # Told apart by what cells are written as, all but the last two.
@@ -104,7 +104,7 @@ def test_a_column_is_known_by_its_texts_and_how_often_each_is_there(names: tuple
 def test_likeness_passes_over_how_numbers_are_written(place: int) -> None:
     one, other = (open_table(pd.DataFrame({"v": TABLES[n], "w": 1}), "private") for n in (0, place))
     for names in ([], ["V"], ["w"]):
-        assert DuckDBEngine().same_rows(one, other, names) == (place < 4)
+        assert SyntheticTable().same_rows(one, other, names) == (place < 4)
 
 
 def test_the_content_of_a_table_is_what_it_was() -> None:
@@ -112,7 +112,7 @@ def test_the_content_of_a_table_is_what_it_was() -> None:
     table = pa.table({"b": ["x", "y", None], "A": [1, 2, 2], "c": [0.1, 1e300, -0.0]})
     times = pa.array([0, 1, None], pa.timestamp("us"))
     table = table.append_column("t", times).append_column("f", [[True, False, None]])
-    assert DuckDBEngine().content(open_table(table, "private"), KEY) == (
+    assert SyntheticTable().content(open_table(table, "private"), KEY) == (
         '[["a", "b", "c", "f", "t"], "3", "1183696893", "1206990082", "595637234", "1199253527"]'
     )
 
@@ -147,7 +147,7 @@ def test_where_another_process_makes_the_ledger_first_its_key_counts(tmp_path: P
     path = tmp_path / "private.csv"
     path.write_text("age\n1\n2\n", "utf-8")
     late, first = Accountant(tmp_path / "ledger.sqlite"), Accountant(tmp_path / "ledger.sqlite")
-    table, engine = open_table(path, "private"), DuckDBEngine()
+    table, engine = open_table(path, "private"), SyntheticTable()
     engine.read(table, (), [late.row_key])
     fingerprint = recogniser(first, path)()
     assert late.recognise(engine, table).fingerprint == fingerprint
@@ -191,11 +191,11 @@ def test_the_content_is_the_same_whatever_is_read_with_it(
     found = set()
     for source in sources:
         for names in ((), ("a",), ("b", "a")):
-            engine, table = DuckDBEngine(), open_table(source, "private")
+            engine, table = SyntheticTable(), open_table(source, "private")
             engine.read(table, names, [KEY])
             assert sorted(table.memory.columns) == sorted(names)
             found.add(engine.content(table, KEY))
-    assert found == {DuckDBEngine().content(open_table(pd.DataFrame(rows), "private"), KEY)}
+    assert found == {SyntheticTable().content(open_table(pd.DataFrame(rows), "private"), KEY)}
 
 
 def test_a_digest_is_taken_once_of_each_version_of_a_file(

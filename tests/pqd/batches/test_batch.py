@@ -20,8 +20,8 @@ from pqd.deciders.batch.base import BatchOutput
 from pqd.deciders.batch.linear.universe import DigitUniverse, LevelUniverse
 from pqd.deciders.estimators import EstimatorOutput
 from pqd.engine.contingency import ContingencyTable
-from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
+from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import open_table
 from pqd.errors import ParameterError
 from pqd.sql.query import Query
@@ -59,7 +59,7 @@ class Scanned:
     def __init__(self, synthetic: pd.DataFrame, private: pd.DataFrame, *queries: str) -> None:
         self.public = open_table(synthetic, "synthetic")
         self.secret = open_table(private, "private")
-        self.engine = DuckDBEngine()
+        self.engine = SyntheticTable()
         parsed = [Query(sql) for sql in queries]
         self.schema = self.engine.schema(self.public, {n for q in parsed for n in q.mentioned}, {})
         statistics = []

@@ -15,8 +15,8 @@ from pqd.batches.row_classes import RowClasses
 from pqd.batches.simulation import QuasiRandomNoise
 from pqd.batches.workload_laplace import exact_answers as exact
 from pqd.deciders import Histogram, Lattice, SimulatedNoise
-from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
+from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import Table, open_table
 from pqd.errors import ParameterError
 from pqd.sql.query import Query
@@ -33,7 +33,7 @@ def frame(seed: int, rows: int = 300) -> pd.DataFrame:
 
 
 def scan_plan(
-    engine: DuckDBEngine,
+    engine: SyntheticTable,
     opened: Table,
     conditions: Sequence[str],
     lattice: Lattice,
@@ -59,7 +59,7 @@ def planned(
     summed: str = "pay",
 ) -> tuple[RangePlan, LinearWorkload, list[int], np.ndarray]:
     """Plan, the same batch as a linear workload, its exact answers, and those of the plan."""
-    engine = DuckDBEngine()
+    engine = SyntheticTable()
     opened = open_table(table, "synthetic")
     workload, schema = scan_plan(engine, opened, conditions, lattice, summed)
     cells = engine.contingency(opened, schema, workload)
@@ -147,7 +147,7 @@ def test_ranges_are_those_of_comparisons_at_every_place(lattice: Lattice) -> Non
             expected[f"pay {how} {end}"] = (held[0], held[-1] + 1)
     assert len(expected) > 20
     for conditions in ([*expected], ["pay + 0 >= 5", *expected]):
-        engine = DuckDBEngine()
+        engine = SyntheticTable()
         opened = open_table(frame(1), "synthetic")
         workload, schema = scan_plan(engine, opened, conditions, lattice)
         assert lattice_ranges(workload, lattice, schema)[-len(expected) :] == [*expected.values()]
@@ -179,7 +179,7 @@ def test_a_row_without_a_value_is_left_out_and_others_are_one_value() -> None:
     for extra in (None, 40.0, 1e9, np.nan):
         added = [] if extra is None else [{"pay": extra, "age": 1}]
         table = pd.concat([frame(5), pd.DataFrame(added)], ignore_index=True)
-        engine = DuckDBEngine()
+        engine = SyntheticTable()
         opened = open_table(table, "synthetic")
         query = Query("SELECT SUM(pay) FROM D WHERE pay < 30")
         schema = engine.schema(opened, {"pay"}, {})
@@ -197,7 +197,7 @@ def test_a_row_without_a_value_is_left_out_and_others_are_one_value() -> None:
 def test_noise_is_as_large_as_it_says() -> None:
     lattice, table = Lattice(0, 100), frame(6)
     plan, _, _, _ = planned(table, CONDITIONS, lattice, Fraction(1))
-    engine = DuckDBEngine()
+    engine = SyntheticTable()
     opened = open_table(table, "synthetic")
     schema = engine.schema(opened, {"pay"}, {})
     query = Query("SELECT SUM(pay) FROM D")

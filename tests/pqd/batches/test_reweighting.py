@@ -9,8 +9,8 @@ import pytest
 from pqd.batches.reweighting import AnswerSystem, drawn_rows, fitted_weights
 from pqd.commands.release import run_release
 from pqd.deciders import SimulatedNoise
-from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.sources.export import check_new, write_frame
+from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import open_table
 from pqd.errors import ParameterError, RunError, UnwrittenTableError
 from pqd.parameters import Parameters
@@ -86,7 +86,7 @@ def test_rows_come_in_the_order_of_the_file(tmp_path: Path) -> None:
     frame = pd.DataFrame({"age": rng.integers(0, 99, 400_000), "x": rng.random(400_000)})
     for name in ("t.parquet", "t.csv"):
         write_frame(frame, tmp_path / name)
-        engine = DuckDBEngine()
+        engine = SyntheticTable()
         table = open_table(tmp_path / name, "synthetic")
         engine.schema(table, {"age"}, {})
         assert engine.frame(table)["age"].tolist() == frame.age.tolist()
@@ -95,7 +95,7 @@ def test_rows_come_in_the_order_of_the_file(tmp_path: Path) -> None:
 
 def test_text_of_a_csv_stays_text_and_numbers_become_numbers(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b,c\n1,x,\n2,2,0.5\n")
-    engine = DuckDBEngine()
+    engine = SyntheticTable()
     table = open_table(tmp_path / "t.csv", "synthetic")
     found = engine.frame(table)
     assert found["a"].tolist() == [1, 2]

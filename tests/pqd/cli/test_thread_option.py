@@ -39,7 +39,7 @@ def test_the_option_wins_and_changes_no_byte(
         asked.append(thread_count())
         return asked[-1]
 
-    monkeypatch.setattr("pqd.engine.kernel.arrow_sql.thread_count", noted)
+    monkeypatch.setattr("pqd.engine.counting.arrow_sql.thread_count", noted)
     terms = [*ASKED, "--tau", "5%", "--epsilon", "1000000", "--json", "-"]
     texts = []
     for number in ("1", "3"):

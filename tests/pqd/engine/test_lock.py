@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import open_table
 
 FORBIDDEN = [
@@ -31,18 +31,18 @@ FORBIDDEN = [
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> DuckDBEngine:
+def engine(tmp_path: Path) -> SyntheticTable:
     (tmp_path / "neighbour.csv").write_text("age\n1\n", encoding="utf-8")
     path = tmp_path / "synthetic.csv"
     path.write_text("age\n1\n", encoding="utf-8")
-    engine = DuckDBEngine()
+    engine = SyntheticTable()
     engine.schema(open_table(path, "synthetic"), ["age"], {})
     assert engine.rows() == 1
     return engine
 
 
 @pytest.mark.parametrize("statement", FORBIDDEN)
-def test_the_engine_is_locked(statement: str, engine: DuckDBEngine, tmp_path: Path) -> None:
+def test_the_engine_is_locked(statement: str, engine: SyntheticTable, tmp_path: Path) -> None:
     before = sorted(tmp_path.iterdir())
     with pytest.raises((duckdb.PermissionException, duckdb.InvalidInputException)):
         engine._sql._connection.execute(statement.format(folder=tmp_path)).fetchall()
@@ -50,7 +50,7 @@ def test_the_engine_is_locked(statement: str, engine: DuckDBEngine, tmp_path: Pa
 
 
 def test_the_engine_itself_opens_no_file_not_even_its_tables(
-    engine: DuckDBEngine, tmp_path: Path
+    engine: SyntheticTable, tmp_path: Path
 ) -> None:
     path = tmp_path / "synthetic.csv"
     for sql in (f"SELECT * FROM read_csv('{path}')", f"COPY (SELECT 7) TO '{path}'"):

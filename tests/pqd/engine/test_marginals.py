@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from pqd.engine.kernel.arrow_sql import ArrowSQL
+from pqd.engine.counting.arrow_sql import ArrowSQL
 from pqd.engine.marginals import Marginal, MarginalPlan, RowMap, Unseen
 from pqd.engine.partitions import Categories
 from pqd.engine.scan_plan import PrivacyUnit
@@ -163,7 +163,7 @@ def test_small_chunks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     columns = large(9_000)
     pair = Marginal((JOBS, POINTS))
     whole = counted(pa.table(columns), [pair])[pair]
-    monkeypatch.setattr("pqd.engine.kernel.arrow_sql._CHUNK", 1)
+    monkeypatch.setattr("pqd.engine.counting.arrow_sql._CHUNK", 1)
     monkeypatch.setattr("pqd.engine.marginals._CHUNK", 7)
     assert counted(pa.table(columns), [pair])[pair].tolist() == whole.tolist()
     assert whole.tolist() == expected(columns).tolist()

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pqd.deciders import Lattice
-from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import open_table
 
 Scan = Callable[..., list[Any]]
@@ -92,7 +92,7 @@ def test_the_lattice_comes_from_the_synthetic_values(
     values: list[float | None], expected: Lattice | None
 ) -> None:
     table = open_table(pa.table({"x": pa.array(values, pa.float64())}), "synthetic")
-    engine = DuckDBEngine()
+    engine = SyntheticTable()
     schema = engine.schema(table, ["x"], {})
     assert engine.profile(schema, '"x"') == expected
 
@@ -100,7 +100,7 @@ def test_the_lattice_comes_from_the_synthetic_values(
 @pytest.mark.parametrize("largest", [2.0**51, 2.0**60, 1e308])
 def test_the_lattice_of_huge_values_is_one_that_doubles_can_tell_apart(largest: float) -> None:
     table = open_table(pa.table({"x": [0.0, largest]}), "synthetic")
-    engine = DuckDBEngine()
+    engine = SyntheticTable()
     lattice = engine.profile(engine.schema(table, ["x"], {}), '"x"')
     assert lattice is not None
     assert lattice.points <= 2**51
@@ -177,7 +177,7 @@ def test_chunks_do_not_show(scan: Scan, monkeypatch: pytest.MonkeyPatch) -> None
         "SELECT MEDIAN(age) FROM D WHERE name = 'Zoë' AND age > 88",
     ]
     whole = scan(frame, frame, *queries)
-    monkeypatch.setattr("pqd.engine.kernel.arrow_sql._CHUNK", 1)
+    monkeypatch.setattr("pqd.engine.counting.arrow_sql._CHUNK", 1)
     assert scan(frame, frame, *queries) == whole
     assert whole[:2] == [10_000, len(frame.query("flag and name != 'a'"))]
     assert whole[2:] == [

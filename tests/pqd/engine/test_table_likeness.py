@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import pytest
 
-from pqd.engine.kernel.arrow_sql import ArrowSQL
+from pqd.engine.counting.arrow_sql import ArrowSQL
 from pqd.engine.table_likeness import same_rows
 from pqd.engine.tables import open_table
 

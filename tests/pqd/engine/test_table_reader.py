@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqd.engine.duckdb import DuckDBEngine
-from pqd.engine.kernel.batch import Batch, column_of, stacked
+from pqd.engine.counting.batch import Batch, column_of, stacked
 from pqd.engine.reading import csv_blocks
+from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import Role, open_table
 from pqd.errors import PqdError, RunError, TableError
 from pqd.sql.schema import Kind
@@ -232,7 +232,7 @@ def test_odd_public_rows_are_an_error(content: str | bytes, tmp_path: Path) -> N
     content = content.encode() if isinstance(content, str) else content
     table = open_table(written(tmp_path / "s.csv", b"a,b\n" + content), "synthetic")
     with pytest.raises(TableError, match="rows as long as the header, and cells in UTF-8"):
-        DuckDBEngine().schema(table, ["a", "b"], {})
+        SyntheticTable().schema(table, ["a", "b"], {})
 
 
 def test_nested_columns_of_a_parquet_file_are_texts(tmp_path: Path) -> None:
@@ -247,7 +247,7 @@ def test_nested_columns_of_a_parquet_file_are_texts(tmp_path: Path) -> None:
 
 def test_odd_cells_of_a_column_are_an_error_only_where_it_is_asked_for(tmp_path: Path) -> None:
     table = open_table(written(tmp_path / "s.csv", b"a,b\n1,\xff\n"), "synthetic")
-    engine = DuckDBEngine()
+    engine = SyntheticTable()
     engine.content(table, b"key")
     assert engine.schema(table, ["a"], {}) == {"a": Kind.NUMBER, "b": Kind.TEXT}
     with pytest.raises(TableError, match="a cell is not UTF-8"):

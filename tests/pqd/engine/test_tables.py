@@ -13,9 +13,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.sources.files import _File
 from pqd.engine.sources.frame import Frame
+from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import Role, Table, open_table, opened_ahead
 from pqd.errors import PqdError, TableError
 from tests.pqd.engine.conformance.engines import Capsule
@@ -246,10 +246,10 @@ def test_a_frame_of_polars_is_the_table_that_its_parquet_file_is(
     frame.write_parquet(tmp_path / "t.parquet")
     tables = [open_table(source, "private") for source in (frame, tmp_path / "t.parquet")]
     key = b"a key of 32 bytes for the tests."
-    contents = [DuckDBEngine().content(table, key) for table in tables]
+    contents = [SyntheticTable().content(table, key) for table in tables]
     assert contents[0] == contents[1]
     other = open_table(frame.head(2), "private")
-    assert DuckDBEngine().content(other, key) != contents[0]
+    assert SyntheticTable().content(other, key) != contents[0]
 
 
 def test_a_frame_derived_from_pandas_is_pandas() -> None:

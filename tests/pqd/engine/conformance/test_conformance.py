@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from pqd.engine.kernel.arrow_sql import ArrowSQL
+from pqd.engine.counting.arrow_sql import ArrowSQL
 from pqd.engine.sources.lazy_sources import LazySource
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import Table, open_table, table_of

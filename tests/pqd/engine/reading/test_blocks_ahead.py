@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
-from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.reading.blocks_ahead import _WAITING, blocks_ahead
+from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import open_table
 from pqd.errors import RunError
 
@@ -57,7 +57,7 @@ def test_a_table_is_read_alike(longest: int, tmp_path: Path) -> None:
     pa.csv.write_csv(pa.table(dict(zip("ab", cells, strict=True))), path)
     found = []
     for ahead in (False, True):
-        opened, engine = open_table(path, "private"), DuckDBEngine()
+        opened, engine = open_table(path, "private"), SyntheticTable()
         engine.read(opened, ["a", "b"], [b"key"], ahead=ahead)
         columns = opened.memory.columns
         values = [columns[name].values.take(pa.array(columns[name].codes)) for name in "ab"]
@@ -73,6 +73,6 @@ def test_a_broken_file_is_refused_alike(tmp_path: Path) -> None:
     told = set()
     for ahead in (False, True):
         with pytest.raises(RunError) as caught:
-            DuckDBEngine().read(open_table(path, "private"), ["a"], ahead=ahead)
+            SyntheticTable().read(open_table(path, "private"), ["a"], ahead=ahead)
         told.add(str(caught.value))
     assert len(told) == 1

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.csv as pcsv
 import pytest
 
-from pqd.engine.kernel.batch import Batch
+from pqd.engine.counting.batch import Batch
 from pqd.engine.reading import csv_blocks as module
 from pqd.engine.reading.csv_blocks import (
     LONGEST_ROW,

@@ -3,8 +3,8 @@
 import pyarrow as pa
 import pytest
 
-from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.reading.values import encoded
+from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import open_table
 
 # Second of the engine's first moment.
@@ -14,7 +14,7 @@ FIRST = -9_223_372_022_400
 def content(ticks: list[int | None], kind: pa.DataType) -> str:
     cells = pa.array(ticks, pa.int64()).view(kind)
     table = open_table(pa.table({"at": cells}), "private")
-    return DuckDBEngine().content(table, b"a key of 32 bytes for the tests.")
+    return SyntheticTable().content(table, b"a key of 32 bytes for the tests.")
 
 
 @pytest.mark.parametrize("zone", [None, "UTC"])

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import pqd
-from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.sources.lazy_sources import LazySource
 from pqd.engine.sources.source import UnreadableError
+from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import open_table, table_of
 from pqd.errors import NotPublicError, RunError, TableError
 from tests.support.batches import read_batch
@@ -48,8 +48,8 @@ def test_a_lazy_source_is_the_table_that_it_gives(kind: str) -> None:
     )
     assert (table.textual, table.files, table.version()) == (False, (), None)
     assert cells(source, ["number", "^odd.*$"]) == ROWS.select(["number", "^odd.*$"]).to_pydict()
-    content = DuckDBEngine().content(table, KEY)
-    assert content == DuckDBEngine().content(open_table(ROWS, "private"), KEY)
+    content = SyntheticTable().content(table, KEY)
+    assert content == SyntheticTable().content(open_table(ROWS, "private"), KEY)
 
 
 def test_a_polars_that_gives_no_batches_collects(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,7 +168,7 @@ def test_columns_of_two_passes_are_of_one_order() -> None:
     rows = set(zip(*found, strict=True))
     assert rows == set(zip(*(ROWS[name].to_pylist() for name in ("text", "number")), strict=True))
     assert scan.passes == 3
-    engine = DuckDBEngine()
+    engine = SyntheticTable()
     engine.schema(table_of(lazy, "synthetic"), ["number"], {})
     frame = engine.frame(table_of(lazy, "synthetic"))
     assert [*frame["number"].fillna(0)] == [*engine.loaded()["number"].fillna(0)]

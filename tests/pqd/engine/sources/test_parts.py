@@ -13,9 +13,9 @@ import pytest
 
 import pqd
 from pqd.accounting.ledger_location import ledger_path
-from pqd.engine.duckdb import DuckDBEngine
-from pqd.engine.kernel.persons import person_codes
+from pqd.engine.counting.persons import person_codes
 from pqd.engine.sources.locations import location_of
+from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import open_table
 from pqd.errors import NotPublicError, ParameterError, PqdError, TableError
 from pqd.planning.table_separation import separate_tables
@@ -65,7 +65,7 @@ def test_parts_are_one_table_in_the_order_of_their_names(folder: Path, pattern: 
     table, whole = open_table(given, "private"), open_table(folder.parent / "whole.csv", "private")
     assert [path.name for path in table.files] == ["part-10.csv.gz", "part-2.csv", "part-3.tsv"]
     assert table.textual
-    engine = DuckDBEngine()
+    engine = SyntheticTable()
     assert engine.content(table, KEY) == engine.content(whole, KEY)
     assert ledger_path(given) == folder / "pqd-ledger.sqlite"
     assert table.source.folder == folder
@@ -175,7 +175,7 @@ def test_numbers_of_several_types_are_numbers_in_a_public_table(tmp_path: Path) 
     table = open_table(tmp_path, "synthetic")
 
     assert table.source.loose(table.columns) == ["a"]
-    assert DuckDBEngine().schema(table, ["a", "b"], {}) == {"a": Kind.NUMBER, "b": Kind.TEXT}
+    assert SyntheticTable().schema(table, ["a", "b"], {}) == {"a": Kind.NUMBER, "b": Kind.TEXT}
 
 
 REFUSED: dict[str, tuple[dict[str, str], str, str]] = {

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.sources.postgres_session import PostgresSession
+from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import open_table
 from pqd.errors import RunError, TableError
 from tests.support.batches import read_batch
@@ -65,7 +65,7 @@ CELLS: tuple[tuple[str, str, list[str]], ...] = (
 
 def cells_of(given: object) -> dict[str, list[str | None]]:
     """Texts of the distinct values of each column."""
-    engine = DuckDBEngine()
+    engine = SyntheticTable()
     table = open_table(given, "private")
     columns = read_batch(table, table.columns)
     return {name: list(engine._sql.texts(col.values)) for name, col in columns.columns.items()}
@@ -101,7 +101,7 @@ def test_the_same_rows_are_the_same_as_in_parquet(server: PostgresServer, tmp_pa
         }
     )
     pq.write_table(stored, tmp_path / "people.parquet")
-    engine = DuckDBEngine()
+    engine = SyntheticTable()
 
     contents = [
         engine.content(open_table(given, "private"), KEY)
@@ -192,11 +192,11 @@ def test_a_table_is_of_one_moment_whatever_others_write(server: PostgresServer) 
     server.run("UPDATE moving SET b = 2", "INSERT INTO moving VALUES (3, 3)")
 
     second = read_batch(table, ["b"])
-    content = DuckDBEngine().content(table, KEY)
+    content = SyntheticTable().content(table, KEY)
 
     assert (first.rows, second.rows) == (1, 1)
     assert second.columns["b"].values.to_pylist() == [1]
-    assert DuckDBEngine().content(opened(server, "moving"), KEY) != content
+    assert SyntheticTable().content(opened(server, "moving"), KEY) != content
 
 
 def test_a_server_may_give_rows_in_another_order_in_another_pass(server: PostgresServer) -> None:

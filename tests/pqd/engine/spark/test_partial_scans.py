@@ -16,13 +16,12 @@ import pytest
 
 import pqd
 from pqd.engine.contingency import ContingencyCounter
-from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.counting.arrow_sql import worker_sql
+from pqd.engine.counting.batch import Batch
+from pqd.engine.counting.facts import TypedSQL
+from pqd.engine.counting.recognition import ContentCounter
+from pqd.engine.counting.tally import Counts, JointCounter
 from pqd.engine.histograms import HistogramCounter
-from pqd.engine.kernel.arrow_sql import worker_sql
-from pqd.engine.kernel.batch import Batch
-from pqd.engine.kernel.facts import TypedSQL
-from pqd.engine.kernel.recognition import ContentCounter
-from pqd.engine.kernel.tally import Counts, JointCounter
 from pqd.engine.marginals import Marginal, MarginalCounter, MarginalPlan
 from pqd.engine.partitions import Bins, Categories, Points
 from pqd.engine.scan_plan import PrivacyUnit, ScanPlan
@@ -31,6 +30,7 @@ from pqd.engine.spark.partial_counts import SCHEMA as SUMS
 from pqd.engine.spark.partial_counts import Counting, counts_in
 from pqd.engine.spark.workers import BROKEN, FAILED, OTHER_VERSION, Reading, counting, telling
 from pqd.engine.spark_scanner import PersonCells, SparkScan
+from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import Table, open_table
 from pqd.sql.schema import Kind
 from tests.support.odd_rows import KEY, QUERIES, SCHEMA, odd_rows, statistics
@@ -53,7 +53,7 @@ class Cut:
         ends = np.cumsum([0, *lengths])
         self.rows, self.chunk = rows, chunk
         self.partitions = [rows.slice(a, b - a) for a, b in pairwise(ends)]
-        self.engine = DuckDBEngine()
+        self.engine = SyntheticTable()
         self.table: Table = open_table(rows, "private")
 
     def counted(self, work: Counting) -> Counts:

@@ -19,14 +19,14 @@ import pytest
 import pqd
 from pqd.accounting.ledger import Ledger
 from pqd.deciders.errors import ParameterError
-from pqd.engine.duckdb import DuckDBEngine
-from pqd.engine.kernel.arrow_sql import ArrowSQL
-from pqd.engine.kernel.batch import Batch
-from pqd.engine.kernel.tally import Counts
+from pqd.engine.counting.arrow_sql import ArrowSQL
+from pqd.engine.counting.batch import Batch
+from pqd.engine.counting.tally import Counts
 from pqd.engine.scan_plan import PrivacyUnit, ScanPlan
 from pqd.engine.spark import sessions
 from pqd.engine.spark.sessions import Quiet, session
 from pqd.engine.spark_scanner import SparkScanner
+from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import Table, open_table
 from pqd.errors import NotPublicError, PqdError, RunError, TableError
 from tests.support.odd_rows import KEY, QUERIES, SCHEMA, odd_rows, statistics
@@ -90,7 +90,7 @@ def two_ways(path: Path) -> tuple[Table, Table]:
 
 @pytest.mark.parametrize("unit", [None, "p"])
 def test_histograms(odd: Path, unit: str | None) -> None:
-    engine = DuckDBEngine()
+    engine = SyntheticTable()
     given = PrivacyUnit(unit, 2) if unit else None
     plan = ScanPlan(statistics(QUERIES, total=unit is not None), given, KEY)
     spread, whole = (engine.histograms(each, SCHEMA, plan) for each in two_ways(odd))
@@ -101,7 +101,7 @@ def test_histograms(odd: Path, unit: str | None) -> None:
 
 def test_content(odd: Path) -> None:
     """The same rows are the same table to a ledger, in Spark and in a file; types are kept."""
-    engine = DuckDBEngine()
+    engine = SyntheticTable()
     spread, whole = (engine.content(each, KEY) for each in two_ways(odd))
     assert spread == whole
     public = open_table(f"spark://{odd}", "synthetic")

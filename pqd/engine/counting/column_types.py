@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from pqd.engine.kernel.typed_sql import cast_sql
+from pqd.engine.counting.typed_sql import cast_sql
 from pqd.engine.reading.buffers import numpy_of, octets, true_in, whole
 from pqd.engine.reading.values import doubles_of, is_number, plain_values
 from pqd.sql.schema import Kind
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pqd.engine.kernel.arrow_sql import ArrowSQL
+    from pqd.engine.counting.arrow_sql import ArrowSQL
 
 _TIMES = {"DATE", *(f"TIMESTAMP{unit}" for unit in ("", "_S", "_MS", "_NS", " WITH TIME ZONE"))}
 _NUMBERS = {

@@ -13,15 +13,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pqd.engine.kernel.column_types import typed_values
+from pqd.engine.counting.column_types import typed_values
 from pqd.engine.reading.buffers import arrow_of, filled, numpy_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pqd.engine.kernel.arrow_sql import ArrowSQL
-    from pqd.engine.kernel.batch import Batch, Names
-    from pqd.engine.kernel.combinations import Combinations
+    from pqd.engine.counting.arrow_sql import ArrowSQL
+    from pqd.engine.counting.batch import Batch, Names
+    from pqd.engine.counting.combinations import Combinations
     from pqd.sql.schema import Kind, Schema
 
     Found = list[NDArray[Any]]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from pqd.engine.kernel import batch
-from pqd.engine.kernel.batch import Batch, Column, concatenated
-from pqd.engine.kernel.combinations import as_codes, at_codes
-from pqd.engine.kernel.tally import run_starts
+from pqd.engine.counting import batch
+from pqd.engine.counting.batch import Batch, Column, concatenated
+from pqd.engine.counting.combinations import as_codes, at_codes
+from pqd.engine.counting.tally import run_starts
 from pqd.engine.reading.buffers import numpy_of
 from pqd.engine.reading.values import doubles_of, is_number, plain_values
 from pqd.interrupts import heed

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from pqd.engine.kernel.combinations import Combinations, at_codes, combined
+from pqd.engine.counting.combinations import Combinations, at_codes, combined
 from pqd.engine.reading.buffers import arrow_of, filled, numpy_of
 from pqd.engine.reading.values import encoded
 from pqd.interrupts import heed

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqd.engine.kernel import facts, recognition
-from pqd.engine.kernel.batch import Batch
-from pqd.engine.kernel.recognition import ContentCounter, RowRanks
-from pqd.engine.kernel.tally import folded
+from pqd.engine.counting import facts, recognition
+from pqd.engine.counting.batch import Batch
+from pqd.engine.counting.recognition import ContentCounter, RowRanks
+from pqd.engine.counting.tally import folded
 from tests.support.batches import batches_of
 from tests.support.drawing import examples
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pqd.engine.kernel.persons import person_batches
+from pqd.engine.counting.persons import person_batches
 from tests.support.batches import batch_of
 
 
@@ -15,7 +15,7 @@ from tests.support.batches import batch_of
 def test_the_first_rows_of_each_person_are_kept(
     monkeypatch: pytest.MonkeyPatch, batch: int, most: int
 ) -> None:
-    monkeypatch.setattr("pqd.engine.kernel.batch.JOINED", batch)
+    monkeypatch.setattr("pqd.engine.counting.batch.JOINED", batch)
     rng = np.random.default_rng(0)
     persons, ranks = rng.integers(0, 20, 100), rng.permutation(100)
     table = pa.table({"p": [f"p{n}" for n in persons], "row": ranks})

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from pqd.engine.kernel.column_types import typed_values
+from pqd.engine.counting.column_types import typed_values
 from pqd.engine.reading.buffers import arrow_of, numpy_of
 
 if TYPE_CHECKING:
-    from pqd.engine.kernel.arrow_sql import ArrowSQL
-    from pqd.engine.kernel.batch import Column
+    from pqd.engine.counting.arrow_sql import ArrowSQL
+    from pqd.engine.counting.batch import Column
     from pqd.sql.schema import Kind
 
 # Ways to write a number or a day that no kind reads.

@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pqd.engine.kernel.batch import Batch
+    from pqd.engine.counting.batch import Batch
 
 Whole_co = TypeVar("Whole_co", covariant=True)
 

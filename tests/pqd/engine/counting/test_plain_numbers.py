@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqd.engine.kernel import column_types
-from pqd.engine.kernel.arrow_sql import ArrowSQL
-from pqd.engine.kernel.column_types import plain_numbers, typed_values
+from pqd.engine.counting import column_types
+from pqd.engine.counting.arrow_sql import ArrowSQL
+from pqd.engine.counting.column_types import plain_numbers, typed_values
 from pqd.sql.schema import Kind
 from tests.support.drawing import examples
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from pqd.engine.kernel.typed_sql import mark_of
+from pqd.engine.counting.typed_sql import mark_of
 from pqd.engine.reading.buffers import arrow_of, numpy_of
 from pqd.engine.sources.duckdb_tables import without_meddling
 from pqd.interrupts import heeded
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import duckdb
     import pandas as pd
 
-    from pqd.engine.kernel.batch import Batch
+    from pqd.engine.counting.batch import Batch
 
 # Rows, and expressions, that one statement evaluates; memory stays bounded.
 _CHUNK = 1 << 18

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqd.engine.kernel import column_types
-from pqd.engine.kernel.arrow_sql import ArrowSQL
-from pqd.engine.kernel.column_types import TESTS, text_kinds
+from pqd.engine.counting import column_types
+from pqd.engine.counting.arrow_sql import ArrowSQL
+from pqd.engine.counting.column_types import TESTS, text_kinds
 from pqd.sql.schema import Kind
 from tests.support.drawing import examples
 

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from pqd.deciders import Histogram, Lattice
 from pqd.deciders.histogram import PackedHistogram
 from pqd.engine.contingency import ContingencyCounter
+from pqd.engine.counting import facts
+from pqd.engine.counting.arrow_sql import worker_sql
+from pqd.engine.counting.batch import Batch
+from pqd.engine.counting.facts import TypedSQL
+from pqd.engine.counting.persons import person_batches
+from pqd.engine.counting.tally import Counter, Counts, Tally, folded
 from pqd.engine.histograms import HistogramCounter
-from pqd.engine.kernel import facts
-from pqd.engine.kernel.arrow_sql import worker_sql
-from pqd.engine.kernel.batch import Batch
-from pqd.engine.kernel.facts import TypedSQL
-from pqd.engine.kernel.persons import person_batches
-from pqd.engine.kernel.tally import Counter, Counts, Tally, folded
 from pqd.engine.marginals import Marginal, MarginalCounter, MarginalPlan, Unseen
 from pqd.engine.partitions import Bins, Categories
 from pqd.engine.scan_plan import Measure, PrivacyUnit, ScanPlan, Statistic
@@ -192,5 +192,5 @@ def test_a_person_moves_each_tally_by_the_person_s_own_count(
     own = [row for row in rows if row[2] == person]
     others = [row for row in rows if row[2] != person]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pqd.engine.kernel.batch.JOINED", size)
+        patch.setattr("pqd.engine.counting.batch.JOINED", size)
         assert by_person(rows, most) == together(by_person(own, most), by_person(others, most))

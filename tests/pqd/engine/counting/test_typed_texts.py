@@ -24,10 +24,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqd.engine.kernel.arrow_sql import ArrowSQL
-from pqd.engine.kernel.column_types import typed_values
-from pqd.engine.kernel.facts import Facts, TypedSQL
-from pqd.engine.kernel.persons import person_codes
+from pqd.engine.counting.arrow_sql import ArrowSQL
+from pqd.engine.counting.column_types import typed_values
+from pqd.engine.counting.facts import Facts, TypedSQL
+from pqd.engine.counting.persons import person_codes
 from pqd.engine.reading import frames
 from pqd.engine.reading.buffers import numpy_of
 from pqd.engine.reading.common_types import as_type, common_type

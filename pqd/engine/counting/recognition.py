@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pqd.engine.kernel.facts import ByValue
-from pqd.engine.kernel.tally import Counts, Tally
+from pqd.engine.counting.facts import ByValue
+from pqd.engine.counting.tally import Counts, Tally
 from pqd.engine.reading.object_texts import number_text
 from pqd.engine.reading.values import plain_values
 from pqd.sql.schema import fold_case
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from pqd.engine.kernel.batch import Batch, Names
-    from pqd.engine.kernel.facts import Found
+    from pqd.engine.counting.batch import Batch, Names
+    from pqd.engine.counting.facts import Found
 
     Texts = Callable[[pa.Array], Sequence[str | None]]
 

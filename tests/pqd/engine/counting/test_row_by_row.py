@@ -18,11 +18,11 @@ import pytest
 
 from pqd.deciders import Histogram, Interval, Lattice
 from pqd.engine.contingency import ContingencyCounter, ContingencyTable
+from pqd.engine.counting.arrow_sql import ArrowSQL
+from pqd.engine.counting.facts import ByValue, TypedSQL
+from pqd.engine.counting.tally import folded
 from pqd.engine.cut_points import CutPoints
 from pqd.engine.histograms import HistogramCounter
-from pqd.engine.kernel.arrow_sql import ArrowSQL
-from pqd.engine.kernel.facts import ByValue, TypedSQL
-from pqd.engine.kernel.tally import folded
 from pqd.engine.scan_plan import Measure, ScanPlan, Statistic, predicate_sql
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind
@@ -280,7 +280,7 @@ TWINS: dict[str, Callable[..., Any]] = {
 
 @pytest.mark.parametrize("name", TWINS)
 def test_a_broken_twin_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pqd.engine.kernel.arrow_sql._CHUNK", 7)
+    monkeypatch.setattr("pqd.engine.counting.arrow_sql._CHUNK", 7)
     monkeypatch.setattr(ArrowSQL, "evaluated", TWINS[name])
     with pytest.raises((AssertionError, IndexError, ValueError)):
         check(150)

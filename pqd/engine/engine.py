@@ -1,0 +1,161 @@
+"""Engine: what is read, recognised and counted of a table, with SQL that DuckDB evaluates.
+
+DuckDB is embedded and locked: it reads no file and writes none, it cannot load extensions, and its
+settings cannot be changed.  TRY_CAST gives every column its public kind.  So a private cell that
+does not convert is NULL, and no row can raise an error.
+"""
+
+from collections.abc import Callable, Collection, Iterable
+from typing import TypeVar
+
+import pyarrow as pa
+
+from pqd.deciders import Histogram
+from pqd.engine.contingency import ContingencyCounter, ContingencyTable
+from pqd.engine.counting.arrow_sql import ArrowSQL
+from pqd.engine.counting.facts import Known, TypedSQL
+from pqd.engine.counting.tally import Counter
+from pqd.engine.histograms import HistogramCounter
+from pqd.engine.marginals import MarginalCounter, MarginalCounts, MarginalPlan
+from pqd.engine.scan import unreadable
+from pqd.engine.scan_plan import ScanPlan, TablePlan
+from pqd.engine.table import Scanner, Table, missing
+from pqd.errors import QueryError, RunError
+from pqd.exception_barrier import of_memory, withheld
+from pqd.sql.schema import Schema, fold_case
+
+# What a scan counts: histograms, a contingency table or marginals.
+Whole = TypeVar("Whole")
+Plan = TypeVar("Plan", bound=TablePlan)
+
+
+class Engine:
+    """One locked DuckDB, and the scans of tables for which it evaluates SQL."""
+
+    def __init__(self) -> None:
+        """Open and read nothing."""
+        self._sql = ArrowSQL()
+        # Facts of the values of the synthetic table, which several scans ask for.
+        self._known: Known = {}
+
+    def open(self) -> None:
+        """Open DuckDB and lock it, which else is done when it is first needed."""
+        self._sql.open()
+
+    def read(
+        self,
+        table: Table,
+        names: Collection[str],
+        content_keys: Collection[bytes] = (),
+        *,
+        ahead: bool = False,
+    ) -> None:
+        """Read columns of any case that ``table`` has, and its content, in one pass; keep them.
+
+        Blocks of a CSV may be read ``ahead``.
+
+        Raises
+        ------
+        TableError, RunError
+            If it cannot be read; the message says nothing of the content.
+        """
+        lowered = {fold_case(name) for name in names}
+        stored = [name for name in table.columns if fold_case(name) in lowered]
+        self._scanner(table).read(stored, content_keys, ahead=ahead)
+
+    def content(self, table: Table, key: bytes) -> str:
+        """Keyed hash of all that ``table`` holds, whatever its name and row order.
+
+        Raises
+        ------
+        TableError, RunError
+            As ``read``.
+        """
+        return self._scanner(table).content(key)
+
+    def same_rows(self, one: Table, other: Table, names: Collection[str]) -> bool:
+        """Whether two tables hold the same rows, by ``names`` first; see ``Scanner``."""
+        return self._scanner(one).same_rows(other, names)
+
+    def check(self, table: Table, columns: Iterable[str]) -> None:
+        """Raise TableError if ``table`` lacks one of ``columns``."""
+        stored = {fold_case(name) for name in table.columns}
+        for name in columns:
+            if fold_case(name) not in stored:
+                missing(table, name)
+
+    def histograms(
+        self,
+        table: Table,
+        schema: Schema,
+        workload: ScanPlan,
+    ) -> tuple[Histogram, ...]:
+        """Answer the whole workload in one scan: one histogram per statistic.
+
+        ``schema`` gives the public kinds.  Histograms of counts hold their mass at value 0, those
+        of distinct counts the multiplicities.
+
+        Raises
+        ------
+        TableError
+            If ``table`` lacks a column.
+        RunError
+            If the scan breaks; the message says nothing of the content.
+        """
+        return self._scanned(table, schema, workload, HistogramCounter)
+
+    def contingency(self, table: Table, schema: Schema, workload: ScanPlan) -> ContingencyTable:
+        """Contingency table: rows with each combination of atoms and lattice place, in one scan.
+
+        Of one number at most, and where one row is one person.
+
+        Raises
+        ------
+        TableError, RunError
+            As ``histograms``.
+        """
+        return self._scanned(table, schema, workload, ContingencyCounter)
+
+    def marginals(self, table: Table, schema: Schema, plan: MarginalPlan) -> MarginalCounts:
+        """Rows in each cell of every marginal of ``plan``, in one scan.
+
+        ``schema`` gives the public kinds.
+
+        Raises
+        ------
+        TableError, RunError
+            As ``histograms``.
+        """
+        return self._scanned(table, schema, plan, MarginalCounter)
+
+    def _scanned(
+        self,
+        table: Table,
+        schema: Schema,
+        plan: Plan,
+        counter_of: Callable[[TypedSQL, Plan], Counter[Whole]],
+    ) -> Whole:
+        """What a counter gives of a table; an error tells nothing of the content."""
+        import duckdb  # noqa: PLC0415 - see locked_connection
+
+        self.check(table, plan.columns)
+        public = table.role == "synthetic"
+        stored = set(map(fold_case, table.columns))
+        if plan.unit and fold_case(plan.unit.column) not in stored and not public:
+            missing(table, plan.unit.column)
+        kinds = {name: schema[name] for name in plan.columns}
+        counter = counter_of(TypedSQL(self._sql, kinds, self._known if public else None), plan)
+        try:
+            return self._scanner(table).scan(counter, plan)
+        except (duckdb.Error, pa.ArrowException) as error:
+            lacking = withheld(error) if of_memory(error) else None
+            reason = str(error).splitlines()[0][:200] if public else None
+        if lacking:
+            raise RunError(lacking)
+        if reason:
+            raise QueryError(f"the engine cannot evaluate these queries: {reason}")
+        # Raised outside the handler, since the engine's own error may hold a private value.
+        raise unreadable(table)
+
+    def _scanner(self, table: Table) -> Scanner:
+        return table.scanner(table, self._sql)

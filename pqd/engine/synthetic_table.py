@@ -1,0 +1,149 @@
+"""Synthetic table: the columns that are loaded of one copy, their kinds and their facts."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pqd.deciders import Lattice
+from pqd.engine.column_facts import ColumnFacts
+from pqd.engine.contingency import ContingencyTable
+from pqd.engine.counting.arrow_sql import arrow_table
+from pqd.engine.counting.batch import Column
+from pqd.engine.counting.column_types import kind_of, text_kinds
+from pqd.engine.counting.facts import TypedSQL
+from pqd.engine.counting.misfits import Misfits, misfits, way_of
+from pqd.engine.engine import Engine
+from pqd.engine.marginals import ValueCounts
+from pqd.engine.partitions import Partition
+from pqd.engine.reading.frames import numbered
+from pqd.engine.scan_plan import PrivacyUnit, ScanPlan
+from pqd.engine.table import Table
+from pqd.errors import TableError
+from pqd.sql.query import BoundExpression
+from pqd.sql.schema import Kind, Schema, fold_case
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+_CSV = "; give it rows as long as the header, and cells in UTF-8 without NULs"
+
+
+class SyntheticTable(Engine):
+    """Engine that holds the loaded columns of one synthetic table."""
+
+    def __init__(self) -> None:
+        """Open and read nothing."""
+        super().__init__()
+        self._kinds: Schema = {}
+        self._facts: tuple[Schema, ColumnFacts] | None = None
+
+    def schema(self, table: Table, wanted: Iterable[str], stated: Schema) -> Schema:
+        """Load the ``wanted`` columns of the synthetic table and return the kind of every column.
+
+        ``stated`` kinds win.  A text column of a CSV is a number, boolean or time if every value
+        that is not NULL reads as one.  Columns that are not wanted count as text.
+        """
+        lowered = {fold_case(name) for name in wanted}
+        names = [name for name in table.columns if fold_case(name) in lowered]
+        loose = set(table.source.loose(names))
+        self._synthetic = self._scanner(table).rows(names)
+        # Of other columns nothing is told, since only some private tables have them read.
+        odd = next(filter(None, map(table.memory.odd.get, (None, *names))), None)
+        if odd:
+            raise TableError(f"the {table.title} cannot be read: {odd}{_CSV}")
+        self._kinds = kinds = self._kinds_of(self._synthetic.columns, loose)
+        self._facts = None
+        self._known.clear()
+        return {name: stated.get(name) or kinds.get(name, Kind.TEXT) for name in table.columns}
+
+    def _kinds_of(self, columns: Mapping[str, Column], loose: Collection[str]) -> Schema:
+        """Kinds of columns: the ``loose`` ones by their texts, others by their types."""
+        texts: dict[str, pa.Array] = {}
+        typed: dict[str, pa.Array] = {}
+        for name, column in columns.items():
+            (texts if name in loose else typed)[name] = column.values  # noqa: PD011 - no pandas
+        stored = self._sql.types_of(typed)
+        return text_kinds(self._sql, texts) | {name: kind_of(stored[name]) for name in typed}
+
+    def misfits(self, name: str, kind: Kind) -> Misfits | None:
+        """Cells of a loaded column that do not fit ``kind``, None where it is the column's own."""
+        if name not in self._kinds or self._kinds[name] is kind:
+            return None
+        return misfits(self._sql, self._synthetic.columns[name], kind)
+
+    def way_of(self, name: str) -> tuple[str, str] | None:
+        """Way in which a loaded column writes numbers or days, that no kind reads; see there."""
+        column = self._synthetic.columns.get(name)
+        return way_of(column) if column else None
+
+    def loaded(self) -> "pd.DataFrame":
+        """Loaded columns of the synthetic table."""
+        return self._sql.frame(arrow_table(self._synthetic))
+
+    def rows(self) -> int:
+        """Count the rows of the loaded synthetic table."""
+        return self._synthetic.rows
+
+    def profile(
+        self, schema: Schema, value: str, totalled: PrivacyUnit | None = None
+    ) -> Lattice | None:
+        """Lattice that ``value`` takes in the synthetic table, None without values.
+
+        With ``totalled`` the lattice holds each person's total too, over all rows.
+        """
+        person = self._person(totalled) if totalled else None
+        return self._column_facts(schema).lattice(value, person)
+
+    def _person(self, unit: PrivacyUnit) -> str | None:
+        """Unit's column in the synthetic table, None if it has none."""
+        names = self._synthetic.columns
+        return next((name for name in names if fold_case(name) == fold_case(unit.column)), None)
+
+    def _column_facts(self, schema: Schema) -> ColumnFacts:
+        """Facts of the loaded columns, of the kinds of ``schema``."""
+        if self._facts is None or self._facts[0] != schema:
+            own = {fold_case(name): name for name in self._synthetic.columns}
+            stored = {name: own[fold_case(name)] for name in schema if fold_case(name) in own}
+            sql = TypedSQL(self._sql, schema, self._known)
+            self._facts = schema, ColumnFacts(sql, self._synthetic, stored)
+        return self._facts[1]
+
+    def groups(
+        self, schema: Schema, columns: Sequence[str], resolved: BoundExpression, most: int
+    ) -> list[tuple[Any, ...]]:
+        """Distinct values of ``columns`` on synthetic rows that match, ``most`` at most.
+
+        They ascend, NULL last.
+        """
+        return self._column_facts(schema).groups(columns, resolved, most)
+
+    def distinct_values(self, schema: Schema, column: str, most: int) -> set[Any] | None:
+        """Values of a column of the synthetic table but NULL; None for more than ``most``."""
+        return self._column_facts(schema).distinct_values(column, most)
+
+    def codes(self, schema: Schema, partitions: Sequence[Partition]) -> "NDArray[np.int64]":
+        """Cell of each row of the loaded synthetic table in each of ``partitions``, in its order.
+
+        Of shape (rows, partitions).
+        """
+        return self._column_facts(schema).codes(partitions)
+
+    def value_counts(self, schema: Schema, column: str) -> ValueCounts:
+        """Distinct values of a column of the loaded synthetic table, and the rows with each."""
+        return self._column_facts(schema).value_counts(column)
+
+    def each(self, schema: Schema, workload: ScanPlan) -> ContingencyTable:
+        """Atoms and lattice place of each row of the synthetic table, in its order."""
+        return self._column_facts(schema).each(workload)
+
+    def frame(self, table: Table) -> "pd.DataFrame":
+        """All columns of the synthetic table, its rows in their order."""
+        rows = self._scanner(table).rows(table.columns)
+        if not table.source.ordered:
+            # What is asked of its rows next must be of this order.
+            self._synthetic = rows
+            self._facts = None
+        frame = self._sql.frame(arrow_table(rows))
+        return numbered(frame) if table.textual else frame
