@@ -12,8 +12,7 @@ from pqd.errors import PqdError
 from pqd.planning.planned_verdict import PlannedVerdict
 from pqd.reports.models.audit import Verdict
 from pqd.reports.models.check import CheckResult, Gate, Status, status_of
-from pqd.reports.text.query import proof_sentence
-from pqd.reports.text.remarks.gates import (
+from pqd.reports.text.check import (
     FREE_ASKED,
     FREE_KNOWN,
     FREE_SETTLED,
@@ -22,6 +21,7 @@ from pqd.reports.text.remarks.gates import (
     reliability_parts,
     single_message,
 )
+from pqd.reports.text.query import proof_sentence
 from pqd.spec import Check
 
 

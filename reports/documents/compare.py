@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -32,38 +34,36 @@ from pqd.reports.blocks import (
 from pqd.reports.documents.queries import omitted_queries
 from pqd.reports.documents.shared import budget_bar, first_names, lines, on_page, step
 from pqd.reports.models.standings import VERDICTS, Standing, passes_first
-from pqd.reports.text.compare import (
-    KINDS,
-    SIGNS,
-    cell_sentence,
-    cell_sign,
-    column_names,
-    compare_costs,
-    headline,
-    how_to_read,
-    named_sentence,
-    query_sentences,
-    tie_sentences,
-    worst_compared,
-)
 from pqd.reports.text.cost import (
     account_sentences,
     budget_sentence,
+    cost_sentences,
     meaning_sentence,
     spent_cell,
     spent_text,
 )
+from pqd.reports.text.escape import visible
+from pqd.reports.text.notes import refused_lead
 from pqd.reports.text.numbers import (
+    end_text,
     epsilon_text,
     number_text,
     p_cell,
+    p_value_text,
     percent,
     percent_range,
     share_text,
     threshold_text,
 )
-from pqd.reports.text.query import SIMULATED, grouped_text, query_text
-from pqd.reports.text.words import between_text, counted, gap_text, rank_text
+from pqd.reports.text.query import SIMULATED, distance_text, grouped_text, query_text
+from pqd.reports.text.words import (
+    between_text,
+    counted,
+    gap_text,
+    listed,
+    rank_text,
+    undecided_title,
+)
 
 if TYPE_CHECKING:
     from pqd.reports.models.compare import Cell as Judged
@@ -74,11 +74,14 @@ _CLEAR = {"no": 2.0, "yes": 0.5}
 # Beyond as many tolerances a candidate leaves the picture.
 _FAR = 4.0
 _HEAT = "Every query on every candidate"
+_KINDS = {"marginals": "reference: independent marginals", "bootstrap": "reference: resampled rows"}
+_SIGNS = f"{Standing.TRUSTED.sign} within tolerance, {Standing.NOT_TRUSTED.sign} outside"
+_WIDEST = 9
 
 
 def document(report: CompareReport) -> Document:
     """Document of ``report``."""
-    title, lead = headline(report)
+    title, lead = _headline(report)
     replayed = [query.replayed for query in report.queries]
     number = len(report.leaderboard)
     asked, names = counted(len(report.queries), "query", "queries"), counted(number, "candidate")
@@ -106,8 +109,8 @@ def document(report: CompareReport) -> Document:
         notes=lines(report.notes),
         account=lines(account_sentences(report.cost, report.private, replayed)),
         budget=budget_bar(report.cost),
-        cost=[Lines(lines(compare_costs(report, tables)))],
-        reading=[Lines(lines(how_to_read(report))), on_page(Definitions(_terms(report)))],
+        cost=[Lines(lines(_compare_costs(report, tables)))],
+        reading=[Lines(lines(_how_to_read(report))), on_page(Definitions(_terms(report)))],
         closing=_closing(report),
         made=report.cost.day or "",
         replays="verdicts" if report.cost.ledger is not None else "",
@@ -131,11 +134,11 @@ def _board(report: CompareReport) -> Iterator[Block]:
         empty="Nothing was compared.",
     )
     references = [
-        f"{row.candidate} is a {KINDS[row.kind]}."
+        f"{row.candidate} is a {_KINDS[row.kind]}."
         for row in report.leaderboard
-        if row.kind in KINDS
+        if row.kind in _KINDS
     ]
-    yield Lines(lines((*tie_sentences(report), *named_sentence(report), *references)))
+    yield Lines(lines((*tie_sentences(report), *_named_sentence(report), *references)))
     if report.queries:
         yield on_page(_extremes(report))
 
@@ -218,7 +221,7 @@ def _extremes(report: CompareReport) -> Table:
 def _leader(report: CompareReport, row: LeaderboardRow) -> Row:
     share, between = percent(row.share), percent_range(row.low, row.high)
     label = f"{share}, between {between}"
-    kind = KINDS.get(row.kind, report.candidates.get(row.candidate, ""))
+    kind = _KINDS.get(row.kind, report.candidates.get(row.candidate, ""))
     cells = (
         Cell(rank_text(row), row.best_rank),
         Cell(row.candidate, under=kind, strong=True),
@@ -236,7 +239,7 @@ def _leader(report: CompareReport, row: LeaderboardRow) -> Row:
 
 def _queries(report: CompareReport) -> Iterator[Block]:
     columns = column_names(report)
-    lead = f"{SIGNS}, in brackets if undecided: it leans that way"
+    lead = f"{_SIGNS}, in brackets if undecided: it leans that way"
     if not report.queries:
         return
     yield Lines(lines((lead, *columns.legend), "detail"))
@@ -292,7 +295,7 @@ def _row(query: ComparedQuery, names: Sequence[str]) -> Row:
 
 
 def _sign(cell: Judged) -> Cell:
-    return Cell(sort=cell.strain, badge=Badge(cell_sign(cell), cell.standing.badge.tone))
+    return Cell(sort=cell.strain, badge=Badge(_cell_sign(cell), cell.standing.badge.tone))
 
 
 def _estimate(query: ComparedQuery) -> str:
@@ -378,7 +381,7 @@ def _details(query: ComparedQuery) -> Iterator[Block]:
         words=[Line(f"{cell.candidate}: {cell_sentence(cell, query)}") for cell in query.cells],
         keys=[Key([("inside", "")], "synthetic answer and its tolerance"), *known],
     )
-    yield Lines(lines(list(query_sentences(query))[1:]))
+    yield Lines(lines(list(_query_sentences(query))[1:]))
     cost = epsilon_text(query.epsilon)
     told = f"weight {number_text(query.weight)}; costs epsilon {cost} by itself"
     yield on_page(Lines(lines([told])), *_estimators(query))
@@ -455,7 +458,184 @@ def _closing(report: CompareReport) -> Closing:
     first = next(iter((*worst, *report.queries)), None)
     return Closing(
         failed=f"Outside on some candidate: {first_names(outside)}." if outside else "",
-        counts=f"{headline(report)[0]}.",
+        counts=f"{_headline(report)[0]}.",
         step=step("compare ...", explain=first.id) if first else "",
         budget=budget_sentence(report.cost, report.private),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of a table with one sign per candidate, in the leaderboard's order."""
+
+    candidates: tuple[str, ...]
+    titles: tuple[str, ...]
+    legend: tuple[str, ...]
+
+    @property
+    def width(self) -> int:
+        """Width of each, in cells."""
+        return max(5, 2 + max(map(len, self.titles), default=0))
+
+
+def column_names(report: CompareReport) -> Columns:
+    """Short titles of the candidates: their names, or letters where these are long."""
+    names = tuple(row.candidate for row in report.leaderboard)
+    shown = tuple(visible(name) for name in names)
+    if all(len(name) <= _WIDEST and " " not in name for name in shown) and len(names) <= 5:
+        return Columns(names, shown, ())
+    letters = tuple(_letter(place) for place in range(len(names)))
+    legend = ", ".join(f"{a} {name}" for a, name in zip(letters, shown, strict=True))
+    return Columns(names, letters, (legend,))
+
+
+def _letter(place: int) -> str:
+    return chr(ord("A") + place) if place < 26 else f"#{place + 1}"
+
+
+def _cell_sign(cell: Judged) -> str:
+    """Sign of a verdict, in brackets where it is undecided."""
+    return cell.standing.sign if cell.standing.answer else f"({cell.leaning.sign})"
+
+
+def tie_sentences(report: CompareReport) -> Iterator[str]:
+    """Sentences on who is better than whom, and who cannot be told apart."""
+    names = [row.candidate for row in report.leaderboard]
+    if len(names) < 2:
+        return
+    if not report.better:
+        yield f"{listed(names)} cannot be told apart at this epsilon."
+        return
+    for name in names:
+        worse = [other for other in names if (name, other) in report.better]
+        if worse:
+            yield f"{name} is better than {listed(worse)}."
+    for run in report.tied:
+        yield f"{listed(run)} cannot be told apart at this epsilon."
+
+
+def _named_sentence(report: CompareReport) -> Iterator[str]:
+    """Sentence per candidate on where it is closest and where it is farthest off."""
+    for row in report.leaderboard:
+        parts = []
+        if row.wins:
+            more = len(row.wins) - 3
+            rest = f" and {more} more" if more > 0 else ""
+            parts.append(f"closest on {', '.join(row.wins[:3])}{rest}")
+        if row.worst:
+            parts.append(f"farthest off on {', '.join(row.worst)}")
+        if parts:
+            yield f"{row.candidate}: {'; '.join(parts)}."
+
+
+def _query_sentences(query: ComparedQuery) -> Iterator[str]:
+    """Sentences on one query beside its candidates."""
+    yield query_text(query.aggregate, query.attribute, query.p, query.where)
+    if query.estimate is not None:
+        yield f"private answer about {number_text(query.estimate)}{_ends(query.low, query.high)}"
+    yield f"estimated by {query.estimator}: {query.reason}"
+    others = ", ".join(f"{facts.estimator} {share_text(facts.error)}" for facts in query.estimators)
+    yield f"wrong at most, on test tables made from the copies: {others}"
+    if query.tau_min is not None:
+        yield _reliable_text(query.tau_min)
+    if query.replayed:
+        yield "replayed: it was paid for before"
+
+
+def worst_compared(queries: Sequence[ComparedQuery]) -> list[ComparedQuery]:
+    """Queries that some candidate is not trusted on, those of the most such candidates first."""
+
+    def badness(query: ComparedQuery) -> tuple[int, int]:
+        fates = [cell.standing.fate for cell in query.cells]
+        return -fates.count("failed"), fates.count("passed")
+
+    return sorted((q for q in queries if badness(q)[1] < len(q.cells)), key=badness)
+
+
+def _reliable_text(threshold: float) -> str:
+    """Tolerances at which an estimator is reliable."""
+    if math.isinf(threshold):
+        return "reliable at no tolerance at this epsilon"
+    return f"reliable for tolerances of {threshold_text(threshold)} or more"
+
+
+def cell_sentence(cell: Judged, query: ComparedQuery) -> str:
+    """Verdict on one candidate, and how far it is off."""
+    standing = cell.standing
+    verdict = f"{standing.badge.text}, {standing.words}"
+    if not standing.answer:
+        verdict = f"{standing.words}, leans {cell.leaning.badge.text}"
+    parts = [verdict]
+    parts[0] += f" ({p_value_text(cell.p_value, cell.alpha)})"
+    if cell.q_synthetic is None:
+        return f"{verdict}: it has no answer, since no row of it matches"
+    parts.append(f"answer {number_text(cell.q_synthetic)} ±{number_text(cell.tau, 3)}")
+    if cell.gap is not None:
+        parts.append(f"gap about {number_text(cell.gap, 4)}{_ends(cell.gap_low, cell.gap_high)}")
+    elif cell.margin is not None:
+        distance = distance_text(cell.margin, cell.outcome, query.counted)
+        parts.append(f"about {distance} away from the opposite verdict")
+    return "; ".join(parts)
+
+
+def _ends(low: float | None, high: float | None) -> str:
+    if low is None and high is None:
+        return ""
+    if high is None:
+        return f" (at least {end_text(low or 0, up=False)})"
+    if low is None:
+        return f" (at most {end_text(high, up=True)})"
+    return f" ({end_text(low, up=False)} to {end_text(high, up=True)})"
+
+
+def _how_to_read(report: CompareReport) -> Iterator[str]:
+    """Sentences on what signs, bands and ranks mean."""
+    level = number_text(float(report.alpha) * 100, 3)
+    yield (
+        f"{_SIGNS}. Brackets mark an undecided "
+        f"verdict (p above {level} %) and show which way it leans; the share counts it that way."
+    )
+    sure = number_text(100 - float(report.alpha) * 100, 4)
+    yield (
+        f"The true shares lie in all their ranges at once with probability {sure} % or more. Ranks "
+        "and 'better' hold for all candidates at once in the same sense."
+    )
+
+
+def _headline(report: CompareReport) -> tuple[str, str]:
+    """Title and lead: the candidate that is within tolerance most often, and how sure that is."""
+    ranked = [row for row in report.leaderboard if row.kind == "candidate"] or list(
+        report.leaderboard
+    )
+    if not ranked or not report.queries:
+        return "Nothing was compared", "There is nothing to tell."
+    first = ranked[0]
+    lead = _share_sentence(first, report.queries)
+    others = [row.candidate for row in ranked[1:]]
+    rivals = [name for name in others if (first.candidate, name) not in report.better]
+    if len(ranked) == 1:
+        title = f"{percent(first.share)} of the queries hold on {visible(first.candidate)}"
+    elif rivals:
+        title = undecided_title([first.candidate, *rivals])
+        lead += f" It cannot be told apart from {visible(listed(rivals))} at this epsilon."
+    else:
+        title = f"{visible(first.candidate)} is the best of {counted(len(ranked), 'candidate')}"
+        lead += " It is established that it is better than each of the others."
+    return title, lead + refused_lead(report.refused)
+
+
+def _share_sentence(row: LeaderboardRow, queries: Sequence[ComparedQuery]) -> str:
+    """Sentence on the share of a candidate and what it lies in."""
+    weighed = " by weight" if len({query.weight for query in queries}) > 1 else ""
+    low, high = percent(row.low), percent(row.high)
+    true = f"is {low} too" if low == high else f"lies between {low} and {high}"
+    return (
+        f"{visible(row.candidate)} is within tolerance on {percent(row.share)} of "
+        f"{counted(len(queries), 'query', 'queries')}{weighed}; the true share {true}."
+    )
+
+
+def _compare_costs(report: CompareReport, tables: str) -> Iterator[str]:
+    """Sentences on what a comparison cost, and what is taken as public."""
+    for sentence in cost_sentences(report.cost, tables):
+        yield sentence.replace(", taken as public", "; candidates are taken as public")

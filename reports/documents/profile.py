@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import permutations
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pqd.reports.blocks import (
@@ -16,8 +16,6 @@ from pqd.reports.blocks import (
     Definitions,
     Document,
     Group,
-    Heat,
-    HeatCell,
     Key,
     Line,
     Lines,
@@ -27,6 +25,12 @@ from pqd.reports.blocks import (
     Table,
 )  # fmt: skip
 from pqd.reports.documents.cells import cell_blocks
+from pqd.reports.documents.marginals import (
+    marginal_rows,
+    marginals_table,
+    pair_heat,
+    report_tolerance,
+)
 from pqd.reports.documents.shared import (
     budget_bar,
     budget_shares,
@@ -37,17 +41,24 @@ from pqd.reports.documents.shared import (
 )  # fmt: skip
 from pqd.reports.documents.target import target_blocks
 from pqd.reports.models.profile import DistanceFacts
-from pqd.reports.models.standings import DISTANCES, PLANS, Standing
+from pqd.reports.models.standings import DISTANCES, passes_first
 from pqd.reports.text.cost import (
     account_sentences,
     budget_sentence,
+    cost_sentences,
     meaning_sentence,
+    promise,
     spent_cell,
     spent_text,
 )  # fmt: skip
 from pqd.reports.text.distances import (
-    SHORT,
+    FRESH,
+    FRESH_SAMPLE,
+    INTERVAL,
+    RELATIONS,
     SIMULATED,
+    TOTAL_VARIATION,
+    budget_lines,
     cells_text,
     columns_sentence,
     digits_of,
@@ -57,47 +68,48 @@ from pqd.reports.text.distances import (
     reference_text,
     ways_text,
 )  # fmt: skip
-from pqd.reports.text.numbers import epsilon_text, interval_text, p_value_text, percent_text
-from pqd.reports.text.profile import (
-    at_once_sentences,
-    cost_lines,
-    counts_text,
-    distance_sentences,
-    headline,
-    least_text,
-    marginal_rows,
-    next_step,
-    overall_sentence,
-    paid_lines,
-    plan_counts,
-    plan_sentences,
-    report_tolerance,
-    scores_sentence,
-    table_sentences,
-)  # fmt: skip
-from pqd.reports.text.remarks.definitions import RELATIONS, profile_definitions
+from pqd.reports.text.escape import visible
+from pqd.reports.text.numbers import (
+    epsilon_option,
+    epsilon_text,
+    interval_text,
+    number_text,
+    p_value_text,
+    percent_text,
+    share_digits,
+)
 from pqd.reports.text.words import counted, listed
 
 if TYPE_CHECKING:
     from pqd.reports.models.profile import (
-        DistanceId,
+        DistanceFacts,
         ProfileReport,
         Score,
     )
 
-Marginal = Sequence[DistanceFacts]
-
-_FRESH = "fresh: what a fresh sample of the copy's own distribution would have"
 _EXACT = "These tools read the private table as it is; their figures are exact and not protected."
-# Marginals of several columns that are listed, and columns that a comment has room for.
-_WORST, _COLUMNS = 10, 20
 _ZOOMED = (
     "All cells of the worst marginals: how many of a hundred rows they hold, in the copy and in "
     "the private table. A difference is the private share less the copy's, in percentage points."
 )
 _HOLDER = "Whoever holds the private table can take the next step: "
-# Where shades of a distance begin, in tolerances: the last two are beyond.
-_STEPS = (0.25, 0.5, 1.0, 2.0)
+_MEANINGS: dict[str, tuple[str, str]] = {
+    "tv": ("Total variation", TOTAL_VARIATION),
+    "ks": (
+        "Kolmogorov-Smirnov",
+        "For ordered columns: the largest gap between the shares of rows up to one value.",
+    ),
+    "emd": (
+        "Earth mover's",
+        "For bounded columns: how far values must move on average, in per cent of the range.",
+    ),
+}
+_VERDICT = "The verdict: whether the true distance is below"
+_P_VALUE = "How often noise alone would give a verdict this clear if the opposite were true."
+_CELLS = (
+    "Of many cells noise alone makes some look wrong. Those that are shaded, bold or listed differ "
+    "by more than noise makes any of them differ, with probability"
+)
 
 
 def document(report: ProfileReport) -> Document:
@@ -126,7 +138,7 @@ def document(report: ProfileReport) -> Document:
         notes=lines(report.notes),
         account=lines(accounts),
         budget=None if report.dry else budget_bar(report.cost),
-        cost=[Lines(lines(cost_lines(report))), budget_shares(report.budget, paid_lines(report))],
+        cost=[Lines(lines(_cost_lines(report))), budget_shares(report.budget, _paid_lines(report))],
         reading=_reading(report),
         closing=_closing(report),
         made=report.cost.day or "",
@@ -138,7 +150,7 @@ def document(report: ProfileReport) -> Document:
 def _reading(report: ProfileReport) -> list[Block]:
     columns = [f"{column.name}: {cells_text(column)}" for column in report.columns]
     return [
-        Definitions(list(profile_definitions(report))),
+        Definitions(list(_definitions(report))),
         Lines([*lines(columns, "detail"), Line(columns_sentence(report.columns))]),
         on_page(Lines([Line(_EXACT)]), Definitions(RELATIONS), title="The same figures elsewhere"),
     ]
@@ -159,9 +171,9 @@ def _body(report: ProfileReport) -> Iterator[Block]:
             yield Section(title="Pairs", blocks=[heat], brief=False)
         if rows := marginal_rows(report, ways):
             title = counted(len(rows), ways_text(ways, 1), ways_text(ways))
-            yield Section(title=title, blocks=[_marginals(report, rows, ways)])
+            yield Section(title=title, blocks=[marginals_table(report, rows, ways)])
     if not report.dry and report.marginals:
-        yield Lines(lines((*at_once_sentences(report), *table_sentences(report))))
+        yield Lines(lines((*at_once_sentences(report), *_table_sentences(report))))
     if report.zoomed:
         yield on_page(Lines([Line(_ZOOMED)]), title="Where it is wrong")
     for marginal in report.zoomed:
@@ -179,9 +191,9 @@ def _body(report: ProfileReport) -> Iterator[Block]:
 def _scores(report: ProfileReport) -> Table:
     """Scores as bars from 0 to 100 %; a terminal tells the same in two sentences."""
     several = report.scores if len(report.scores) > 1 else ()
-    told = [Line(overall_sentence(report), "strong"), Line(scores_sentence(report))]
-    words = lines(plan_sentences(report)) if report.dry else told
-    fresh = Key([("fresh", "")], "a fresh sample of the copy's own distribution")
+    told = [Line(overall_sentence(report), "strong"), Line(_scores_sentence(report))]
+    words = lines(_plan_sentences(report)) if report.dry else told
+    fresh = Key([("fresh", "")], FRESH)
     full = Key([("full", "")], "quality: 100 % minus the mean distance")
     return Table(
         columns=(
@@ -212,239 +224,6 @@ def _score(score: Score) -> Row:
     return Row(id=name, cells=(Cell(name), Cell(picture=picture), quality, Cell(fresh)))
 
 
-def _marginals(report: ProfileReport, rows: Sequence[Marginal], ways: int) -> Table:
-    """Table of the marginals of as many columns; of a plan what can be told of them."""
-    others = list(dict.fromkeys(each.distance for row in rows for each in row[1:]))
-    top = min(1.0, max([*(row[0].high or 0.0 for row in rows), 2 * rows[0][0].tau]) * 1.04) or 1.0
-    groups = (
-        _planned_groups(report, rows) if report.dry else _groups(report, rows, others, top, ways)
-    )
-    return Table(
-        columns=_columns(report, rows, others, ways, top),
-        groups=list(groups),
-        find="name of a column" if ways == 2 else "",
-        between="; ",
-        most=_COLUMNS if ways == 1 else _WORST,
-        keys=_keys(report) if ways == 1 and not report.dry else (),
-    )
-
-
-def _planned_groups(report: ProfileReport, rows: Sequence[Marginal]) -> Iterator[Group]:
-    for standing in PLANS:
-        badge = standing.badge
-        planned = [_planned(report, row) for row in rows if row[0].planned is standing]
-        yield Group(name=badge.text, badge=badge, rows=planned, fate=standing.fate)
-
-
-def _groups(
-    report: ProfileReport,
-    rows: Sequence[Marginal],
-    others: Sequence[DistanceId],
-    top: float,
-    ways: int,
-) -> Iterator[Group]:
-    digits, left = digits_of(*(each.estimate for row in rows for each in row)), _WORST
-    about = {column.name: cells_text(column) for column in report.columns} if ways == 1 else {}
-    for standing in DISTANCES:
-        measured = [
-            _measured(report, row, others, digits, top, about)
-            for row in rows
-            if _worst(row) is standing
-        ]
-        yield Group(
-            name=standing,
-            badge=standing.badge,
-            rows=measured,
-            fate=standing.fate,
-            most=None if ways == 1 else left,
-        )
-        left = max(0, left - len(measured))
-
-
-def _keys(report: ProfileReport) -> list[Key]:
-    return [
-        Key([("dot", "")], f"distance and its {level_text(report.alpha)} interval"),
-        Key([("limit", "")], f"tolerance of {report_tolerance(report)}"),
-        Key([("fresh", "")], "a fresh sample of the copy's own distribution"),
-    ]
-
-
-def _worst(row: Marginal) -> Standing:
-    return min((each.standing for each in row), key=DISTANCES.index)
-
-
-def _columns(
-    report: ProfileReport,
-    rows: Sequence[Marginal],
-    others: Sequence[DistanceId],
-    ways: int,
-    top: float,
-) -> tuple[Column, ...]:
-    name = Column(ways_text(ways, 1), "name", fold=14)
-    legend = _FRESH if ways == 1 else ""
-    if report.dry:
-        cells = Column("cells", "number", drop=2)
-        least = Column("threshold", "number")
-        return (
-            Column("budget", "badge"),
-            name,
-            cells,
-            least,
-            Column("fresh", "number", 1, 0, legend),
-        )
-    first = rows[0][0].distance if rows else "tv"
-    return (
-        Column("verdict", "badge"),
-        name,
-        Column(f"0 to {percent_text(top, 0)}", "picture", drop=PAGE),
-        Column(SHORT[first], "number"),
-        Column(f"{level_text(report.alpha)} interval", "number", drop=1, below=True),
-        Column("fresh", "number", drop=3, legend=legend),
-        *(Column(SHORT[distance], "number", drop=2) for distance in others),
-        Column("sure?"),
-    )
-
-
-def _planned(report: ProfileReport, row: Marginal) -> Row:
-    each, badge = row[0], row[0].planned.badge
-    fresh = "" if each.reference is None else reference_text(each.reference, 1)
-    name = names_text(each.columns)
-    cells = (
-        Cell(badge=badge, sort=int(bool(each.decidable))),
-        Cell(name),
-        Cell(f"{each.cells:,}", each.cells),
-        Cell(least_text(each), each.tau_min),
-        Cell(fresh, each.reference),
-    )
-    return Row(
-        id=name,
-        cells=cells,
-        names=(badge.text,),
-        aliases=tuple(_spellings(each.columns)),
-        details=lambda: _details(report, row),
-    )
-
-
-def _measured(
-    report: ProfileReport,
-    row: Marginal,
-    others: Sequence[DistanceId],
-    digits: int,
-    top: float,
-    about: dict[str, str],
-) -> Row:
-    each, beside = row[0], {one.distance: one for one in row[1:]}
-    value, low, high = each.estimate or (0.0, 0.0, 1.0)
-    text, ends = percent_text(value, digits), interval_text(low, high, digits)
-    name, badge = names_text(each.columns), each.standing.badge
-    fresh = "" if each.reference is None else reference_text(each.reference, digits)
-    picture = Picture(
-        (0, top),
-        value,
-        low,
-        high,
-        limit=each.tau,
-        mark=each.reference,
-        tone=badge.tone,
-        label=f"{text}, between {ends}, tolerance {report_tolerance(report)}",
-    )
-    return Row(
-        id=name,
-        cells=(
-            Cell(badge=badge, sort=DISTANCES.index(each.standing)),
-            Cell(name, under=about.get(each.columns[0], "")),
-            Cell(picture=picture, sort=value),
-            Cell(text, value, strong=True),
-            Cell(ends, high - low),
-            Cell(fresh, each.reference),
-            *(_beside(beside.get(distance), digits) for distance in others),
-            Cell(p_value_text(each.p_value, each.alpha), each.p_value),
-        ),
-        marks=("SIMULATED",) if report.simulated else (),
-        names=(_worst(row),),
-        aliases=tuple(_spellings(each.columns)),
-        details=lambda: _details(report, row),
-    )
-
-
-def _spellings(columns: Sequence[str]) -> Iterator[str]:
-    """Names that a marginal goes by: its columns in any order, with or without blanks between."""
-    for order in permutations(columns):
-        yield ",".join(order)
-        yield ", ".join(order)
-
-
-def _beside(each: DistanceFacts | None, digits: int) -> Cell:
-    """Another distance of the same column, with its own verdict."""
-    if each is None or each.value is None:
-        return Cell()
-    return Cell(percent_text(each.value, digits), each.value, each.standing.badge)
-
-
-def _details(report: ProfileReport, row: Marginal) -> Iterator[Block]:
-    """Each distance in sentences, how its columns were cut, and its cells."""
-    for each in row:
-        standing = each.planned if report.dry else each.standing
-        told = lines(distance_sentences(each, report.alpha))
-        yield Lines([Line(f"{standing.badge.text}  {SHORT[each.distance]}", "strong"), *told])
-    names = row[0].columns
-    about = [f"{c.name}: {cells_text(c)}" for c in report.columns if c.name in names]
-    yield Lines(lines(about, "detail"))
-    for marginal in report.zoomed:
-        if set(marginal.columns) == set(names):
-            title = f"{names_text(names)}: worst cells"
-            yield Section(title=title, blocks=list(cell_blocks(report, marginal)))
-
-
-def pair_heat(report: ProfileReport) -> Heat | None:
-    """One triangle of all pairs, the columns themselves on its long side."""
-    found = {frozenset(each.columns): each for each in (*report.of_ways(1), *report.of_ways(2))}
-    if not report.of_ways(2):
-        return None
-    names = [column.name for column in report.columns]
-    digits, tau = digits_of(*(each.estimate for each in found.values())), report_tolerance(report)
-    rows = []
-    for place, name in enumerate(names, 1):
-        pairs = [found.get(frozenset((name, other))) for other in names[:place]]
-        cells = [None if each is None else _heat_cell(each, digits) for each in pairs]
-        rows.append((name, [*cells, *[None] * (len(names) - place)]))
-    caption = "Every pair of columns; on the long side the columns themselves"
-    return Heat(names, rows, caption, "Column", _pair_keys(report, tau))
-
-
-def _pair_keys(report: ProfileReport, tau: str) -> list[Key]:
-    if report.dry:
-        able = f"can be decided at {tau}; the number is the threshold in per cent"
-        return [Key([("t1", "1.3")], able), Key([("t3", "?")], "cannot be decided")]
-    return [
-        Key([], "Total variation in per cent:"),
-        Key([("t0", "0"), ("t1", "·"), ("t2", "·")], f"up to the tolerance of {tau}"),
-        Key([("t3", "✗")], "beyond it"),
-        Key([("t4", "✗")], "beyond twice the tolerance"),
-        Key([("", "?")], "undecided"),
-    ]
-
-
-def _heat_cell(each: DistanceFacts, digits: int) -> HeatCell:
-    name = names_text(each.columns)
-    if each.estimate is None:
-        least = least_text(each)
-        shade, sign = ("t1", "") if each.decidable else ("t3", "?")
-        return HeatCell(shade, least.removesuffix(" %"), f"{name}: threshold {least}", sign)
-    odds = p_value_text(each.p_value, each.alpha)
-    told = f"{name}: {figure_text(each.estimate)}, {each.standing}, {odds}"
-    text = percent_text(each.estimate.value, digits).removesuffix(" %").replace(" ", "")
-    standing = each.standing
-    shade, tone = distance_shade(each), standing.badge.tone
-    return HeatCell(shade, text, told, standing.sign, standing, tone)
-
-
-def distance_shade(each: DistanceFacts) -> str:
-    """Shade of a distance: the farther, the stronger."""
-    share = (each.value or 0.0) / each.tau if each.tau else 0.0
-    return f"t{sum(share >= step for step in _STEPS)}"
-
-
 def _closing(report: ProfileReport) -> Closing:
     failed = [
         each
@@ -453,7 +232,7 @@ def _closing(report: ProfileReport) -> Closing:
     ]
     names = dict.fromkeys(names_text(each.columns) for each in failed)
     title = "LOW" if report.dry else "Beyond the tolerance"
-    dry = " ".join(cost_lines(report)) if report.dry else ""
+    dry = " ".join(_cost_lines(report)) if report.dry else ""
     return Closing(
         failed=f"{title}: {first_names(names, '; ')}." if names else "",
         counts=f"{_counts(report)}.",
@@ -464,10 +243,190 @@ def _closing(report: ProfileReport) -> Closing:
 
 def _counts(report: ProfileReport) -> str:
     """Verdicts of all distances, which are more than marginals where columns have two."""
-    counts = plan_counts(report.marginals) if report.dry else counts_text(report.marginals)
+    counts = _plan_counts(report.marginals) if report.dry else _counts_text(report.marginals)
     number = len(report.marginals)
     several = number > len({each.columns for each in report.marginals})
     of = f"Of {number:,} distances" if several else ""
     judged = "each judged by itself" if number > 1 and not report.dry else ""
     told = ", ".join(filter(None, (of, judged)))
     return f"{told[:1].upper()}{told[1:]}: {counts}" if told else counts
+
+
+def headline(report: ProfileReport) -> tuple[str, str]:
+    """Title and lead: the one figure, what it lies in, and what a perfect copy would score."""
+    score, count = report.overall, len(report.marginals)
+    if not count:
+        return "Nothing was profiled", "There is nothing to tell."
+    if score.estimate is None:
+        enough = sum(each.decidable for each in report.marginals)
+        some = "All" if enough == count > 1 else f"{enough:,} of" if enough else "None of"
+        title = f"{some} {counted(count, 'distance')} can be decided"
+        return title, " ".join(_plan_sentences(report))
+    digits = digits_of(score.estimate)
+    title = f"Overall quality {percent_text(score.estimate.value, digits)}"
+    ends = interval_text(score.estimate.low, score.estimate.high, digits)
+    lead = (
+        f"{ends} % with probability {level_text(report.alpha)}; {FRESH} would score "
+        f"{reference_text(score.reference, digits)}. {_counts_sentence(report)}"
+    )
+    return title, lead
+
+
+def overall_sentence(report: ProfileReport) -> str:
+    """The one figure to quote, with its interval, beside what a perfect copy would score."""
+    score = report.overall
+    if score.estimate is None:
+        return ""
+    digits = digits_of(score.estimate)
+    return (
+        f"Overall quality {figure_text(score.estimate)}; {FRESH} would score "
+        f"{reference_text(score.reference, digits)}."
+    )
+
+
+def _plan_sentences(report: ProfileReport) -> Iterator[str]:
+    """Sentences on what a profile would tell and cost; nothing was spent."""
+    tau, synthetic = report_tolerance(report), visible(report.synthetic)
+    yield f"Planned on {synthetic} at a tolerance of {tau}; nothing was measured or spent."
+    width = number_text(100 * report.overall.half_width, 2)
+    yield (
+        f"A profile would cost epsilon {epsilon_text(report.cost.epsilon)}; the overall quality "
+        f"would be known to about {width} percentage points, and {FRESH} would score "
+        f"{reference_text(report.overall.reference, share_digits(report.overall.half_width))}."
+    )
+
+
+def _scores_sentence(report: ProfileReport) -> str:
+    """Quality of columns, pairs and so on by themselves."""
+    if report.dry or len(report.scores) < 2:
+        return ""
+    parts = (f"of {ways_text(each.ways or 0)} {_score_words(each)}" for each in report.scores)
+    return f"{'; '.join(parts).capitalize()}."
+
+
+def _score_words(score: Score) -> str:
+    """Score with its interval and its reference."""
+    fresh = reference_text(score.reference, digits_of(score.estimate))
+    if score.estimate is None:
+        return f"fresh sample {fresh}"
+    return f"{figure_text(score.estimate)}, fresh sample {fresh}"
+
+
+def _counts_text(distances: Sequence[DistanceFacts]) -> str:
+    """Numbers of each standing: ``80 within, 3 beyond, 12 undecided``."""
+    counts = Counter(each.standing for each in distances)
+    order = passes_first(DISTANCES)
+    return ", ".join(f"{counts[each]:,} {each}" for each in order if counts[each]) or "none"
+
+
+def _counts_sentence(report: ProfileReport) -> str:
+    """Verdicts of all distances."""
+    number = counted(len(report.marginals), "distance")
+    tau = report_tolerance(report)
+    each = ", each judged by itself" if len(report.marginals) > 1 else ""
+    return f"Of {number}{each}, at a tolerance of {tau}: {_counts_text(report.marginals)}."
+
+
+def at_once_sentences(report: ProfileReport) -> Iterator[str]:
+    """Sentences on what holds for all distances at once."""
+    sure = [each for each in report.marginals if each.at_once]
+    level = level_text(report.alpha)
+    if report.all_within is not None and report.all_within <= report.alpha:
+        p_value = p_value_text(report.all_within, report.alpha)
+        yield f"It is established that every distance is within the tolerance ({p_value})."
+    elif len(report.marginals) > 1:
+        yield f"All at once, with probability {level}: {_counts_text(sure)}."
+
+
+def _table_sentences(report: ProfileReport) -> Iterator[str]:
+    """Sentences on the private rows: how many, and how many of them the copy cannot have."""
+    if report.unseen is not None:
+        share = figure_text(report.unseen)
+        yield f"Private rows with a value that the copy never has: {share}."
+    if report.rows is not None:
+        value, low, high = (number_text(round(each)) for each in report.rows)
+        copy = number_text(report.copy_rows)
+        yield f"The private table has about {value} rows ({low} to {high}), the copy {copy}."
+        if round(report.rows[1]) <= 0:
+            yield "It may have no row at all, as far as this budget tells: is it the right file?"
+
+
+def _plan_counts(distances: Sequence[DistanceFacts]) -> str:
+    """Numbers of distances that can be decided at the tolerance, and that cannot."""
+    enough = sum(each.decidable for each in distances)
+    return f"{enough:,} can be decided, {len(distances) - enough:,} cannot"
+
+
+def _paid_lines(report: ProfileReport) -> Iterator[str]:
+    """Lines on the parts of the budget."""
+    rows = float(report.copy_rows) if report.rows is None else report.rows.value
+    named, count = {}, len(report.marginals)
+    if any(part.numbers == count + 1 for part in report.budget):
+        # One more number of the same release.
+        both = f"{counted(count, 'distance')} and the share of unseen values"
+        named["distances"] = both
+    if report.zoomed:
+        named["cells"] = f"the cells of {counted(len(report.zoomed), 'marginal')}"
+    if report.target is not None:
+        named["target"] = f"the confusion matrix of {visible(report.target.column)}"
+    return budget_lines(report.budget, rows, named)
+
+
+def _cost_lines(report: ProfileReport) -> Iterator[str]:
+    """Sentences on what was spent, or would be."""
+    if not report.dry:
+        tables = f"{visible(report.private)}, compared with {visible(report.synthetic)}"
+        yield from cost_sentences(report.cost, tables)
+        if report.replayed:
+            yield "All of this was paid for before."
+        return
+    yield f"A run would spend epsilon {epsilon_text(report.cost.epsilon)}; this one spent nothing."
+
+
+def next_step(report: ProfileReport) -> str:
+    """What to do next, empty where there is nothing."""
+    if report.dry:
+        return "Next: the same without --dry-run." if report.private else (
+            "Next: pqd profile PRIVATE COPY measures this."
+        )  # fmt: skip
+    counts = Counter(each.standing.fate for each in report.marginals)
+    if counts["failed"] and not report.zoomed:
+        zoom = f"--zoom {min(5, counts['failed'])} shows in which cells the worst differ"
+        # A fifth of the total is for cells, so four fifths of it must pay for what is known: all of
+        # this one, or what its target left.
+        known = report.total_epsilon * (1 if report.target is None else Fraction(9, 10))
+        more, step = epsilon_option(known * Fraction(5, 4)), epsilon_text(known / 4)
+        without = "" if report.target is None else " without --target"
+        return f"Next: pqd profile ... --total-epsilon {more} {zoom},{without} for {step} more."
+    if counts["open"]:
+        return "Next: more --total-epsilon, or another --tau, decides what is undecided."
+    return ""
+
+
+def _definitions(report: ProfileReport) -> Iterator[tuple[str, str]]:
+    """Names of what a profile shows, each with its meaning."""
+    level, alpha = level_text(report.alpha), number_text(100 * report.alpha, 3)
+    for distance in dict.fromkeys(each.distance for each in report.marginals):
+        yield _MEANINGS[distance]
+    kinds = [f"all {ways_text(each.ways or 0)}" for each in report.scores]
+    alike = ", each kind counting alike" if len(kinds) > 1 else ""
+    yield (
+        "Overall quality",
+        f"100 % minus the mean of the total variations of {listed(kinds)}{alike}.",
+    )
+    yield "Fresh sample", FRESH_SAMPLE
+    if report.dry:
+        least = (
+            "The effectiveness threshold: the least tolerance at which a distance of 0 and one of "
+            f"twice the tolerance are told apart, wrong at most {alpha} % of the time."
+        )
+        yield "Threshold", least
+        return
+    tau = report_tolerance(report)
+    yield "yes, NO, ?", f"{_VERDICT} {tau}. ? is undecided: p is above {alpha} %."
+    yield "p", f"{_P_VALUE} Small is sure."
+    yield "Interval", f"{INTERVAL} {level}, each by itself."
+    if report.zoomed:
+        yield "Worst cells", f"{_CELLS} {level} for each marginal. The JSON report has all cells."
+    yield "At once", f"What holds together, with probability {level} for all of it (Bonferroni)."
+    yield "What is promised", promise(report.total_epsilon, report.cost.delta)

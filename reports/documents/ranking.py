@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from statistics import median
 from typing import TYPE_CHECKING
 
 from pqd.reports.blocks import (
@@ -27,31 +30,31 @@ from pqd.reports.documents.shared import budget_bar, budget_shares, lines, omitt
 from pqd.reports.text.cost import (
     account_sentences,
     budget_sentence,
+    cost_sentences,
     meaning_sentence,
+    promise,
     spent_cell,
     spent_text,
 )
 from pqd.reports.text.distances import (
+    FRESH,
+    FRESH_SAMPLE,
+    INTERVAL,
+    RELATIONS,
     SIMULATED,
+    TOTAL_VARIATION,
+    budget_lines,
     columns_sentence,
     digits_of,
+    figure_text,
     level_text,
     names_text,
+    reference_text,
     ways_text,
 )
-from pqd.reports.text.numbers import interval_text, percent_text
-from pqd.reports.text.ranking import (
-    better_sentences,
-    cost_lines,
-    fresh_text,
-    headline,
-    marginals_text,
-    noise_sentence,
-    paid_lines,
-    scores_text,
-)
-from pqd.reports.text.remarks.definitions import RELATIONS, ranking_definitions
-from pqd.reports.text.words import counted, rank_text
+from pqd.reports.text.escape import visible
+from pqd.reports.text.numbers import interval_text, number_text, percent_text
+from pqd.reports.text.words import counted, listed, rank_text, undecided_title
 
 if TYPE_CHECKING:
     from pqd.reports.models.ranking import RankedCopy, RankedMarginal, RankingReport
@@ -63,13 +66,13 @@ _WORST = 10
 
 def document(report: RankingReport) -> Document:
     """Document of ``report``."""
-    title, lead = headline(report)
+    title, lead = _headline(report)
     answers = [report.replayed] if report.replayed else []
     return Document(
         kind="compare",
         title=title,
         lead=lead,
-        subject=f"Overall quality: {marginals_text(report)}",
+        subject=f"Overall quality: {_marginals_text(report)}",
         spent=spent_text(report.cost, answers),
         opening=[Line(_FRESH, "detail")],
         banner=[Line(SIMULATED, "warning")] if report.simulated else [],
@@ -86,9 +89,9 @@ def document(report: RankingReport) -> Document:
         notes=lines(report.notes),
         account=lines(account_sentences(report.cost, report.private, answers)),
         budget=budget_bar(report.cost),
-        cost=[Lines(lines(cost_lines(report))), budget_shares(report.budget, paid_lines(report))],
+        cost=[Lines(lines(_cost_lines(report))), budget_shares(report.budget, _paid_lines(report))],
         reading=[
-            Definitions(list(ranking_definitions(report))),
+            Definitions(list(_definitions(report))),
             Lines([Line(columns_sentence(report.columns))]),
             Section(title="The same figures elsewhere", blocks=[Definitions(RELATIONS)]),
         ],
@@ -103,16 +106,33 @@ def document(report: RankingReport) -> Document:
     )
 
 
+def _definitions(report: RankingReport) -> Iterator[tuple[str, str]]:
+    """Names of what a ranking shows, each with its meaning."""
+    level = level_text(report.alpha)
+    over = listed([f"all {ways_text(ways)}" for ways in range(1, report.ways + 1)])
+    alike = ", each kind counting alike" if report.ways > 1 else ""
+    yield "Quality", f"100 % minus the mean of the total variations of {over}{alike}."
+    yield "Total variation", TOTAL_VARIATION
+    yield "Fresh sample", FRESH_SAMPLE
+    yield "Interval", f"{INTERVAL} {level}, each by itself."
+    yield (
+        "Rank, better",
+        f"What is established for all pairs of copies at once, with probability {level} (Holm).",
+    )
+    epsilon = sum((part.epsilon for part in report.budget), Fraction(0))
+    yield "What is promised", promise(epsilon, report.cost.delta)
+
+
 def _body(report: RankingReport) -> Iterator[Block]:
-    told = [f"{copy.candidate}: {text}" for copy in report.copies if (text := scores_text(copy))]
-    sentences = lines([*better_sentences(report), *told])
+    told = [f"{copy.candidate}: {text}" for copy in report.copies if (text := _scores_text(copy))]
+    sentences = lines([*_better_sentences(report), *told])
     yield Section(title="Copies", blocks=[_board(report), Lines(sentences)], brief=False)
     for ways in sorted({len(each.columns) for each in report.marginals}):
         rows = [each for each in report.marginals if len(each.columns) == ways]
         number = counted(len(rows), ways_text(ways, 1), ways_text(ways))
         title = f"{number}, total variation from each copy"
         yield Section(title=title, blocks=[_marginals(report, rows, ways)], folded=True)
-    if noise := noise_sentence(report):
+    if noise := _noise_sentence(report):
         yield Lines([Line(noise)])
 
 
@@ -135,7 +155,7 @@ def _board(report: RankingReport) -> Table:
         groups=[Group(rows=rows, fate="always", most=len(rows))],
         keys=[
             Key([("dot", "")], f"quality and its {level}"),
-            Key([("fresh", "")], "a fresh sample of the copy's own distribution"),
+            Key([("fresh", "")], FRESH),
         ],
         empty="Nothing was compared.",
     )
@@ -144,7 +164,7 @@ def _board(report: RankingReport) -> Table:
 def _copy(copy: RankedCopy, digits: int, scale: tuple[float, float], marks: tuple[str, ...]) -> Row:
     value, low, high = copy.overall.estimate or (0.0, 0.0, 1.0)
     text, ends = percent_text(value, digits), interval_text(low, high, digits)
-    fresh = fresh_text(copy)
+    fresh = _fresh_text(copy)
     label = f"{text}, between {ends}; fresh sample {fresh}"
     picture = Picture(scale, value, low, high, None, copy.overall.reference, label=label)
     cells = (
@@ -173,3 +193,115 @@ def _marginal(each: RankedMarginal) -> Row:
     digits, name = digits_of(*each.estimates), names_text(each.columns)
     found = (Cell(percent_text(figure.value, digits), figure.value) for figure in each.estimates)
     return Row(id=name, cells=(Cell(name), *found))
+
+
+def _headline(report: RankingReport) -> tuple[str, str]:
+    """Title and lead: which copy is the best, and how sure that is."""
+    if not report.copies:
+        return "Nothing was compared", "There is nothing to tell."
+    first, others = report.copies[0], [copy.candidate for copy in report.copies[1:]]
+    rivals = [name for name in others if (first.candidate, name) not in report.better]
+    name, lead = visible(first.candidate), _copy_sentence(first)
+    if not others:
+        quality = percent_text(first.overall.value or 0.0, digits_of(first.overall.estimate))
+        title = f"Overall quality of {name}: {quality}"
+    elif rivals:
+        title = undecided_title([first.candidate, *rivals])
+        lead += f" It cannot be told apart from {visible(listed(rivals))} at this epsilon."
+    else:
+        title = f"{name} is the best of {counted(len(report.copies), 'copy', 'copies')}"
+        lead += " It is established that it is better than each of the others."
+    return title, lead
+
+
+def _copy_sentence(copy: RankedCopy) -> str:
+    """Overall quality of one copy, beside what a fresh sample of it would score."""
+    if copy.overall.estimate is None:
+        return ""
+    return (
+        f"{visible(copy.candidate)}: overall quality {figure_text(copy.overall.estimate)}; a fresh "
+        f"sample of its own distribution would score {_fresh_text(copy)}."
+    )
+
+
+def _fresh_text(copy: RankedCopy) -> str:
+    """What a fresh sample of a copy's distribution would score."""
+    return reference_text(copy.overall.reference, digits_of(copy.overall.estimate))
+
+
+def _better_sentences(report: RankingReport) -> Iterator[str]:
+    """Sentences on which copy is established as better than which, and which are not."""
+    names = [copy.candidate for copy in report.copies]
+    if len(names) < 2:
+        return
+    if not report.better:
+        yield f"{visible(listed(names))} cannot be told apart at this epsilon."
+        return
+    level = level_text(report.alpha)
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for name in names:
+        worse = tuple(other for other in names if (name, other) in report.better)
+        alike.setdefault(worse, []).append(name)
+    for worse, better in alike.items():
+        verb = "is" if len(better) == 1 else "are each"
+        if worse:
+            than = visible(listed(worse))
+            yield f"{visible(listed(better))} {verb} better than {than}, with probability {level}."
+    for run in _tied(report):
+        yield f"{visible(listed(run))} cannot be told apart at this epsilon."
+
+
+def _tied(report: RankingReport) -> Iterator[list[str]]:
+    """Runs of neighbours in the ranking of which none is established as better than the next."""
+    names = [copy.candidate for copy in report.copies]
+    run = names[:1]
+    for before, name in pairwise(names):
+        if (before, name) in report.better:
+            if len(run) > 1:
+                yield run
+            run = [name]
+        else:
+            run.append(name)
+    if len(run) > 1:
+        yield run
+
+
+def _scores_text(copy: RankedCopy) -> str:
+    """Quality of columns, pairs and so on by themselves; empty unless they were asked for."""
+    parts = (
+        f"{ways_text(score.ways or 0)} {figure_text(score.estimate)}"
+        for score in copy.scores
+        if score.estimate is not None
+    )
+    return "; ".join(parts)
+
+
+def _noise_sentence(report: RankingReport) -> str:
+    """How well the distances of single marginals are known; empty where there are none."""
+    found = [figure for each in report.marginals for figure in each.estimates]
+    if not found:
+        return ""
+    # Some intervals are cut at 0 or at 100 %, so the longer half is what noise alone gives.
+    half = median(max(each.high - each.value, each.value - each.low) for each in found)
+    about = number_text(100 * half, 2)
+    level = level_text(report.alpha)
+    return f"Each column and pair is known to about {about} points with probability {level}."
+
+
+def _marginals_text(report: RankingReport) -> str:
+    """Marginals that copies are compared by: ``10 columns and all pairs of them``."""
+    more = "" if report.ways < 2 else f" and all {ways_text(report.ways)} of them"
+    return f"{counted(len(report.columns), 'column')}{more}"
+
+
+def _cost_lines(report: RankingReport) -> Iterator[str]:
+    """Sentences on what was spent, and on what."""
+    number = counted(len(report.copies), "synthetic table")
+    yield from cost_sentences(report.cost, f"{visible(report.private)}, compared with {number}")
+    if report.replayed:
+        yield "All of this was paid for before."
+
+
+def _paid_lines(report: RankingReport) -> Iterator[str]:
+    """Lines on the parts of the budget."""
+    return budget_lines(report.budget, report.rows.value)

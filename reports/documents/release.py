@@ -32,6 +32,7 @@ from pqd.reports.text.cost import (
     budget_sentence,
     cost_sentences,
     meaning_sentence,
+    promise,
     spent_cell,
     spent_text,
 )
@@ -39,7 +40,6 @@ from pqd.reports.text.distances import level_text
 from pqd.reports.text.notes import refused_lead
 from pqd.reports.text.numbers import (
     end_text,
-    epsilon_option,
     epsilon_text,
     number_text,
     plain,
@@ -67,11 +67,6 @@ _SIMULATED_ERROR = (
     "How far a mechanism's answers lie from the exact ones on average, simulated on the copy, "
     "which costs nothing. It holds for tables shaped like the copy."
 )
-_PROMISE = (
-    "Differential privacy: had any one row been missing or added, no outcome would have been more "
-    "than"
-)
-_ADDS_UP = "Whatever else is asked of the same table adds to this epsilon."
 # Beyond as many halves of the interval the copy's answer leaves the picture.
 _FAR = 4.0
 # How much of the half that is shown is left free beside it.
@@ -437,5 +432,4 @@ def _how_to_read(report: ReleaseReport) -> Iterator[tuple[str, str]]:
         yield "Cut at", _CUT
     yield "Difference", "The private answer less the synthetic one; it is as noisy as the former."
     yield "Simulated error", _SIMULATED_ERROR
-    times = f"exp({epsilon_option(report.total_epsilon)}) times as probable"
-    yield "What is promised", f"{_PROMISE} {times}. {_ADDS_UP}"
+    yield "What is promised", promise(report.total_epsilon, report.cost.delta)

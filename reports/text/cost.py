@@ -18,6 +18,11 @@ _PLACES: dict[LedgerPlace, str] = {
     "working folder": ", in the working folder",
 }
 
+_PROMISE = (
+    "Differential privacy: had any one person's data been missing or added, no outcome would have "
+    "been"
+)
+_ADDS_UP = "Whatever else is asked of the same table adds to this epsilon."
 # Beyond it a factor is a number that nobody reads.
 _LARGE = 20
 
@@ -83,6 +88,13 @@ def meaning_sentence(cost: Cost) -> str:
         f"Epsilon {epsilon_text(epsilon)} means: with or without any one person's data, a report "
         f"like this is at most {factor} times as probable{but}."
     )
+
+
+def promise(epsilon: Fraction, delta: Fraction) -> str:
+    """Sentences on what differential privacy promises at this price."""
+    but = f", but for a chance of {float(delta):.3g}," if delta else ""
+    times = f"more than exp({epsilon_option(epsilon)}) times as probable"
+    return f"{_PROMISE}{but} {times}. {_ADDS_UP}"
 
 
 def account_sentences(

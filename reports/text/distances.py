@@ -21,13 +21,35 @@ if TYPE_CHECKING:
     from pqd.reports.models.figure import Figure
     from pqd.reports.models.profile import BudgetPart, ProfiledColumn
 
+FRESH = "a fresh sample of the copy's own distribution"
 SIMULATED = "SIMULATED: these distances come from seeded noise and protect nobody."
 WAYS = {1: "column", 2: "pair", 3: "triple"}
-DISTANCES = {
+NAMES = {
     "tv": "total variation",
     "ks": "Kolmogorov-Smirnov distance",
     "emd": "earth mover's distance",
 }
+TOTAL_VARIATION = (
+    "The share of the rows that would have to change their cell until both tables have the same "
+    "shares: 0 % is alike, at 100 % they have nothing in common."
+)
+FRESH_SAMPLE = (
+    "What as many rows as the private table has would show, were they drawn from the copy's own "
+    "distribution: about the best that a copy can reach."
+)
+INTERVAL = (
+    "What is said of the private table is noisy. The interval holds the true figure with "
+    "probability"
+)
+# How the figures are called elsewhere; those tools read the private table as it is.
+RELATIONS: tuple[tuple[str, str], ...] = (
+    ("SDMetrics", "TVComplement, ContingencySimilarity: 1 - TV. KSComplement: 1 - KS."),
+    (
+        "mostlyai-qa",
+        "Accuracy is the mean of 1 - TV on ten bins; its upper bound is that of a fresh sample.",
+    ),
+    ("SDNist", "The k-marginal score is 1,000 times the mean of 1 - TV over sampled marginals."),
+)
 # Short enough for the head of a column.
 SHORT = {"tv": "TV", "ks": "KS", "emd": "EMD"}
 _HOW = {

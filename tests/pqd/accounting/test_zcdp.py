@@ -21,7 +21,7 @@ from pqd.accounting.ledger import Ledger
 from pqd.accounting.zcdp import epsilon_of, rho_of
 from pqd.deciders import ParameterError
 from pqd.errors import BudgetError
-from pqd.reports.text.ledger import account_lines
+from pqd.reports.documents.ledger import account_lines
 from pqd.sql.query import Query
 from pqd.sql.regions import region
 from pqd.sql.schema import Kind

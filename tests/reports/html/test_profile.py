@@ -13,11 +13,8 @@ import pytest
 
 from pqd.reports.blocks import Bars, Section
 from pqd.reports.documents.cells import difference_heat, difference_shade
-from pqd.reports.documents.profile import (
-    distance_shade,
-    document,
-    pair_heat,
-)
+from pqd.reports.documents.marginals import distance_shade, pair_heat
+from pqd.reports.documents.profile import document
 from pqd.reports.models.profile import LeftOut
 from pqd.reports.writers.html import html_text
 from tests.support.pages import Page, contrast, themes

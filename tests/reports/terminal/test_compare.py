@@ -11,6 +11,11 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from pqd.reports.documents.compare import (
+    cell_sentence,
+    column_names,
+    tie_sentences,
+)
 from pqd.reports.models.audit import CompositionGroup, Cost
 from pqd.reports.models.compare import (
     Cell,
@@ -18,11 +23,6 @@ from pqd.reports.models.compare import (
     CompareReport,
     EstimatorFacts,
     LeaderboardRow,
-)
-from pqd.reports.text.compare import (
-    cell_sentence,
-    column_names,
-    tie_sentences,
 )
 from pqd.reports.text.numbers import percent
 from pqd.reports.text.words import listed, rank_text

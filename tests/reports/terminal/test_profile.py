@@ -14,14 +14,14 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from pqd.deciders.errors import ParameterError
-from pqd.reports.models.figure import Figure
-from pqd.reports.text.profile import (
+from pqd.reports.documents.marginals import marginal_rows
+from pqd.reports.documents.profile import (
     at_once_sentences,
     headline,
-    marginal_rows,
     next_step,
     overall_sentence,
 )
+from pqd.reports.models.figure import Figure
 from pqd.reports.writers.terminal import TerminalReport, terminal_text
 from pqd.reports.writers.terminal.layout import Extent
 from tests.support.profile_reports import (

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from pqd.reports.models.figure import Figure
 from pqd.reports.models.profile import BudgetPart
+from pqd.reports.text.cost import promise
 from pqd.reports.text.distances import (
     budget_lines,
     digits_of,
@@ -17,7 +18,6 @@ from pqd.reports.text.distances import (
     ways_text,
 )
 from pqd.reports.text.numbers import interval_text, percent_text, points_text, share_digits
-from pqd.reports.text.remarks.definitions import promise
 
 shares = st.floats(0, 1, allow_nan=False)
 

@@ -1,15 +1,17 @@
 """Plans in words: the first line answers which epsilon is needed."""
 
 import math
+import re
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
 import pytest
 
+from pqd.reports.documents.plan import document
 from pqd.reports.models.plan import PlannedQuery, PlanReport
 from pqd.reports.models.query import CandidateFacts
-from pqd.reports.text.plan import _able, _needed, answer, headline
+from pqd.reports.text.numbers import epsilon_text
 from pqd.reports.text.words import EACH_ITS_OWN
 
 ALPHA = Fraction(1, 20)
@@ -78,35 +80,41 @@ GOOD, POOR = planned("good", 0.3, 0.01), planned("poor", 0.84, 0.3)
     ],
 )
 def test_the_first_line_says_which_epsilon_is_needed(plan: PlanReport, words: str) -> None:
-    assert answer(plan) == words
-    assert headline(plan)[0] == words
+    shown = document(plan)
+    assert shown.title == shown.subject == words
 
 
 def test_a_decider_that_cannot_prove_both_verdicts_decides_at_no_epsilon() -> None:
     one_sided = replace(EASY.chosen, proves=("no",))
     query = replace(EASY, candidates=(one_sided,))
-    assert answer(plan_of(query)) == "No epsilon decides the query"
+    assert document(plan_of(query)).title == "No epsilon decides the query"
 
 
 def test_a_shared_budget_is_told_as_a_whole() -> None:
     shared = replace(plan_of(GOOD, POOR), total_epsilon=Fraction(1), price=Fraction(1))
-    assert answer(shared) == "Epsilon 1 in all decides 1 of 2 queries"
-    assert answer(replace(shared, total_needed=3.4)) == (
+    assert document(shared).title == "Epsilon 1 in all decides 1 of 2 queries"
+    assert document(replace(shared, total_needed=3.4)).title == (
         "Epsilon 1 in all decides 1 of 2 queries; about 3.4 would decide all"
     )
     every = replace(shared, queries=(GOOD, GOOD))
-    assert answer(every) == "Epsilon 1 in all decides all 2 queries"
+    assert document(every).title == "Epsilon 1 in all decides all 2 queries"
 
 
 def test_the_lead_states_the_terms_and_the_price() -> None:
-    assert headline(plan_of(EASY))[1] == (
+    assert document(plan_of(EASY)).lead == (
         "At a tolerance of 5% and alpha 5 %. Nothing was spent, and no private table was read."
     )
     own = replace(plan_of(GOOD, POOR, epsilon="1/4"), tolerance=EACH_ITS_OWN)
-    assert headline(own)[1].startswith(
+    assert document(own).lead.startswith(
         "At a tolerance stated for each query and alpha 5 %. An audit would cost epsilon 0.25 in "
     )
-    assert headline(plan_of())[0] == "No query was planned"
+    assert document(plan_of()).title == "No query was planned"
+
+
+def least_epsilon(query: PlannedQuery, plan: PlanReport) -> float:
+    needed = query.chosen.epsilon_needed
+    least = math.inf if needed is None else needed
+    return min(least, float(plan.epsilon)) if query.decidable and plan.epsilon else least
 
 
 def test_what_is_needed_is_that_of_all_queries() -> None:
@@ -122,5 +130,16 @@ def test_what_is_needed_is_that_of_all_queries() -> None:
                     for place, (needed, wrong) in enumerate(chosen)
                 ]
                 plan = plan_of(*queries, epsilon=stated)
-                every = [need for q in queries if not math.isinf(need := _needed(q, plan))]
-                assert _able(plan) == (len(every), max(every, default=0.0))
+                needs = [least_epsilon(query, plan) for query in queries]
+                able = [need for need in needs if not math.isinf(need)]
+                some = f"{len(able)} of {number} queries" if number > 1 else "the query"
+                if len(able) == number > 1:
+                    some = f"all {number} queries"
+                each = " per query" if number > 1 else ""
+                words = f"Epsilon {epsilon_text(max(able, default=0))}{each} decides {some}"
+                title = document(plan).title
+                assert (
+                    re.match(f"{re.escape(words)}(;|$)", title)
+                    if able
+                    else (title.startswith(("What ", "No epsilon decides ")))
+                )

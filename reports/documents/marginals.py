@@ -1,0 +1,338 @@
+"""Marginals of a profile: columns, pairs and so on, the worst first, and a map of all pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+from pqd.reports.blocks import (
+    PAGE,
+    Block,
+    Cell,
+    Column,
+    Group,
+    Heat,
+    HeatCell,
+    Key,
+    Line,
+    Lines,
+    Picture,
+    Row,
+    Section,
+    Table,
+)  # fmt: skip
+from pqd.reports.documents.cells import cell_blocks
+from pqd.reports.documents.shared import (
+    lines,
+)  # fmt: skip
+from pqd.reports.models.profile import DistanceFacts
+from pqd.reports.models.standings import DISTANCES, PLANS, Standing
+from pqd.reports.text.distances import (
+    FRESH,
+    NAMES,
+    SHORT,
+    cells_text,
+    digits_of,
+    figure_text,
+    level_text,
+    names_text,
+    reference_text,
+    tolerance_text,
+    ways_text,
+)  # fmt: skip
+from pqd.reports.text.numbers import (
+    interval_text,
+    number_text,
+    p_value_text,
+    percent_text,
+)
+
+if TYPE_CHECKING:
+    from pqd.reports.models.profile import (
+        DistanceId,
+        ProfileReport,
+    )
+
+Marginal = Sequence[DistanceFacts]
+
+_LEGEND = "fresh: what a fresh sample of the copy's own distribution would have"
+# Marginals of several columns that are listed, and columns that a comment has room for.
+_WORST, _COLUMNS = 10, 20
+# Where shades of a distance begin, in tolerances: the last two are beyond.
+_STEPS = (0.25, 0.5, 1.0, 2.0)
+
+
+def marginals_table(report: ProfileReport, rows: Sequence[Marginal], ways: int) -> Table:
+    """Table of the marginals of as many columns; of a plan what can be told of them."""
+    others = list(dict.fromkeys(each.distance for row in rows for each in row[1:]))
+    top = min(1.0, max([*(row[0].high or 0.0 for row in rows), 2 * rows[0][0].tau]) * 1.04) or 1.0
+    groups = (
+        _planned_groups(report, rows) if report.dry else _groups(report, rows, others, top, ways)
+    )
+    return Table(
+        columns=_columns(report, rows, others, ways, top),
+        groups=list(groups),
+        find="name of a column" if ways == 2 else "",
+        between="; ",
+        most=_COLUMNS if ways == 1 else _WORST,
+        keys=_keys(report) if ways == 1 and not report.dry else (),
+    )
+
+
+def _planned_groups(report: ProfileReport, rows: Sequence[Marginal]) -> Iterator[Group]:
+    for standing in PLANS:
+        badge = standing.badge
+        planned = [_planned(report, row) for row in rows if row[0].planned is standing]
+        yield Group(name=badge.text, badge=badge, rows=planned, fate=standing.fate)
+
+
+def _groups(
+    report: ProfileReport,
+    rows: Sequence[Marginal],
+    others: Sequence[DistanceId],
+    top: float,
+    ways: int,
+) -> Iterator[Group]:
+    digits, left = digits_of(*(each.estimate for row in rows for each in row)), _WORST
+    about = {column.name: cells_text(column) for column in report.columns} if ways == 1 else {}
+    for standing in DISTANCES:
+        measured = [
+            _measured(report, row, others, digits, top, about)
+            for row in rows
+            if _worst(row) is standing
+        ]
+        yield Group(
+            name=standing,
+            badge=standing.badge,
+            rows=measured,
+            fate=standing.fate,
+            most=None if ways == 1 else left,
+        )
+        left = max(0, left - len(measured))
+
+
+def _keys(report: ProfileReport) -> list[Key]:
+    return [
+        Key([("dot", "")], f"distance and its {level_text(report.alpha)} interval"),
+        Key([("limit", "")], f"tolerance of {report_tolerance(report)}"),
+        Key([("fresh", "")], FRESH),
+    ]
+
+
+def _columns(
+    report: ProfileReport,
+    rows: Sequence[Marginal],
+    others: Sequence[DistanceId],
+    ways: int,
+    top: float,
+) -> tuple[Column, ...]:
+    name = Column(ways_text(ways, 1), "name", fold=14)
+    legend = _LEGEND if ways == 1 else ""
+    if report.dry:
+        cells = Column("cells", "number", drop=2)
+        least = Column("threshold", "number")
+        return (
+            Column("budget", "badge"),
+            name,
+            cells,
+            least,
+            Column("fresh", "number", 1, 0, legend),
+        )
+    first = rows[0][0].distance if rows else "tv"
+    return (
+        Column("verdict", "badge"),
+        name,
+        Column(f"0 to {percent_text(top, 0)}", "picture", drop=PAGE),
+        Column(SHORT[first], "number"),
+        Column(f"{level_text(report.alpha)} interval", "number", drop=1, below=True),
+        Column("fresh", "number", drop=3, legend=legend),
+        *(Column(SHORT[distance], "number", drop=2) for distance in others),
+        Column("sure?"),
+    )
+
+
+def _planned(report: ProfileReport, row: Marginal) -> Row:
+    each, badge = row[0], row[0].planned.badge
+    fresh = "" if each.reference is None else reference_text(each.reference, 1)
+    name = names_text(each.columns)
+    cells = (
+        Cell(badge=badge, sort=int(bool(each.decidable))),
+        Cell(name),
+        Cell(f"{each.cells:,}", each.cells),
+        Cell(_least_text(each), each.tau_min),
+        Cell(fresh, each.reference),
+    )
+    return Row(
+        id=name,
+        cells=cells,
+        names=(badge.text,),
+        aliases=tuple(_spellings(each.columns)),
+        details=lambda: _details(report, row),
+    )
+
+
+def _measured(
+    report: ProfileReport,
+    row: Marginal,
+    others: Sequence[DistanceId],
+    digits: int,
+    top: float,
+    about: dict[str, str],
+) -> Row:
+    each, beside = row[0], {one.distance: one for one in row[1:]}
+    value, low, high = each.estimate or (0.0, 0.0, 1.0)
+    text, ends = percent_text(value, digits), interval_text(low, high, digits)
+    name, badge = names_text(each.columns), each.standing.badge
+    fresh = "" if each.reference is None else reference_text(each.reference, digits)
+    picture = Picture(
+        (0, top),
+        value,
+        low,
+        high,
+        limit=each.tau,
+        mark=each.reference,
+        tone=badge.tone,
+        label=f"{text}, between {ends}, tolerance {report_tolerance(report)}",
+    )
+    return Row(
+        id=name,
+        cells=(
+            Cell(badge=badge, sort=DISTANCES.index(each.standing)),
+            Cell(name, under=about.get(each.columns[0], "")),
+            Cell(picture=picture, sort=value),
+            Cell(text, value, strong=True),
+            Cell(ends, high - low),
+            Cell(fresh, each.reference),
+            *(_beside(beside.get(distance), digits) for distance in others),
+            Cell(p_value_text(each.p_value, each.alpha), each.p_value),
+        ),
+        marks=("SIMULATED",) if report.simulated else (),
+        names=(_worst(row),),
+        aliases=tuple(_spellings(each.columns)),
+        details=lambda: _details(report, row),
+    )
+
+
+def _beside(each: DistanceFacts | None, digits: int) -> Cell:
+    """Another distance of the same column, with its own verdict."""
+    if each is None or each.value is None:
+        return Cell()
+    return Cell(percent_text(each.value, digits), each.value, each.standing.badge)
+
+
+def _details(report: ProfileReport, row: Marginal) -> Iterator[Block]:
+    """Each distance in sentences, how its columns were cut, and its cells."""
+    for each in row:
+        standing = each.planned if report.dry else each.standing
+        told = lines(_distance_sentences(each, report.alpha))
+        yield Lines([Line(f"{standing.badge.text}  {SHORT[each.distance]}", "strong"), *told])
+    names = row[0].columns
+    about = [f"{c.name}: {cells_text(c)}" for c in report.columns if c.name in names]
+    yield Lines(lines(about, "detail"))
+    for marginal in report.zoomed:
+        if set(marginal.columns) == set(names):
+            title = f"{names_text(names)}: worst cells"
+            yield Section(title=title, blocks=list(cell_blocks(report, marginal)))
+
+
+def _spellings(columns: Sequence[str]) -> Iterator[str]:
+    """Names that a marginal goes by: its columns in any order, with or without blanks between."""
+    for order in permutations(columns):
+        yield ",".join(order)
+        yield ", ".join(order)
+
+
+def _worst(row: Marginal) -> Standing:
+    return min((each.standing for each in row), key=DISTANCES.index)
+
+
+def marginal_rows(report: ProfileReport, ways: int) -> list[list[DistanceFacts]]:
+    """Distances of each marginal of as many columns, the worst first; total variation leads.
+
+    In a plan the worst are those that need the largest tolerance.
+    """
+    rows: dict[tuple[str, ...], list[DistanceFacts]] = {}
+    for each in report.marginals:
+        if len(each.columns) == ways:
+            rows.setdefault(each.columns, []).append(each)
+    found = [sorted(row, key=lambda each: each.distance != "tv") for row in rows.values()]
+    return sorted(found, key=lambda row: -(row[0].tau_min if report.dry else row[0].value or 0.0))
+
+
+def pair_heat(report: ProfileReport) -> Heat | None:
+    """One triangle of all pairs, the columns themselves on its long side."""
+    found = {frozenset(each.columns): each for each in (*report.of_ways(1), *report.of_ways(2))}
+    if not report.of_ways(2):
+        return None
+    names = [column.name for column in report.columns]
+    digits, tau = digits_of(*(each.estimate for each in found.values())), report_tolerance(report)
+    rows = []
+    for place, name in enumerate(names, 1):
+        pairs = [found.get(frozenset((name, other))) for other in names[:place]]
+        cells = [None if each is None else _heat_cell(each, digits) for each in pairs]
+        rows.append((name, [*cells, *[None] * (len(names) - place)]))
+    caption = "Every pair of columns; on the long side the columns themselves"
+    return Heat(names, rows, caption, "Column", _pair_keys(report, tau))
+
+
+def _pair_keys(report: ProfileReport, tau: str) -> list[Key]:
+    if report.dry:
+        able = f"can be decided at {tau}; the number is the threshold in per cent"
+        return [Key([("t1", "1.3")], able), Key([("t3", "?")], "cannot be decided")]
+    return [
+        Key([], "Total variation in per cent:"),
+        Key([("t0", "0"), ("t1", "·"), ("t2", "·")], f"up to the tolerance of {tau}"),
+        Key([("t3", "✗")], "beyond it"),
+        Key([("t4", "✗")], "beyond twice the tolerance"),
+        Key([("", "?")], "undecided"),
+    ]
+
+
+def _heat_cell(each: DistanceFacts, digits: int) -> HeatCell:
+    name = names_text(each.columns)
+    if each.estimate is None:
+        least = _least_text(each)
+        shade, sign = ("t1", "") if each.decidable else ("t3", "?")
+        return HeatCell(shade, least.removesuffix(" %"), f"{name}: threshold {least}", sign)
+    odds = p_value_text(each.p_value, each.alpha)
+    told = f"{name}: {figure_text(each.estimate)}, {each.standing}, {odds}"
+    text = percent_text(each.estimate.value, digits).removesuffix(" %").replace(" ", "")
+    standing = each.standing
+    shade, tone = distance_shade(each), standing.badge.tone
+    return HeatCell(shade, text, told, standing.sign, standing, tone)
+
+
+def distance_shade(each: DistanceFacts) -> str:
+    """Shade of a distance: the farther, the stronger."""
+    share = (each.value or 0.0) / each.tau if each.tau else 0.0
+    return f"t{sum(share >= step for step in _STEPS)}"
+
+
+def _distance_sentences(each: DistanceFacts, alpha: Fraction) -> Iterator[str]:
+    """Sentences on one distance: the figure, the verdict, and what this epsilon can tell."""
+    tau = tolerance_text(each.tau)
+    if each.estimate is not None:
+        digits = digits_of(each.estimate)
+        ends = f"{interval_text(each.estimate.low, each.estimate.high, digits)} %"
+        yield (
+            f"{NAMES[each.distance]} {percent_text(each.estimate.value, digits)}; "
+            f"{ends} with probability {level_text(alpha)}"
+        )
+        of = "of" if each.standing.answer else "at a tolerance of"
+        odds = p_value_text(each.p_value, each.alpha)
+        yield f"{each.standing.words} {of} {tau}: {odds}"
+    if each.reference is not None:
+        yield f"{FRESH} would have {reference_text(each.reference, 1)}"
+    yield f"reliable for tolerances of {_least_text(each)} or more; {each.cells:,} cells"
+
+
+def _least_text(each: DistanceFacts) -> str:
+    """Effectiveness threshold in per cent, ``none`` where no tolerance can be told."""
+    return "none" if each.tau_min >= 1 else f"{number_text(100 * each.tau_min, 2)} %"
+
+
+def report_tolerance(report: ProfileReport) -> str:
+    """Tolerance of a report, in per cent where its distances have one."""
+    return tolerance_text(report.marginals[0].tau) if report.marginals else report.tolerance

@@ -1,1 +1,0 @@
-"""Remarks of the pipeline: reasons of a choice, gates of a check, stages of a run."""
