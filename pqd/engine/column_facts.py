@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pqd.engine.counting.facts import TypedSQL
     from pqd.engine.partitions import Partition
     from pqd.engine.scan_plan import ScanPlan
-    from pqd.sql.query import BoundExpression
+    from pqd.sql.select import BoundExpression
 
 _DECIMALS = 6
 _FINEST = 2.0**50

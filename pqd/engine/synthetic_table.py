@@ -18,8 +18,8 @@ from pqd.engine.reading.frames import numbered
 from pqd.engine.scan_plan import PrivacyUnit, ScanPlan
 from pqd.engine.table import Table
 from pqd.errors import TableError
-from pqd.sql.query import BoundExpression
 from pqd.sql.schema import Kind, Schema, fold_case
+from pqd.sql.select import BoundExpression
 
 if TYPE_CHECKING:
     import numpy as np

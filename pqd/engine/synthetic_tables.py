@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pqd.engine.marginals import ValueCounts
     from pqd.engine.scan_plan import PrivacyUnit, ScanPlan
     from pqd.engine.tables import Table
-    from pqd.sql.query import BoundExpression
     from pqd.sql.schema import Schema
+    from pqd.sql.select import BoundExpression
 
 
 class SyntheticTables:

@@ -17,8 +17,9 @@ from pqd.planning.lattices import NUMERIC, Bounds, exceeded_bounds
 from pqd.planning.query_warnings import Constants, header_warnings, key_warnings, warnings_of
 from pqd.planning.table_separation import column_names
 from pqd.sql.grouping import MOST_GROUPS, grouped
-from pqd.sql.query import BoundExpression, Query
+from pqd.sql.query import Query
 from pqd.sql.schema import Schema, fold_case
+from pqd.sql.select import BoundExpression
 from pqd.stated.column_facts import Facts, check_facts, column_name, stated_kinds, unknown_column
 
 if TYPE_CHECKING:

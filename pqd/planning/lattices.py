@@ -17,8 +17,9 @@ from pqd.engine.cut_points import ORDERED, CutPoints, reaching
 from pqd.engine.scan_plan import Measure, PrivacyUnit, Statistic
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.planning.bound_workload import QueryRequest
-from pqd.sql.query import BoundExpression, Query
+from pqd.sql.query import Query
 from pqd.sql.schema import Schema
+from pqd.sql.select import BoundExpression
 from pqd.sql.tolerance import Tolerance
 from pqd.stated.column_facts import Facts, bounded_lattice, facts_of_attribute, row_lattice, span
 

@@ -24,10 +24,10 @@ from pqd.engine.scan import first_rows
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.parameters import Criteria, Parameters
-from pqd.sql.literals import condition_tree
 from pqd.sql.predicate import Predicate, atoms
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind, Schema, like_values
+from pqd.sql.shapes import condition_tree
 from pqd.stated.budgets import MUCH_EPSILON
 
 # The values of a column with more distinct values are not listed.

@@ -117,7 +117,7 @@ class ExpressionChecker:
             number = math.inf
         if not math.isfinite(number):
             self._refuse(node, f"{node.this} is not a finite number")
-        return _double(number), Kind.NUMBER
+        return exp.Literal.number(double_text(number)), Kind.NUMBER
 
     def boolean(self, node: exp.Expr) -> Checked:
         """TRUE or FALSE."""
@@ -311,10 +311,10 @@ def _rebuilt(node: exp.Expr, operands: list[exp.Expr]) -> exp.Expr:
     return type(node)(**dict(zip(("this", "expression"), operands, strict=False)))
 
 
-def _double(number: float) -> exp.Expr:
+def double_text(number: float) -> str:
     """Literal that DuckDB reads as DOUBLE: a number with an exponent."""
     text = repr(number)
-    return exp.Literal.number(text if "e" in text else text + "e0")
+    return text if "e" in text else text + "e0"
 
 
 def _name(node: exp.Expr) -> str:

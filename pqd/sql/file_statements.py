@@ -19,7 +19,7 @@ from sqlglot import TokenType, exp, tokenize
 from sqlglot.errors import SqlglotError
 
 from pqd.errors import QueryError
-from pqd.sql.literals import tokens
+from pqd.sql.shapes import tokens
 
 # Names of the facts that can be stated beside a query, in comments and in columns.
 ID, TAU, BINS = "id", "tau", "bins"

@@ -5,23 +5,10 @@ OR stand above them.  A row matches exactly if the tree is true with each atom r
 unknown counts as false.
 """
 
-import re
 from collections.abc import Iterator
-from typing import Literal, NamedTuple, Self
+from typing import Literal, NamedTuple
 
 from sqlglot import exp
-
-# Doubles as typed SQL prints them: negative doubles in parentheses.
-_POSITIVE = r"[0-9]+(?:\.[0-9]+)?e[+-]?[0-9]+"
-_DOUBLE = rf"{_POSITIVE}|\(-{_POSITIVE}\)"
-# Texts, except those that no table holds (with NUL, or a lone surrogate); patterns that are texts.
-_NOT_PLAIN = r"'\0\ud800-\udfff"
-_TEXT = rf"'((?:[^{_NOT_PLAIN}]|'')*)'"
-_PATTERN = rf"'((?:[^%_\\{_NOT_PLAIN}]|'')*)'"
-_COMPARISON = re.compile(
-    rf'"((?:[^"]|"")+)" (?:(=|<>|<|<=|>|>=) ({_DOUBLE})|BETWEEN ({_DOUBLE}) AND ({_DOUBLE})'
-    rf"|(=|<>) {_TEXT}|LIKE {_PATTERN})"
-)
 
 
 # Named tuples: their hash is cheaper than that of a dataclass.
@@ -39,33 +26,6 @@ class Combined(NamedTuple):
 
 
 Predicate = Atom | Combined
-
-
-class Comparison(NamedTuple):
-    """Comparison of a column with a text or a double, or BETWEEN two doubles if ``last`` is given.
-
-    Texts are compared for equality (``=``, or LIKE without wildcards) or inequality (``<>``),
-    never for order.
-    """
-
-    column: str
-    sign: str
-    first: float | str
-    last: float | None = None
-
-    @classmethod
-    def of(cls, sql: str) -> Self | None:
-        """Comparison that an atom's SQL plainly is, else None; the SQL is not parsed for that."""
-        match = _COMPARISON.fullmatch(sql)
-        if match is None:
-            return None
-        name, sign, *doubles, equality, text, pattern = match.groups()
-        column = name.replace('""', '"')
-        found = pattern if text is None else text
-        if found is not None:
-            return cls(column, equality or "=", found.replace("''", "'"))
-        numbers = [float(double.strip("()")) for double in doubles if double]
-        return cls(column, sign or "BETWEEN", *numbers)
 
 
 def normal_form(node: exp.Expr, *, negated: bool = False) -> Predicate:

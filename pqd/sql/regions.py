@@ -14,9 +14,9 @@ from typing import Literal, NamedTuple
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from pqd.sql.literals import condition_tree
-from pqd.sql.predicate import Atom, Comparison, Predicate
+from pqd.sql.predicate import Atom, Predicate
 from pqd.sql.schema import quote_identifier, quote_literal
+from pqd.sql.shapes import condition_tree
 from pqd.sql.value_sets import (
     _ANYTHING,
     _NOTHING,
@@ -114,22 +114,11 @@ def _constraints(sql: str) -> tuple[tuple[str, ValueSet], ...]:
 
 @lru_cache(maxsize=4096)
 def _read(sql: str) -> _Truth | None:
-    if plain := Comparison.of(sql):
-        return _plain(plain)
     try:
         return _truth(condition_tree(sql))
     except (ValueError, RecursionError, SqlglotError):
         # The condition is not recognised, or nested too deeply to be parsed again.
         return None
-
-
-def _plain(comparison: Comparison) -> _Truth:
-    """Truth of a comparison, equal to ``_truth`` of its tree."""
-    column, sign, first, last = comparison
-    if last is None:
-        return _compared(_SIGNS[sign], column, first)
-    ends = _compared(exp.GTE, column, first), _compared(exp.LTE, column, last)
-    return _joined("and", ends)
 
 
 def _truth(node: exp.Expr) -> _Truth:
@@ -224,14 +213,6 @@ def _constant(node: exp.Expr) -> Value | None:
 
 _MOMENTS = {exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ}
 _ARGUMENTS = frozenset({"this", "expression", "expressions", "low", "high"})
-_SIGNS: dict[str, type[exp.Expr]] = {
-    "=": exp.EQ,
-    "<>": exp.NEQ,
-    "<": exp.LT,
-    "<=": exp.LTE,
-    ">": exp.GT,
-    ">=": exp.GTE,
-}
 _NEGATED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.NEQ: exp.EQ,
     exp.NullSafeNEQ: exp.NullSafeEQ,

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import NoReturn
 
+import sqlglot
 from sqlglot import exp
 
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import probability
 from pqd.errors import QueryError
-from pqd.sql.expressions import SQL_LIMIT, place
-from pqd.sql.parser import statements
-from pqd.sql.schema import fold_case
+from pqd.sql.expressions import SQL_LIMIT, ExpressionChecker, place
+from pqd.sql.parser import quiet, statements
+from pqd.sql.predicate import Atom, Predicate, combined, normal_form
+from pqd.sql.schema import Schema, fold_case
 
 AGGREGATES = (
     "COUNT(*), COUNT(column), COUNT(DISTINCT column), SUM(expression), AVG(expression), "
@@ -30,7 +34,102 @@ _KNOWN = {
 }
 
 
-def parsed(sql: str) -> exp.Select:
+@dataclass(frozen=True)
+class BoundExpression:
+    """Query in terms of typed columns: its predicate, the SQL of its operand, its columns.
+
+    ``where`` is the predicate without the condition that COUNT(column) adds to it.
+    """
+
+    predicate: Predicate | None
+    value: str | None
+    columns: frozenset[str]
+    where: Predicate | None
+
+
+class Select:
+    """SELECT statement in the form that pqd understands; names are not yet resolved.
+
+    ``aggregate``, ``attribute``, ``p``, ``where`` and ``group_by`` are those of ``Query``;
+    ``tables`` are the names, in lower case, that may qualify a column.
+
+    Raises
+    ------
+    QueryError
+        If the text has another form; the message marks the place.
+    """
+
+    @quiet()
+    def __init__(self, sql: str, tree: exp.Select | None = None) -> None:
+        """Parse and check ``sql``; ``tree`` is its tree if it is known."""
+        self._sql, self._tree = sql, _parsed(sql) if tree is None else tree
+        self.aggregate, self._operand, self.p = _aggregate(sql, self._tree)
+        self.attribute = self._operand.sql(dialect="duckdb") if self._operand is not None else None
+        where = self._tree.args.get("where")
+        self._where: exp.Expr | None = where.this if where else None
+        self.where = self._where.sql(dialect="duckdb") if self._where is not None else None
+        self.group_by = _grouping(sql, self._tree)
+        self._last: tuple[Schema, BoundExpression] | None = None
+        table = self._tree.args["from_"].this
+        self.tables = frozenset(name.lower() for name in (table.name, table.alias) if name)
+
+    @cached_property
+    def mentioned(self) -> frozenset[str]:
+        """Names of the columns in the statement, as written."""
+        return frozenset(column.name for column in self._tree.find_all(exp.Column))
+
+    @quiet()
+    def restricted(self, condition: str) -> tuple[str, Select]:
+        """SQL of this statement, ungrouped, on the rows that also meet ``condition``; and itself.
+
+        The tree is kept and not parsed again: a printed predicate may parse differently.
+        """
+        tree = self._tree.copy()
+        tree.set("group", None)
+        tree.set("expressions", [next(filter(_aggregates, tree.expressions))])
+        both: exp.Condition = exp.paren(sqlglot.parse_one(condition, read="duckdb"))
+        if where := tree.args.get("where"):
+            both = exp.and_(exp.paren(where.this), both, copy=False)
+        tree.set("where", exp.Where(this=both))
+        for node in tree.walk():
+            # The nodes' places refer to another text.
+            node.meta.clear()
+        sql = tree.sql(dialect="duckdb")
+        return sql, Select(sql, tree)
+
+    def resolved(self, schema: Schema) -> BoundExpression:
+        """Statement in terms of typed columns; that of the schema used last is kept.
+
+        Raises
+        ------
+        QueryError
+            If a name or a kind does not fit ``schema``.
+        """
+        if self._last is None or self._last[0] != schema:
+            self._last = dict(schema), self._resolved(schema)
+        return self._last[1]
+
+    @quiet()
+    def _resolved(self, schema: Schema) -> BoundExpression:
+        checker = ExpressionChecker(self._sql, schema, self.tables)
+        where = self._where
+        matching = predicate = normal_form(checker.predicate(where)) if where is not None else None
+        measured: str | None = None
+        if self._operand is not None and self.aggregate == "COUNT":
+            null = exp.Is(this=checker.scalar(self._operand), expression=exp.Null())
+            present = Atom(exp.Not(this=null).sql(dialect="duckdb"))
+            predicate = combined("and", (predicate, present)) if predicate else present
+        elif self._operand is not None:
+            is_number = self.aggregate != "COUNT DISTINCT"
+            measured = (
+                checker.number(self._operand, self.aggregate)
+                if is_number
+                else checker.scalar(self._operand)
+            ).sql(dialect="duckdb")
+        return BoundExpression(predicate, measured, frozenset(checker.columns), matching)
+
+
+def _parsed(sql: str) -> exp.Select:
     """Tree of one SELECT without its comments; QueryError with the place for anything else."""
     if not isinstance(sql, str) or not sql.strip():
         raise QueryError("the query is empty; " + _FORM)
@@ -77,7 +176,7 @@ def _check_clauses(sql: str, select: exp.Select) -> None:
         refuse("FROM takes the name of one table, such as D", sql, table)
 
 
-def grouping(sql: str, select: exp.Select) -> tuple[str, ...]:
+def _grouping(sql: str, select: exp.Select) -> tuple[str, ...]:
     """Columns of GROUP BY; only these may be selected beside the aggregate."""
     group = select.args.get("group")
     columns = group.expressions if group else []
@@ -88,7 +187,7 @@ def grouping(sql: str, select: exp.Select) -> tuple[str, ...]:
     lowered = [fold_case(name) for name in names]
     if len(set(lowered)) < len(lowered):
         refuse("GROUP BY names a column twice", sql, group)
-    beside = [node.unalias() for node in select.expressions if not aggregates(node)]
+    beside = [node.unalias() for node in select.expressions if not _aggregates(node)]
     strange = next((x for x in beside if fold_case(x.name) not in lowered), None)
     if len(select.expressions) - len(beside) != 1 or strange is not None:
         count = len(select.expressions)
@@ -101,14 +200,14 @@ def grouping(sql: str, select: exp.Select) -> tuple[str, ...]:
     return names
 
 
-def aggregates(node: exp.Expr) -> bool:
+def _aggregates(node: exp.Expr) -> bool:
     """Whether a selected expression is more than a bare column."""
     return not isinstance(node.unalias(), exp.Column)
 
 
-def aggregate_of(sql: str, select: exp.Select) -> tuple[str, exp.Expr | None, Fraction | None]:
+def _aggregate(sql: str, select: exp.Select) -> tuple[str, exp.Expr | None, Fraction | None]:
     """Aggregate, its operand (None for ``COUNT(*)``), and p for a quantile."""
-    node = next(filter(aggregates, select.expressions), select.expressions[0]).unalias()
+    node = next(filter(_aggregates, select.expressions), select.expressions[0]).unalias()
     name = _KNOWN.get(type(node))
     extra = [k for k, v in node.args.items() if v and k not in {"this", "big_int", "quantile"}]
     operand = node.this if name else None

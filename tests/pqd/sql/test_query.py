@@ -6,8 +6,9 @@ import pytest
 
 from pqd.errors import QueryError
 from pqd.sql.expressions import SQL_LIMIT
-from pqd.sql.query import BoundExpression, Query
+from pqd.sql.query import Query
 from pqd.sql.schema import Kind
+from pqd.sql.select import BoundExpression
 
 SCHEMA = {
     "age": Kind.NUMBER,

@@ -1,8 +1,9 @@
-"""Conjunctions: what is read by shape is what is read as a whole, errors and their places too."""
+"""Shapes: a query read by its shapes is the query read as a whole, errors and places too."""
 
 from dataclasses import fields
 
 import pytest
+import sqlglot
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -10,6 +11,7 @@ from pqd.errors import QueryError
 from pqd.sql import query as module
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind
+from pqd.sql.shapes import condition_tree, tokens
 from tests.support.drawing import examples
 
 SCHEMA = {
@@ -95,12 +97,6 @@ def read(sql: str) -> list[object]:
     return found
 
 
-@pytest.fixture(scope="module", autouse=True)
-def shapes() -> None:
-    """What is kept from query to query is that of these tests alone."""
-    module._head.cache_clear()
-
-
 def whole(sql: str) -> list[object]:
     """What ``read`` gives where no query is a conjunction."""
     with pytest.MonkeyPatch.context() as patch:
@@ -151,3 +147,35 @@ def test_each_shape_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     query = Query("SELECT SUM(age) FROM D WHERE age < 6.5 AND name = 'b' AND name = 'c'")
     assert query.where == "age < 6.5 AND name = 'b' AND name = 'c'"
     assert query.mentioned == {"age", "name"}
+
+
+WRITTEN = ["0.0e0", "6.9e1", "1e+16", "'a'", "'O''Brien'", "''", "'%'", "738150294001.0e0"]
+written = st.sampled_from(WRITTEN)
+atoms = st.one_of(
+    st.builds('("age" >= {})'.format, written),
+    st.builds('(NOT ("age" BETWEEN {} AND (-{})))'.format, written, written),
+    st.builds('("name" IN ({}, {}, {}))'.format, written, written, written),
+    st.builds('("born" < CAST({} AS TIMESTAMP))'.format, written),
+    st.builds('(SUBSTRING("name", 1, 2) = {})'.format, written),
+    st.builds('("na""me" LIKE {} ESCAPE \'!\')'.format, written),
+)
+
+
+@examples(200)
+@given(atoms)
+@example('"738150294000" = 5')
+@example("a = 'half' 'done'")
+@example("TRUE")
+def test_a_tree_made_from_a_shape_is_that_of_the_text(sql: str) -> None:
+    assert condition_tree(sql) == sqlglot.condition(sql, dialect="duckdb")
+
+
+def test_trees_of_one_shape_are_several() -> None:
+    first, second = condition_tree('("age" >= 1.0e0)'), condition_tree('("age" >= 2.0e0)')
+    assert "1.0" in first.sql()
+    assert "2.0" in second.sql()
+
+
+def test_what_is_not_plain_has_no_tokens() -> None:
+    unusual = ["a ? b", "/* a */ b", "E'a'", "'a''", "'a'b", "5a", ".5", "5.", "1_000", "$1", "é"]
+    assert [tokens(sql) for sql in [*unusual, "'\ud800'"]] == [None] * 12
