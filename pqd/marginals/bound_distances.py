@@ -1,4 +1,4 @@
-"""Bound distances: single distances between the private table and one synthetic table."""
+"""Bound distances: distances of one synthetic table, bound to its marginals; all of it public."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ DISTANCES: dict[DistanceId, Callable[[NDArray[np.int64]], Distance]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistanceRequest:
-    """Distance with the criteria of its verdict; all of it public.
+    """Request of a verdict on a distance, with its criteria; all of it public.
 
-    ``columns`` are those of the marginal, None for the mean over all marginals of up to ``ways``
-    columns.  ``text`` is what a report shows in place of SQL.
+    ``columns`` are the columns of the marginal; None means the mean over all marginals of up to
+    ``ways`` columns.  A report shows ``text`` in place of SQL.
     """
 
     id: str
@@ -60,25 +60,25 @@ class BoundDistance:
     Attributes
     ----------
     request
-        The distance that is wanted.
+        The request.
     profile
         The copy's marginals.
-    of, distance
-        The row map, or the row maps, that the distance is taken of; and the distance.
+    row_maps, distance
+        The map of rows to cells, or for a mean all maps; and the distance between the counts.
     aggregate, attribute
-        Its names in a report.
+        The names of the distance and of its columns in a report.
     """
 
     request: DistanceRequest
     profile: BoundProfile
-    of: RowMap | tuple[RowMap, ...]
+    row_maps: RowMap | tuple[RowMap, ...]
     distance: Distance
     aggregate: str
     attribute: str
 
 
 class BoundDistances(NamedTuple):
-    """Distances that are bound, in the order of their requests, and the errors of others by id."""
+    """Bound distances in the order of their requests, and the errors of other requests by id."""
 
     distances: tuple[BoundDistance, ...]
     errors: dict[str, PqdError]
@@ -90,21 +90,22 @@ def bind_distances(
     facts: Facts,
     unit: PrivacyUnit | None,
 ) -> BoundDistances:
-    """Distances of ``requests``, each of which is refused by itself; ``opened`` opens the tables.
+    """Bound distances of ``requests``; ``opened`` opens the tables.
 
-    All marginals that are named take one reading of the synthetic table, and each mean another.
+    An error concerns its own request alone.  One reading of the synthetic table serves all named
+    marginals, and another one each mean.
     """
     bound: dict[str, BoundDistance] = {}
     errors: dict[str, PqdError] = {}
 
     def bind(several: Sequence[DistanceRequest]) -> None:
         try:
-            profile = bind_profile(opened(), _wanted(several, facts), unit)
+            profile = bind_profile(opened(), _profile_request(several, facts), unit)
         except PqdError as error:
             if len(several) == 1:
                 errors[several[0].id] = error
                 return
-            # One is wrong; which, only each by itself can tell.
+            # Bind each request by itself, to find out which one is wrong.
             for each in several:
                 bind([each])
             return
@@ -129,7 +130,7 @@ def _bind_one(
 
 
 def _readings(requests: Sequence[DistanceRequest]) -> Iterator[Sequence[DistanceRequest]]:
-    """Requests that one reading serves together."""
+    """Yield the requests that one reading of the table serves together."""
     named = [each for each in requests if each.columns is not None]
     if named:
         yield named
@@ -138,8 +139,8 @@ def _readings(requests: Sequence[DistanceRequest]) -> Iterator[Sequence[Distance
         yield [each for each in means if each.ways == ways]
 
 
-def _wanted(requests: Sequence[DistanceRequest], facts: Facts) -> ProfileRequest:
-    """Marginals and distances of ``requests``, which are all named or all means."""
+def _profile_request(requests: Sequence[DistanceRequest], facts: Facts) -> ProfileRequest:
+    """Request of the marginals and distances of ``requests``, all of them named or all means."""
     cells = {name: each.cells for name, each in facts.items() if each.cells is not None}
     if requests[0].columns is None:
         ways = requests[0].ways
@@ -155,20 +156,20 @@ def _wanted(requests: Sequence[DistanceRequest], facts: Facts) -> ProfileRequest
 
 
 def _bound_distance(request: DistanceRequest, profile: BoundProfile) -> BoundDistance:
-    """Distance of one request, on the first copy of a profile that has its marginal.
+    """Distance of one request on the first copy of a profile.
 
     Raises
     ------
     ParameterError
-        If the profile lacks the marginal, or the distance is not one of its column.
+        If the profile lacks the marginal, or the distance does not fit its column.
     """
     if request.columns is None:
-        of, mean = mean_distance(profile.marginals, 0)
+        row_maps, mean = mean_distance(profile.marginals, 0)
         aggregate, attribute = MEAN_DISTANCE, f"{len(profile.columns)} columns"
         return BoundDistance(
             request=request,
             profile=profile,
-            of=of,
+            row_maps=row_maps,
             distance=mean,
             aggregate=aggregate,
             attribute=attribute,
@@ -177,7 +178,7 @@ def _bound_distance(request: DistanceRequest, profile: BoundProfile) -> BoundDis
     return BoundDistance(
         request=request,
         profile=profile,
-        of=marginal.marginal,
+        row_maps=marginal.marginal,
         distance=DISTANCES[request.distance](marginal.copies[0]),
         aggregate=DISTANCE_AGGREGATES[request.distance],
         attribute=", ".join(marginal.columns),
@@ -187,9 +188,9 @@ def _bound_distance(request: DistanceRequest, profile: BoundProfile) -> BoundDis
 def mean_distance(
     marginals: Sequence[BoundMarginal], copy: int
 ) -> tuple[tuple[RowMap, ...], MeanDistance]:
-    """Mean distance of one copy, and what it is taken of.
+    """Mean distance of one copy, and the marginals whose counts it takes.
 
-    Guarantee: one row moves it by at most 1, as it does each distance.
+    Guarantee: one row moves the mean by at most 1, since it moves each distance by at most 1.
     """
     pairs = zip(mean_weights(marginals), marginals, strict=True)
     mean = MeanDistance(tuple((w, TotalVariation(each.copies[copy])) for w, each in pairs))
@@ -199,15 +200,15 @@ def mean_distance(
 def _marginal_of(
     request: DistanceRequest, columns: Sequence[str], profile: BoundProfile
 ) -> BoundMarginal:
-    """Marginal of the columns, in any order and any case; ParameterError if there is none."""
+    """Marginal of the columns, in any order and any case; ParameterError without one."""
     sources = {"tv": profile.marginals, "ks": profile.ordered, "emd": profile.steps}
-    wanted = sorted(map(fold_case, columns))
+    folded = sorted(map(fold_case, columns))
     for each in sources[request.distance]:
-        if sorted(map(fold_case, each.columns)) == wanted:
+        if sorted(map(fold_case, each.columns)) == folded:
             return each
     name = ", ".join(columns)
     for left_out in profile.left_out:
-        if sorted(map(fold_case, left_out.columns)) == wanted:
+        if sorted(map(fold_case, left_out.columns)) == folded:
             raise ParameterError(f"{name}: {left_out.reason}")
     raise ParameterError(
         f"{request.distance} is a distance of one column of numbers or times, and {name} is none; "

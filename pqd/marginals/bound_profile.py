@@ -1,4 +1,7 @@
-"""Bound profile: the marginals of the synthetic tables, counted; the private one is not read."""
+"""Bound profile: the marginals of the synthetic tables with their counts.
+
+Of the private table only the header is read.
+"""
 
 from __future__ import annotations
 
@@ -33,41 +36,41 @@ if TYPE_CHECKING:
 
 # Kinds whose values are ordered.
 ORDERED = (Kind.NUMBER, Kind.TIME)
-# Columns whose reason a message gives where none is left.
+# The most columns whose reasons a message gives if no column is left.
 _REASONS = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundMarginal:
-    """Marginal with the counts of each synthetic table; all of it public."""
+    """Marginal, with the counts of its cells in each synthetic table; all of it public."""
 
     marginal: Marginal
     copies: tuple[NDArray[np.int64], ...]
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of its columns."""
+        """Names of the columns."""
         return self.marginal.columns
 
     @property
     def ways(self) -> int:
-        """Number of its columns."""
+        """Number of columns."""
         return len(self.marginal.partitions)
 
 
 def mean_weights(
     marginals: Sequence[BoundMarginal], ways: int | None = None
 ) -> tuple[Fraction, ...]:
-    """Weight of each marginal in the overall quality, or in that of ``ways`` columns alone.
+    """Weight of each marginal in the overall quality, or in the quality of ``ways`` columns.
 
-    All numbers of columns weigh the same, and so do all marginals of one number.
+    Columns, pairs and triples weigh the same as a whole, and so do all marginals of one size.
     """
     sizes = Counter(each.ways for each in marginals if ways in {None, each.ways})
     weights = {size: Fraction(1, len(sizes) * number) for size, number in sizes.items()}
     return tuple(weights.get(each.ways, Fraction(0)) for each in marginals)
 
 
-# Without slots, so that kinds are looked up once.
+# Without slots, so that the kinds are computed once.
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BoundProfile(BoundTables):
     """Marginals of the synthetic tables, with their counts; all of it public.
@@ -75,21 +78,23 @@ class BoundProfile(BoundTables):
     Attributes
     ----------
     columns
-        The columns that are profiled, with their cells, in the order of the first table.
+        The profiled columns, in the order of the first table.
     partitions
-        The cells of each of ``columns``, as its marginals have them.
+        The cells of each of ``columns`` in the marginals.
     marginals
-        The marginals, by ways, then in the order of the columns.
+        The marginals: columns, then pairs, then triples, each in the order of the columns.
     ordered
-        One per ordered column, for Kolmogorov-Smirnov; none if that is not wanted.
+        A marginal with finer cells for each ordered column, for the Kolmogorov-Smirnov distance;
+        empty if this distance is not measured.
     steps
-        One per bounded ordered column, for the earth mover's distance; none if it is not wanted.
+        A marginal with equal steps for each ordered column, for the earth mover's distance; empty
+        if this distance is not measured.
     unseen
-        Whether a row holds a value that no synthetic table has.
+        The map of rows to two cells: does the row hold a value that no synthetic table has?
     left_out
         Columns and marginals that are not profiled, with the reason.
     copy_rows
-        Number of rows of each synthetic table, as they count.
+        The number of counted rows of each synthetic table.
     """
 
     columns: tuple[ProfiledColumn, ...]
@@ -103,25 +108,25 @@ class BoundProfile(BoundTables):
 
     @cached_property
     def kinds(self) -> Kinds:
-        """Columns that are profiled, with their kinds."""
+        """Names and kinds of the profiled columns."""
         names = sorted(each.name for each in self.columns)
         return tuple((name, str(self.schema[name])) for name in names)
 
     def kinds_of(self, columns: Sequence[str]) -> Kinds:
-        """Kinds of some of the columns."""
+        """Names and kinds of some of the columns."""
         return tuple((name, kind) for name, kind in self.kinds if name in columns)
 
 
 def bind_profile(
     tables: SyntheticTables, request: ProfileRequest, unit: PrivacyUnit | None = None
 ) -> BoundProfile:
-    """Profile bound to the synthetic tables, which are read once; of the private one the header.
+    """Profile bound to the synthetic tables, which are read once.
 
     Raises
     ------
     PqdError
-        TableError or ParameterError for a column, cells or a marginal that cannot be; and
-        NothingSelectedError where no column is left.
+        TableError or ParameterError for a column, for cells or for a marginal that does not fit
+        the tables; NothingSelectedError if no column is left.
     """
     return _Binding(tables, request, unit).bound()
 
@@ -169,7 +174,7 @@ class _Binding:
         )
 
     def _kinds(self) -> Schema:
-        """Kinds of the columns; those that may be profiled are loaded."""
+        """Kinds of the columns that may be profiled, which are loaded for this."""
         tables, facts = self._tables, self._request.facts
         names, _ = shared_columns(tables, self._request.named, self._unit)
         unit = [self._unit.column] if self._unit else []
@@ -178,7 +183,7 @@ class _Binding:
         return schema
 
     def _check_cells(self) -> None:
-        """Refuse cells of no column, or of none that is compared: a typo would go unseen."""
+        """Refuse stated cells of a column that is missing or not compared: it may be a typo."""
         known = set(map(fold_case, self._tables.columns))
         named = self._request.named
         compared = known if named is None else set(map(fold_case, named))
@@ -200,7 +205,10 @@ class _Binding:
         return choose_partition(name, self._schema[name], self._summaries[name], self._stated(name))
 
     def _selected(self, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
-        """Marginals by their columns; one with too many cells is left out, or refused if named."""
+        """Yield the columns of each marginal; one with too many cells is left out.
+
+        A single column, or a marginal that the caller names, is refused instead.
+        """
         stated = self._request.marginals
         if stated is None:
             selected = select_marginals(names, self._request.ways)
@@ -210,7 +218,7 @@ class _Binding:
             for each in selected:
                 if len(set(each)) < len(each) or not each:
                     raise ParameterError(f"a marginal names columns, each once: {', '.join(each)}")
-            # One marginal, and one cache key, whatever the order in which its columns are named.
+            # Sort the columns: their order must not make another marginal and another cache key.
             ordered = (tuple(sorted(each, key=names.index)) for each in selected)
             selected = tuple(dict.fromkeys(ordered))
         rows = min(engine.rows() for engine in self._tables.engines)
@@ -227,7 +235,7 @@ class _Binding:
         return Marginal(tuple(self._partitions[name] for name in columns))
 
     def _ordered(self, names: Sequence[str], distance: DistanceId) -> list[Marginal]:
-        """Marginals of single ordered columns, whose cells are finer; none if not wanted."""
+        """Marginals of single ordered columns for a distance; empty if it is not measured."""
         if distance not in self._request.distances:
             return []
         make = self._steps if distance == "emd" else self._order
@@ -243,7 +251,7 @@ class _Binding:
         return steps_partition(name, self._schema[name], self._summaries[name], bounds)
 
     def _counts(self, marginals: Sequence[Marginal]) -> Callable[[Marginal], BoundMarginal]:
-        """Marginals with the counts of each synthetic table, which are scanned once for all."""
+        """Function that adds the counts of each synthetic table; each table is scanned once."""
         tables, plan = self._tables, MarginalPlan(tuple(marginals), self._unit)
         copies = [
             engine.marginals(table, self._schema, plan)
@@ -253,7 +261,7 @@ class _Binding:
 
 
 def _without_columns(left_out: Sequence[LeftOut]) -> str:
-    """Message that no column is left to profile, with the reasons of the first few."""
+    """Message that no column is left to profile, with the reasons of the first columns."""
     reasons = [f"{', '.join(each.columns)}: {each.reason}" for each in left_out[:_REASONS]]
     if more := len(left_out) - len(reasons):
         reasons.append(f"and {more} more")

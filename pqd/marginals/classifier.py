@@ -1,7 +1,7 @@
-"""Classifier: gradient boosted trees that name a row's class from its cells.
+"""Classifier: gradient boosted trees that predict a row's class from its cells.
 
-It is trained on the synthetic table alone, so it is a public function of rows.
-scikit-learn is an extra (``pqd[learn]``) and is imported when it is needed.
+It is trained on the synthetic table alone, so it is a public function of one row.  scikit-learn is
+an extra (``pqd[learn]``) and is imported when it is needed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from pqd.deciders.extras import needed
 
-# Trees of all classes together, and the least for each class: prediction takes time by tree.
+# Number of trees of all classes together, which sets the time of a prediction; and the fewest and
+# the most rounds of boosting.
 _TREES = 100
 _LEAST_ROUNDS = 10
 _MOST_ROUNDS = 50
@@ -36,10 +37,9 @@ def _estimator_class() -> Any:  # noqa: ANN401 - scikit-learn has no types
 
 
 def _one_thread() -> AbstractContextManager[object]:
-    """Context in which trees are grown and read by one thread.
+    """Context in which one thread grows and reads the trees.
 
-    Where others compute at the same time, several threads wait for each other at every leaf: many
-    times slower.
+    Several threads wait for each other at every leaf.  On a busy machine this is many times slower.
     """
     from threadpoolctl import threadpool_limits  # noqa: PLC0415 - comes with scikit-learn
 
@@ -55,21 +55,21 @@ def _version() -> str:
 
 @dataclass(frozen=True, eq=False)
 class Classifier:
-    """Classifier of rows by the codes of their columns; ``train`` makes one.
+    """Classifier of rows by the codes of their columns, as ``train`` makes it.
 
-    The class of one row is a function of that row's codes alone: each tree adds one number to the
-    row's score, in the order of the trees, whatever rows are predicted beside it.
+    The class of a row depends on the codes of this row alone.  Each tree adds one number to the
+    row's score, in the order of the trees; other rows of the same call have no influence.
 
     Attributes
     ----------
     classes
-        How many classes there are, numbered from 0.
+        The number of classes, which are numbered from 0.
     parameters
-        All that was stated to scikit-learn, and its release: JSON values.
+        The parameters that scikit-learn is given, and its version: JSON values.
     training
-        SHA-256 of the rows that it was trained on.
+        SHA-256 of the training rows.
     rows
-        How many those were.
+        The number of training rows.
     """
 
     classes: int
@@ -83,8 +83,8 @@ class Classifier:
         if not len(codes):
             return np.zeros(0, dtype=np.int64)
         with _one_thread():
-            named: NDArray[np.int64] = self._model.predict(codes.astype(np.float64))
-        return named.astype(np.int64)
+            classes: NDArray[np.int64] = self._model.predict(codes.astype(np.float64))
+        return classes.astype(np.int64)
 
     @property
     def name(self) -> str:
@@ -92,20 +92,20 @@ class Classifier:
         return f"{self.parameters['model']} of scikit-learn {self.parameters['scikit-learn']}"
 
     def facts(self) -> Any:  # noqa: ANN401 - JSON values
-        """All that the class of a row is a function of, for a cache key."""
+        """Facts for a cache key: all that the class of a row depends on, but its codes."""
         return [self.parameters, self.training]
 
 
 def train(codes: NDArray[np.int64], labels: NDArray[np.int64], classes: int) -> Classifier:
     """Classifier of ``labels`` (rows,) by ``codes`` (rows, columns).
 
-    Codes are taken in their order, also where it means nothing: a tree cuts a column as often as it
-    needs.  Nothing in it depends on chance, and one thread computes it.
+    Codes count as ordered numbers, also of columns without an order: a tree cuts a column as often
+    as it needs.  Training uses one thread and no randomness.
 
     Raises
     ------
     ParameterError
-        scikit-learn is not installed.
+        If scikit-learn is not installed.
     """
     estimator = _estimator_class()
     stated: dict[str, Any] = {
@@ -126,6 +126,6 @@ def train(codes: NDArray[np.int64], labels: NDArray[np.int64], classes: int) -> 
 
 
 def rounds_of(classes: int) -> int:
-    """Rounds of boosting: one tree each for two classes, else one for each class."""
+    """Rounds of boosting; a round grows one tree for two classes, else one tree per class."""
     trees = 1 if classes == 2 else classes
     return max(_LEAST_ROUNDS, min(_MOST_ROUNDS, _TREES // trees))

@@ -1,4 +1,4 @@
-"""Verdict on a distance: it is held against one tolerance, as the answer of a query is."""
+"""Verdict on a distance: whether it is below a tolerance."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from pqd.planning.planned_verdict import MarginRule, PlannedVerdict
 from pqd.reports.models.query import CandidateFacts
 
 _DECIDER = DistanceDecider()
-# The epsilon that would do is searched between these, to one part in a thousand.
+# Ends of the search for the needed epsilon, and the number of its steps.
 _LEAST_NEEDED, _MOST_NEEDED, _HALVINGS = 1e-6, 1e4, 40
 
 
-# Without slots, so that the candidate is evaluated once.
+# Without slots, so that the decider is evaluated once.
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DistanceVerdict(PlannedVerdict):
-    """Verdict on a distance that is planned; ``bound`` is the distance."""
+    """Planned verdict on a distance, which is ``bound``."""
 
     bound: BoundDistance
     measurement: DistanceMeasurement
 
     @property
     def check(self) -> str:
-        """Name of the check that it is the verdict of."""
+        """Name of the check."""
         return self.bound.request.id
 
     @cached_property
     def taken(self) -> CandidateFacts:
-        """Decider, and what it is worth among as many private rows as the copy has."""
+        """Decider, evaluated for a private table with as many rows as the copy."""
         rows, tau = self.bound.profile.copy_rows[0], self.measurement.tau
         epsilon, alpha = self.measurement.epsilon, self.criteria.alpha
         rates = _DECIDER.error_rates(rows, tau, epsilon)
@@ -53,12 +53,12 @@ class DistanceVerdict(PlannedVerdict):
 
     @property
     def candidates(self) -> tuple[CandidateFacts, ...]:
-        """The decider: there is no other."""
+        """Candidates: the one decider of distances."""
         return (self.taken,)
 
     @property
     def late(self) -> bool:
-        """Nothing is computed later."""
+        """False: all figures are computed at once."""
         return False
 
     def facts(self) -> dict[str, Any]:
@@ -82,28 +82,28 @@ class DistanceVerdict(PlannedVerdict):
 
 
 def distance_verdict(bound: BoundDistance, epsilon: Fraction) -> DistanceVerdict:
-    """Verdict on a distance at a budget, per row of a person that counts.
+    """Planned verdict on a distance, at ``epsilon`` for each row of a person that counts.
 
     Raises
     ------
     PqdError
-        If the tolerance is no share below 1, or the noise would be beyond the sampler.
+        If the tolerance is no share below 1, or the sampler cannot draw the noise.
     """
     check_scale(_DECIDER.largest_scale(epsilon))
     profile, criteria = bound.profile, bound.request.criteria
-    names = bound.of.columns if not isinstance(bound.of, tuple) else None
+    names = bound.row_maps.columns if not isinstance(bound.row_maps, tuple) else None
     measurement = DistanceMeasurement(
         kinds=profile.kinds if names is None else profile.kinds_of(names),
         unit=profile.unit,
         epsilon=epsilon,
         name=bound.request.id,
-        of=bound.of,
+        row_maps=bound.row_maps,
         distance=bound.distance,
         tau=criteria.tolerance.share,
     )
     return DistanceVerdict(
         criteria=criteria,
-        # A distance is a share of the rows, the copy's distance from itself is 0, none is below.
+        # The answer is a share of the rows; the copy's distance from itself is 0.
         scale=Fraction(1),
         answer=Fraction(0),
         interval=Interval.around(0, measurement.tau),
@@ -114,7 +114,7 @@ def distance_verdict(bound: BoundDistance, epsilon: Fraction) -> DistanceVerdict
 
 
 def _needed(rows: int, tau: Fraction, alpha: Fraction) -> float:
-    """Least epsilon, about, at which both errors are at most alpha; infinite beyond all use."""
+    """About the least epsilon at which both errors are at most alpha; infinite above 10,000."""
 
     def suffices(epsilon: float) -> bool:
         rates = _DECIDER.error_rates(rows, tau, Fraction(epsilon))
@@ -123,5 +123,5 @@ def _needed(rows: int, tau: Fraction, alpha: Fraction) -> float:
     if not suffices(_MOST_NEEDED):
         return float("inf")
     ends = bracket(suffices, _LEAST_NEEDED, _MOST_NEEDED, geometric_mean, halvings=_HALVINGS)
-    # Up, to three digits: it is said with "about".
+    # Round up to three digits: reports say "about".
     return float(f"{ends[1] * 1.0005:.3g}")

@@ -1,4 +1,7 @@
-"""Figures of a profile: distances, scores and cells, from released numbers and public counts."""
+"""Figures of a profile: distances, scores and cells, from released numbers and public counts.
+
+All of it is post-processing of the release.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +31,9 @@ from pqd.reports.models.profile import BudgetPart, CellFacts, DistanceFacts, Sco
 
 
 class ProfileFigures:
-    """Figures of a plan, and of its released vector where there is one: post-processing.
+    """Figures of a plan and its released distances.
 
-    ``estimates`` is None in a dry run, which has public figures alone.
+    A dry run has no ``estimates``: its figures are public.
     """
 
     def __init__(self, plan: ProfilePlan, estimates: DistanceEstimates | None) -> None:
@@ -47,7 +50,7 @@ class ProfileFigures:
 
     @property
     def unseen(self) -> Figure | None:
-        """Share of the private rows with a value that the copy never has."""
+        """Share of the private rows that hold a value which the copy lacks."""
         return self._distance(len(self._plan.terms))
 
     def _distance(self, place: int) -> Figure | None:
@@ -57,16 +60,19 @@ class ProfileFigures:
 
     @cached_property
     def references(self) -> tuple[float, ...]:
-        """Total variation of a fresh sample, on average, of each marginal.
+        """Mean total variation of a fresh sample, for each marginal.
 
-        Of as many rows as the private table has by the release; in a dry run as the copy has.
+        The sample has the released number of private rows; in a dry run that of the copy.
         """
         rows = self._copy_rows if self.rows is None else max(1, round(self.rows.value))
         return tuple(fresh_sample_distance(each.copies[0], rows) for each in self._bound.marginals)
 
     @cached_property
     def distances(self) -> tuple[DistanceFacts, ...]:
-        """Every distance, by ways and then the largest first; in a dry run in the plan's order."""
+        """All distances: columns, then pairs, then triples, each the largest first.
+
+        In a dry run the distances of one size are in the order of the plan.
+        """
         plan, parameters = self._plan, self._parameters
         numbers = len(plan.terms)
         tau_min = float(vector_tau_min(plan.law, self._copy_rows, self._alpha))
@@ -103,22 +109,22 @@ class ProfileFigures:
 
     @cached_property
     def scores(self) -> tuple[Score, ...]:
-        """Quality of all columns, of all pairs, of the triples."""
+        """Quality of the columns, of the pairs, and of the triples."""
         sizes = {each.ways for each in self._bound.marginals}
         return tuple(self._score(ways) for ways in sorted(sizes))
 
     @property
     def overall(self) -> Score:
-        """Quality of all marginals: the mean over the ways."""
+        """Quality of all marginals: the mean of ``scores``."""
         return self._score(None)
 
     def _weights(self, ways: int | None) -> list[Fraction]:
-        """Weight of every measured distance in the mean of all marginals, or of some."""
+        """Weight of every measured distance in the mean over marginals, of all or of one size."""
         marginals = mean_weights(self._bound.marginals, ways)
         return [*marginals, *[Fraction(0)] * (len(self._plan.terms) + 1 - len(marginals))]
 
     def _score(self, ways: int | None) -> Score:
-        """Quality of all marginals, or of those of so many columns."""
+        """Quality of all marginals, or of the marginals of ``ways`` columns."""
         marginals = mean_weights(self._bound.marginals, ways)
         weights = self._weights(ways)
         pairs = zip(marginals, self.references, strict=True)
@@ -138,7 +144,7 @@ class ProfileFigures:
         )
 
     def zoomed(self, marginal: BoundMarginal, noisy: Sequence[int]) -> ZoomedMarginal:
-        """Cells of a marginal, those first whose shares differ most."""
+        """Cells of a marginal, in descending order of the difference between the shares."""
         epsilon = self._plan.shares.cells
         if epsilon is None or self._estimates is None:
             raise TypeError("no cells were measured")
@@ -177,9 +183,9 @@ def _difference(share: NDArray[np.float64], copy: float) -> Figure:
 
 
 def budget_parts(plan: ProfilePlan) -> tuple[BudgetPart, ...]:
-    """Parts of the budget as they are charged, with the noise of one number of each.
+    """Parts of the budget, each with its charge and the noise of one of its numbers.
 
-    What is Gaussian shares a rho, and the parts share its epsilon as they share that.
+    Gaussian parts share one rho; they share its epsilon in the same ratio.
     """
     parts, zoom = list(vector_parts(plan.distances)), plan.zoom
     if plan.shares.cells is not None:
@@ -204,7 +210,7 @@ def budget_parts(plan: ProfilePlan) -> tuple[BudgetPart, ...]:
 
 
 def vector_parts(distances: DistancesMeasurement) -> tuple[BudgetPart, BudgetPart]:
-    """Parts of the budget of a vector: its distances, and the number of rows."""
+    """Parts of the budget of the released vector: its distances, and the number of rows."""
     charged, law = distances.cost, distances.law
     pure, share = distances.delta is None, rows_share(len(distances.distances))
     return (

@@ -1,4 +1,4 @@
-"""Selection of marginals: which sets of columns a profile compares; a function of their names."""
+"""Selection of marginals: the sets of columns that a profile compares, chosen by name alone."""
 
 from __future__ import annotations
 
@@ -30,15 +30,16 @@ def check_ways(ways: Number) -> int:
 
 
 def select_marginals(columns: Sequence[str], ways: int) -> tuple[Names, ...]:
-    """All columns, all pairs, and at most 100 triples, by ways and then in the order of columns.
+    """All columns, then all pairs, then at most 100 triples; each in the order of ``columns``.
 
-    The triples are those whose names have the least SHA-256, so that anybody can tell which they
-    are, and one column more or less changes no other triple's place.
+    The triples whose names have the least SHA-256 are taken.  So anybody can compute which triples
+    these are, and another column does not change the rank of the others.
 
     Raises
     ------
     ParameterError
-        If there are more than 5,000: each distance would have the noise of as many rows.
+        If there are more than 5,000 columns and pairs: the noise of a distance grows with their
+        number.
     """
     number = sum(comb(len(columns), size) for size in range(1, min(ways, 2) + 1))
     if number > MOST_MARGINALS:
@@ -60,7 +61,7 @@ def select_marginals(columns: Sequence[str], ways: int) -> tuple[Names, ...]:
 
 
 def _rank(names: Names) -> bytes:
-    """SHA-256 of the names of a marginal, in an order of their own and without capitals."""
-    # A line end is allowed in a name, so each is preceded by its length.
+    """SHA-256 of the names of a marginal; order and capitals have no influence."""
+    # Names may hold any character, so each one is preceded by its length.
     text = "".join(f"{len(name)}:{name}" for name in sorted(map(fold_case, names)))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

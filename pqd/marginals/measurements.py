@@ -1,4 +1,4 @@
-"""Measurements of distances: a vector of them, one of them, and the cells of one marginal."""
+"""Measurements of marginals: many distances at once, a single distance, and the cells of one."""
 
 from __future__ import annotations
 
@@ -33,9 +33,13 @@ if TYPE_CHECKING:
     from pqd.deciders import Noise
 
 
+# The map of a marginal, or for a mean of distances those of all its marginals.
+RowMaps = RowMap | tuple[RowMap, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class UnseenRows:
-    """Number of rows in the last cell: those with a value that the copy never has.
+    """Number of rows in the last cell, which hold a value that the copy lacks.
 
     Guarantee: one row is in one cell, so it moves the number by at most 1.
     """
@@ -47,25 +51,25 @@ class UnseenRows:
         return Fraction(int(counts[-1]))
 
     def facts(self) -> list[str]:
-        """Its id: no copy takes part but through the cells."""
+        """Facts for a cache key: the id alone, since the copy enters through the cells."""
         return [self.id]
 
 
 # Without slots, so that the cache key is computed once.
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MarginalMeasurement(Measurement[Output]):
-    """Measurement of counts of marginals, where a person is up to ``max_rows`` rows.
+    """Measurement of the counts of marginals; a person has up to ``max_rows`` rows.
 
     Attributes
     ----------
     name
-        Its name in reports and in the ledger.
+        The name in reports and in the ledger.
     """
 
     name: str
 
     def __post_init__(self) -> None:
-        """Raise ParameterError for a budget that no noise is drawn at, before it is spent."""
+        """Raise ParameterError if no noise can be drawn at this epsilon."""
         budget_of(self.epsilon, "epsilon of each measurement, per row of a person,")
 
     @property
@@ -75,7 +79,7 @@ class MarginalMeasurement(Measurement[Output]):
 
     @property
     def rows(self) -> int:
-        """Rows of what is counted that one person may change."""
+        """Number of counted rows that one person may change."""
         return rows_per_person(self.unit)
 
     def ledger_facts(self) -> dict[str, Any]:
@@ -90,7 +94,7 @@ class MarginalMeasurement(Measurement[Output]):
 
     @property
     def composition_cost(self) -> MeasurementCost:
-        """Cost as it is composed: it reads every row, so it is disjoint from nothing."""
+        """Cost to be composed; the measurement reads every row, so it is disjoint from none."""
         return MeasurementCost(self.id, self.cost, None)
 
     @cached_property
@@ -109,45 +113,46 @@ class MarginalMeasurement(Measurement[Output]):
 
     @abstractmethod
     def _counted(self) -> Any:  # noqa: ANN401 - JSON values
-        """All that the counts, and what is computed of them, are a function of."""
+        """Facts for a cache key: the row maps and the distances."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DistancesMeasurement(MarginalMeasurement[EstimatorOutput]):
-    """Measurement of many distances and of the number of rows in one release.
+    """Measurement of many distances and the number of rows, in one release.
 
     Guarantee: each distance and the number of rows have sensitivity 1 in rows.  With cube noise
-    the release is ``epsilon``-DP in each row, and ``rows`` times that in a person.  With Gaussian
-    noise it is (``epsilon``, ``delta``)-DP in a person: the mechanism knows how many rows that is.
-    Proofs: deciders/distances/vector.py, docs/theory.md.
+    the release is ``epsilon``-DP for one row, and ``rows`` times ``epsilon``-DP for one person.
+    With Gaussian noise it is (``epsilon``, ``delta``)-DP for one person, since the mechanism knows
+    the number of rows of a person.  Proofs: deciders/distances/vector.py, docs/theory.md.
 
     Attributes
     ----------
     distances
-        What each distance is taken of, and the distance; the numbers are in this order, after n.
+        Pairs of row maps and a distance between their counts.  The released numbers are in this
+        order, after the number of rows.
     mechanism
         The mechanism of the vector.
     delta
-        The delta of Gaussian noise, None with cube noise.
+        The delta of Gaussian noise; None with cube noise.
     """
 
-    distances: tuple[tuple[RowMap | tuple[RowMap, ...], Distance], ...]
+    distances: tuple[tuple[RowMaps, Distance], ...]
     mechanism: CubeVector | GaussianVector
     delta: Fraction | None = None
 
     def __post_init__(self) -> None:
-        """Raise ParameterError, or UnanswerableError for noise beyond the sampler, likewise."""
+        """Raise ParameterError, or UnanswerableError if the sampler cannot draw the noise."""
         super().__post_init__()
         check_scale(self.mechanism.largest_scale(self.budget))
 
     @property
     def marginals(self) -> tuple[RowMap, ...]:
         """Marginals whose cells are counted."""
-        return tuple(dict.fromkeys(one for of, _ in self.distances for one in _several(of)))
+        return tuple(dict.fromkeys(m for maps, _ in self.distances for m in _maps_of(maps)))
 
     @cached_property
     def budget(self) -> Fraction:
-        """Budget that the mechanism runs at: epsilon, or the rho that implies it with delta."""
+        """Budget of the mechanism: epsilon, or the rho that implies (epsilon, delta)."""
         return self.epsilon if self.delta is None else rho_of(self.epsilon, self.delta)
 
     @cached_property
@@ -157,29 +162,29 @@ class DistancesMeasurement(MarginalMeasurement[EstimatorOutput]):
 
     @cached_property
     def cost(self) -> Fraction:
-        """Cost by itself: with Gaussian noise ``epsilon`` is that of a person already."""
+        """Cost by itself; with Gaussian noise ``epsilon`` is already that of a person."""
         return self.rows * self.epsilon if self.delta is None else self.epsilon
 
     @property
     def composition_cost(self) -> MeasurementCost:
-        """Cost as it is composed: with Gaussian noise its rho adds up with others."""
+        """Cost to be composed; with Gaussian noise its rho adds up with other rhos."""
         if self.delta is None:
             return super().composition_cost
         return MeasurementCost(self.id, self.cost, None, rho=self.budget, delta=self.delta)
 
     def parameters(self) -> Mapping[str, Any]:
-        """Parameters of the mechanism, with the delta where there is one."""
+        """Parameters of the mechanism, and the delta if there is one."""
         delta = {} if self.delta is None else {"delta": str(self.delta)}
         return {"kind": "distances", **parameters_of(self.mechanism), **delta}
 
     def run(self, counts: MarginalCounts, noise: Noise) -> EstimatorOutput:
         """Number of rows, then every distance."""
-        rows = [distance.rows(_counts(counts, of)) for of, distance in self.distances]
+        rows = [distance.rows(_counts(counts, maps)) for maps, distance in self.distances]
         n = int(counts[self.marginals[0]].sum())
         return EstimatorOutput(self.mechanism.release(rows, n, self.budget, noise))
 
     def _counted(self) -> Any:  # noqa: ANN401 - JSON values
-        return [[_facts(of), distance.facts()] for of, distance in self.distances]
+        return [[_facts(maps), distance.facts()] for maps, distance in self.distances]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -188,13 +193,13 @@ class DistanceMeasurement(MarginalMeasurement[Decision]):
 
     Attributes
     ----------
-    of, distance
-        The row map, or the row maps, that the distance is taken of; and the distance.
+    row_maps, distance
+        The map of rows to cells, or for a mean all maps; and the distance between the counts.
     tau
         The tolerance, a share of the rows.
     """
 
-    of: RowMap | tuple[RowMap, ...]
+    row_maps: RowMaps
     distance: Distance
     tau: Fraction
     decider = DistanceDecider()
@@ -202,20 +207,20 @@ class DistanceMeasurement(MarginalMeasurement[Decision]):
     @property
     def marginals(self) -> tuple[RowMap, ...]:
         """Marginals whose cells are counted."""
-        return tuple(dict.fromkeys(_several(self.of)))
+        return tuple(dict.fromkeys(_maps_of(self.row_maps)))
 
     def parameters(self) -> Mapping[str, Any]:
-        """Parameters of the decider, with the tolerance."""
+        """Parameters of the decider, and the tolerance."""
         return {"kind": "distance", "tau": str(self.tau), **parameters_of(self.decider)}
 
     def run(self, counts: MarginalCounts, noise: Noise) -> Decision:
         """Verdict whether the distance is below ``tau``."""
-        rows = self.distance.rows(_counts(counts, self.of))
+        rows = self.distance.rows(_counts(counts, self.row_maps))
         n = int(counts[self.marginals[0]].sum())
         return self.decider.decide(rows, n, self.tau, self.epsilon, noise)
 
     def _counted(self) -> Any:  # noqa: ANN401 - JSON values
-        return [_facts(self.of), self.distance.facts()]
+        return [_facts(self.row_maps), self.distance.facts()]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -251,26 +256,26 @@ class CellsMeasurement(MarginalMeasurement[EstimatorOutput]):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class UnchosenCells(CellsMeasurement):
-    """Measurement of the cells of a marginal that is not chosen yet: priced, and never drawn."""
+    """Measurement of the cells of a marginal that is not chosen yet; it is quoted, never drawn."""
 
     @cached_property
     def cache_key(self) -> str:
-        """Ledger cache key that no measurement has which is drawn."""
+        """Cache key that differs from the key of every drawn measurement."""
         return digest({"unchosen": self.name, "epsilon": self.epsilon})
 
     def run(self, counts: MarginalCounts, noise: Noise) -> EstimatorOutput:
-        """TypeError: there is nothing to draw."""
+        """Raise TypeError: there is nothing to draw."""
         del counts, noise
         raise TypeError(self.name)
 
 
-def _several(of: RowMap | tuple[RowMap, ...]) -> tuple[RowMap, ...]:
-    return of if isinstance(of, tuple) else (of,)
+def _maps_of(maps: RowMaps) -> tuple[RowMap, ...]:
+    return maps if isinstance(maps, tuple) else (maps,)
 
 
-def _counts(counts: MarginalCounts, of: RowMap | tuple[RowMap, ...]) -> Any:  # noqa: ANN401 - above
-    return [counts[one] for one in of] if isinstance(of, tuple) else counts[of]
+def _counts(counts: MarginalCounts, maps: RowMaps) -> Any:  # noqa: ANN401 - an array, or a list
+    return [counts[each] for each in maps] if isinstance(maps, tuple) else counts[maps]
 
 
-def _facts(of: RowMap | tuple[RowMap, ...]) -> Any:  # noqa: ANN401 - JSON values
-    return [one.facts() for one in of] if isinstance(of, tuple) else of.facts()
+def _facts(maps: RowMaps) -> Any:  # noqa: ANN401 - JSON values
+    return [each.facts() for each in maps] if isinstance(maps, tuple) else maps.facts()

@@ -1,6 +1,6 @@
-"""Choice of partitions: the cells of a column, from the synthetic tables and what is stated.
+"""Choice of partitions: the cells of a column, from the synthetic tables and the caller's words.
 
-All of it is public: the private table has no part in it.
+All of it is public: the private table takes no part.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from pqd.sql.schema import Kind
 from pqd.stated.cells import edges_of
 from pqd.stated.column_facts import StatedCells
 
-# Cells where none are stated: each of few values, bins between quantiles, most frequent texts.
+# Cells by default: at most this number of values, or of bins; and of the most frequent texts.
 FEW_VALUES, BINS, TEXTS = 20, 10, 50
-# The most values that the Kolmogorov-Smirnov distance is compared at.
+# The most values at which the Kolmogorov-Smirnov distance compares.
 MOST_ORDERED = 4_000
 # The most equal steps between the bounds of a column, for the earth mover's distance.
 MOST_STEPS = 1_000
@@ -36,16 +36,16 @@ How = Literal["values", "quantiles", "frequent", "stated"]
 def choose_partition(
     name: str, kind: Kind, summaries: Sequence[ValueCounts], stated: StatedCells | None = None
 ) -> tuple[Partition, ProfiledColumn]:
-    """Cells of a column, and how they were chosen; the ``summaries`` are one per synthetic table.
+    """Cells of a column, and how they were chosen; there is one summary per synthetic table.
 
-    Numbers and times of at most 20 values have a cell for each, others ten bins between quantiles,
-    and a bin of its own for each value that a tenth of the rows has; texts have one for each of
-    the 50 most frequent values, and one for all others together.
+    Numbers and times with at most 20 values have a cell for each value.  With more values they have
+    ten bins between quantiles, and a value that a tenth of the rows has gets a bin of its own.
+    Texts have a cell for each of the 50 most frequent values, and one cell for all others.
 
     Raises
     ------
     ParameterError
-        If the stated cells are not such as a column of this kind can have.
+        If the stated cells do not fit the kind of the column.
     """
     values, counts = pooled_counts(summaries)
     of_kind = _ordered_cells if kind in {Kind.NUMBER, Kind.TIME} else _category_cells
@@ -86,7 +86,7 @@ def _category_cells(
     counts: NDArray[np.int64],
     stated: StatedCells | None,
 ) -> tuple[Partition, How]:
-    # The most frequent first; of two as frequent ones the one that sorts first.
+    # In descending order of frequency; ties are in ascending order of the values.
     frequent = [str(values[place]) for place in np.argsort(-counts, kind="stable")]
     if kind is Kind.BOOLEAN:
         if stated:
@@ -108,10 +108,10 @@ def _category_cells(
 
 
 def ordered_partition(name: str, kind: Kind, summaries: Sequence[ValueCounts]) -> Ordered:
-    """Cells in order for the Kolmogorov-Smirnov distance: at each value, and between two.
+    """Ordered cells for the Kolmogorov-Smirnov distance: at each value, and between two values.
 
-    With more than 4,000 values at as many quantiles: the distance is then a lower bound of the
-    largest difference over all values.
+    With more than 4,000 values the cells are at 4,000 quantiles; the distance is then a lower bound
+    of the largest difference over all values.
     """
     values, counts = pooled_counts(summaries)
     if len(values) > MOST_ORDERED:
@@ -125,16 +125,16 @@ def steps_partition(
     summaries: Sequence[ValueCounts],
     bounds: tuple[Fraction, Fraction] | None = None,
 ) -> Steps:
-    """Equal steps for the earth mover's distance, between stated bounds or the copies' own.
+    """Equal steps for the earth mover's distance, between stated bounds or those of the copies.
 
-    Steps of 1 where all values are whole and no more than 1,000 apart, else 1,000 steps.
+    The steps are 1 if all values are whole and at most 1,000 apart; otherwise there are 1,000.
     """
     values, _ = pooled_counts(summaries)
     finite = values[np.isfinite(values)] if len(values) else np.zeros(1)
     ends = [float(finite.min()), float(finite.max())] if finite.size else [0.0, 1.0]
     lower, upper = [as_float(bound) for bound in bounds] if bounds else ends
     if not lower < upper:
-        # An end that is infinite would make a number of no step.
+        # Without the limit the upper end could be infinite, and so would the steps be.
         lower = min(lower, math.nextafter(sys.float_info.max, 0.0))
         upper = max(lower + 1.0, math.nextafter(lower, math.inf))
     whole = all(float(end).is_integer() for end in (lower, upper))
@@ -144,7 +144,7 @@ def steps_partition(
 
 
 def pooled_counts(summaries: Sequence[ValueCounts]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Distinct values of all tables together, ascending, with how often they have each."""
+    """Distinct values of all tables together, ascending, and the number of rows of each value."""
     if len(summaries) == 1:
         return summaries[0].values, summaries[0].counts
     every = np.concatenate([summary.values for summary in summaries])
@@ -155,12 +155,12 @@ def pooled_counts(summaries: Sequence[ValueCounts]) -> tuple[NDArray[Any], NDArr
 
 
 def quantiles(values: NDArray[Any], counts: NDArray[np.int64], number: int) -> NDArray[np.float64]:
-    """``number`` quantiles of the rows, evenly spread, the least and the largest value among them.
+    """``number`` evenly spread quantiles of the rows, from the least value to the largest.
 
-    Each is a value that occurs: the least that has at least its share of the rows up to it.
+    A quantile is a value that occurs: the least value up to which there are enough rows.
     """
     up_to = np.cumsum(counts)
     total, last = int(up_to[-1]), number - 1
-    # Whole numbers of rows, so that no rounding moves a quantile.
+    # Ranks are whole numbers of rows, so that rounding cannot move a quantile.
     ranks = [-(-place * total // last) for place in range(number)]
     return values[np.searchsorted(up_to, np.maximum(ranks, 1))].astype(np.float64)

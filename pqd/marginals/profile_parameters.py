@@ -1,4 +1,4 @@
-"""Parameters of a profile, as a caller states them: budget, tolerance, marginals, cells."""
+"""Parameters of a profile as a caller states them: budget, tolerance, marginals and cells."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from pqd.sql.tolerance import Tolerance
 from pqd.stated.budgets import total_budget
 from pqd.stated.column_facts import Facts, StatedCells, parse_columns, read_cells
 
-# Distances that can be measured, and those that are where nothing else is stated.
+# Distances that can be measured, and those measured by default.
 DISTANCES: tuple[DistanceId, ...] = ("tv", "ks", "emd")
 USUAL: tuple[DistanceId, ...] = ("tv", "ks")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileRequest:
-    """Marginals that a caller wants to be compared, and by which distances; all of it public.
+    """Request of marginals, and of the distances to compare them by; all of it public.
 
     Attributes
     ----------
     columns
-        Names of the columns, None for all that a profile is made for.
+        Names of the columns to profile; None for all that fit.
     ways
-        The most columns of one marginal: every marginal of 1 .. ``ways`` columns is wanted.
+        The most columns of one marginal: all marginals of 1 .. ``ways`` columns are compared.
     marginals
-        Marginals by the names of their columns, in place of all those; None for all.
+        The column names of single marginals to compare instead; None for all marginals.
     distances
-        Total variation of every marginal is always measured; the others of ordered columns.
+        The distances; total variation is always measured, the others on ordered columns only.
     cells
         Stated cells, by column.
     facts
@@ -54,21 +54,21 @@ class ProfileRequest:
 
     @property
     def named(self) -> tuple[str, ...] | None:
-        """Columns that the caller names, also by marginals of theirs; None for all."""
+        """Columns that the caller names, by themselves or in marginals; None for all."""
         if self.marginals is None:
             return self.columns
         return tuple(dict.fromkeys((*(self.columns or ()), *chain.from_iterable(self.marginals))))
 
     def column_names(self, unit: PrivacyUnit | None) -> set[str] | None:
-        """Names of the columns that a run reads; None for all."""
+        """Names of the columns that the run reads; None for all."""
         return None if self.named is None else {*self.named, *([unit.column] if unit else [])}
 
 
 # The most marginals whose cells are measured: with more each has next to no budget.
 MOST_ZOOM = 100
-# Budget of a profile where none is stated; every report says what it was.
+# Default budget of a profile; every report states the budget.
 USUAL_EPSILON = Fraction(1)
-# Beyond it a delta is warned of.
+# A delta above this gets a warning.
 LARGE_DELTA = Fraction(1, 10_000)
 
 
@@ -83,15 +83,15 @@ class ProfileParameters:
     total_epsilon
         The budget of the whole run.
     delta
-        The delta of the noise of the distances; None for pure epsilon.
+        The delta of the noise on the distances; None for pure epsilon-DP.
     tau, tolerance
-        The tolerance as a share of the rows, below 1, and as it was stated.
+        The tolerance as a share of the rows below 1, and as the caller wrote it.
     alpha
         The error probability that the caller accepts.
     zoom
         The number of marginals whose cells are measured.
     target
-        The column that a classifier predicts, None without.
+        The column that a classifier predicts; None without a classifier.
     """
 
     request: ProfileRequest
@@ -140,7 +140,7 @@ class ProfileParameters:
         )
 
     def warnings(self) -> Iterator[Note]:
-        """Warnings of what is allowed and seldom meant."""
+        """Yield warnings of parameters that are allowed but seldom meant."""
         yield from budget_warnings(self.total_epsilon)
         if self.alpha > Fraction(1, 2):
             yield note("alpha-wide", alpha=self.alpha)
@@ -149,7 +149,7 @@ class ProfileParameters:
 
 
 def _names(columns: Sequence[str] | None) -> tuple[str, ...] | None:
-    """Names of columns, each once; None for all."""
+    """Names of columns without repetition; None for all."""
     if columns is None:
         return None
     names = [columns] if isinstance(columns, str) else list(columns)
@@ -162,7 +162,7 @@ def _names(columns: Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 def _cells(cells: Mapping[str, Any], facts: Facts) -> dict[str, StatedCells]:
-    """Stated cells by column, from those stated by themselves and among facts."""
+    """Stated cells by column: those of ``cells``, and those among the facts."""
     if not isinstance(cells, Mapping):
         raise ParameterError('cells must be a mapping such as {"age": 20}')
     read = {name: each.cells for name, each in facts.items() if each.cells is not None}
@@ -176,7 +176,7 @@ def _cells(cells: Mapping[str, Any], facts: Facts) -> dict[str, StatedCells]:
 
 
 def _distances(distances: Sequence[str]) -> tuple[DistanceId, ...]:
-    """Distances that are measured: total variation always, then those stated."""
+    """Distances to measure: total variation, and the stated ones."""
     stated = {distances} if isinstance(distances, str) else set(distances)
     for name in stated:
         if name not in DISTANCES:
@@ -188,7 +188,7 @@ def _distances(distances: Sequence[str]) -> tuple[DistanceId, ...]:
 
 
 def check_zoom(zoom: Number) -> int:
-    """Number of marginals whose cells are measured; ParameterError for no such number."""
+    """Number of marginals whose cells are measured; ParameterError unless it is 0 .. 100."""
     stated = exact(zoom, "zoom")
     if stated.denominator != 1 or not 0 <= stated <= MOST_ZOOM:
         raise ParameterError(

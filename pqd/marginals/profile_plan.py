@@ -1,4 +1,4 @@
-"""Plan of a profile: its measurements, and which marginals are looked into; all before a draw."""
+"""Plan of a profile: its measurements, and the choice of marginals whose cells are measured."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from pqd.marginals.target import TargetPlan, plan_target
 from pqd.reports.models.profile import DistanceId
 from pqd.run.measurement import MeasurementSet
 
-# Shares of the total: of the cells of the worst marginals, and of the target.
+# Shares of the total: for the cells of the worst marginals, and for the target.
 ZOOM_SHARE, TARGET_SHARE = Fraction(1, 5), Fraction(1, 10)
 
 
@@ -64,33 +64,33 @@ class ProfileShares(NamedTuple):
 
 
 class Term(NamedTuple):
-    """One distance of the vector: its kind, and the marginal that it is of."""
+    """Term of the vector of distances: the kind of the distance, and its marginal."""
 
     distance: DistanceId
     marginal: BoundMarginal
 
 
-# Without slots, so that the estimates' law is computed once.
+# Without slots, so that cached properties are computed once.
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ProfilePlan:
-    """Measurements of a profile; all of it public.
+    """Plan of the measurements of a profile; all of it public.
 
     Attributes
     ----------
     bound
         The marginals with the copy's counts.
     parameters
-        What the caller states.
+        The parameters of the caller.
     zoom
-        Number of marginals whose cells are measured.
+        The number of marginals whose cells are measured.
     shares
         The share of each measurement.
     terms
-        The distances, in the order of the vector; after them comes the number of unseen rows.
+        The distances in the order of the vector; the number of unseen rows follows them.
     distances
         The measurement of the vector.
     target
-        The classifier and the map of rows to its confusion matrix, None without.
+        The classifier and the map of rows to its confusion matrix; None without a classifier.
     """
 
     bound: BoundProfile
@@ -103,7 +103,7 @@ class ProfilePlan:
 
     @cached_property
     def confusion(self) -> CellsMeasurement | None:
-        """Measurement of the target's confusion matrix, None without a target."""
+        """Measurement of the target's confusion matrix; None without a target."""
         if self.target is None or self.shares.target is None:
             return None
         name = f"target {self.target.column}"
@@ -111,12 +111,12 @@ class ProfilePlan:
 
     @property
     def first(self) -> tuple[DistancesMeasurement | CellsMeasurement, ...]:
-        """What is measured first: all but the cells, which are chosen by released distances."""
+        """Measurements of the first step; the released distances then choose the cells."""
         return (self.distances,) if self.confusion is None else (self.distances, self.confusion)
 
     @property
     def measurements(self) -> MeasurementSet:
-        """What is measured first, with the tables and the unit that it needs."""
+        """Set of the measurements of the first step."""
         return self.bound.measurement_set(self.first)
 
     @property
@@ -129,15 +129,15 @@ class ProfilePlan:
         return DistanceEstimates(tuple(released), self.law, float(self.parameters.alpha))
 
     def cost_of(self, epsilon: Fraction) -> Fraction:
-        """What a measurement of ``epsilon`` per row of a person is charged."""
+        """Cost of a measurement with ``epsilon`` for each row of a person."""
         return epsilon * rows_per_person(self.bound.unit)
 
     def worst(self, released: Sequence[int]) -> tuple[BoundMarginal, ...]:
-        """Marginals whose cells are measured, chosen by their released distances alone.
+        """Marginals whose cells are measured, chosen by the released distances alone.
 
-        Those first whose distance exceeds that of every marginal of fewer of their columns most:
-        the distance of a pair is at least that of its columns, so that a pair beside a column that
-        is wrong by itself tells nothing new.
+        The marginals are ranked by how far their distance exceeds the distance of every marginal
+        of fewer of their columns.  The distance of a pair is at least that of each of its columns,
+        so a pair that is far off only because of one column tells nothing new.
         """
         marginals = self.bound.marginals
         rows = released[1 : 1 + len(marginals)]
@@ -156,7 +156,7 @@ class ProfilePlan:
         return tuple(marginals[place] for place in ranked[: self.zoom])
 
     def cells(self, released: Sequence[int]) -> tuple[CellsMeasurement, ...]:
-        """Measurements of the cells of the worst marginals."""
+        """Measurements of the cells of the worst marginals; empty without a zoom."""
         if self.shares.cells is None:
             return ()
         return tuple(
@@ -166,7 +166,7 @@ class ProfilePlan:
 
     @property
     def unchosen_cells(self) -> tuple[CellsMeasurement, ...]:
-        """As many measurements of the same cost, while it is not known of which marginals."""
+        """Measurements of the same number and cost as ``cells``, for a quote before the choice."""
         epsilon = self.shares.cells
         if epsilon is None:
             return ()
@@ -197,7 +197,7 @@ def plan_profile(bound: BoundProfile, parameters: ProfileParameters) -> ProfileP
     Raises
     ------
     PqdError
-        For a target that cannot be.
+        If no classifier can be trained for the target.
     """
     target = None
     if parameters.target is not None:
@@ -223,9 +223,10 @@ def plan_profile(bound: BoundProfile, parameters: ProfileParameters) -> ProfileP
 def distances_measurement(
     bound: BoundProfile, terms: Sequence[Term], epsilon: Fraction, delta: Fraction | None
 ) -> DistancesMeasurement:
-    """Measurement of ``terms`` to the first copy, then of the rows that no copy has a value of.
+    """Measurement of ``terms`` for the first copy, and of the number of unseen rows.
 
-    ``epsilon`` is per row of a person.  With a ``delta`` the noise is Gaussian.
+    A row is unseen if it has a value that no copy has.  ``epsilon`` is for each row of a person.
+    With a ``delta`` the noise is Gaussian.
     """
     distances: tuple[tuple[RowMap, Distance], ...] = (
         *((each.marginal, DISTANCES[kind](each.copies[0])) for kind, each in terms),

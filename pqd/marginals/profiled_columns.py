@@ -1,4 +1,4 @@
-"""Columns of a profile: which ones of the copy are compared, and why others are left out."""
+"""Profiled columns: the columns of the copy that are compared, and why others are left out."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from pqd.stated.column_facts import unknown_column
 # Reasons why a column is left out.
 _OF_UNIT = "it names the person (--unit)"
 NOT_PRIVATE = "the private table has no such column"
-# A column of no more distinct values is never taken for free text or an identifier.
+# A column with at most this number of distinct values is no free text and no identifier.
 MOST_DISTINCT = 100
 
 
 def shared_columns(
     tables: SyntheticTables, wanted: Sequence[str] | None, unit: PrivacyUnit | None
 ) -> tuple[tuple[str, ...], tuple[LeftOut, ...]]:
-    """Columns that every table has, in the order of the first copy, and those left out.
+    """Columns that every table has, in the order of the first copy, and the columns left out.
 
-    By the headers alone.  ``wanted`` names the columns to profile, None for all.
+    Only the headers are read.  ``wanted`` names the columns to profile; None means all.
 
     Raises
     ------
     TableError, ParameterError
-        If a table lacks a wanted column, or it is that of the unit.
+        If a table lacks a wanted column, or the column is that of the privacy unit.
     """
     if wanted is not None:
         return _wanted_columns(tables, wanted, unit), ()
@@ -66,7 +66,7 @@ def _wanted_columns(
 
 
 def _lacking(name: str, others: Iterable[Table]) -> str | None:
-    """Reason that a table lacks a column, None if all have it."""
+    """Reason that names a table without the column; None if all tables have it."""
     for table in others:
         if not _has(table, name):
             return NOT_PRIVATE if table.role == "private" else f"{table.label} has no such column"
@@ -87,10 +87,10 @@ def profiled_columns(
     wanted: Sequence[str] | None,
     unit: PrivacyUnit | None = None,
 ) -> tuple[tuple[str, ...], tuple[LeftOut, ...]]:
-    """Columns that are profiled, in the order of the first copy, and those left out with a reason.
+    """Profiled columns in the order of the first copy, and the columns left out with a reason.
 
-    Every column that all tables have, but the unit's, free text and identifiers; ``wanted`` ones
-    are profiled whatever they hold.  ``schema`` is that of the loaded copies.
+    Free text, identifiers and the column of the unit are left out.  ``wanted`` columns are profiled
+    whatever they hold.  ``schema`` is the schema of the loaded copies.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def profiled_columns(
 
 
 def _unique_reason(tables: SyntheticTables, schema: Schema, name: str) -> str | None:
-    """Reason that a column of any copy is free text or an identifier, None if it is neither."""
+    """Reason why a column is free text or an identifier in some copy; None if it is neither."""
     kind = schema[name]
     if kind not in {Kind.TEXT, Kind.NUMBER}:
         return None
@@ -130,7 +130,7 @@ def _unique_reason(tables: SyntheticTables, schema: Schema, name: str) -> str | 
 
 
 def _is_identifier(summary: ValueCounts) -> bool:
-    """Whether numbers are whole and all distinct."""
+    """Whether all numbers are whole and different."""
     return summary.distinct == summary.rows - summary.nulls and bool(
         np.all(summary.values == np.rint(summary.values))
     )

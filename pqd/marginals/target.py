@@ -1,7 +1,7 @@
 """Target: a classifier trained on part of the copy, and its confusion matrix on the private table.
 
-"Train on synthetic, test on real": one row of the private table has one true and one named class,
-so it is counted in one cell of the confusion matrix.
+"Train on synthetic, test on real": a private row has one true and one predicted class, so it counts
+in one cell of the confusion matrix.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
     from pqd.engine.marginals import Codes
 
 MOST_CLASSES = 20
-# Rows whose classes are predicted at a time: a prediction holds 16 bytes for each of their cells.
+# Number of rows that are predicted at a time: a prediction takes 16 bytes for each of their cells.
 _PREDICTED = 1 << 16
-# One row in three of the copy is held back.
+# One row in three of the copy is held out for the test.
 _PARTS = 3
-# The first cell of every partition is NULL's.
+# The first cell of every partition is for NULL.
 _NULL = 0
 
 
 @dataclass(frozen=True, eq=False)
 class Predictions(RowMap):
-    """True and predicted class of each row: cell ``true * classes + predicted``.
+    """Map of each row to its true and predicted class: cell ``true * classes + predicted``.
 
-    The first partition is the target's, the others are those of the classifier's columns.
-    ``labels`` are the target's cells that are classes.  A row of no class (the target is NULL, or
-    a value that the copy never has) is in the last cell, whatever is predicted.
+    The first partition is that of the target; the others are those of the classifier's columns.
+    ``labels`` are the target's cells that are classes.  If the target is NULL, or a value that the
+    copy lacks, the row has no class; it is in the last cell, whatever is predicted.
     """
 
     labels: tuple[int, ...]
@@ -57,7 +57,7 @@ class Predictions(RowMap):
 
     @property
     def size(self) -> int:
-        """Number of cells: each pair of classes, and one for rows of no class."""
+        """Number of cells: one for each pair of classes, and one for rows without a class."""
         return self.classes**2 + 1
 
     def cells(self, codes: Codes) -> NDArray[np.int64]:
@@ -67,29 +67,29 @@ class Predictions(RowMap):
         predicted = np.zeros_like(true)
         for first in range(0, true.size, _PREDICTED):
             rows = slice(first, first + _PREDICTED)
-            few = np.column_stack([codes[one][rows] for one in others])
-            predicted[rows] = self.classifier.predict(few)
+            block = np.column_stack([codes[partition][rows] for partition in others])
+            predicted[rows] = self.classifier.predict(block)
         return np.where(true < 0, self.classes**2, true * self.classes + predicted)
 
     def facts(self) -> Any:  # noqa: ANN401 - JSON values
-        """Target, classes and columns with their cells, and the classifier."""
+        """Facts for a cache key: the cells, the classes and the classifier."""
         cells = [partition.facts() for partition in self.partitions]
         return ["predictions", cells, list(self.labels), self.classifier.facts()]
 
 
 @dataclass(frozen=True, eq=False)
 class TargetPlan:
-    """Target of a profile; all of it public.
+    """Plan of the target of a profile; all of it public.
 
     Attributes
     ----------
     column
-        Name of the target column.
+        The name of the target column.
     marginal
-        What is counted on the private table.
+        The map of private rows to the cells that are counted.
     held_out_confusion
-        The classifier's confusion matrix on the part of the copy that it was not trained on, a row
-        for each true class.
+        The classifier's confusion matrix on the held-out rows of the copy, a row for each true
+        class.
     majority
         The copy's most frequent class.
     """
@@ -100,16 +100,16 @@ class TargetPlan:
     majority: int
 
     def facts(self, counts: Sequence[int], epsilon: Fraction, alpha: Fraction) -> TargetFacts:
-        """Accuracy and recalls from the noisy ``counts`` of the cells; intervals at ``alpha``.
+        """Accuracy and recalls with intervals at ``alpha``, from the noisy ``counts`` of the cells.
 
-        Post-processing: ``counts`` were released with discrete Laplace noise of ``1 / epsilon``.
+        Post-processing: the counts were released with discrete Laplace noise of ``1 / epsilon``.
         """
         count = self.marginal.classes
         confusion = np.array(counts[: count**2], dtype=np.int64).reshape(count, count)
         figures = confusion_figures(confusion, epsilon, alpha)
         texts = [self.marginal.partitions[0].labels[cell] for cell in self.marginal.labels]
         copy_recalls = _recalls(self.held_out_confusion)
-        told = [recall for recall in copy_recalls if recall is not None]
+        known_recalls = [recall for recall in copy_recalls if recall is not None]
         return TargetFacts(
             column=self.column,
             model=self.marginal.classifier.name,
@@ -128,7 +128,7 @@ class TargetPlan:
             balanced=None if figures.balanced is None else Figure(*figures.balanced),
             majority=Figure(*figures.shares[self.majority]),
             copy_accuracy=float(self.held_out_confusion.trace() / self.held_out_confusion.sum()),
-            copy_balanced=sum(told) / len(told),
+            copy_balanced=sum(known_recalls) / len(known_recalls),
             confusion=tuple(tuple(map(int, row)) for row in confusion),
             epsilon=epsilon,
             unclassified=int(counts[count**2]),
@@ -136,24 +136,24 @@ class TargetPlan:
 
 
 def _recalls(confusion: NDArray[np.int64]) -> tuple[float | None, ...]:
-    """Share of each true class that is named rightly; None for one without rows."""
+    """Share of each true class that is predicted rightly; None for a class without rows."""
     rows = confusion.sum(axis=1).tolist()
     right = confusion.diagonal().tolist()
-    return tuple(hits / of if of else None for hits, of in zip(right, rows, strict=True))
+    return tuple(hits / size if size else None for hits, size in zip(right, rows, strict=True))
 
 
 def plan_target(bound: BoundProfile, column: str, engine: SyntheticTable) -> TargetPlan:
-    """Target ``column``, with a classifier trained on two thirds of the copy's rows.
+    """Plan of the target ``column``, with a classifier trained on two thirds of the copy's rows.
 
-    Features are the cells of the other profiled columns, classes the cells of the target that the
-    copy has rows in, without NULL.  ``engine`` holds the copy.
+    The features are the cells of the other profiled columns.  The classes are the cells of the
+    target in which the copy has rows, without NULL.  ``engine`` holds the copy.
 
     Raises
     ------
     TableError
-        The column is not profiled, or has one class or more than twenty; nothing was spent.
+        If the column is not profiled, or has fewer than two classes or more than twenty.
     ParameterError
-        scikit-learn is not installed.
+        If scikit-learn is not installed.
     """
     require_library()
     place = _place_of(column, [each.name for each in bound.columns], bound.left_out)
@@ -163,7 +163,7 @@ def plan_target(bound: BoundProfile, column: str, engine: SyntheticTable) -> Tar
 
 
 def _place_of(column: str, names: Sequence[str], left_out: Sequence[LeftOut]) -> int:
-    """Place of the target among the profiled columns; TableError if it is none of them."""
+    """Place of the target among the profiled columns; TableError if it is not profiled."""
     folded = [fold_case(name) for name in names]
     if fold_case(column) in folded and len(names) > 1:
         return folded.index(fold_case(column))
@@ -182,43 +182,42 @@ def _place_of(column: str, names: Sequence[str], left_out: Sequence[LeftOut]) ->
 
 
 def train_target(partitions: tuple[Partition, ...], codes: NDArray[np.int64]) -> TargetPlan:
-    """Plan with a classifier for the copy's ``codes``, of shape (rows, columns), target first.
+    """Plan with a classifier trained on the copy's ``codes`` (rows, columns), the target first.
 
     Raises
     ------
     TableError
-        There is one class, or more than twenty.
+        If there are fewer than two classes, or more than twenty.
     ParameterError
-        scikit-learn is not installed.
+        If scikit-learn is not installed.
     """
     target = partitions[0]
     labels = _labels_of(target, codes[:, 0])
     classes = classes_of(codes[:, 0], labels, target.size)
-    apart = held_out_rows(len(codes))
-    known = classes >= 0
-    learnt, tried = known & ~apart, known & apart
-    if len(np.unique(classes[learnt])) < 2 or not tried.any():
+    held_out, known = held_out_rows(len(codes)), classes >= 0
+    training, test = known & ~held_out, known & held_out
+    if len(np.unique(classes[training])) < 2 or not test.any():
         raise TableError(
             f"the target {target.column} has fewer than two classes, or too few rows that have "
             "one: a classifier is trained on two rows in three of the copy, without NULL, and "
             "tried on the others; choose another column"
         )
-    classifier = train(codes[learnt, 1:], classes[learnt], len(labels))
-    named = classifier.predict(codes[tried, 1:])
+    classifier = train(codes[training, 1:], classes[training], len(labels))
+    predicted = classifier.predict(codes[test, 1:])
     count = len(labels)
-    confusion = np.bincount(classes[tried] * count + named, minlength=count**2)
+    confusion = np.bincount(classes[test] * count + predicted, minlength=count**2)
     majority = int(np.bincount(classes[known], minlength=count).argmax())
     marginal = Predictions(partitions, labels, classifier)
     return TargetPlan(target.column, marginal, confusion.reshape(count, count), majority)
 
 
 def _labels_of(target: Partition, codes: NDArray[np.int64]) -> tuple[int, ...]:
-    """Cells of the target that are classes: those with rows of the copy, but for NULL.
+    """Cells of the target that are classes: all cells with rows of the copy, but that of NULL.
 
     Raises
     ------
     TableError
-        There are more than twenty.
+        If there are more than twenty.
     """
     counts = np.bincount(codes, minlength=target.size)
     labels = tuple(
@@ -234,20 +233,20 @@ def _labels_of(target: Partition, codes: NDArray[np.int64]) -> tuple[int, ...]:
 
 
 def classes_of(codes: NDArray[np.int64], labels: Sequence[int], cells: int) -> NDArray[np.int64]:
-    """Class of each row by the code of its target; -1 for a cell that is no class."""
+    """Class of each row, by the code of its target; -1 for a cell that is no class."""
     number = np.full(cells, -1, dtype=np.int64)
     number[list(labels)] = np.arange(len(labels))
     return number[codes]
 
 
 def held_out_rows(rows: int) -> NDArray[np.bool_]:
-    """Whether each row of the copy is held back from training: one in three.
+    """Whether each row of the copy is held out from training, which is one row in three.
 
-    A public function of the row's number: its hash (SplitMix64, Steele, Lea and Flood 2014), so
-    that no order of the rows puts like rows into one part.
+    A hash of the row's number decides (SplitMix64, Steele, Lea and Flood 2014).  So like rows that
+    follow each other are not all in the same part.
     """
-    mixed = np.arange(1, rows + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    chosen: NDArray[np.bool_] = (mixed ^ (mixed >> np.uint64(31))) % np.uint64(_PARTS) == 0
-    return chosen
+    bits = np.arange(1, rows + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    held_out: NDArray[np.bool_] = (bits ^ (bits >> np.uint64(31))) % np.uint64(_PARTS) == 0
+    return held_out

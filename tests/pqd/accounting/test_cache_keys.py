@@ -176,7 +176,7 @@ def profiled(
         unit=unit,
         epsilon=Fraction(1, 3),
         name="a distance",
-        of=of,
+        row_maps=of,
         distance=distance,
         tau=parameters.tau,
     )

@@ -97,8 +97,8 @@ def test_stated_cells_are_those_of_the_marginal() -> None:
     plain, stated = (
         bound(request("age", "age"), **facts)[0] for facts in ({}, {"age": {"cells": [0, 25, 60]}})
     )
-    assert isinstance(plain.of, type(stated.of))
-    sizes = [each.of.size for each in (plain, stated) if not isinstance(each.of, tuple)]
+    assert isinstance(plain.row_maps, type(stated.row_maps))
+    sizes = [each.row_maps.size for each in (plain, stated) if not isinstance(each.row_maps, tuple)]
     # NULL, the values or the bins, and what the copy lacks.
     assert sizes == [6, 4]
 

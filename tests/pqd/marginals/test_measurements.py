@@ -172,7 +172,7 @@ def test_a_distance_against_a_tolerance_is_decided_by_its_margin() -> None:
             unit=None,
             epsilon=Fraction(1),
             name="a distance",
-            of=of,
+            row_maps=of,
             distance=distance,
             tau=Fraction(1, 10),
         )
