@@ -1,4 +1,4 @@
-"""Answers of a release: its queries in batches, one for each measure that is summed up."""
+"""Answers of a release: its queries in batches, one batch for each measure that is summed up."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from pqd.run.measurement import MeasurementSet
 
 @dataclass(frozen=True, slots=True)
 class PlannedBatch:
-    """Batch with the choice of its mechanism.
+    """Batch, with the choice of its mechanism.
 
-    ``scale`` is the size of one unit of its answers.  ``linear_refusal`` says why no mechanism with
-    row classes was considered, None if they were.
+    ``scale`` is the size of one unit of the answers.  ``linear_refusal`` says why no mechanism with
+    row classes fits; None if they were considered.
     """
 
     batch: BatchMeasurement
@@ -33,17 +33,17 @@ class PlannedBatch:
 
     @property
     def measure(self) -> Measure | None:
-        """Measure that is summed up; None for a count."""
+        """Measure that the queries sum up; None for counts."""
         return self.batch.statistic.measure
 
     @property
     def places(self) -> dict[str, int]:
-        """Place of each selection of rows among the answers."""
+        """Place among the answers, for each selection of rows."""
         return self.batch.places
 
     @property
     def open_conditions(self) -> tuple[str, ...]:
-        """Conditions that a private row may meet as no row class does."""
+        """Conditions that a private row may meet in a way that no row class covers."""
         classes = self.batch.plan.classes
         return classes.open_conditions if classes else ()
 
@@ -66,14 +66,14 @@ class PlannedBatch:
 
 @dataclass(frozen=True, slots=True)
 class ReleasePlan:
-    """Queries of a release, and the batches that answer them."""
+    """Plan of a release: its queries, and the batches that answer them."""
 
     bound: BoundWorkload
     batches: tuple[PlannedBatch, ...]
 
     @property
     def measurements(self) -> MeasurementSet:
-        """Measurements: one per batch."""
+        """Measurements of the run: one per batch."""
         return self.bound.measurement_set([planned.batch for planned in self.batches])
 
     def batch_of(self, query: BoundQuery) -> tuple[PlannedBatch, int]:
@@ -84,12 +84,12 @@ class ReleasePlan:
 
 
 def select_batches(bound: BoundWorkload, parameters: Parameters) -> ReleasePlan:
-    """Batch for each measure that is summed up, at its share of the total epsilon.
+    """Plan with a batch for each measure, at the batch's share of the total epsilon.
 
     Raises
     ------
     PqdError
-        If none fits.
+        If no mechanism fits a batch.
     """
     groups: dict[Measure | None, dict[str, BoundQuery]] = {}
     for query in bound.queries:
@@ -98,7 +98,7 @@ def select_batches(bound: BoundWorkload, parameters: Parameters) -> ReleasePlan:
     number = sum(map(len, groups.values()))
     batches = []
     for queries in groups.values():
-        # In an order of their own: in another order, they are the same batch.
+        # Sort the queries: in another order they are the same batch.
         ordered = [queries[text] for text in sorted(queries)]
         epsilon = parameters.epsilon * len(queries) / number
         batches.append(_planned(bound, ordered, parameters.mechanism, epsilon))

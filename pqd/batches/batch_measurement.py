@@ -1,4 +1,4 @@
-"""Batches: queries that sum up one measure, answered by one mechanism."""
+"""Batch: queries that sum up the same measure, answered by one mechanism in one measurement."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 
 def selection(statistic: Statistic) -> str:
-    """Rows that a statistic selects, as text that is the same for the same predicate."""
+    """Selection of rows of a statistic, as canonical text: equal predicates have equal texts."""
     return canonical(statistic.predicate) if statistic.predicate else ""
 
 
 def possible_answers(measure: Measure | None) -> AnswerRange:
-    """Counts, or sums of ``measure``, that a table can have."""
+    """Range of the counts, or of the sums of ``measure``, that a table can have."""
     lattice = measure.lattice if measure else None
     if lattice is None:
         return AnswerRange.of_sums(None, None)
@@ -44,7 +44,7 @@ def possible_answers(measure: Measure | None) -> AnswerRange:
 
 
 def name_of(query: Query) -> str:
-    """Name of a batch: what its queries sum up."""
+    """Name of a batch: the aggregate of its queries, such as ``SUM(income)``."""
     return f"SUM({query.attribute})" if query.aggregate == "SUM" else "COUNT"
 
 
@@ -53,7 +53,7 @@ def name_of(query: Query) -> str:
 class BatchMeasurement(QueryMeasurement[BatchOutput]):
     """Measurement of all queries of a batch by one mechanism.
 
-    ``query`` and ``statistic`` are the first of them; ``epsilon`` is the budget of all.
+    ``query`` and ``statistic`` are those of the first query; ``epsilon`` is the budget of all.
     """
 
     name: str
@@ -63,12 +63,12 @@ class BatchMeasurement(QueryMeasurement[BatchOutput]):
 
     @property
     def id(self) -> str:
-        """Name of the batch: what its queries sum up."""
+        """Name of the batch."""
         return self.name
 
     @property
     def joint_statistics(self) -> tuple[Statistic, ...]:
-        """All statistics: their rows are counted in one contingency table."""
+        """Statistics of all queries, which are counted in one contingency table."""
         return self.statistics
 
     @cached_property
@@ -78,7 +78,7 @@ class BatchMeasurement(QueryMeasurement[BatchOutput]):
 
     @cached_property
     def region(self) -> None:
-        """None: a batch is in no composition group with others."""
+        """None: a batch is in no composition group with other measurements."""
         return
 
     @property
@@ -88,7 +88,7 @@ class BatchMeasurement(QueryMeasurement[BatchOutput]):
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Place among the answers of each selection of rows."""
+        """Place among the answers, for each selection of rows."""
         return {selection(statistic): place for place, statistic in enumerate(self.statistics)}
 
     def parameters(self) -> Mapping[str, Any]:
@@ -106,7 +106,7 @@ class BatchMeasurement(QueryMeasurement[BatchOutput]):
 
     @cached_property
     def cache_key(self) -> str:
-        """Ledger cache key: as of any measurement, of all selections and the row classes."""
+        """Ledger cache key, from all selections of rows and the row classes."""
         rows, classes = [selection(each) for each in self.statistics], self.plan.classes
         return self.key_of({"rows": rows, "classes": classes.digest if classes else None})
 
@@ -124,13 +124,13 @@ def naming(name: str) -> Iterator[None]:
 class BatchPlanner:
     """Planner of a batch: the mechanisms that fit its queries, from public data alone.
 
-    ``linear_refusal`` says why ``auto`` considered no mechanism with row classes.
+    ``linear_refusal`` says why ``auto`` considered no mechanism with row classes; None if it did.
     """
 
     def __init__(
         self, queries: Sequence[BoundQuery], bound: BoundWorkload, epsilon: Fraction
     ) -> None:
-        """Count the contingency table of the synthetic table."""
+        """Count the synthetic table into its contingency table."""
         self.queries, self.epsilon, self._schema = queries, epsilon, bound.schema
         self.workload = ScanPlan(tuple(query.statistic for query in queries))
         synthetic = bound.tables.tables[0]
@@ -139,7 +139,7 @@ class BatchPlanner:
 
     @cached_property
     def _linear(self) -> LinearWorkload | ParameterError:
-        """Numerical queries over row classes, or why they do not fit."""
+        """Numerical queries over row classes, or the error if they do not fit."""
         measure = self.queries[0].statistic.measure
         try:
             classes = RowClasses.of(self.workload, self.contingency.words)
@@ -148,12 +148,12 @@ class BatchPlanner:
         return LinearWorkload(classes, measure.lattice if measure else None)
 
     def plans(self, mechanism: str, among: Sequence[str] = TOGETHER) -> dict[str, BatchPlan]:
-        """Plan of a mechanism, or for ``auto`` of all ``among`` them that are quick enough, by id.
+        """Plans by mechanism: the named one, or for ``auto`` all quick ones of ``among``.
 
         Raises
         ------
         PqdError
-            If none fits: the first reason.
+            If no mechanism fits; the first reason.
         """
         if mechanism != AUTO:
             return {mechanism: self._plan(mechanism)}

@@ -1,10 +1,13 @@
 """Selection of batches: which queries of a shared budget are answered in batches.
 
-All ways to share cost the same.  They are compared on public data by the expected number of wrong
-verdicts at the true gaps ``WEIGHED``, from 0 to 2 tau; ties by their thresholds.  Queries that are
-answered alone share what is left, so ways are compared for the whole run: of the groups of queries
-that sum up one measure none is a batch, one is, all but one are, or all are.  The ways do not
-depend on the budget, and each has fewer errors at a larger one, hence so has the best.
+A way to share is a set of groups of queries that become batches; a group sums up one measure.  The
+ways are: no group, one group, all groups but one, and all groups.  For example, with groups of
+COUNT and SUM(income): neither, COUNT only, SUM(income) only, or both.
+
+All ways cost the same total epsilon.  They are compared on public data by the expected number of
+wrong verdicts of the whole run, at the true gaps ``WEIGHED`` from 0 to 2 tau; ties are broken by
+the thresholds.  A larger budget offers the same ways, and each of them errs less, so the best one
+does too.
 """
 
 from __future__ import annotations
@@ -35,14 +38,14 @@ from pqd.sql.regions import exactly
 from pqd.stated.budgets import AUTO
 
 _SUMMED = ("COUNT", "SUM")
-# Number of batch candidates that are shown with a query.
-_SHOWN = 3
-# Numbers of the groups that are answered as batches.
+# The most batches that a report shows with a query.
+_MOST_SHOWN = 3
+# A way to share: the numbers of the groups that become batches.
 BatchSet = frozenset[int]
 
 
 def share_in_batches(shared: Sequence[SharedQueries], sharing: str, each: Fraction) -> None:
-    """Plan batches where they are named or better, at ``each`` per measurement.
+    """Plan the named batches, or those better than equal shares; ``each`` is one query's share.
 
     Raises
     ------
@@ -58,7 +61,7 @@ def share_in_batches(shared: Sequence[SharedQueries], sharing: str, each: Fracti
 
 
 def _share_workload(queries: SharedQueries, sharing: str, each: Fraction) -> bool:
-    """Plan batches of one workload, with notes on them; False if it has no group of queries."""
+    """Plan the batches of one workload and add notes; False if it has no group of queries."""
     groups = [_QueryGroup(*pair, queries, each) for pair in _groups(queries, sharing)]
     options: list[_BatchOption] = []
     refusal: PqdError | None = None
@@ -69,7 +72,7 @@ def _share_workload(queries: SharedQueries, sharing: str, each: Fraction) -> boo
             options.append((group, group.candidates(sharing)))
         except PqdError as error:
             refusal = refusal or error
-            # Queries with open conditions are answered alone, whatever is named for others.
+            # Queries with open conditions are answered alone, also if a batch is named.
             if sharing != AUTO and not isinstance(error, OpenConditionsError):
                 raise
             queries.notes.append(
@@ -87,7 +90,7 @@ def _share_workload(queries: SharedQueries, sharing: str, each: Fraction) -> boo
 def _plan(
     options: Sequence[_BatchOption], queries: SharedQueries, each: Fraction, sharing: str
 ) -> None:
-    """Plan the batches that are named, or with which the run has the fewest expected errors."""
+    """Plan the named batches, or for ``auto`` the way with the fewest expected errors."""
     comparison = _BatchComparison(options, queries, each)
     batches = BatchSet(range(len(options)))
     if sharing == AUTO:
@@ -95,24 +98,24 @@ def _plan(
     queries.notes.extend(comparison.note(number, batches) for number in range(len(options)))
     for number, (group, candidates) in enumerate(options):
         if number in batches:
-            group.plan(candidates[:_SHOWN], note("in-batch" if sharing == AUTO else "named"))
+            group.plan(candidates[:_MOST_SHOWN], note("in-batch" if sharing == AUTO else "named"))
         else:
-            group.add_rivals(candidates[:_SHOWN])
+            group.add_rivals(candidates[:_MOST_SHOWN])
 
 
 def _groups(queries: SharedQueries, sharing: str) -> list[tuple[str, list[int]]]:
-    """Name and places of each group of queries that sum up one measure and may be one batch.
+    """Name of each group of queries that may become one batch, and the places of its queries.
 
-    Queries that only ``workload`` can answer in a batch are a group of their own, so that they
-    leave the others every choice.
+    A group sums up one measure.  Queries that only ``workload`` can answer as a batch are a group
+    of their own, so that all mechanisms stay open to the others.
     """
-    summed: dict[Measure | None, list[int]] = {}
+    by_measure: dict[Measure | None, list[int]] = {}
     for place, (bound, _) in queries.unplanned.items():
         free = bound.unit is None and bound.criteria.mechanism == AUTO
         if bound.query.aggregate in _SUMMED and free:
-            summed.setdefault(bound.statistic.measure, []).append(place)
+            by_measure.setdefault(bound.statistic.measure, []).append(place)
     groups = []
-    for places in summed.values():
+    for places in by_measure.values():
         name = name_of(queries.unplanned[places[0]].bound.query)
         closed = [place for place in places if _is_closed(queries.unplanned[place].bound.statistic)]
         open_ = [place for place in places if place not in closed]
@@ -125,13 +128,13 @@ def _groups(queries: SharedQueries, sharing: str) -> list[tuple[str, list[int]]]
 
 
 def _is_closed(statistic: Statistic) -> bool:
-    """Whether all conditions compare a column with constants: no condition is open."""
+    """Whether all conditions compare one column with constants, so that no condition is open."""
     return statistic.predicate is None or all(exactly(atom) for atom in atoms(statistic.predicate))
 
 
 @dataclass(frozen=True, slots=True)
 class _QueryGroup:
-    """Queries that sum up one measure, by place; ``each`` is the share of one measurement."""
+    """Group of queries that sum up one measure, by place; ``each`` is the share of one query."""
 
     name: str
     places: Sequence[int]
@@ -153,10 +156,10 @@ class _QueryGroup:
         Raises
         ------
         PqdError
-            If none fits, or the queries have open conditions.
+            If no mechanism fits, or the queries have open conditions.
         """
         with naming(self.name):
-            # In an order of their own: in another order, they are the same batch.
+            # Sort the queries: in another order they are the same batch.
             queries = {selection(each.bound.statistic): each.bound for each in self._sharing}
             ordered = [queries[text] for text in sorted(queries)]
             planner = BatchPlanner(ordered, self.queries.bound, self.epsilon)
@@ -169,7 +172,7 @@ class _QueryGroup:
         return candidates
 
     def plan(self, candidates: Sequence[BatchCandidate], reason: Note) -> None:
-        """Plan the first of ``candidates``; the others are shown with each query."""
+        """Plan the first candidate; a report shows the others with each query."""
         single = equal_shares(self._sharing, self.epsilon, Detail.ERRORS)
         verdicts = [
             candidates[0].verdict(
@@ -180,7 +183,7 @@ class _QueryGroup:
         self.queries.plan(dict(zip(self.places, verdicts, strict=True)))
 
     def add_rivals(self, candidates: Sequence[BatchCandidate]) -> None:
-        """Show ``candidates`` with each query, which is answered alone."""
+        """Keep ``candidates`` to be shown with each query, which is answered alone."""
         self.queries.rivals |= {
             place: self._shown(candidates, number) for number, place in enumerate(self.places)
         }
@@ -190,30 +193,30 @@ class _QueryGroup:
         return tuple(candidate.candidate(number, single) for candidate in candidates)
 
 
-# A group that can be a batch, and its candidates, the best first.
+# A group that can become a batch, and its candidates, the best first.
 _BatchOption = tuple[_QueryGroup, Sequence[BatchCandidate]]
 
 
 class _BatchComparison:
-    """Comparison of the ways to share one budget, each a set of groups that are batches."""
+    """Comparison of the ways to share one budget."""
 
     def __init__(
         self, options: Sequence[_BatchOption], queries: SharedQueries, each: Fraction
     ) -> None:
-        self._left, self._options, self._each = dict(queries.unplanned), options, each
+        self._queries, self._options, self._each = dict(queries.unplanned), options, each
         self._wrong_alone: dict[BatchSet, float] = {}
 
     @property
     def ways(self) -> list[BatchSet]:
-        """Sets of none of the groups, one, all but one, or all."""
+        """Ways to share: no group, one group, all groups but one, and all groups."""
         numbers = range(len(self._options))
         groups = BatchSet(numbers)
-        one = [BatchSet({number}) for number in numbers]
-        all_but_one = [groups - {number} for number in numbers]
-        return list(dict.fromkeys([BatchSet(), *one, *all_but_one, groups]))
+        singles = [BatchSet({number}) for number in numbers]
+        complements = [groups - single for single in singles]
+        return list(dict.fromkeys([BatchSet(), *singles, *complements, groups]))
 
     def best(self, ways: Sequence[BatchSet]) -> BatchSet:
-        """Set with the fewest expected errors; ties by the sum of thresholds."""
+        """Way with the fewest expected errors; ties are broken by the sum of the thresholds."""
         errors = [round(self.wrong(batches), DIGITS) for batches in ways]
         tied = [way for way, error in zip(ways, errors, strict=True) if error == min(errors)]
         return min(tied, key=self._thresholds) if len(tied) > 1 else tied[0]
@@ -224,9 +227,9 @@ class _BatchComparison:
         return math.fsum([*in_batches, self._alone(batches)])
 
     def _rest(self, batches: BatchSet) -> tuple[list[SharingQuery], Fraction]:
-        """Queries that are answered alone, and their budget."""
+        """Queries that are answered alone, and their total epsilon."""
         in_batches = {place for number in batches for place in self._options[number][0].places}
-        rest = [query for place, query in self._left.items() if place not in in_batches]
+        rest = [query for place, query in self._queries.items() if place not in in_batches]
         return rest, self._each * len(distinct(rest))
 
     def _alone(self, batches: BatchSet) -> float:
@@ -238,30 +241,32 @@ class _BatchComparison:
         return self._wrong_alone[batches]
 
     def _thresholds(self, batches: BatchSet) -> float:
-        """Sum of the thresholds, each as a multiple of its tolerance."""
+        """Sum of all thresholds, each as a multiple of its tolerance."""
         rest, epsilon = self._rest(batches)
         shares = equal_shares(rest, epsilon)
         pairs = [(verdict.choice.taken.threshold, verdict) for verdict in shares]
         for number in batches:
             group, candidates = self._options[number]
-            single = (self._left[place].verdict for place in group.places)
+            single = (self._queries[place].verdict for place in group.places)
             pairs += zip(candidates[0].thresholds, single, strict=True)
         return math.fsum(relative(threshold, verdict) for threshold, verdict in pairs if threshold)
 
-    def note(self, number: int, batches: BatchSet) -> Note:
-        """Note on how a group is answered, and the expected errors of the run otherwise."""
-        group, candidates = self._options[number]
+    def note(self, place: int, batches: BatchSet) -> Note:
+        """Note on how a group is answered, with the expected errors of this and other ways."""
+        group, candidates = self._options[place]
         in_batch, alone = (
-            min((way for way in self.ways if (number in way) == within), key=self.wrong)
+            min((way for way in self.ways if (place in way) == within), key=self.wrong)
             for within in (True, False)
         )
         others = self.wrong(in_batch) - math.fsum(candidates[0].wrong)
         scores: list[tuple[str | None, float]] = [
             (each.name, others + math.fsum(each.wrong)) for each in candidates
         ]
-        together = number in batches
+        together = place in batches
         scores.insert(int(together), (None, self.wrong(alone)))
-        shares = tuple((name, score / len(self._left)) for name, score in scores[: _SHOWN + 1])
+        shares = tuple(
+            (name, score / len(self._queries)) for name, score in scores[: _MOST_SHOWN + 1]
+        )
         return note(
             "batch-weighed",
             group=group.name,

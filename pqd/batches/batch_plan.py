@@ -1,4 +1,4 @@
-"""Plans of a batch: a mechanism and its view of a row; all of it public."""
+"""Plan of a batch: a mechanism, and the form in which it reads rows; all of it public."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ from pqd.engine.contingency import ContingencyTable
 if TYPE_CHECKING:
     from pqd.deciders import Noise
 
-# Clipped composition draws for every query by itself, and these two once for each query or class.
+# ``auto`` takes clipped composition up to the first number of queries, and other mechanisms up to
+# the second number of draws.
 _MOST_COMPOSED, MOST_DRAWN = 300, 10_000
-# Selections of multiplicative weights allow for rounding by 1/1024, which holds while a noisy size
-# is below 2^42.
+# Multiplicative weights allow for a rounding error of 1/1024, to which doubles keep while a noisy
+# size is below 2^42.  This epsilon ensures that.
 _LEAST_IN_DOUBLES = Fraction(1, 2**26)
 
 
@@ -46,16 +47,16 @@ class BatchPlan(Protocol):
 
     @property
     def classes(self) -> RowClasses | None:
-        """Row classes of the mechanism, None if it uses none."""
+        """Row classes of the mechanism; None for a mechanism without row classes."""
         ...
 
     @property
     def quick(self) -> bool:
-        """Whether it draws so little that ``auto`` may take it."""
+        """Whether the mechanism is quick enough for ``auto``."""
         ...
 
     def parameters(self) -> Mapping[str, Any]:
-        """All that answers depend on but row classes, lattice and epsilon, by name."""
+        """Parameters by name that the answers depend on, beside row classes, lattice, epsilon."""
         ...
 
     @property
@@ -65,15 +66,15 @@ class BatchPlan(Protocol):
 
     @property
     def note(self) -> Note | None:
-        """Note for a reader, besides the name; public.  None without one."""
+        """Public note for the reader; None without one."""
         ...
 
     def noise(self, epsilon: Fraction) -> NoiseLaw | None:
-        """Noise law of each answer, None where its error depends on the rows."""
+        """Noise law of each answer; None if the error depends on the rows."""
         ...
 
     def read(self, contingency: ContingencyTable) -> Any:  # noqa: ANN401 - rows, or a histogram
-        """Rows as the mechanism sees them: one row is one row there, or none."""
+        """Rows in the form that the mechanism reads; each row stays one row, or is left out."""
         ...
 
     def release(self, rows: Any, epsilon: Fraction, noise: Noise) -> BatchOutput:  # noqa: ANN401
@@ -83,7 +84,7 @@ class BatchPlan(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class LinearPlan:
-    """Plan of a mechanism for numerical queries, with one side for each sign of the values."""
+    """Plan of a mechanism for numerical queries, with one ``side`` for each sign of the values."""
 
     workload: LinearWorkload
     sides: tuple[LinearMechanism, ...]
@@ -106,13 +107,14 @@ class LinearPlan:
             )
         signs = (1, -1) if workload.signed else (1,)
         plan = cls(workload, tuple(kind(queries=queries(sign)) for sign in signs))
-        # Here, in public: how wide the noise is may depend on the table, and must not be refused.
+        # Check the largest scale here, on public data: a draw must not be refused later, since its
+        # scale may depend on the private table.
         check_scale(plan.mechanism.largest_scale(epsilon))
         return plan
 
     @cached_property
     def mechanism(self) -> LinearMechanism:
-        """Mechanism of both signs, or of the only one."""
+        """Mechanism for both signs, or for the only one."""
         if len(self.sides) == 1:
             return self.sides[0]
         positive, negative = self.sides
@@ -125,22 +127,22 @@ class LinearPlan:
 
     @property
     def simulation_runs(self) -> int:
-        """Number of simulation runs: more for few queries, and where they take no time."""
-        drawn = self.id in {NoisyClasses.id, ClippedComposition.id}
-        return max(8, 64 // len(self.workload.classes.matrix)) if drawn else 3
+        """Number of simulation runs: more for few queries, and for mechanisms that take no time."""
+        fast = self.id in {NoisyClasses.id, ClippedComposition.id}
+        return max(8, 64 // len(self.workload.classes.matrix)) if fast else 3
 
     @property
     def quick(self) -> bool:
-        """Whether it draws so little that ``auto`` may take it.
+        """Whether the mechanism is quick enough for ``auto``.
 
-        Two steps of multiplicative weights never erred less than one (docs/experiments.md).
+        ``auto`` never takes two steps of multiplicative weights: they never erred less than one
+        step (docs/experiments.md).
         """
         queries, classes = self.workload.classes.matrix.shape
-        layered = 4 * classes * self.workload.top.bit_length()
-        drawn = {NoisyClasses.id: classes, DyadicMechanism.id: layered}
-        few = drawn.get(self.id, 0) <= MOST_DRAWN
-        composed = self.id == ClippedComposition.id and queries > _MOST_COMPOSED
-        return few and not composed and self.id != NumericalInTwoSteps.id
+        dyadic = 4 * classes * self.workload.top.bit_length()
+        draws = {NoisyClasses.id: classes, DyadicMechanism.id: dyadic}.get(self.id, 0)
+        too_many = self.id == ClippedComposition.id and queries > _MOST_COMPOSED
+        return draws <= MOST_DRAWN and not too_many and self.id != NumericalInTwoSteps.id
 
     @property
     def id(self) -> str:
@@ -148,7 +150,7 @@ class LinearPlan:
         return self.mechanism.id
 
     def parameters(self) -> Mapping[str, Any]:
-        """Mechanism by its id, with its parameters for each sign."""
+        """Id of the mechanism, and its parameters for each sign."""
         sides = [parameters_on(side, _universe_of(side)) for side in self.sides]
         return {"id": self.id, "sides": sides}
 
@@ -158,11 +160,11 @@ class LinearPlan:
         return
 
     def noise(self, epsilon: Fraction) -> NoiseLaw | None:
-        """Noise law of each answer, None where noise is not its only error."""
+        """Noise law of each answer; None if noise is not the only error."""
         return self.mechanism.noise_law(epsilon)
 
     def read(self, contingency: ContingencyTable) -> Rows:
-        """Rows by class and level: each that ``contingency`` counts is one, or none."""
+        """Rows of ``contingency`` by class and level; a row without a value is left out."""
         return self.workload.rows(contingency)
 
     def release(self, rows: Rows, epsilon: Fraction, noise: Noise) -> BatchOutput:
@@ -171,6 +173,6 @@ class LinearPlan:
 
 
 def _universe_of(mechanism: Any) -> Universe:  # noqa: ANN401 - any of the mechanisms
-    """Universe of the queries that a mechanism answers."""
+    """Universe of the queries of a mechanism."""
     queries: NumericalQueries = mechanism.queries
     return queries.universe

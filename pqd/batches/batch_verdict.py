@@ -44,16 +44,16 @@ if TYPE_CHECKING:
 
 # Simulation runs of a plan whose errors no theory gives.
 _SIMULATION_RUNS = 20
-# Candidates whose expected errors agree to so many digits are compared by their thresholds.
+# Expected errors that agree to this number of digits are ties.
 DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True)
 class BatchRule:
-    """Rule of one query of a batch: whether its answer lies inside the interval.
+    """Rule of one query of a batch: yes if its answer lies inside the interval.
 
-    ``place`` is that of the query among the answers, ``errors`` the law of its answer's error,
-    ``possible`` the answers that a table can have.
+    ``place`` is the place of the query among the answers, ``errors`` the law of the error of its
+    answer, ``possible`` the range of answers that a table can have.
     """
 
     place: int
@@ -64,7 +64,7 @@ class BatchRule:
 
     @property
     def identity(self) -> object:
-        """Place and interval, which tell verdicts of one batch apart."""
+        """Place and interval, which tell the verdicts of one batch apart."""
         return self.place, self.interval.lower, self.interval.upper
 
     def decision(self, output: BatchOutput) -> Decision:
@@ -72,20 +72,20 @@ class BatchRule:
         return decided(self.errors, round(output.answers[self.place]), self.interval, self.possible)
 
     def estimate(self, decision: Decision) -> Estimate:
-        """Released answer, and its interval where the noise is known."""
+        """Released answer, and its interval if the noise is known."""
         (released,) = decision.released
         return estimate(self.errors, released, self.alpha, self.possible)
 
     def margin_ends(self, decision: Decision, estimate: Estimate) -> None:
-        """Nothing: a batch gives no margins."""
+        """None: a batch gives no margins."""
         del decision, estimate
 
 
 class BatchCandidate(NamedTuple):
-    """Batch that could answer some queries, evaluated on public data.
+    """Batch that could answer a group of queries, evaluated on public data.
 
-    ``errors``, ``rates``, ``thresholds`` and ``wrong`` (the probability of a wrong verdict) are one
-    per query.
+    ``errors``, ``rates``, ``thresholds`` and ``wrong`` have one item per query; ``wrong`` is the
+    probability of a wrong verdict.
     """
 
     name: str
@@ -98,13 +98,13 @@ class BatchCandidate(NamedTuple):
     def verdict(
         self, place: int, single: QueryVerdict, reason: Note, *others: Candidate
     ) -> QueryVerdict:
-        """Verdict by this batch in place of a ``single`` one, with ``others`` as candidates."""
+        """Verdict of this batch on the query of ``single``, with ``others`` as rival candidates."""
         taken = self.candidate(place, single)
         choice = replace(single.choice, taken=taken, reason=reason, candidates=(taken, *others))
-        where = self.batch.places[selection(single.statistic)]
+        among_answers = self.batch.places[selection(single.statistic)]
         possible = possible_answers(self.batch.statistic.measure)
         rule = BatchRule(
-            where, self.errors[place], single.interval, single.criteria.alpha, possible
+            among_answers, self.errors[place], single.interval, single.criteria.alpha, possible
         )
         fields = {**plan_fields(single), "choice": choice}
         return QueryVerdict(**fields, measurement=self.batch, rule=rule)
@@ -117,7 +117,7 @@ class BatchCandidate(NamedTuple):
 
     @property
     def proves(self) -> frozenset[bool]:
-        """Outcomes that have a p-value: both where the noise is known."""
+        """Outcomes that can have a p-value: both if the noise is known."""
         return proved_outcomes(self.errors)
 
     @property
@@ -127,9 +127,10 @@ class BatchCandidate(NamedTuple):
 
 
 def _chances(errors: Errors, tau: Fraction, gaps: Sequence[Fraction]) -> tuple[float, ...]:
-    """Pr[yes] at each true gap, a multiple of tau, or the next that an answer can have.
+    """``Pr[yes]`` at each true gap, given in multiples of tau; the worse of both sides.
 
-    The worse side; NaN where no answer lies between the gap and the end of the interval.
+    A gap is rounded up to the next whole answer.  The result is NaN if a gap below 1 is rounded up
+    to the end of the interval.
     """
     curve = []
     for gap in gaps:
@@ -141,10 +142,10 @@ def _chances(errors: Errors, tau: Fraction, gaps: Sequence[Fraction]) -> tuple[f
 
 
 class OpenConditionsError(ParameterError):
-    """Open conditions: public data do not say which of them a private row may meet."""
+    """Error of open conditions: public data do not say which of them a private row can meet."""
 
     def __init__(self, mechanism: str, open_conditions: Sequence[str]) -> None:
-        """Name the mechanism that would have to know that, and a condition."""
+        """Name the mechanism and one of the conditions."""
         unread = [name for name in open_conditions if exactly(Atom(name)) is None]
         super().__init__(
             f"{mechanism} does not take {(unread or open_conditions)[0]}, only comparisons of one "
@@ -155,16 +156,17 @@ class OpenConditionsError(ParameterError):
 def batch_candidates(
     planner: BatchPlanner, name: str, single: Sequence[QueryVerdict], mechanism: str
 ) -> list[BatchCandidate]:
-    """Batches that could give the ``single`` verdicts, the best first; for ``auto`` of known noise.
+    """Batches that could answer the queries of ``single``, the best first.
+
+    ``auto`` considers only mechanisms whose noise is known, since other verdicts have no p-value.
 
     Raises
     ------
     PqdError
-        If none fits.
+        If no mechanism fits.
     """
     candidates: list[BatchCandidate] = []
     refusal: OpenConditionsError | None = None
-    # Where it is not known a verdict has no p-value: auto takes no such mechanism.
     for plan in planner.plans(mechanism, NOISE_KNOWN).values():
         if plan.classes and plan.classes.open_conditions:
             refusal = OpenConditionsError(plan.id, plan.classes.open_conditions)
@@ -185,7 +187,7 @@ def batch_candidates(
 
 
 def relative(threshold: Threshold, verdict: QueryVerdict) -> float:
-    """Threshold as a multiple of the tolerance."""
+    """Threshold of a verdict as a multiple of its tolerance."""
     return threshold.tau / float(verdict.interval.tau)
 
 
@@ -205,7 +207,7 @@ def _candidate(
 
 
 def _simulated(plan: BatchPlan, planner: BatchPlanner) -> list[SimulatedErrors]:
-    """Simulated errors of each answer."""
+    """Simulated errors of each answer of a plan."""
     simulation = ErrorSimulation(planner.workload, planner.contingency, planner.epsilon)
     drawn = simulation.errors(plan, _SIMULATION_RUNS)
     return [SimulatedErrors(tuple(column)) for column in drawn.T.tolist()]

@@ -1,7 +1,8 @@
 """Linear workload: a batch of COUNT or SUM queries as numerical queries (Qiu et al. 2022).
 
-All queries of a batch add up one number ``g``: 1 for COUNT, else on a public lattice.  They differ
-in which row classes they select (pqd/batches/row_classes.py), so they are decomposable queries.
+All queries of a batch add up the same number ``g`` of each row: 1 for COUNT, else a value on a
+public lattice.  They select different row classes (pqd/batches/row_classes.py), so they are
+decomposable queries.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _ONE = LevelUniverse(1, np.ones((1, 1), np.int64))
 
 @dataclass(frozen=True, eq=False)
 class LinearWorkload:
-    """Queries of a batch as numerical queries, for each sign that lattice values have."""
+    """Queries of a batch as numerical queries, for each sign of the lattice values."""
 
     classes: RowClasses
     lattice: Lattice | None
@@ -39,18 +40,18 @@ class LinearWorkload:
 
     @property
     def top(self) -> int:
-        """Most that a row adds to an answer, in units."""
+        """Largest amount that a row adds to an answer, in units."""
         if self.lattice is None:
             return 1
         return max(abs(self.lattice.lower_units), abs(self.lattice.upper_units), 1)
 
     def queries(self, sign: int = 1) -> NumericalQueries:
-        """Queries about ``g``, or for sign -1 about ``-g`` where that is positive.
+        """Queries about the positive values of ``g``, or for sign -1 of ``-g``.
 
         Raises
         ------
         ParameterError
-            If the universe does not fit.
+            If the universe would be too large.
         """
         return NumericalQueries(Subsets(self.classes.matrix), self._universe(sign))
 
@@ -60,7 +61,7 @@ class LinearWorkload:
         Raises
         ------
         ParameterError
-            If they are not, or the universe does not fit.
+            If a query is no interval, or the universe would be too large.
         """
         intervals = self.classes.intervals
         if intervals is None:
@@ -82,7 +83,7 @@ class LinearWorkload:
             upper = lattice.upper_units
             if classes * lattice.points <= _LARGEST_WHOLE:
                 return LevelUniverse(classes, self._values(np.arange(lattice.points))[None])
-        reduced = DigitUniverse(classes, upper)
+        digits = DigitUniverse(classes, upper)
         cells = classes * upper.bit_length()
         if cells > _LARGEST_BITS:
             raise ParameterError(
@@ -90,20 +91,18 @@ class LinearWorkload:
                 f"to {upper:,} units that makes {cells:,} cells; at most {_LARGEST_BITS:,} fit: "
                 "use fewer queries at once, or give tighter bounds or a wider step (--bounds)"
             )
-        return reduced
+        return digits
 
     def _values(self, places: Integers) -> Integers:
-        """Values of ``g``, in units, at places on the lattice."""
+        """Values of ``g`` in units, at places on the lattice."""
         return places + 1 if self.lattice is None else self.lattice.units_at(places)
 
     def rows(self, contingency: ContingencyTable) -> Rows:
         """Class and level of every row; a row without a value is left out."""
-        valued = contingency.places >= 0
-        classes, places = (
-            self.classes.of_words(contingency.words[valued]),
-            contingency.places[valued],
-        )
+        has_value = contingency.places >= 0
+        classes = self.classes.of_words(contingency.words[has_value])
+        places = contingency.places[has_value]
         dense = not self.signed and isinstance(self._universe(1), LevelUniverse)
         levels = places if dense else self._values(places)
-        counts = contingency.counts[valued]
+        counts = contingency.counts[has_value]
         return Rows(np.repeat(classes, counts), np.repeat(levels, counts))

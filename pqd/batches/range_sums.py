@@ -1,7 +1,8 @@
 """Batches of range sums (Wu et al. 2019): SUM of one column over ranges of that same column.
 
-A row is then known by its value alone: its place on the public lattice, which also says which
-queries select it.  The conditions are evaluated once, on a public table of all lattice values.
+An example is SUM(income) over income < 1000 and over income >= 5000.  The value of a row, a place
+on the public lattice, then decides which queries select the row.  The conditions are evaluated
+once, on a public table of lattice values.
 """
 
 from __future__ import annotations
@@ -40,8 +41,9 @@ if TYPE_CHECKING:
     from pqd.deciders import Lattice, Noise
 
 _MOST_POINTS, _MOST_QUERIES = 2**20, 10_000
-# One bucket per lattice value up to the first; beyond that, that many quantiles of the synthetic
-# table's rows, as many of its sum, and no bucket with values more than the third apart.
+# Up to the first number of lattice values each value has a bucket.  With more values buckets end at
+# the second number of quantiles of the synthetic table's rows and as many of its sum, and the
+# values of a bucket differ by at most the factor.
 _MOST_BUCKETS, _QUANTILES, _RATIO = 2000, 400, Fraction(102, 100)
 _UNFIT = (
     "the mechanism ranges is for SUM of a column with values >= 0 whose conditions are ranges of "
@@ -51,19 +53,19 @@ _UNFIT = (
 
 @dataclass(frozen=True, eq=False)
 class RangePlan:
-    """Plan of the best of Wu's mechanisms for one batch, by expected errors on public data."""
+    """Plan of a batch with the best of Wu's mechanisms, by expected errors on public data."""
 
     lattice: Lattice
     mechanism: RangeSumMechanism
 
     @property
     def id(self) -> str:
-        """Name of all of these mechanisms."""
+        """Common name of these mechanisms."""
         return RANGES
 
     @property
     def classes(self) -> None:
-        """None: a row is known by its value alone."""
+        """None: the value of a row replaces its class."""
         return
 
     @property
@@ -82,7 +84,7 @@ class RangePlan:
 
     @property
     def note(self) -> Note:
-        """Note on the mechanism that was chosen, and on how values count."""
+        """Note on the mechanism that is taken, and on the buckets."""
         ends = len(self.mechanism.workload.buckets.ends)
         exact = ends == self.lattice.points
         return note(
@@ -99,25 +101,25 @@ class RangePlan:
 
     def read(self, contingency: ContingencyTable) -> Histogram:
         """Values of all rows, in units; a row without a value is left out."""
-        valued = contingency.places >= 0
-        values = self.lattice.units_at(contingency.places[valued])
-        return Histogram.weighted(values, contingency.counts[valued])
+        has_value = contingency.places >= 0
+        values = self.lattice.units_at(contingency.places[has_value])
+        return Histogram.weighted(values, contingency.counts[has_value])
 
     def release(self, rows: Histogram, epsilon: Fraction, noise: Noise) -> BatchOutput:
         """Answers that are epsilon-DP: a row is one value of the histogram.
 
-        A deviation is that of the noise and, at most, what buckets add: post-processing.
+        A deviation combines the noise with the largest error of the buckets: post-processing.
         """
         output = self.mechanism.release(rows, epsilon, noise)
-        added = self._overstatements() * np.abs(output.answers)
-        deviations = np.hypot(output.deviations or 0.0, added)
+        bucket_errors = self._overstatements() * np.abs(output.answers)
+        deviations = np.hypot(output.deviations or 0.0, bucket_errors)
         return BatchOutput.of(output.answers, output.thresholds, deviations)
 
     def _overstatements(self) -> Floats:
-        """Largest share, per range, of an answer that is due to its buckets.
+        """Largest relative error by which the buckets of each range overstate its answer.
 
-        In each bucket a value counts as the upper end, by at most the end's distance from the
-        lowest value: so does a sum of such values, by the largest of these shares.
+        A value counts as the upper end of its bucket.  So it is overstated by at most the distance
+        from the lowest value of the bucket to the end, and a sum by at most the largest share.
         """
         workload = self.mechanism.workload
         ends = np.array(workload.buckets.ends)
@@ -134,7 +136,7 @@ def range_plan(
     Raises
     ------
     ParameterError
-        If the queries are no range sums, or their noise would be too large.
+        If the queries are no range sums, or the sampler cannot draw the noise.
     """
     lattice = _lattice(workload)
     ranges = lattice_ranges(workload, lattice, schema)
@@ -151,32 +153,32 @@ def range_plan(
 
 
 def _lattice(workload: ScanPlan) -> Lattice:
-    """Lattice of the one column that the batch is about."""
+    """Lattice of the one column of the batch; ParameterError if there is more than one."""
     measure = workload.measures[0] if workload.measures else None
     lattice = measure.lattice if measure else None
     if measure is None or lattice is None or len(workload.statistics) > _MOST_QUERIES:
         raise ParameterError(_UNFIT)
     column = sqlglot.parse_one(measure.sql, read="duckdb")
     mentioned = {fold_case(name) for name in workload.columns}
-    alone = isinstance(column, exp.Column) and mentioned == {fold_case(column.name)}
-    if not alone or lattice.lower < 0 or lattice.points > _MOST_POINTS:
+    single = isinstance(column, exp.Column) and mentioned == {fold_case(column.name)}
+    if not single or lattice.lower < 0 or lattice.points > _MOST_POINTS:
         raise ParameterError(_UNFIT)
     return lattice
 
 
 def lattice_ranges(workload: ScanPlan, lattice: Lattice, schema: Schema) -> list[tuple[int, int]]:
-    """First place on the lattice that each query selects, and the one after its last.
+    """Range of lattice places that each query selects: its first place, and one after its last.
 
     Raises
     ------
     ParameterError
-        If a query selects no place, or leaves a gap.
+        If a query selects no place, or several ranges.
     """
     import pyarrow as pa  # noqa: PLC0415 - a heavy import that only this needs
 
     (name,) = workload.columns
     places = _turning_places(workload, lattice)
-    # The double nearest to each lattice value, which is what a literal of that value reads as.
+    # Use the nearest double of each lattice value, as DuckDB reads a literal of this value.
     units = lattice.units_at(places)
     values = units * float(lattice.unit.numerator) / float(lattice.unit.denominator)
     engine = SyntheticTable()
@@ -187,13 +189,14 @@ def lattice_ranges(workload: ScanPlan, lattice: Lattice, schema: Schema) -> list
     if not np.array_equal(contingency.places[order], places):
         raise ParameterError(_UNFIT)
     selected = selections(workload, list(contingency.words[order].T), places.size)
-    return [_range(one, places) for one in selected]
+    return [_range(mask, places) for mask in selected]
 
 
 def _turning_places(workload: ScanPlan, lattice: Lattice) -> Integers:
-    """Ascending places between which no condition changes but from one to the very next.
+    """Ascending places such that a condition changes only between two neighbours of the lattice.
 
-    The ends, and those beside each constant; every place where a condition's meaning is not known.
+    These are both ends of the lattice, and the places next to each constant of a condition.  If the
+    meaning of a condition is unknown, they are all places.
     """
     known = [exactly(atom) for atom in workload.atoms]
     constants = {value for pair in known if pair for value, _ in pair[1].cuts}
@@ -204,25 +207,25 @@ def _turning_places(workload: ScanPlan, lattice: Lattice) -> Integers:
         for value in constants
         if isinstance(value, float)
     ]
-    # Two on either side, since lattice values are rounded to doubles.
+    # Take two places on either side, since lattice values are rounded to doubles.
     beside = {place + step for place in below for step in (-1, 0, 1, 2)} | {0, lattice.points - 1}
     return np.array(sorted(place for place in beside if 0 <= place < lattice.points), np.int64)
 
 
 def _range(selected: Booleans, places: Integers) -> tuple[int, int]:
-    """First place of a range and the one after its last; ParameterError for gaps or no place."""
-    held = np.flatnonzero(selected)
-    if not held.size or held[-1] - held[0] + 1 != held.size:
+    """First place of a range, and one after its last; ParameterError for gaps or no place."""
+    indices = np.flatnonzero(selected)
+    if not indices.size or indices[-1] - indices[0] + 1 != indices.size:
         raise ParameterError(_UNFIT)
-    return int(places[held[0]]), int(places[held[-1]]) + 1
+    return int(places[indices[0]]), int(places[indices[-1]]) + 1
 
 
 def _ends(lattice: Lattice, ranges: list[tuple[int, int]], public: Histogram) -> Integers:
-    """Last place of each bucket: every place if they are few.
+    """Last place of each bucket; with few places each place is a bucket.
 
-    Else the ends of the queries, quantiles of the synthetic table's rows and of its sum, so that
-    where it has most a bucket holds one value, and between them places of values so near each
-    other that no table's sums are far off.
+    With many places a bucket ends at the ends of the queries and at quantiles of the synthetic
+    table's rows and of its sum, so that a frequent value has a bucket of its own.  In between
+    buckets end so often that their values are near each other: no table's sums are far off.
     """
     if lattice.points <= _MOST_BUCKETS:
         return np.arange(lattice.points)
@@ -235,14 +238,14 @@ def _ends(lattice: Lattice, ranges: list[tuple[int, int]], public: Histogram) ->
         if running.size and running[-1] > 0:
             targets = running[-1] * np.arange(1, _QUANTILES) / _QUANTILES
             quantiles = places[np.searchsorted(running, targets).clip(0, places.size - 1)]
-            # A value that is frequent has a bucket of its own.
+            # End the bucket before a quantile too: a frequent value has a bucket of its own.
             ends += [quantiles, quantiles - 1]
-    every = np.unique(np.concatenate(ends))
-    return every[every >= 0]
+    distinct = np.unique(np.concatenate(ends))
+    return distinct[distinct >= 0]
 
 
 def _ladder(lattice: Lattice) -> Integers:
-    """Ascending places, each the last within ``_RATIO`` of its bucket's least value."""
+    """Ascending places; each is the last place within ``_RATIO`` of its bucket's least value."""
     first, step, last = lattice.lower_units, lattice.step_units, lattice.points - 1
     places, place = [0], 0
     while place < last:

@@ -1,9 +1,9 @@
-"""Corrected copy: rows of the synthetic table drawn anew so that it agrees with released answers.
+"""Corrected copy: rows of the synthetic table are drawn again, so that they fit released answers.
 
-Every row of the copy gets a weight.  They are the maximum-entropy ones: nearest to equal weights
-(in relative entropy) among those that agree with the released answers, where answers that
-contradict each other give way by their noise.  All of it is post-processing of the release: it
-costs nothing, and the same release makes the same table.
+Every row of the copy gets a weight.  Among all weights that agree with the released answers, these
+are nearest to equal weights in relative entropy (maximum entropy).  Answers that contradict each
+other are met only within their noise.  All of it is post-processing of the release: it costs
+nothing, and the same release makes the same table.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 
     from pqd.engine.contingency import ContingencyTable, Integers
 
-# The copy counts for so little against the answers that it decides only what they leave open.
+# Weight of the copy against the answers: so small that it decides only what they leave open.
 _TRUST = 0.01
-# The fit ends when all answers are met to this share of their noise, or after so many steps, in
-# each of which a weight changes by a factor of exp(3) at most.
+# The fit ends when all answers are met within this share of their noise, or after the number of
+# steps.  A step is halved up to 30 times, and changes a weight by a factor of at most exp(3).
 _CLOSE, _STEPS, _HALVINGS, _LONGEST = 0.01, 50, 30, 3.0
 _FEWEST, _MOST_WORK = 10, 300_000_000
-# A table is at most so many times as long as the copy, whatever the noise says.
+# The corrected copy has at most this many times the rows of the copy.
 _MOST_TIMES = 10
 
 
 class ReweightedTable(NamedTuple):
-    """Corrected copy, with a note on how far its answers are from the released ones."""
+    """Corrected copy, and a note on the differences between its answers and the released ones."""
 
     frame: pd.DataFrame
     note: Note
@@ -48,9 +48,10 @@ class ReweightedTable(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnswerSystem:
-    """Released ``answers``, each the sum of ``amounts`` over the kinds of rows that it selects.
+    """Released ``answers``; each is the sum of ``amounts`` over the kinds of rows that it selects.
 
-    ``selected`` is (answers, kinds), ``spread`` how far each answer may be off; all in units.
+    ``selected`` has the shape (answers, kinds).  ``spread`` is the deviation of each answer.  All
+    numbers are in units.
     """
 
     selected: Booleans
@@ -84,12 +85,15 @@ def reweighted_table(plan: ReleasePlan, outputs: Outputs) -> ReweightedTable:
     gaps = (np.abs(part.sums(numbers) - part.answers).mean() for part in parts)
     pairs = zip(batches, gaps, strict=True)
     distances = tuple((each.batch.name, float(gap) * float(each.scale)) for each, gap in pairs)
-    told = note("table-drawn", rows=drawn.size, table=table.label, gaps=distances)
-    return ReweightedTable(frame.iloc[drawn].reset_index(drop=True), told)
+    summary = note("table-drawn", rows=drawn.size, table=table.label, gaps=distances)
+    return ReweightedTable(frame.iloc[drawn].reset_index(drop=True), summary)
 
 
 def _kinds(rows: Sequence[ContingencyTable]) -> tuple[Integers, Integers, Integers]:
-    """Kind of each row, first row and number of rows of each: rows that all batches see as one."""
+    """Kind of each row, and the first row and the number of rows of each kind.
+
+    Rows are of one kind if no batch can tell them apart.
+    """
     columns = [column for each in rows for column in (*each.words.T, each.places)]
     table = np.stack([column.astype(np.int64) for column in columns], axis=1)
     _, first, kinds, counts = np.unique(
@@ -101,7 +105,7 @@ def _kinds(rows: Sequence[ContingencyTable]) -> tuple[Integers, Integers, Intege
 def _answer_system(
     planned: PlannedBatch, rows: ContingencyTable, first: Integers, output: BatchOutput
 ) -> AnswerSystem:
-    """Answers of a batch, over kinds of rows of which each ``first`` is one."""
+    """System of the answers of a batch, over kinds of rows; ``first`` is one row of each kind."""
     batch, places = planned.batch, rows.places[first]
     words = [word[first] for word in rows.words.T]
     lattice = planned.measure.lattice if planned.measure else None
@@ -119,10 +123,10 @@ def _answer_system(
 
 
 def fitted_weights(parts: Sequence[AnswerSystem], counts: Floats) -> Floats:
-    """Weight of a row of each kind, of which there are ``counts``.
+    """Weight of a row of each kind; ``counts`` is the number of rows of each kind.
 
-    Newton's method on the concave dual: with multipliers m the weights are
-    ``exp(sum_i m_i f_i)``, and at the optimum an answer is met but for ``trust spread_i^2 m_i``.
+    Newton's method on the concave dual: with multipliers m the weights are ``exp(sum_i m_i f_i)``.
+    At the optimum answer i is met up to ``trust spread_i^2 m_i``.
     """
     system = _System(parts, counts)
     multipliers, numbers = np.zeros(system.answers.size), counts
@@ -134,20 +138,20 @@ def fitted_weights(parts: Sequence[AnswerSystem], counts: Floats) -> Floats:
         step *= min(1.0, _LONGEST / max(np.abs(system.log_weights(step)).max(initial=0.0), 1e-300))
         value, gain = system.value(multipliers, numbers), float(slope @ step)
         for _ in range(_HALVINGS):
-            moved = system.numbers(multipliers + step)
-            if system.value(multipliers + step, moved) >= value + 1e-4 * gain:
+            next_numbers = system.numbers(multipliers + step)
+            if system.value(multipliers + step, next_numbers) >= value + 1e-4 * gain:
                 break
             step, gain = step / 2, gain / 2
-        multipliers, numbers = multipliers + step, moved
+        multipliers, numbers = multipliers + step, next_numbers
     weights: Floats = numbers / counts
     return weights
 
 
 class _System:
-    """Answers as one sparse matrix (answers, kinds) over kinds of rows, and the dual of the fit."""
+    """Answers of all batches as one sparse matrix (answers, kinds), and the dual of the fit."""
 
     def __init__(self, parts: Sequence[AnswerSystem], counts: Floats) -> None:
-        # Sparse batch by batch: dense, each pair of an answer and a kind would take eight bytes.
+        # Make each batch sparse by itself: a dense matrix would take eight bytes per entry.
         blocks = [[csr_array(csr_array(part.selected).multiply(part.amounts))] for part in parts]
         self._matrix = csr_array(block_array(blocks))
         self._counts = counts
@@ -161,12 +165,12 @@ class _System:
         return logs
 
     def numbers(self, multipliers: Floats) -> Floats:
-        """Rows of each kind at these multipliers."""
+        """Weighted number of rows of each kind at these multipliers."""
         numbers: Floats = self._counts * np.exp(np.minimum(self.log_weights(multipliers), 700))
         return numbers
 
     def value(self, multipliers: Floats, numbers: Floats) -> float:
-        """Value of the dual, which the multipliers are to make as large as possible."""
+        """Value of the dual, which is maximised over the multipliers."""
         ridge = (self._ridge * multipliers**2).sum() / 2
         return float(self.answers @ multipliers - numbers.sum() - ridge)
 
@@ -189,10 +193,10 @@ class _System:
 
 
 def drawn_rows(weights: Floats) -> Integers:
-    """Places of rows, each as often as its weight, up to less than one.
+    """Places of the drawn rows; a row is drawn about as often as its weight says.
 
-    Systematic sampling: as many as the weights add up to, from 1 to ten times as many as there
-    are, at equal steps along them.
+    Systematic sampling takes rows at equal steps along the cumulated weights.  The number of rows
+    is the sum of the weights, at least 1 and at most ten times the number of rows of the copy.
     """
     total = round(min(max(1.0, float(weights.sum())), float(_MOST_TIMES * weights.size)))
     ends = np.cumsum(weights) * (total / weights.sum())

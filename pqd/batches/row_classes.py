@@ -1,13 +1,16 @@
 """Row classes: sets of rows that a batch of queries cannot tell apart, from public data alone.
 
-A row's *vector* says which atoms are TRUE of it.  Atoms that share a column make one factor.
-Where these compare one column with constants, all vectors that a row can have are known
-(pqd/batches/row_classes.py); of any other factor those are kept that the synthetic table
-shows, and the one in which nothing holds.  Classes are the combinations of these; those that
-every query sees as one are merged.
+Atoms that share a column make one *factor*.  The *vector* of a row says which atoms of a factor are
+TRUE for it.  If the atoms of a factor compare one column with constants, all vectors that a row can
+have are known (``joint_truths``).  For any other factor the vectors of the synthetic table are
+kept, and the vector in which no atom is TRUE.  A class is a combination of one vector per factor;
+combinations that no query can tell apart are merged.
 
-A private row is mapped by itself: a factor's vector that is not kept counts as the one in which
-nothing holds.  So one row is one class, whatever the other rows are.
+For example, ``age > 64`` and ``age < 18`` make one factor with three vectors: neither, the first,
+or the second.
+
+A private row is mapped by itself: if its vector is not kept, it counts as the vector in which no
+atom is TRUE.  So a row is in one class, whatever the other rows are.
 """
 
 from __future__ import annotations
@@ -37,16 +40,16 @@ if TYPE_CHECKING:
     from pqd.engine.contingency import Integers
 Words = NDArray[np.uint64]
 
-# The most combinations, and the most yes and no in a matrix of queries by combinations.
+# The most combinations of vectors, and the most entries of a matrix (queries, combinations).
 MOST_COMBINATIONS, _LARGEST_MATRIX = 2**16, 2**24
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Factor:
-    """Atoms by their bits, and the vectors of them that are kept; the first is all False.
+    """Factor: its atoms by their bits, and the kept vectors; the first vector is all False.
 
-    ``line`` is the place of each vector along the one column of the atoms; None if there is no such
-    column, and a row may then have a vector that is not kept.
+    ``line`` is the place of each vector along the one column of the atoms.  It is None if the atoms
+    do not all compare one column with constants; a row may then have a vector that is not kept.
     """
 
     names: tuple[str, ...]
@@ -56,7 +59,7 @@ class Factor:
 
     @property
     def complete(self) -> bool:
-        """Whether no row can have another vector."""
+        """Whether every row has one of the kept vectors."""
         return self.line is not None
 
     @classmethod
@@ -66,7 +69,7 @@ class Factor:
         none = np.zeros((1, len(ordered)), np.bool_)
         every = joint_truths([atoms[bit] for bit in ordered])
         if not any(map(_columns, (atoms[bit] for bit in ordered))):
-            # Constant conditions: all rows are alike.
+            # Conditions without a column have one value for all rows.
             every = synthetic[:1, ordered]
         kept = np.concatenate((none, synthetic[:, ordered] if every is None else every))
         distinct, places = np.unique(kept, axis=0, return_inverse=True)
@@ -77,7 +80,7 @@ class Factor:
         return cls(names, tuple(ordered), distinct, line)
 
     def places(self, vectors: Booleans) -> Integers:
-        """Place of each row's vector, 0 for one that is not kept."""
+        """Place of each row's vector; 0 for a vector that is not kept."""
         known = {vector.tobytes(): place for place, vector in enumerate(self.vectors)}
         selected = np.ascontiguousarray(vectors[:, list(self.bits)])
         return np.array([known.get(vector.tobytes(), 0) for vector in selected], np.int64)
@@ -85,10 +88,11 @@ class Factor:
 
 @dataclass(frozen=True, eq=False)
 class RowClasses:
-    """Row classes, and which of them each query selects: ``matrix`` (queries, classes).
+    """Row classes, and the classes that each query selects: ``matrix`` (queries, classes).
 
-    ``merged`` is the class of each combination of the factors' vectors, the last factor the
-    fastest.  Where all conditions compare one column with constants, classes are in its order.
+    ``merged`` holds the class of each combination of vectors; the vector of the last factor varies
+    fastest.  If all conditions compare one column with constants, the classes are in the order of
+    this column.
     """
 
     factors: tuple[Factor, ...]
@@ -102,7 +106,7 @@ class RowClasses:
         Raises
         ------
         ParameterError
-            If there are too many.
+            If the vectors have too many combinations.
         """
         atoms, queries = workload.atoms, len(workload.statistics)
         if not atoms:
@@ -126,7 +130,7 @@ class RowClasses:
         return classes if len(lines) != 1 or lines[0] is None else classes.along(lines[0])
 
     def along(self, line: Integers) -> RowClasses:
-        """Row classes in the order of ``line``, the place of each combination."""
+        """The same row classes, sorted by ``line``, the place of each combination."""
         places = np.full(self.size, line.max() + 1)
         np.minimum.at(places, self.merged, line)
         order = np.argsort(places)
@@ -139,22 +143,22 @@ class RowClasses:
 
     @property
     def intervals(self) -> Intervals | None:
-        """Queries as intervals of the classes, None if they are no intervals."""
-        held = np.count_nonzero(self.matrix, axis=1)
+        """Queries as intervals of the classes; None if a query is no interval."""
+        sizes = np.count_nonzero(self.matrix, axis=1)
         first, last = (
             self.matrix.argmax(axis=1),
             self.size - 1 - self.matrix[:, ::-1].argmax(axis=1),
         )
-        if not (held.all() and (held == last - first + 1).all()):
+        if not (sizes.all() and (sizes == last - first + 1).all()):
             return None
         return Intervals(self.size, first, last)
 
     @property
     def open_conditions(self) -> tuple[str, ...]:
-        """Conditions that a private row may meet as no class does; it then counts as meeting none.
+        """Conditions of the factors that are not complete.
 
-        Empty where every row, whatever its values, is in a class that the queries select as they
-        select the row.
+        A private row may meet these in a way that no class covers; it then counts as meeting none
+        of them.  If there are none, each query selects a row exactly if it selects its class.
         """
         return tuple(name for f in self.factors if not f.complete for name in f.names)
 
@@ -170,7 +174,7 @@ class RowClasses:
 
     @cached_property
     def digest(self) -> str:
-        """Hash of the factors and their vectors; it does not change with the order of atoms."""
+        """Hash of the factors and their vectors, whatever the order of the atoms."""
         hashed = hashlib.sha256(json.dumps([factor.names for factor in self.factors]).encode())
         for factor in self.factors:
             hashed.update(json.dumps(factor.vectors.shape).encode() + factor.vectors.tobytes())
@@ -178,9 +182,9 @@ class RowClasses:
 
 
 def _runs(words: Words) -> tuple[Words, Integers]:
-    """One row of each run of equal rows, and the run of every row.
+    """First row of each run of equal rows, and the number of the run of every row.
 
-    Contingency tables are sorted, so that runs are few; the result is right in any order.
+    Contingency tables are sorted, so there are few runs; the result is right for any order.
     """
     first = np.ones(len(words), np.bool_)
     np.any(words[1:] != words[:-1], axis=1, out=first[1:])
@@ -192,7 +196,7 @@ def _size(factors: Sequence[Factor]) -> int:
 
 
 def _matrix(workload: ScanPlan, factors: Sequence[Factor]) -> Booleans:
-    """Combinations of the factors' vectors that each statistic selects, as a mask per statistic."""
+    """Masks (statistics, combinations) of the combinations of vectors that a statistic selects."""
     places = np.unravel_index(np.arange(_size(factors)), [len(f.vectors) for f in factors])
     vectors = np.zeros((_size(factors), len(workload.atoms)), np.bool_)
     for factor, place in zip(factors, places, strict=True):
@@ -201,10 +205,10 @@ def _matrix(workload: ScanPlan, factors: Sequence[Factor]) -> Booleans:
 
 
 def _connected(atoms: Sequence[Atom]) -> list[list[int]]:
-    """Bits of atoms in groups: atoms that share a column are in one group."""
+    """Bits of the atoms in groups; atoms that share a column are in one group."""
     groups: list[tuple[set[str], list[int]]] = []
     for bit, atom in enumerate(atoms):
-        # Those that name none share the empty name.
+        # Atoms without a column share the empty name.
         columns, bits = _columns(atom) or {""}, [bit]
         others = []
         for names, group in groups:
@@ -225,7 +229,7 @@ def _columns(atom: Atom) -> set[str]:
 
 
 def pack(vectors: Booleans) -> Words:
-    """Rows of booleans as words of 64 bits, the first bit the lowest."""
+    """Rows of booleans as words of 64 bits; the first boolean is the lowest bit."""
     rows, bits = vectors.shape
     wide = np.zeros((rows, -(-bits // WORD) * WORD), np.bool_)
     wide[:, :bits] = vectors
@@ -243,27 +247,27 @@ Booleans = NDArray[np.bool_]
 
 
 def joint_truths(atoms: Sequence[Atom]) -> Booleans | None:
-    """Truth of each of ``atoms``, for every value of their one column and for NULL.
+    """Truths of ``atoms`` for every value of their one column, and for NULL.
 
     Returns
     -------
     array of shape (combinations, atoms), or None
-        Whatever a row holds, its combination is among these (a few that no row can have may be,
-        too): between two neighbours of all constants mentioned no condition changes.  They are
-        in the order of the column's values, each where it comes first, NULL last.  None where
-        the atoms are not comparisons of one and the same column with constants of one type.
+        The combination of every row is among these, since no condition changes between two
+        neighbouring constants; a few that no row can have may be among them too.  They are in the
+        order of the column's values, each at its first occurrence, and NULL is last.  The result
+        is None unless all atoms compare the same column with constants of one type.
     """
-    read = [exactly(atom) for atom in atoms]
-    known = [pair for pair in read if pair]
-    admitted = [values for _, values in known]
-    types = {type(value) for values in admitted for value, _ in values.cuts}
-    if len(known) < len(read) or len({column for column, _ in known}) > 1 or len(types) > 1:
+    meanings = [exactly(atom) for atom in atoms]
+    pairs = [pair for pair in meanings if pair]
+    sets = [values for _, values in pairs]
+    types = {type(value) for values in sets for value, _ in values.cuts}
+    if len(pairs) < len(meanings) or len({column for column, _ in pairs}) > 1 or len(types) > 1:
         return None
-    cuts = sorted({cut for values in admitted for cut in values.cuts})
+    cuts = sorted({cut for values in sets for cut in values.cuts})
     order = {cut: place for place, cut in enumerate(cuts, start=1)}
-    # A row for what lies below every cut, one for what follows each cut, and one for NULL.
+    # One row for values below every cut, one for the values after each cut, and one for NULL.
     truths = np.zeros((len(cuts) + 2, len(atoms)), np.bool_)
-    for place, values in enumerate(admitted):
+    for place, values in enumerate(sets):
         turns = np.zeros(len(cuts) + 1, np.int64)
         turns[[order[cut] for cut in values.cuts]] = 1
         truths[:-1, place] = (np.cumsum(turns) + values.start) % 2 == 1

@@ -1,7 +1,7 @@
 """Choice of a batch's mechanism by simulated errors on the synthetic table, which cost nothing.
 
-The same queries must lead to the same choice, or an answer that was paid for would not be found
-again.  So a simulation draws from the distribution of the noise at fixed points.
+The same queries must lead to the same choice: otherwise the ledger would not find an answer that
+was paid for.  So a simulation draws the quantiles of the noise at fixed points.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from pqd.engine.scan_plan import ScanPlan
 
 
 class QuasiRandomNoise:
-    """Noise at points that are the same in every run: for public data only, never for a release."""
+    """Noise at the same points in every run; for public data only, never for a release."""
 
     simulated = True
 
     def __init__(self, run: int) -> None:
-        """Start the points of one ``run``."""
+        """Start at the first point of a ``run``."""
         self._run, self._place = run, count()
 
     def _point(self) -> float:
@@ -41,23 +41,23 @@ class QuasiRandomNoise:
         return (int.from_bytes(hashlib.sha256(name.encode()).digest()[:6]) + 0.5) / 2**48
 
     def laplace(self, statistic: int, scale: Fraction) -> int:
-        """``statistic`` plus the difference of two geometric draws; refused as by other noises."""
+        """``statistic`` plus the difference of two geometric draws; scales are checked as ever."""
         check_scale(scale)
         size = float(scale)
         first, second = (math.floor(-size * math.log(self._point())) for _ in range(2))
         return statistic + first - second
 
     def gaussian(self, statistic: int, sigma: Fraction) -> int:
-        """``statistic`` plus a quantile of the normal law, rounded; refused as by other noises."""
+        """``statistic`` plus a rounded quantile of the normal law; scales are checked as ever."""
         check_scale(sigma)
         return statistic + round(NormalDist(sigma=float(sigma)).inv_cdf(self._point()))
 
     def cube(self, statistics: Sequence[int], scale: Fraction) -> tuple[int, ...]:
-        """NotImplementedError: no batch draws it."""
+        """Raise NotImplementedError: no batch draws this noise."""
         raise NotImplementedError
 
     def choose(self, logit: float) -> bool:
-        """Boolean that is True for the share ``1 / (1 + exp(-logit))`` of the points."""
+        """Choice that is True for the share ``1 / (1 + exp(-logit))`` of the points."""
         point = self._point()
         return math.log(point) - math.log1p(-point) < logit
 
@@ -72,7 +72,7 @@ class ErrorSimulation:
         self._contingency, self._epsilon = contingency, epsilon
         self._truth = exact_answers(workload, contingency)
         self.size = float(np.abs(self._truth).mean())
-        # Rows as a plan reads them depend on its type alone; that takes time with the rows.
+        # Keep the rows that a plan reads: they depend on its type alone, and reading takes time.
         self._rows: dict[type, Any] = {}
 
     def errors(self, plan: BatchPlan, runs: int, first: int = 0) -> Floats:
@@ -87,7 +87,7 @@ class ErrorSimulation:
 
 
 class SimulatedChoice(NamedTuple):
-    """Plan that is taken, the reason, and the mean simulated error of every plan, in units.
+    """Choice of a plan, the reason, and the mean simulated error of every plan, in units.
 
     ``size`` is the mean absolute answer of the synthetic table.
     """
@@ -110,14 +110,15 @@ def choose_mechanism(
     epsilon: Fraction,
     unit: Fraction,
 ) -> SimulatedChoice:
-    """Plan with the least mean absolute error on the synthetic table's ``contingency`` table.
+    """Choice of the plan with the least mean absolute error on the synthetic table.
 
-    A plan that is named is the only one.  ``unit`` is the size of a unit of the answers.
+    If the caller names a mechanism, ``plans`` holds this one alone.  ``contingency`` is the
+    contingency table of the synthetic table, ``unit`` the size of a unit of the answers.
 
     Raises
     ------
     PqdError
-        If no plan fits: the first reason.
+        If no plan fits; the first reason.
     """
     errors: dict[str, float] = {}
     simulation = ErrorSimulation(workload, contingency, epsilon)

@@ -1,7 +1,7 @@
-"""``workload``: each query of a batch counted by itself, in one scan, with noise for all of them.
+"""``workload``: each query of a batch is counted by itself, in one scan, with noise for all.
 
-A row counts by the queries that it meets alone, so any predicate fits: the noise depends only on
-the most queries that one row can meet.
+Any predicate fits, since the noise depends only on the largest number of queries that one row can
+match.
 """
 
 from __future__ import annotations
@@ -32,24 +32,25 @@ if TYPE_CHECKING:
     from pqd.engine.contingency import ContingencyTable, Integers
 
 
-# Sets of queries, the first of them the lowest bit.
+# Set of queries as bits; the first query is the lowest bit.
 QuerySet = int
-# The search ends after so many steps; what it has not searched is then bounded.
+# The search ends after this number of steps, with an upper bound.
 _MOST_STEPS = 400_000
 
 
 def workload_sensitivity(predicates: Sequence[Predicate | None]) -> int:
-    """Number of queries, at least 1, such that no row matches more of ``predicates``.
+    """Upper bound, at least 1, on the number of ``predicates`` that one row can match.
 
-    **Guarantee** (soundness): that of ``region``, which a matching row lies in.  Exact for
-    conjunctions of comparisons of one column with constants, unless the search is cut short.
+    **Guarantee**: the bound is sound, since a matching row lies in the ``region`` of its predicate.
+    It is exact for conjunctions of comparisons of one column with constants, unless the search is
+    cut short.
     """
     regions = [region(predicate) for predicate in predicates]
     columns = sorted({name for each in regions for name in each})
-    admitted = [_admitted(regions, column) for column in columns]
-    most, finished = _deepest((1 << len(regions)) - 1, admitted)
-    if not finished:
-        # A row meets one at most of each group of disjoint queries.
+    sets = [_query_sets(regions, column) for column in columns]
+    most, exact = _most_queries((1 << len(regions)) - 1, sets)
+    if not exact:
+        # A row matches at most one query of each group of disjoint queries.
         costs = [
             MeasurementCost(str(number), Fraction(1), each) for number, each in enumerate(regions)
         ]
@@ -57,26 +58,26 @@ def workload_sensitivity(predicates: Sequence[Predicate | None]) -> int:
     return max(1, most)
 
 
-def _admitted(regions: Sequence[Region], column: str) -> list[QuerySet]:
-    """Queries that each place on ``column`` admits; none if all admit everything.
+def _query_sets(regions: Sequence[Region], column: str) -> list[QuerySet]:
+    """Set of the queries that each value of ``column`` can match; empty if all values match all.
 
-    Places that admit some of what another does are left out.
+    A set that is part of another one is left out.
     """
-    named = {n: each[column] for n, each in enumerate(regions) if column in each}
-    distinct = {cut for admitted in named.values() for cut in admitted.cuts}
+    values_of = {n: each[column] for n, each in enumerate(regions) if column in each}
+    distinct = {cut for values in values_of.values() for cut in values.cuts}
     if len({type(value) for value, _ in distinct}) > 1:
-        # Values of two types are in no order.
+        # Values of two types have no order.
         return []
     cuts = sorted(distinct)
-    free = sum(1 << n for n in range(len(regions)) if n not in named)
+    free = sum(1 << n for n in range(len(regions)) if n not in values_of)
     place = {cut: number for number, cut in enumerate(cuts, start=1)}
-    # What turns over at each place, from below every cut on; and NULL.
+    # Queries that begin or end at each cut, first those below every cut; and the queries of NULL.
     turns, null = [0] * (len(cuts) + 1), free
-    for n, admitted in named.items():
-        turns[0] ^= admitted.start << n
-        for cut in admitted.cuts:
+    for n, values in values_of.items():
+        turns[0] ^= values.start << n
+        for cut in values.cuts:
             turns[place[cut]] ^= 1 << n
-        null |= admitted.null << n
+        null |= values.null << n
     masks, mask = [null], free
     for turn in turns:
         mask ^= turn
@@ -85,7 +86,7 @@ def _admitted(regions: Sequence[Region], column: str) -> list[QuerySet]:
 
 
 def _largest(masks: Iterable[QuerySet]) -> list[QuerySet]:
-    """Sets that are part of no other, the largest first."""
+    """Sets that are part of no other set, the largest first."""
     largest: list[QuerySet] = []
     for mask in sorted(set(masks), key=lambda mask: (-mask.bit_count(), mask)):
         if not any(mask & other == mask for other in largest):
@@ -93,56 +94,57 @@ def _largest(masks: Iterable[QuerySet]) -> list[QuerySet]:
     return largest
 
 
-def _deepest(every: QuerySet, columns: Sequence[Collection[QuerySet]]) -> tuple[int, bool]:
-    """Most queries that one place of each column can admit at once, and True; or a bound and False.
+def _most_queries(every: QuerySet, columns: Sequence[Collection[QuerySet]]) -> tuple[int, bool]:
+    """Most queries that one value of each column can match, and True; or an upper bound and False.
 
-    Best first: what is taken up next may have the most of all, by a bound that is at least what it
-    has.  So the first that has as many as its bound says has the most.
+    Best-first search (branch and bound) over the values of one column after the other.  The state
+    with the largest upper bound is examined first.  So the first state without open columns, whose
+    bound is its size, has the most queries.
     """
     serial = count()
-    start = tuple(number for number, masks in enumerate(columns) if masks)
-    # By what they have at most, then the oldest: queries that are left, columns that are left.
+    start = tuple(number for number, sets in enumerate(columns) if sets)
+    # A state: upper bound (negative), age, queries that can still match, columns still open.
     heap = [(-every.bit_count(), next(serial), every, start)]
     for _ in range(_MOST_STEPS // max(1, sum(map(len, columns)))):
-        claimed, _, left, rest = heapq.heappop(heap)
-        tops = {n: max((left & mask).bit_count() for mask in columns[n]) for n in rest}
-        size = left.bit_count()
-        # A place that admits all that is left takes nothing away.
-        rest = tuple(n for n in rest if tops[n] < size)
-        least = min(rest, key=lambda n: (tops[n], n), default=None)
-        bound = size if least is None else tops[least]
-        if bound < -claimed:
-            heapq.heappush(heap, (-bound, next(serial), left, rest))
-        elif least is None:
+        priority, _, queries, open_columns = heapq.heappop(heap)
+        tops = {n: max((queries & mask).bit_count() for mask in columns[n]) for n in open_columns}
+        size = queries.bit_count()
+        # A column with a value that all these queries match excludes none of them.
+        open_columns = tuple(n for n in open_columns if tops[n] < size)
+        tightest = min(open_columns, key=lambda n: (tops[n], n), default=None)
+        bound = size if tightest is None else tops[tightest]
+        if bound < -priority:
+            heapq.heappush(heap, (-bound, next(serial), queries, open_columns))
+        elif tightest is None:
             return size, True
         else:
-            others = tuple(n for n in rest if n != least)
-            for part in _largest(left & mask for mask in columns[least]):
-                most = min(bound, part.bit_count())
-                heapq.heappush(heap, (-most, next(serial), part, others))
+            others = tuple(n for n in open_columns if n != tightest)
+            for subset in _largest(queries & mask for mask in columns[tightest]):
+                most = min(bound, subset.bit_count())
+                heapq.heappush(heap, (-most, next(serial), subset, others))
     return -heap[0][0], False
 
 
 def exact_answers(
     workload: ScanPlan, contingency: ContingencyTable, most: int | None = None
 ) -> Integers:
-    """Exact answer of each query over the rows of ``contingency``, in units: not private.
+    """Exact answer of each query over the rows of ``contingency``, in units; not private.
 
-    A row without a value adds nothing.  It counts in at most the first ``most`` of the queries that
-    it meets, in their order; without, in all of them.
+    A row counts in the first ``most`` queries that it matches, or without ``most`` in all of them.
+    A row without a value adds nothing.
     """
     totals, size = _cell_totals(workload, contingency), contingency.counts.size
-    met = np.zeros(size, np.int64)
+    matches = np.zeros(size, np.int64)
     answers = np.zeros(len(workload.statistics), np.int64)
     for place, selected in enumerate(selections(workload, list(contingency.words.T), size)):
-        counted = selected if most is None else selected & (met < most)
-        met += counted
+        counted = selected if most is None else selected & (matches < most)
+        matches += counted
         answers[place] = totals[counted].sum()
     return answers
 
 
 def _cell_totals(workload: ScanPlan, contingency: ContingencyTable) -> Integers:
-    """Sum over all rows of each cell, in units."""
+    """Sum of the values of the rows of each cell, in units; for counts the number of rows."""
     lattice = _lattice(workload)
     if lattice is None:
         return contingency.counts
@@ -158,16 +160,16 @@ def _lattice(workload: ScanPlan) -> Lattice | None:
 
 @dataclass(frozen=True, eq=False)
 class WorkloadPlan:
-    """WORKLOAD (Wu 2019, Algorithm 6) for any predicates.
+    """Plan of WORKLOAD (Wu 2019, Algorithm 6), for any predicates.
 
-    Guarantee: epsilon-DP.  One row more, or less, is one more in one cell.  It counts in at most
-    ``most`` answers (``exact_answers`` sees to that, whatever the row is), and adds to each a whole
-    number of at most ``top`` units, the largest of the public lattice in size, or 1 in a count.  So
-    the answers move by at most ``norm = most * top`` in all, and ``NoisyAnswers`` at that norm is
+    Guarantee: epsilon-DP.  A row is one more in one cell.  It counts in at most ``most`` answers,
+    which ``exact_answers`` ensures for every row.  To each answer it adds a whole number of at most
+    ``top`` units in size: the largest of the public lattice, or 1 for a count.  So one row moves
+    the answers by at most ``norm = most * top`` in total, and ``NoisyAnswers`` at that norm is
     epsilon-DP.  ``most`` and ``top`` are public: they come from the SQL and the lattice.
 
-    That no row is left out of an answer is not needed for this; it holds as no row meets more than
-    ``workload_sensitivity`` queries.
+    The answers are complete, since no row matches more than ``workload_sensitivity`` queries.  The
+    guarantee does not depend on this.
     """
 
     key_fields: ClassVar[tuple[str, ...]] = ("most", "top")
@@ -183,7 +185,7 @@ class WorkloadPlan:
         Raises
         ------
         ParameterError
-            If values are too large, or epsilon is too small for any noise.
+            If values are too large, or the sampler cannot draw the noise.
         """
         lattice, top = _lattice(workload), 1
         if lattice is not None:
@@ -208,7 +210,7 @@ class WorkloadPlan:
 
     @property
     def quick(self) -> bool:
-        """Whether it draws so little that ``auto`` may take it."""
+        """Whether the mechanism is quick enough for ``auto``."""
         return len(self.workload.statistics) <= MOST_DRAWN
 
     @property
@@ -217,7 +219,7 @@ class WorkloadPlan:
         return max(8, 64 // len(self.workload.statistics))
 
     def parameters(self) -> Mapping[str, Any]:
-        """Parameters of the noise: what one row may change."""
+        """Parameters of the noise: the most answers and units that one row changes."""
         return parameters_of(self)
 
     @property
@@ -227,15 +229,15 @@ class WorkloadPlan:
 
     @property
     def classes(self) -> None:
-        """None: it uses no row classes."""
+        """None: the mechanism uses no row classes."""
         return
 
     def noise(self, epsilon: Fraction) -> NoiseLaw:
-        """Noise law of each answer: its only error."""
+        """Noise law of each answer; noise is the only error."""
         return self._mechanism.noise_law(epsilon)
 
     def read(self, contingency: ContingencyTable) -> Integers:
-        """Exact answers: not private."""
+        """Exact answers; not private."""
         return exact_answers(self.workload, contingency, self.most)
 
     def release(self, rows: Integers, epsilon: Fraction, noise: Noise) -> BatchOutput:
