@@ -36,7 +36,7 @@ _PATIENCE, _PAUSE = 60.0, 0.05
 
 
 class Chargeable(Protocol):
-    """Measurement as the accountant sees it."""
+    """Measurement for the accountant.  Conformer: ``pqd.run.measurement.Measurement``."""
 
     @property
     def cache_key(self) -> str:
@@ -64,7 +64,7 @@ Sets = Sequence[Sequence[Chargeable]]
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Quote of a run: new measurements and known answers by cache key, groups, and the charge."""
+    """Quote of a run: new measurements and known answers by cache key, groups and the charge."""
 
     new: Mapping[str, Chargeable]
     groups: tuple[Group, ...]
@@ -191,7 +191,7 @@ class Accountant:
         if seen and version == private.version():
             self._recognised[seen] = recognised
         # Read the charges and answers of other processes since the ledger was opened.  Otherwise a
-        # price may be refused, or a part of a run paid for although the budget lacks the rest.
+        # quote may be refused, or a part of a run paid for although the budget lacks the rest.
         self.ledger.refresh()
         return recognised
 
@@ -228,7 +228,7 @@ class Accountant:
         UnknownAnswerError
             The accountant is replaying, and the ledger lacks an answer.
         """
-        # Known answers are shown too, but only while the ledger holds them.
+        # Known answers too may be shown only while the ledger holds them.
         run_charges().check_standing = self.ledger.check_standing
         if self.replaying:
             return self._replay(table, sets), None
@@ -301,7 +301,7 @@ def _quote(
     known: Mapping[str, Answer],
     charge: Callable[[Sequence[Group], AbstractSet[str]], Charge],
 ) -> Quote:
-    """Quote of the unknown measurements; those of different sets are never grouped."""
+    """Quote of the measurements without a known answer; a group never spans two sets."""
     new: dict[str, Chargeable] = {}
     groups: list[Group] = []
     for measurements in sets:

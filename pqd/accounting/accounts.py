@@ -131,14 +131,14 @@ class Account:
 
     def earlier_runs(self, keys: AbstractSet[str]) -> tuple[EarlierRun, ...]:
         """Runs that drew the answers of ``keys`` (for each key the last run), in their order."""
-        left, found = set(keys), []
+        open_keys, runs = set(keys), []
         for number, run in reversed(list(enumerate(self.runs, 1))):
-            if left and not left.isdisjoint(run.keys):
-                left -= run.keys
+            if open_keys and not open_keys.isdisjoint(run.keys):
+                open_keys -= run.keys
                 charge = run.charge
                 day = run.time.partition("T")[0]
-                found.append(EarlierRun(number, day, charge.epsilon, charge.delta))
-        return tuple(reversed(found))
+                runs.append(EarlierRun(number, day, charge.epsilon, charge.delta))
+        return tuple(reversed(runs))
 
     def facts(self, limit: Budget) -> AccountFacts:
         """Account as a report shows it, given the ``limit`` of every table."""

@@ -162,7 +162,7 @@ class HashChain:
         return tuple(self._entries)
 
     @property
-    def known(self) -> tuple[Entry, ...]:
+    def known_entries(self) -> tuple[Entry, ...]:
         """All entries read so far; inside ``writing`` they are the whole chain."""
         return tuple(self._entries)
 
@@ -321,10 +321,10 @@ class HashChain:
             If it does.
         """
         # Compare names and SQL together: a trigger may have the name of a table.
-        held = connection.execute("SELECT name, sql FROM sqlite_master").fetchall()
+        schema = connection.execute("SELECT name, sql FROM sqlite_master").fetchall()
         (journal,) = connection.execute("PRAGMA journal_mode").fetchone()
         whole = _marks(connection) == (_MARK, _FORMAT) and journal == "delete"
-        if not whole or sorted(held) != sorted(SCHEMA.items()):
+        if not whole or sorted(schema) != sorted(SCHEMA.items()):
             raise LedgerError(
                 self._message(
                     "was changed by hand: it holds what no ledger holds, or lacks what every one "

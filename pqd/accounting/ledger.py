@@ -361,7 +361,7 @@ class Ledger:
     def _writing(self) -> Iterator[None]:
         try:
             with self._chain.writing() as chain:
-                self._catch_up(chain.known)
+                self._catch_up(chain.known_entries)
                 yield
         except BaseException:
             # The appended entries were rolled back; the accounts must not keep them.

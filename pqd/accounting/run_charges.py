@@ -55,11 +55,11 @@ class RunCharges:
         """Sentence on the run's charges, without its full stop; empty if nothing was charged."""
         if not (self.spent or self.unused):
             return ""
-        told = f"{self.amount} was charged and stays charged (pqd ledger show)"
+        amount = f"{self.amount} was charged and stays charged (pqd ledger show)"
         if self.spent:
-            return f"{told}; a repeated run pays nothing for what this run has answered"
+            return f"{amount}; a repeated run pays nothing for what this run has answered"
         return (
-            f"{told}, but nothing was drawn for it: a repeated run on the table as it was uses "
+            f"{amount}, but nothing was drawn for it: a repeated run on the table as it was uses "
             "this charge and pays nothing more"
         )
 
@@ -94,19 +94,19 @@ def reporting_charges() -> Iterator[None]:
 
 def reports_charges(message: str) -> bool:
     """Whether a message reports what the run has charged."""
-    told = run_charges().text
-    return bool(told) and told[1:] in message
+    charges = run_charges().text
+    return bool(charges) and charges[1:] in message
 
 
 def with_charges(message: str) -> str:
     """Message that ends with the run's charges, unless it reports them already."""
-    told = run_charges().text
-    if not told:
+    charges = run_charges().text
+    if not charges:
         return message
     # The words "Nothing was spent" come from code that knew of no earlier charge of the run.
     message = _DENIED.sub("", message)
     if NO_RECORD in message:
-        told = f"{run_charges().amount} was charged"
-    if told[1:] in message:
+        charges = f"{run_charges().amount} was charged"
+    if charges[1:] in message:
         return message
-    return f"{message.rstrip('.')}. {told[0].upper()}{told[1:]}."
+    return f"{message.rstrip('.')}. {charges[0].upper()}{charges[1:]}."

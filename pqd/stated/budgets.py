@@ -1,4 +1,4 @@
-"""Privacy budgets as a caller states them: of each query, or of all queries of a run."""
+"""Privacy budgets as a caller states them: for each query, or for all queries of a run."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from fractions import Fraction
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number, budget_of
 
-# What chooses by itself: a decider, an estimator, a mechanism, or how a budget is shared.
+# Name of the automatic choice: of a decider, an estimator, a mechanism, or a way to share a budget.
 AUTO = "auto"
-# Beyond the first an answer is warned of.  Beyond the second no command and no spec asks: the odds
-# about a person may then change by a factor of 10^43, which is as good as showing the row.
+# An epsilon above the first gets a warning.  Above the second it is refused: it could change the
+# odds about a person by a factor of 10^43, which is as good as showing the row.
 MUCH_EPSILON, MOST_EPSILON = Fraction(10), Fraction(100)
 # Names in messages: of the argument, and of the option of the command line.
 EPSILON, TOTAL_EPSILON = "epsilon (--epsilon)", "total_epsilon (--total-epsilon)"
 
 
 def stated_budget(epsilon: Number | None, name: str = "epsilon") -> Fraction:
-    """Privacy budget that a caller states under a name, by default for each query.
+    """Privacy budget that a caller states under a ``name``.
 
     Raises
     ------
     ParameterError
-        Without one, or beyond what protects anybody.
+        If there is none, or if it is no valid budget or above 100.
     """
     if epsilon is None:
         raise ParameterError(
@@ -39,7 +39,7 @@ def stated_budget(epsilon: Number | None, name: str = "epsilon") -> Fraction:
 
 
 def total_budget(total_epsilon: Number | None) -> Fraction:
-    """Privacy budget that all queries of a run share; ParameterError if there is none."""
+    """Privacy budget that all queries of a run share; ParameterError without one."""
     if total_epsilon is None:
         raise ParameterError(
             f"{TOTAL_EPSILON} is missing; say what all queries may cost together, such as 1"

@@ -1,4 +1,4 @@
-"""Stated cells: how a caller says which cells a column has, and how many a marginal may have."""
+"""Stated cells: the cells of a column as a caller writes them, and the most cells of a marginal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pqd.sql.schema import Kind, fold_case
 from pqd.stated.column_facts import StatedCells, read_cells
 
 MOST_CELLS = 100_000
-# As many cells are allowed however few rows the copy has.
+# This number of cells is allowed for any number of rows.
 _FEW_CELLS = 1_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -21,14 +21,14 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def parse_cells(text: str) -> tuple[str, StatedCells]:
     """Column and cells of ``age=20``, ``age=0,18,65,120`` or ``job=cook|smith``.
 
-    A name that holds ``=`` stands in double quotes.
+    A name that contains ``=`` stands in double quotes.
 
     Raises
     ------
     ParameterError
         If the text is none of these.
     """
-    name, stated = _parted(text)
+    name, stated = _sides(text)
     if not name or not stated:
         raise ParameterError(
             f'cells {text!r} are not understood; write "column=number" such as age=20, '
@@ -44,12 +44,12 @@ def parse_cells(text: str) -> tuple[str, StatedCells]:
 
 
 def parse_all_cells(texts: Iterable[str]) -> dict[str, StatedCells]:
-    """Cells by column, of several texts as ``parse_cells`` reads them.
+    """Cells by column, from texts in the form of ``parse_cells``.
 
     Raises
     ------
     ParameterError
-        If a text is not understood, or two are about one column.
+        If a text has another form, or two texts are about the same column.
     """
     cells: dict[str, StatedCells] = {}
     for name, stated in map(parse_cells, texts):
@@ -59,8 +59,8 @@ def parse_all_cells(texts: Iterable[str]) -> dict[str, StatedCells]:
     return cells
 
 
-def _parted(text: str) -> tuple[str, str]:
-    """Name and cells, on the two sides of the first ``=`` outside quotes."""
+def _sides(text: str) -> tuple[str, str]:
+    """Name and cells: the two sides of the first ``=`` outside quotes."""
     if text.startswith('"') and '"=' in text[1:]:
         name, _, stated = text[1:].partition('"=')
     else:
@@ -78,14 +78,14 @@ def _whole(stated: str, text: str) -> int:
 
 
 def edges_of(cells: StatedCells, column: str, kind: Kind) -> tuple[float, ...]:
-    """Stated edges as the scan's numbers: times in microseconds since 1970.
+    """Stated edges as numbers; times are microseconds since 1970.
 
-    Values that were stated as texts are read as edges.
+    A list of texts is read as edges too.
 
     Raises
     ------
     ParameterError
-        If they are no numbers, or no times, or do not ascend.
+        If an edge is no number or time, or the edges do not ascend.
     """
     texts = cells.edges or cells.values
     edges = tuple(_edge(text, column, kind) for text in texts)
@@ -113,9 +113,9 @@ def _edge(text: str, column: str, kind: Kind) -> float:
 
 
 def check_cells(marginal: Marginal, copy_rows: int) -> str | None:
-    """Reason why a marginal has too many cells to be told, None if it has not.
+    """Reason why a marginal has too many cells; None if it has not.
 
-    More than 100,000 cells, or more than the copy has rows (1,000 are always allowed).
+    The limit is the number of rows of the copy, but at least 1,000 and at most 100,000.
     """
     if marginal.size > MOST_CELLS:
         return _many_cells(marginal.size, f"{MOST_CELLS:,}")
@@ -125,5 +125,5 @@ def check_cells(marginal: Marginal, copy_rows: int) -> str | None:
 
 
 def _many_cells(cells: int, limit: str) -> str:
-    """Reason why a marginal of more cells than ``limit`` is left out."""
+    """Reason why a marginal with more cells than ``limit`` is left out."""
     return f"it has {cells:,} cells, more than {limit}; give its columns fewer (--cells COLUMN=5)"

@@ -1,4 +1,4 @@
-"""Column facts: what a caller states of a column or an expression, looked up by its SQL."""
+"""Column facts: public facts that a caller states about columns and expressions."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from pqd.sql.parser import statements
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind, Schema, fold_case
 
-# The most cells that can be stated of one column.
+# The most cells that can be stated for one column.
 MOST_STATED = 1000
 
 
 def facts_of_attribute(facts: Facts, attribute: str) -> ColumnFacts | None:
-    """Facts that are stated of an attribute, looked up by its canonical SQL; None without any."""
+    """Stated facts of an attribute, looked up by its canonical SQL; None without any."""
     sql = _canonical(attribute)
     return next((fact for name, fact in facts.items() if sql in _spellings(name)), None)
 
@@ -53,7 +53,7 @@ def _canonical(sql: str) -> str:
 
 
 def check_facts(facts: Facts, schema: Schema, queries: Sequence[Query]) -> None:
-    """Refuse facts of a name that is neither a column nor aggregated: a typo would go unseen."""
+    """Refuse facts of a name that is no column and no aggregated expression: it may be a typo."""
     known = {fold_case(name) for name in schema}
     aggregated = {_canonical(query.attribute) for query in queries if query.attribute}
     for name in facts:
@@ -62,22 +62,23 @@ def check_facts(facts: Facts, schema: Schema, queries: Sequence[Query]) -> None:
 
 
 def span(lattice: Lattice) -> str:
-    """Lattice in words, such as ``0..99,999 step 1``."""
+    """Bounds and step of a lattice as text, such as ``0..99,999 step 1``."""
     low, high, step = (number_text(x) for x in (lattice.lower, lattice.upper, lattice.step))
     return f"{low}..{high} step {step}"
 
 
 def row_lattice(total: Lattice) -> Lattice:
-    """Lattice of the rows that a person's total on ``total`` is the sum of.
+    """Lattice of the single rows whose sum is a person's total on the lattice ``total``.
 
-    Rows are whole steps.  They may be as large as the largest total; below 0 only if it may.
+    Rows are whole steps, and at most as large as the largest total.  They may be negative only if a
+    total may be.
     """
     most = -(-max(abs(total.lower), abs(total.upper)) // total.step) * total.step
     return Lattice(Fraction(0) if total.lower >= 0 else -most, most, total.step)
 
 
 def column_name(schema: Schema, name: str, query: Query) -> str:
-    """Name in the schema of a column that ``query`` groups by; QueryError without one."""
+    """Name in the schema of a GROUP BY column of ``query``; QueryError for an unknown column."""
     column = next((column for column in schema if fold_case(column) == fold_case(name)), None)
     if column is None:
         raise QueryError(str(unknown_column(name, schema, "GROUP BY")), query.sql)
@@ -85,7 +86,7 @@ def column_name(schema: Schema, name: str, query: Query) -> str:
 
 
 def unknown_column(name: str, columns: Iterable[str], use: str) -> ParameterError:
-    """Error of a column that does not exist, with the nearest names."""
+    """Error for a column that does not exist, with the nearest names."""
     near = difflib.get_close_matches(name, list(columns), n=3, cutoff=0.5)
     hint = f"; the nearest are {', '.join(near)}" if near else ""
     return ParameterError(f'{use}: there is no column "{name}"{hint}')
@@ -93,10 +94,10 @@ def unknown_column(name: str, columns: Iterable[str], use: str) -> ParameterErro
 
 @dataclass(frozen=True, slots=True)
 class StatedCells:
-    """Cells of a column as the caller states them, as texts; exactly one of the three.
+    """Cells of a column as the caller states them; exactly one of the three fields is set.
 
-    ``number`` of quantile bins, or of most frequent values; ascending ``edges`` of bins; or
-    ``values``, each a cell.
+    ``number`` is the number of quantile bins, or of most frequent values with a cell.  ``edges``
+    are the ascending edges of bins, as text.  ``values`` are the values with a cell, as text.
     """
 
     number: int | None = None
@@ -106,7 +107,7 @@ class StatedCells:
 
 @dataclass(frozen=True, slots=True)
 class ColumnFacts:
-    """Public facts of one column or expression; None: as in the synthetic table."""
+    """Public facts of one column or expression; None means as in the synthetic table."""
 
     bounds: tuple[Fraction, Fraction] | None = None
     step: Fraction | None = None
@@ -123,7 +124,7 @@ def parse_columns(columns: Mapping[str, Mapping[str, Any]] | None) -> Facts:
     Raises
     ------
     ParameterError
-        For an unknown key, kind, or bounds that are not two ascending numbers.
+        If a key or a kind is unknown, or bounds are not two ascending numbers.
     """
     if columns is not None and not isinstance(columns, Mapping):
         raise ParameterError('columns must be a mapping such as {"age": {"bounds": (0, 120)}}')
@@ -161,7 +162,7 @@ def read_cells(stated: object, column: str) -> StatedCells:
     Raises
     ------
     ParameterError
-        For anything else, or a number or a list that makes no cells.
+        For any other value, and for a number or a list that makes no cells.
     """
     what = f"cells of {column}"
     if isinstance(stated, StatedCells):
@@ -178,7 +179,7 @@ def read_cells(stated: object, column: str) -> StatedCells:
 
 
 def _listed_cells(what: str, items: list[Any]) -> StatedCells:
-    """Cells of a list: edges if it holds numbers or dates, values if it holds texts."""
+    """Cells of a list: edges for numbers or dates, values for texts."""
     if len(items) > MOST_STATED:
         raise ParameterError(f"{what} are {len(items):,}; state at most {MOST_STATED:,}")
     if items and all(isinstance(item, str) for item in items):
@@ -231,7 +232,10 @@ def stated_kinds(facts: Facts, columns: tuple[str, ...]) -> Schema:
 
 
 def bounded_lattice(facts: ColumnFacts | None, synthetic: Lattice | None) -> Lattice | None:
-    """Lattice of stated facts, completed from that of the synthetic table; None without either."""
+    """Lattice of stated facts; the synthetic table's lattice gives what is not stated.
+
+    None if neither gives bounds.
+    """
     if facts is None or (facts.bounds is None and facts.step is None):
         return synthetic
     if facts.bounds is None:
@@ -244,7 +248,7 @@ def bounded_lattice(facts: ColumnFacts | None, synthetic: Lattice | None) -> Lat
 
 
 def _fitting_step(bounds: tuple[Fraction, Fraction], synthetic: Lattice | None) -> Fraction:
-    """Step that fits stated bounds: that of the synthetic table if it does."""
+    """Step for stated bounds: the synthetic table's step if it fits, else the finest needed."""
     low, high = bounds
     if synthetic is not None and (high - low) % synthetic.step == 0:
         return synthetic.step
@@ -252,7 +256,7 @@ def _fitting_step(bounds: tuple[Fraction, Fraction], synthetic: Lattice | None) 
 
 
 def _finest_step(bounds: tuple[Fraction, Fraction]) -> Fraction:
-    """Step of 1, or of the finest decimal place of the bounds."""
+    """Step of 1, or of one unit in the finest decimal place of the bounds."""
     step = Fraction(1)
     while (bounds[1] - bounds[0]) % step and step > Fraction(1, 10**12):
         step /= 10

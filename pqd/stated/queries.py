@@ -17,14 +17,15 @@ _MOST_NAMED = 3
 
 
 def check_stated(queries: object, offer: str, explain: str | None = None) -> None:
-    """Refuse a run without a query, before any table is opened; ``offer`` needs none.
+    """Refuse a run without a query, before any table is opened.
 
-    ``explain`` is the verdict of an earlier run that is to be shown, if any.
+    ``offer`` is a command that needs no query.  ``explain`` names a verdict of an earlier run, if
+    one is to be shown.
 
     Raises
     ------
     ParameterError
-        With what to do, in place of one message after the other on what a query would need.
+        If there is no query; the message names all that a run with queries needs.
     """
     if queries is None and explain is not None:
         raise ParameterError(
@@ -46,14 +47,15 @@ def check_ranking(
     of_queries: Mapping[str, object],
     of_ranking: Mapping[str, object],
 ) -> bool:
-    """Whether a comparison has no queries, and so ranks copies by their overall quality.
+    """Whether a comparison has no queries, and so ranks the copies by their overall quality.
 
-    What is stated by name, neither None nor empty, must belong to what is run.
+    ``of_queries`` and ``of_ranking`` hold arguments by name; None and empty ones are not stated.
 
     Raises
     ------
     ParameterError
-        If neither queries nor a total budget are stated, or what belongs to the other.
+        If neither queries nor a total budget are stated, or if an argument belongs to the other
+        kind of comparison.
     """
     ranking = queries is None
     if ranking and total_epsilon is None:
@@ -86,15 +88,16 @@ def check_ranking(
 def with_tolerances(
     queries: Sequence[Query], tau: Number | None, tolerances: Mapping[str, Number] | None = None
 ) -> tuple[tuple[Query, ...], Number]:
-    """Queries with the tolerances that are theirs alone, and the tolerance of all others.
+    """Queries with their own tolerances, and the tolerance of all other queries.
 
-    ``tolerances`` are by query id; they come before what a query says itself, and that before
-    ``tau``, which may be None where every query has its own: then the first of those is returned.
+    ``tolerances`` are by query id.  They take precedence over the tolerance that a query states
+    itself, which takes precedence over ``tau``.  ``tau`` may be None if every query has a tolerance
+    of its own; the first of these is then returned.
 
     Raises
     ------
     ParameterError
-        If one is no tolerance or of no query, or a query has none.
+        If a tolerance is invalid or names no query, or if a query has none.
     """
     stated = {name: Tolerance.parse(each) for name, each in (tolerances or {}).items()}
     names = {name for query in queries for name in (query.id, query.block) if name}
@@ -113,19 +116,19 @@ def with_tolerances(
 
 
 def _with(query: Query, stated: Mapping[str, Tolerance]) -> Query:
-    """Query with the tolerance that is stated for it, or for the query that it is a group of."""
+    """Query with the tolerance that is stated for its id, or for its whole grouped query."""
     tolerance = stated.get(query.id or "", stated.get(query.block or ""))
     return query if tolerance is None else query.within(tolerance.text)
 
 
 def _first(queries: Sequence[Query]) -> Number:
-    """Tolerance of the first query; ParameterError names those that have none."""
+    """Tolerance of the first query; ParameterError if a query has none."""
     taus = [query.tau for query in queries if query.tau is not None]
     without = [query.id or "" for query in queries if query.tau is None]
     if not taus or without:
         more = len(without) - _MOST_NAMED
-        named = ", ".join(without[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
-        who = f" for {named}" if taus else ""
+        names = ", ".join(without[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+        who = f" for {names}" if taus else ""
         raise ParameterError(
             f"tau (--tau) is missing{who}; give it a value such as 10 or 3.2%, or every query one "
             "of its own (-- tau: 5% before it in a .sql file, a column tau in a list)"
@@ -134,6 +137,9 @@ def _first(queries: Sequence[Query]) -> Number:
 
 
 def stated_for(queries: Sequence[Query], tolerance: Tolerance) -> str | None:
-    """Tolerance of all queries as stated, None where they differ; some have ``tolerance``."""
+    """Common tolerance of all queries as text; None if they differ.
+
+    A query without a tolerance of its own has ``tolerance``.
+    """
     texts = dict.fromkeys((query.tolerance or tolerance).text for query in queries)
     return next(iter(texts), tolerance.text) if len(texts) < 2 else None

@@ -453,7 +453,7 @@ def test_older_bytes_in_the_middle_of_a_commit_are_found_out(tmp_path: Path) -> 
                 found += 1
             else:
                 # What the commit wrote has mended the file.
-                assert read(path)[0] == chain.known
+                assert read(path)[0] == chain.known_entries
     assert 0 < found < 20
 
 
