@@ -75,12 +75,12 @@ class ErrorSimulation:
         # Keep the rows that a plan reads: they depend on its type alone, and reading takes time.
         self._rows: dict[type, Any] = {}
 
-    def errors(self, plan: BatchPlan, runs: int, first: int = 0) -> Floats:
-        """Errors ``released - exact`` (runs, queries), from the run ``first`` on."""
+    def errors(self, plan: BatchPlan, runs: int) -> Floats:
+        """Errors ``released - exact`` of each run and query: (runs, queries)."""
         if type(plan) not in self._rows:
             self._rows[type(plan)] = plan.read(self._contingency)
         rows = self._rows[type(plan)]
-        noises = (QuasiRandomNoise(run) for run in range(first, first + runs))
+        noises = map(QuasiRandomNoise, range(runs))
         drawn = [plan.release(rows, self._epsilon, noise).answers for noise in noises]
         errors: Floats = np.array(drawn, np.float64) - self._truth
         return errors

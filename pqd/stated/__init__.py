@@ -1,1 +1,1 @@
-"""What a caller states, read: budgets, queries, tolerances, facts of columns, cells."""
+"""Readers of what a caller states: budgets, queries, tolerances, facts of columns, cells."""
