@@ -175,6 +175,6 @@ def _held(entry: CheckResult) -> CheckResult:
 
 def _harmless(text: str) -> str:
     """``text`` as a terminal and a build's log may show it."""
-    from pqd.reports.text.escape import inert, visible  # noqa: PLC0415 - pytest loads plugins at its start
+    from pqd.reports.escape import inert, visible  # noqa: PLC0415 - pytest loads plugins at its start
 
     return inert(visible(text, keep="\n"))

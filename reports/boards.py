@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pqd.deciders.errors import ParameterError
 from pqd.reports.axes import INK, own_axes, title_figure, without_frame
-from pqd.reports.text.escape import visible
+from pqd.reports.escape import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from pqd.reports.escape import inert, visible
 from pqd.reports.models.standings import Standing
 from pqd.reports.text.check import (
     advice,
@@ -13,7 +14,6 @@ from pqd.reports.text.check import (
     stamped,
     worst_first,
 )
-from pqd.reports.text.escape import inert, visible
 from pqd.reports.text.query import SIMULATED
 from pqd.reports.text.words import first_of
 
@@ -37,7 +37,8 @@ def github_text(report: "CheckReport", path: str) -> str:
     if left > 0:
         told = [entry for entry in worst_first(report) if _level(entry)][:_MOST]
     lines = [_remark(entry, path) for entry in told]
-    summary = [f"{result(report).text}: {counts_sentence(report)}", *first_of(cost_lines(report))]
+    costs = map(visible, cost_lines(report))
+    summary = [f"{result(report).text}: {counts_sentence(report)}", *first_of(costs)]
     if left > 0:
         summary.insert(1, f"{left:,} more have no line here; the page and the JSON report have.")
     if report.simulated:
@@ -47,7 +48,7 @@ def github_text(report: "CheckReport", path: str) -> str:
 
 
 def _remark(entry: "CheckResult", path: str) -> str:
-    text = stamped(entry, "\n".join([message_text(entry.message), *advice(entry)]))
+    text = stamped(entry, "\n".join([message_text(entry.message), *map(visible, advice(entry))]))
     title = f"{entry.standing.badge.text} {visible(entry.id)}"
     return _command(_level(entry) or "notice", path, entry.line, title, text)
 

@@ -8,6 +8,7 @@ from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from pqd.deciders.note import Note
 from pqd.reports.text.numbers import plain
 
 if TYPE_CHECKING:
@@ -30,9 +31,11 @@ def report_values(report: Report) -> dict[str, Any]:
 def json_values(value: Any) -> Any:  # noqa: ANN401 - walks any tree of dataclasses
     """Value as JSON has it: fractions as numbers, an infinite one as a string.
 
-    A dataclass has its fields and, before them, what its ``computed()`` gives; a tuple of named
-    parts is an object of them.
+    A note is its sentence.  Another dataclass has its fields and, before them, what its
+    ``computed()`` gives; a tuple of named parts is an object of them.
     """
+    if isinstance(value, Note):
+        value = str(value)
     if is_dataclass(value):
         computed = value.computed() if hasattr(value, "computed") else {}
         stated = {field.name: getattr(value, field.name) for field in fields(value)}

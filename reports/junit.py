@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
+from pqd.reports.escape import visible
 from pqd.reports.models.standings import Standing
 from pqd.reports.text.check import cost_lines, detail_lines, message_text, remark_lines, stamped
-from pqd.reports.text.escape import visible
 from pqd.reports.text.query import SIMULATED
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def junit_text(report: CheckReport, timestamp: str = _NO_TIME) -> str:
     for plural, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         counts[plural] = sum(case.find(tag) is not None for case in cases)
     suite.attrib |= {key: str(count) for key, count in counts.items()}
-    closing = [*cost_lines(report), *remark_lines(report)]
+    closing = map(visible, [*cost_lines(report), *remark_lines(report)])
     ET.SubElement(suite, "system-out").text = xml_text(
         "\n".join([SIMULATED, *closing] if report.simulated else closing)
     )
@@ -56,7 +56,9 @@ def _case(suite: ET.Element, name: str, entry: CheckResult) -> ET.Element:
     )
     message = message_text(entry.message)
     told = stamped(entry, message)
-    text = xml_text("\n".join([told, visible(entry.sql, keep="\n"), *detail_lines(entry)]))
+    text = xml_text(
+        "\n".join([told, visible(entry.sql, keep="\n"), *map(visible, detail_lines(entry))])
+    )
     tag = _tag(entry)
     if tag is None:
         if entry.gate != "pass" or told != message:

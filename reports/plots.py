@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 
 from pqd.deciders.errors import ParameterError
 from pqd.reports.axes import INK, SVG_SETTINGS, own_axes, title_figure, without_frame
-from pqd.reports.text.escape import visible
+from pqd.reports.escape import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -42,6 +42,7 @@ FLOORS = (
     *("pqd.reports.writers.terminal", "pqd.reports.writers", "pqd.reports.writers.html"),
     *("pqd.reports.boards", "pqd.reports.plots", "pqd.reports.axes", "pqd.reports.documents"),
     *("pqd.reports.text", "pqd.reports.models", "pqd.reports.blocks"),
+    "pqd.reports.escape",
     *("pqd.deciders.__init__",),
     *("pqd.deciders.batch.linear", "pqd.deciders.batch.range_sums", "pqd.deciders.batch"),
     "pqd.deciders.distances",

@@ -26,7 +26,7 @@ from pqd.engine.sources.postgres_address import without_address
 from pqd.exception_barrier import withheld
 from pqd.interrupts import PRESSED, charged_so_far, exit_code, heed, told
 from pqd.paths import numbered_alike
-from pqd.reports.text.escape import visible
+from pqd.reports.escape import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from rich.console import Console
 from pqd import progress as run
 from pqd.deciders.note import Note
 from pqd.progress import Step
-from pqd.reports.text.escape import visible
+from pqd.reports.escape import visible
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 from pqd.errors import RunError
-from pqd.reports.text.escape import inert
+from pqd.reports.escape import inert
 
 # A terminal of fewer cells is none: what has no width shows nothing.
 _LEAST_WIDTH, _USUAL_WIDTH = 20, 80

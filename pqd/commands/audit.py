@@ -185,7 +185,7 @@ def run_audit(  # noqa: PLR0913 - those of an audit, read
         tables.label,
         stated_for(queries, criteria.tolerance) or EACH_ITS_OWN,
         cost_of(outputs.quote, accountant, unit),
-        tuple(map(str, plan.bound.notes)),
+        tuple(plan.bound.notes),
         plan.bound.left_out,
     )
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from pqd.deciders.note import Note
 from pqd.progress import Progress, Step, silent
-from pqd.reports.text.escape import visible
+from pqd.reports.escape import visible
 
 # So many messages of one stage go to the notebook at most.
 _STEPS = 50

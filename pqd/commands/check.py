@@ -191,7 +191,7 @@ def _report(
         private=bound.private.label,
         checks=results,
         cost=cost,
-        notes=tuple(map(str, plan.notes)),
+        notes=tuple(plan.notes),
     )
 
 

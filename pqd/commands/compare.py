@@ -268,7 +268,7 @@ def run_compare(  # noqa: PLR0913 - those of a comparison, read
         tolerance=stated_for(queries, parameters.parameters.tolerance) or EACH_ITS_OWN,
         alpha=alpha,
         cost=added_costs([*costs, cost_of(outputs.quote, accountant, unit)]),
-        notes=tuple(map(str, (*plan.bound.notes, *dict.fromkeys(notes)))),
+        notes=(*plan.bound.notes, *dict.fromkeys(notes)),
         refused=tuple(left_out.values()),
     )
 

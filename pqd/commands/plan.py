@@ -112,7 +112,7 @@ def run_plan(
         stated_for(queries, criteria.tolerance) or EACH_ITS_OWN,
         criteria.epsilon if isinstance(criteria, Parameters) else None,
         criteria.alpha,
-        tuple(map(str, bound.notes)),
+        tuple(bound.notes),
         # What is asked twice is drawn once.
         None
         if verdicts is None

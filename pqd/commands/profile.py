@@ -307,5 +307,5 @@ def _report(
         unseen=figures.unseen,
         zoomed=tuple(zoomed),
         left_out=bound.left_out,
-        notes=tuple(map(str, bound.notes)),
+        notes=tuple(bound.notes),
     )

@@ -61,7 +61,7 @@ def run_ranking(
         ways=max(each.ways for each in bound.marginals),
         marginals=ranking.marginals(),
         left_out=bound.left_out,
-        notes=tuple(map(str, notes)),
+        notes=tuple(notes),
         replayed=not outputs.quote.new,
         simulated=noise.simulated,
     )

@@ -198,7 +198,7 @@ def run_release(  # noqa: PLR0913 - those of a release, read
         alpha=parameters.alpha,
         cost=cost_of(outputs.quote, accountant, None),
         simulated=noise.simulated,
-        notes=tuple(map(str, remarks)),
+        notes=tuple(remarks),
         refused=bound.left_out,
     )
     if unwritten is not None:

@@ -36,7 +36,6 @@ from pqd.reports.text.cost import (
     spent_cell,
     spent_text,
 )
-from pqd.reports.text.escape import visible
 from pqd.reports.text.notes import refused_lead
 from pqd.reports.text.query import SIMULATED, chance_sentence, remarks
 from pqd.reports.text.words import EACH_ITS_OWN, counted
@@ -54,7 +53,7 @@ def document(report: AuditReport) -> Document:
     counts = Counter(verdict.standing for verdict in verdicts)
     replayed = [verdict.replayed for verdict in verdicts]
     answers = counted(len(verdicts), "answer")
-    tables = f"{visible(report.private)}, compared with {visible(report.synthetic)}"
+    tables = f"{report.private}, compared with {report.synthetic}"
     return Document(
         kind="audit",
         title=title,
@@ -73,11 +72,11 @@ def document(report: AuditReport) -> Document:
         meaning=meaning_sentence(report.cost),
         body=[Section(title="Queries", blocks=[_verdicts(report)], brief=False)],
         omitted=omitted_queries(report.refused),
-        notes=lines(report.notes),
+        notes=lines(map(str, report.notes)),
         account=lines(account_sentences(report.cost, report.private, replayed)),
         budget=budget_bar(report.cost),
         cost=[Lines(lines(cost_sentences(report.cost, tables)))],
-        reading=[Definitions(TERMS), Lines(lines(remarks(verdicts, ())))],
+        reading=[Definitions(TERMS), Lines(lines(remarks(verdicts)))],
         closing=_closing(report),
         made=report.cost.day or "",
         replays="verdicts" if report.cost.ledger is not None else "",
@@ -102,7 +101,7 @@ def _headline(report: AuditReport) -> tuple[str, str]:
         title = f"{some} of {counted(total, 'answer')} can be trusted"
     lead = (
         "Trusted means: the private table gives the same answer within the tolerance "
-        f"{'' if report.tolerance == EACH_ITS_OWN else 'of '}{visible(report.tolerance)}."
+        f"{'' if report.tolerance == EACH_ITS_OWN else 'of '}{report.tolerance}."
     )
     return title, lead + _others(counts["failed"], counts["open"]) + refused_lead(report.refused)
 

@@ -34,6 +34,7 @@ from pqd.reports.documents.queries import (
     verdict_row,
 )
 from pqd.reports.documents.shared import budget_bar, first_names, lines
+from pqd.reports.escape import quoted
 from pqd.reports.models.check import status_of
 from pqd.reports.models.standings import CHECKS, VERDICTS, Standing, passes_first
 from pqd.reports.text.check import (
@@ -55,7 +56,6 @@ from pqd.reports.text.cost import (
     spent_cell,
     spent_text,
 )
-from pqd.reports.text.escape import quoted
 from pqd.reports.text.numbers import epsilon_text, p_value_text
 from pqd.reports.text.query import SIMULATED, chance_sentence, marks, remarks
 from pqd.reports.text.words import LISTED, MOST_IN_FULL, counted
@@ -91,14 +91,14 @@ def document(report: CheckReport) -> Document:
         counts=_counts(report),
         meaning="" if report.dry else meaning_sentence(report.cost),
         body=[Section(title="Checks", blocks=[_checks(report)], brief=False)],
-        notes=lines([*report.notes, baseline_sentence(report)]),
+        notes=lines([*map(str, report.notes), baseline_sentence(report)]),
         account=lines(account_sentences(report.cost, report.private, replayed, dry=report.dry)),
         budget=None if report.dry else budget_bar(report.cost),
         cost=[Lines(lines(cost_lines(report)))],
         reading=[
             Lines(lines(HOW_TO_READ)),
             Definitions(TERMS),
-            Lines(lines(remarks(verdicts, ()))),
+            Lines(lines(remarks(verdicts))),
         ],
         closing=_closing(report),
         made=report.cost.day or "",

@@ -33,6 +33,7 @@ from pqd.reports.blocks import (
 )
 from pqd.reports.documents.queries import omitted_queries
 from pqd.reports.documents.shared import budget_bar, first_names, lines, on_page, step
+from pqd.reports.escape import visible
 from pqd.reports.models.standings import VERDICTS, Standing, passes_first
 from pqd.reports.text.cost import (
     account_sentences,
@@ -42,7 +43,6 @@ from pqd.reports.text.cost import (
     spent_cell,
     spent_text,
 )
-from pqd.reports.text.escape import visible
 from pqd.reports.text.notes import refused_lead
 from pqd.reports.text.numbers import (
     end_text,
@@ -106,7 +106,7 @@ def document(report: CompareReport) -> Document:
             Section(title=_HEAT, blocks=list(_queries(report)), brief=False),
         ],
         omitted=omitted_queries(report.refused),
-        notes=lines(report.notes),
+        notes=lines(map(str, report.notes)),
         account=lines(account_sentences(report.cost, report.private, replayed)),
         budget=budget_bar(report.cost),
         cost=[Lines(lines(_compare_costs(report, tables)))],
@@ -614,12 +614,12 @@ def _headline(report: CompareReport) -> tuple[str, str]:
     others = [row.candidate for row in ranked[1:]]
     rivals = [name for name in others if (first.candidate, name) not in report.better]
     if len(ranked) == 1:
-        title = f"{percent(first.share)} of the queries hold on {visible(first.candidate)}"
+        title = f"{percent(first.share)} of the queries hold on {first.candidate}"
     elif rivals:
         title = undecided_title([first.candidate, *rivals])
-        lead += f" It cannot be told apart from {visible(listed(rivals))} at this epsilon."
+        lead += f" It cannot be told apart from {listed(rivals)} at this epsilon."
     else:
-        title = f"{visible(first.candidate)} is the best of {counted(len(ranked), 'candidate')}"
+        title = f"{first.candidate} is the best of {counted(len(ranked), 'candidate')}"
         lead += " It is established that it is better than each of the others."
     return title, lead + refused_lead(report.refused)
 
@@ -630,7 +630,7 @@ def _share_sentence(row: LeaderboardRow, queries: Sequence[ComparedQuery]) -> st
     low, high = percent(row.low), percent(row.high)
     true = f"is {low} too" if low == high else f"lies between {low} and {high}"
     return (
-        f"{visible(row.candidate)} is within tolerance on {percent(row.share)} of "
+        f"{row.candidate} is within tolerance on {percent(row.share)} of "
         f"{counted(len(queries), 'query', 'queries')}{weighed}; the true share {true}."
     )
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from pqd.reports.blocks import Document, Lines, Section
 from pqd.reports.documents.shared import lines
-from pqd.reports.text.escape import visible
 from pqd.reports.text.numbers import epsilon_text
 from pqd.reports.text.words import counted
 
@@ -47,11 +46,11 @@ def account_lines(account: AccountFacts) -> Iterator[str]:
 
 
 def _run_line(run: RunFacts) -> str:
-    names = ", ".join(visible(name) for name in run.queries[:_MOST_NAMED])
+    names = ", ".join(run.queries[:_MOST_NAMED])
     more = len(run.queries) - _MOST_NAMED
     names += f" and {more} more" if more > 0 else ""
     moment = run.time[:16].replace("T", " ")
-    whom = f", per {visible(run.unit)}" if run.unit else ""
+    whom = f", per {run.unit}" if run.unit else ""
     spent = f"epsilon {epsilon_text(run.epsilon)}"
     spent += f", delta {float(run.delta):.3g}" if run.delta else ""
     unused = "; nothing was drawn for it: the same run again uses this charge" if run.unused else ""

@@ -37,7 +37,6 @@ from pqd.reports.documents.queries import (
 )
 from pqd.reports.documents.shared import first_names, lines, on_page
 from pqd.reports.models.standings import PLANS, Standing
-from pqd.reports.text.escape import visible
 from pqd.reports.text.notes import refused_lead
 from pqd.reports.text.numbers import (
     budget_text,
@@ -64,7 +63,6 @@ def document(plan: PlanReport) -> Document:
     subject = f"{answers} of {plan.synthetic}, tolerance {plan.tolerance}, {level}"
     enough = sum(query.decidable is True for query in plan.queries)
     sizes = {Standing.DECIDABLE: enough, Standing.TOO_LITTLE: len(plan.queries) - enough}
-    told = list(_reading(plan))
     return Document(
         kind="plan",
         title=title,
@@ -78,10 +76,10 @@ def document(plan: PlanReport) -> Document:
         else None,
         body=[Section(title="Queries", blocks=[_queries(plan)], brief=False)],
         omitted=omitted_queries(plan.refused),
-        notes=lines(plan.notes),
+        notes=lines(map(str, plan.notes)),
         account=[Line(_price_sentence(plan))],
         reading=[
-            Lines(lines(told[: len(told) - len(plan.notes)])),
+            Lines(lines(_reading(plan))),
             on_page(Definitions(_definitions(plan))),
         ],
         closing=_closing(plan),
@@ -306,7 +304,7 @@ def _terms(plan: PlanReport) -> str:
     """Tolerance and level that the answer is about."""
     own = "" if plan.tolerance == EACH_ITS_OWN else "of "
     return (
-        f"At a tolerance {own}{visible(plan.tolerance)} and alpha "
+        f"At a tolerance {own}{plan.tolerance} and alpha "
         f"{number_text(float(plan.alpha) * 100, 3)} %"
     )
 
@@ -381,9 +379,9 @@ def _next_step(plan: PlanReport) -> str:
 
 
 def _reading(plan: PlanReport) -> Iterator[str]:
-    """Sentences on how to read a plan, and its notes."""
+    """Sentences on how to read a plan."""
     yield (
-        f"Planned on {visible(plan.synthetic)} alone: no private table was read, nothing was "
+        f"Planned on {plan.synthetic} alone: no private table was read, nothing was "
         "spent. > marks the decider that would be used."
     )
     level = number_text(float(plan.alpha) * 100, 3)
@@ -397,4 +395,3 @@ def _reading(plan: PlanReport) -> Iterator[str]:
     )
     if not all(candidate.shown for query in plan.queries for candidate in query.candidates):
         yield "Deciders that cannot prove both verdicts are left out; --verbose shows them."
-    yield from map(visible, plan.notes)

@@ -68,7 +68,6 @@ from pqd.reports.text.distances import (
     reference_text,
     ways_text,
 )  # fmt: skip
-from pqd.reports.text.escape import visible
 from pqd.reports.text.numbers import (
     epsilon_option,
     epsilon_text,
@@ -135,7 +134,7 @@ def document(report: ProfileReport) -> Document:
         meaning="" if report.dry else meaning_sentence(report.cost),
         body=list(_body(report)),
         omitted=omitted_columns(report.left_out),
-        notes=lines(report.notes),
+        notes=lines(map(str, report.notes)),
         account=lines(accounts),
         budget=None if report.dry else budget_bar(report.cost),
         cost=[Lines(lines(_cost_lines(report))), budget_shares(report.budget, _paid_lines(report))],
@@ -286,7 +285,7 @@ def overall_sentence(report: ProfileReport) -> str:
 
 def _plan_sentences(report: ProfileReport) -> Iterator[str]:
     """Sentences on what a profile would tell and cost; nothing was spent."""
-    tau, synthetic = report_tolerance(report), visible(report.synthetic)
+    tau, synthetic = report_tolerance(report), report.synthetic
     yield f"Planned on {synthetic} at a tolerance of {tau}; nothing was measured or spent."
     width = number_text(100 * report.overall.half_width, 2)
     yield (
@@ -368,14 +367,14 @@ def _paid_lines(report: ProfileReport) -> Iterator[str]:
     if report.zoomed:
         named["cells"] = f"the cells of {counted(len(report.zoomed), 'marginal')}"
     if report.target is not None:
-        named["target"] = f"the confusion matrix of {visible(report.target.column)}"
+        named["target"] = f"the confusion matrix of {report.target.column}"
     return budget_lines(report.budget, rows, named)
 
 
 def _cost_lines(report: ProfileReport) -> Iterator[str]:
     """Sentences on what was spent, or would be."""
     if not report.dry:
-        tables = f"{visible(report.private)}, compared with {visible(report.synthetic)}"
+        tables = f"{report.private}, compared with {report.synthetic}"
         yield from cost_sentences(report.cost, tables)
         if report.replayed:
             yield "All of this was paid for before."

@@ -52,7 +52,6 @@ from pqd.reports.text.distances import (
     reference_text,
     ways_text,
 )
-from pqd.reports.text.escape import visible
 from pqd.reports.text.numbers import interval_text, number_text, percent_text
 from pqd.reports.text.words import counted, listed, rank_text, undecided_title
 
@@ -86,7 +85,7 @@ def document(report: RankingReport) -> Document:
         meaning=meaning_sentence(report.cost),
         body=list(_body(report)),
         omitted=omitted_columns(report.left_out),
-        notes=lines(report.notes),
+        notes=lines(map(str, report.notes)),
         account=lines(account_sentences(report.cost, report.private, answers)),
         budget=budget_bar(report.cost),
         cost=[Lines(lines(_cost_lines(report))), budget_shares(report.budget, _paid_lines(report))],
@@ -201,13 +200,13 @@ def _headline(report: RankingReport) -> tuple[str, str]:
         return "Nothing was compared", "There is nothing to tell."
     first, others = report.copies[0], [copy.candidate for copy in report.copies[1:]]
     rivals = [name for name in others if (first.candidate, name) not in report.better]
-    name, lead = visible(first.candidate), _copy_sentence(first)
+    name, lead = first.candidate, _copy_sentence(first)
     if not others:
         quality = percent_text(first.overall.value or 0.0, digits_of(first.overall.estimate))
         title = f"Overall quality of {name}: {quality}"
     elif rivals:
         title = undecided_title([first.candidate, *rivals])
-        lead += f" It cannot be told apart from {visible(listed(rivals))} at this epsilon."
+        lead += f" It cannot be told apart from {listed(rivals)} at this epsilon."
     else:
         title = f"{name} is the best of {counted(len(report.copies), 'copy', 'copies')}"
         lead += " It is established that it is better than each of the others."
@@ -219,7 +218,7 @@ def _copy_sentence(copy: RankedCopy) -> str:
     if copy.overall.estimate is None:
         return ""
     return (
-        f"{visible(copy.candidate)}: overall quality {figure_text(copy.overall.estimate)}; a fresh "
+        f"{copy.candidate}: overall quality {figure_text(copy.overall.estimate)}; a fresh "
         f"sample of its own distribution would score {_fresh_text(copy)}."
     )
 
@@ -235,7 +234,7 @@ def _better_sentences(report: RankingReport) -> Iterator[str]:
     if len(names) < 2:
         return
     if not report.better:
-        yield f"{visible(listed(names))} cannot be told apart at this epsilon."
+        yield f"{listed(names)} cannot be told apart at this epsilon."
         return
     level = level_text(report.alpha)
     alike: dict[tuple[str, ...], list[str]] = {}
@@ -245,10 +244,10 @@ def _better_sentences(report: RankingReport) -> Iterator[str]:
     for worse, better in alike.items():
         verb = "is" if len(better) == 1 else "are each"
         if worse:
-            than = visible(listed(worse))
-            yield f"{visible(listed(better))} {verb} better than {than}, with probability {level}."
+            than = listed(worse)
+            yield f"{listed(better)} {verb} better than {than}, with probability {level}."
     for run in _tied(report):
-        yield f"{visible(listed(run))} cannot be told apart at this epsilon."
+        yield f"{listed(run)} cannot be told apart at this epsilon."
 
 
 def _tied(report: RankingReport) -> Iterator[list[str]]:
@@ -297,7 +296,7 @@ def _marginals_text(report: RankingReport) -> str:
 def _cost_lines(report: RankingReport) -> Iterator[str]:
     """Sentences on what was spent, and on what."""
     number = counted(len(report.copies), "synthetic table")
-    yield from cost_sentences(report.cost, f"{visible(report.private)}, compared with {number}")
+    yield from cost_sentences(report.cost, f"{report.private}, compared with {number}")
     if report.replayed:
         yield "All of this was paid for before."
 

@@ -100,7 +100,7 @@ def document(report: ReleaseReport) -> Document:
             *_batches(report),
         ],
         omitted=omitted_queries(report.refused),
-        notes=lines(report.notes),
+        notes=lines(map(str, report.notes)),
         account=lines(account_sentences(report.cost, report.private, known)),
         budget=budget_bar(report.cost),
         cost=[Lines(lines(cost_sentences(report.cost, _tables_text(report))))],

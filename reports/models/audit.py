@@ -14,6 +14,7 @@ from pqd.reports.models.standings import VERDICTS, Standing, standing_of
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pqd.deciders.note import Note
     from pqd.reports.models.refusals import QueryRefusal
 
 LedgerPlace = Literal["beside the table", "working folder"]
@@ -139,7 +140,7 @@ class AuditReport(Report, CurvedReport):
     synthetic: str
     tolerance: str
     cost: Cost
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     refused: tuple[QueryRefusal, ...] = ()
 
     @property

@@ -12,6 +12,7 @@ from pqd.reports.models.standings import CHECKS, Standing
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pqd.deciders.note import Note
     from pqd.reports.models.audit import Cost
 
 Status = Literal["as expected", "not as expected", "undecided", "broken", "planned"]
@@ -98,7 +99,7 @@ class CheckReport(Report):
     cost: Cost
     dry: bool = False
     baseline: str | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     @property
     def exit_code(self) -> int:

@@ -13,6 +13,7 @@ from pqd.reports.models.standings import VERDICTS, Standing, standing_of
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pqd.deciders.note import Note
     from pqd.reports.models.audit import Cost
     from pqd.reports.models.refusals import QueryRefusal
 
@@ -167,7 +168,7 @@ class CompareReport(BoardReport):
     tolerance: str
     alpha: Fraction
     cost: Cost
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     refused: tuple[QueryRefusal, ...] = ()
 
     @property

@@ -13,6 +13,7 @@ from pqd.reports.models.standings import Standing
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pqd.deciders.note import Note
     from pqd.reports.models.refusals import QueryRefusal
 
 
@@ -44,7 +45,7 @@ class PlanReport(Report, CurvedReport):
     tolerance: str
     epsilon: Fraction | None
     alpha: Fraction
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     price: Fraction | None = None
     refused: tuple[QueryRefusal, ...] = ()
     day: str | None = None

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from pqd.deciders.note import Note
     from pqd.reports.models.audit import Cost
     from pqd.reports.models.target import TargetFacts
 
@@ -182,7 +183,7 @@ class ProfileReport(Report):
     zoomed: tuple[ZoomedMarginal, ...] = ()
     target: TargetFacts | None = None
     left_out: tuple[LeftOut, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     dry: bool = False
     replayed: bool = False
     simulated: bool = False

@@ -12,6 +12,7 @@ from pqd.reports.models.report import data_frame
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pqd.deciders.note import Note
     from pqd.reports.models.audit import Cost
     from pqd.reports.models.figure import Figure
     from pqd.reports.models.profile import BudgetPart, LeftOut, ProfiledColumn, Score
@@ -64,7 +65,7 @@ class RankingReport(BoardReport):
     ways: int
     marginals: tuple[RankedMarginal, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     replayed: bool = False
     simulated: bool = False
 

@@ -11,6 +11,7 @@ from pqd.reports.models.report import Report, data_frame
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pqd.deciders.note import Note
     from pqd.reports.models.audit import Cost
     from pqd.reports.models.refusals import QueryRefusal
 
@@ -91,7 +92,7 @@ class ReleaseReport(Report):
     alpha: Fraction
     cost: Cost
     simulated: bool = False
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     refused: tuple[QueryRefusal, ...] = ()
 
     def computed(self) -> dict[str, Any]:

@@ -10,11 +10,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pqd.reports.blocks import Badge
+from pqd.reports.escape import caret_lines, visible
 from pqd.reports.models.query import MEAN_DISTANCE
 from pqd.reports.models.standings import CHECKS, Standing, passes_first
-from pqd.reports.text.carets import caret_lines
 from pqd.reports.text.cost import cost_sentences
-from pqd.reports.text.escape import visible
 from pqd.reports.text.numbers import (
     budget_text,
     epsilon_text,
@@ -190,7 +189,7 @@ def row(check: CheckResult) -> Row:
     """Cells of a check beside its message."""
     if len(check.verdicts) != 1:
         groups = f"{len(check.verdicts)} groups" if check.verdicts else ""
-        return Row("", groups, visible(check.tolerance))
+        return Row("", groups, check.tolerance)
     (verdict,) = check.verdicts
     if verdict.is_distance:
         return Row(p_cell(verdict.p_value, verdict.alpha), "", distance_tolerance(verdict, check))
@@ -202,7 +201,7 @@ def row(check: CheckResult) -> Row:
 def distance_tolerance(verdict: Verdict, check: CheckResult) -> str:
     """Tolerance of a distance; of a score in the words of the spec, which says its least value."""
     if verdict.aggregate == MEAN_DISTANCE:
-        return visible(check.tolerance.removeprefix("score "))
+        return check.tolerance.removeprefix("score ")
     return amount_text(verdict, verdict.tau)
 
 
@@ -210,7 +209,7 @@ def detail_lines(check: CheckResult, sign: str = "±") -> Iterator[str]:
     """Lines with all that is known of a check below its message."""
     place = f"line {check.line} of the spec"
     # What stopped a run is no check.
-    stated = f"; expected: {visible(check.expect)}; tolerance {visible(check.tolerance)}"
+    stated = f"; expected: {check.expect}; tolerance {check.tolerance}"
     yield place + (stated if check.expect else "")
     if len(check.verdicts) == 1:
         for text, _ in sentences(check.verdicts[0], check.tolerance, sign):
@@ -256,7 +255,7 @@ def _next_step(check: CheckResult) -> str | None:
 
 def _tables(verdicts: Sequence[Verdict], several: str) -> str:
     names = {verdict.synthetic for verdict in verdicts}
-    return visible(names.pop()) if len(names) == 1 else several
+    return names.pop() if len(names) == 1 else several
 
 
 def _verdicts(report: CheckReport) -> list[Verdict]:
@@ -265,9 +264,9 @@ def _verdicts(report: CheckReport) -> list[Verdict]:
 
 def cost_lines(report: CheckReport) -> Iterator[str]:
     """Lines on what the run spent, or would spend if it is dry, and what is charged only once."""
-    public = _tables(_verdicts(report), f"the copies of {visible(report.spec)}")
+    public = _tables(_verdicts(report), f"the copies of {report.spec}")
     # A run that stopped early does not know it.
-    private = visible(report.private) or "the private table"
+    private = report.private or "the private table"
     first, *others = cost_sentences(report.cost, f"{private}, compared with {public}")
     if report.dry:
         first = f"Would spend{first.removeprefix('Spent')} Nothing was decided, nothing was spent."
@@ -280,16 +279,17 @@ def cost_lines(report: CheckReport) -> Iterator[str]:
 def _shared_lines(report: CheckReport) -> Iterator[str]:
     for group in report.cost.groups:
         if len(group.ids) > 1:
-            names = ", ".join(first_of(map(visible, group.ids)))
+            names = ", ".join(first_of(group.ids))
             once = f"charged once (epsilon {epsilon_text(group.epsilon)})"
             yield f"{once}, as no row can match two of: {names}"
             for line in group.proof:
-                yield f"  {visible(line)}"
+                yield f"  {line}"
 
 
 def remark_lines(report: CheckReport) -> Iterator[str]:
     """Lines on how to read the verdicts, the report's notes, and its baseline."""
-    yield from remarks(_verdicts(report), report.notes)
+    yield from remarks(_verdicts(report))
+    yield from map(str, report.notes)
     yield from filter(None, [baseline_sentence(report)])
 
 
@@ -299,4 +299,4 @@ def baseline_sentence(report: CheckReport) -> str:
         return ""
     known, new = report.count("known"), report.count("fail")
     failures = f"{known} failed there too, {new} did not"
-    return f"Compared with the baseline {visible(report.baseline)}: {failures}."
+    return f"Compared with the baseline {report.baseline}: {failures}."

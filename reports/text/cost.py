@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from pqd.reports.text.escape import visible
 from pqd.reports.text.numbers import bound_text, epsilon_option, epsilon_text
 
 if TYPE_CHECKING:
@@ -36,13 +35,13 @@ def cost_sentences(cost: Cost, tables: str) -> Iterator[str]:
     if cost.ledger:
         total = _amount_text(cost.total or Fraction(0), cost.total_delta or Fraction(0))
         most = f" of {epsilon_text(cost.limit)}" if cost.limit is not None else ""
-        yield f"In all {total}{most} spent on this table (ledger {visible(cost.ledger)})."
+        yield f"In all {total}{most} spent on this table (ledger {cost.ledger})."
     if cost.unit is None:
         yield "One row counts as one person."
     else:
         rows = "1 row" if cost.max_rows == 1 else f"{cost.max_rows} rows"
         yield (
-            f'All rows of one "{visible(cost.unit)}" count as one person; where rows count, at '
+            f'All rows of one "{cost.unit}" count as one person; where rows count, at '
             f"most {rows} of each."
         )
 
@@ -139,12 +138,12 @@ def budget_sentence(cost: Cost, private: str) -> str:
 
 def _place_sentence(cost: Cost) -> str:
     where = _PLACES[cost.ledger_place] if cost.ledger_place else ""
-    return f"The account is kept in {visible(cost.ledger or '')}{where}."
+    return f"The account is kept in {cost.ledger or ''}{where}."
 
 
 def _total_sentence(cost: Cost, private: str) -> str:
     used = _amount_text(cost.total or Fraction(0), cost.total_delta or Fraction(0))
-    on = f"{visible(private)} so far" if private else "the private table so far"
+    on = f"{private} so far" if private else "the private table so far"
     if cost.limit is None:
         return f"In all {used} spent on {on}; no limit is set (pqd ledger limit)."
     return f"In all {used} of {epsilon_text(cost.limit)} spent on {on}."

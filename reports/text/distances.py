@@ -7,7 +7,6 @@ from fractions import Fraction
 from statistics import median
 from typing import TYPE_CHECKING
 
-from pqd.reports.text.escape import visible
 from pqd.reports.text.numbers import (
     epsilon_text,
     interval_text,
@@ -70,7 +69,7 @@ def ways_text(ways: int, number: int = 2) -> str:
 
 def names_text(columns: Sequence[str]) -> str:
     """Columns of a marginal."""
-    return visible(", ".join(columns))
+    return ", ".join(columns)
 
 
 def level_text(alpha: Fraction) -> str:

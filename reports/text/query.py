@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pqd.reports.models.query import MEAN_DISTANCE
-from pqd.reports.text.escape import visible
 from pqd.reports.text.numbers import (
     bound_text,
     budget_text,
@@ -36,11 +35,11 @@ def verdict_words(verdict: Verdict) -> tuple[str, str]:
 
 def query_text(aggregate: str, attribute: str | None, p: float | None, where: str | None) -> str:
     """Query in one line, such as ``SUM(income) where age > 40``."""
-    operand = visible(attribute or "*")
+    operand = attribute or "*"
     if p is not None:
         operand += f", {number_text(p)}"
     name = "COUNT(DISTINCT " if aggregate == "COUNT DISTINCT" else f"{aggregate}("
-    condition = f" where {visible(' '.join(where.split()))}" if where else ""
+    condition = f" where {' '.join(where.split())}" if where else ""
     return f"{name}{operand}){condition}"
 
 
@@ -48,7 +47,7 @@ def grouped_text(aggregate: str, attribute: str | None, p: float | None, sql: st
     """Grouped query in one line, as it was written where that is known."""
     if sql is None:
         return f"{query_text(aggregate, attribute, p, None)} per group"
-    return visible(" ".join(sql.split()))
+    return " ".join(sql.split())
 
 
 def amount_text(facts: QueryFacts, amount: float | None, digits: int = 4) -> str:
@@ -275,7 +274,7 @@ def _private(verdict: Verdict) -> str | None:
 
 def group_parts(verdict: Verdict, sign: str) -> Iterator[str]:
     """Parts of the line on one group, beside its badge."""
-    yield visible(verdict.group or verdict.id)
+    yield verdict.group or verdict.id
     amount = f"{number_text(verdict.q_synthetic)} {sign}{number_text(verdict.tau, 3)}"
     yield f"{verdict.aggregate.lower()} {amount}"
     yield p_value_text(verdict.p_value, verdict.alpha)
@@ -311,8 +310,8 @@ def chance_sentence(verdicts: Sequence[Verdict], least: int = 0) -> Iterator[str
     )
 
 
-def remarks(verdicts: Sequence[Verdict], notes: Sequence[str]) -> Iterator[str]:
-    """Sentences on how to read the verdicts, and the report's own notes."""
+def remarks(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """Sentences on how to read the verdicts."""
     for alpha in sorted({verdict.alpha for verdict in verdicts}):
         level = number_text(float(alpha) * 100, 3)
         yield (
@@ -321,5 +320,3 @@ def remarks(verdicts: Sequence[Verdict], notes: Sequence[str]) -> Iterator[str]:
             "those whose answer is two tolerances away."
         )
     yield from chance_sentence(verdicts)
-    for note in notes:
-        yield visible(note)

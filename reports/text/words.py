@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pqd.reports.text.escape import visible
 from pqd.reports.text.numbers import end_text, number_text
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def listed(names: tuple[str, ...] | list[str]) -> str:
 
 def undecided_title(names: Sequence[str]) -> str:
     """Title of a comparison in which none of ``names`` is established as the best."""
-    shown = [visible(name) for name in names[:_RIVALS]]
+    shown = list(names[:_RIVALS])
     if more := len(names) - len(shown):
         shown.append(counted(more, "other"))
     return f"Which is the best is undecided between {listed(shown)}"

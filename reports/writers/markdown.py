@@ -19,9 +19,8 @@ from pqd.reports.blocks import (
     Table,
     plain,
 )
+from pqd.reports.escape import caret_lines, visible
 from pqd.reports.models.report import document_of
-from pqd.reports.text.carets import caret_lines
-from pqd.reports.text.escape import visible
 from pqd.reports.text.words import first_of
 from pqd.reports.writers.markup import (
     ROOM,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from pqd.reports.text.escape import visible
+from pqd.reports.escape import visible
 
 # ASCII signs that mean something to Markdown or HTML somewhere within a line; and at its start.
 _SIGNS = re.compile(

@@ -17,6 +17,9 @@ EXAMPLES = {
 SAID = {
     "A decider": "em_count_capped ",
     "A kind of report": "3 of 5 verdicts are yes",
+    "A column of a report": " rivals ",
+    "A format of reports": "budget\tquery\tcopy\ttolerance\t",
+    "A standing of verdicts": "likely warning",
     "An engine": "('private', 2)",
 }
 

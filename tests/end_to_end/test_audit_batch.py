@@ -426,7 +426,7 @@ def test_a_dry_run_a_run_and_a_replay(tmp_path: Path, account: Path) -> None:
     ways = [entry.verdicts[0].decider for entry in first.checks]
     assert ways[:2] == ["identity_batch"] * 2
     assert not any(way.endswith("_batch") for way in ways[2:])
-    assert any("COUNT: 4 queries" in note for note in first.notes)
+    assert any("COUNT: 4 queries" in str(note) for note in first.notes)
     again = pqd.check(path)
     assert again.cost.epsilon == 0
     for one, other in zip(first.checks, again.checks, strict=True):

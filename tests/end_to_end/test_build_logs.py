@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import pqd
-from pqd.reports.text.escape import inert
+from pqd.reports.escape import inert
 
 Ran = tuple[int, str, str]
 Command = Callable[..., Ran]

@@ -390,7 +390,7 @@ def test_what_is_seldom_meant_is_warned_of_before_anything_is_spent() -> None:
     parameters = stated(total_epsilon=20, alpha="0.6", delta="0.1")
     report = run_profile(SECRET, COPY, parameters, Absent(), progress)
     for words in ("epsilon 20 protects hardly anybody", "alpha 0.6", "delta 0.1"):
-        assert any(words in note for note in report.notes)
+        assert any(words in str(note) for note in report.notes)
         (place,) = (number for number, step in enumerate(steps) if words in step)
         assert place < steps.index(Step.READING_PRIVATE)
 

@@ -119,7 +119,7 @@ def test_range_sums_have_their_own_mechanism() -> None:
         pay.sum(),
     ]
     assert all(query.deviation is not None for query in report.queries)
-    assert any(note.startswith("SUM(pay): ranges is ") for note in report.notes)
+    assert any(str(note).startswith("SUM(pay): ranges is ") for note in report.notes)
     assert "ranges" in {
         r.mechanism for r in released(queries=RANGE_SUMS).batches[0].simulated_errors
     }

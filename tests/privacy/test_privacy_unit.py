@@ -700,7 +700,7 @@ def test_a_synthetic_table_without_the_column_has_a_person_per_row() -> None:
     unit = PrivacyUnit("pid", 2)
     report = run_audit(SYNTHETIC, synthetic, queries, only_age(), SecureNoise(), unit=unit)
     assert [verdict.q_synthetic for verdict in report.verdicts] == [4, 12, 3]
-    assert any("each of its rows counts as one person" in note for note in report.notes)
+    assert any("each of its rows counts as one person" in str(note) for note in report.notes)
     assert report.spent == 4 * Fraction(1, 2)
     with_column = run_audit(
         like(SYNTHETIC), SYNTHETIC, queries, only_age(), SecureNoise(), unit=unit

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 
 import pqd.reports.github
+from pqd.reports.escape import inert, visible
 from pqd.reports.github import github_text
 from pqd.reports.models.check import CheckReport, CheckResult
-from pqd.reports.text.escape import inert, visible
 from tests.support.check_reports import (
     BROKEN,
     DRY,

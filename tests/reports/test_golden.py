@@ -161,7 +161,9 @@ REPORTS: dict[str, tuple[Report, dict[str, Callable[[Report], str]]]] = {
     "release-replayed": (release_reports.REPLAYED, MAIN),
 }
 # Words of the document of each kind that has one: all formats show these.
-WORDED = ("audit", "check", "ledger", "plan", "profile-three-ways", "ranking")
+WORDED = (
+    *("audit", "check", "compare", "ledger", "plan", "profile-three-ways", "ranking", "release"),
+)
 FILES = {f"{name}.{form}": (name, form) for name, (_, forms) in REPORTS.items() for form in forms}
 
 

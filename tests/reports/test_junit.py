@@ -8,10 +8,10 @@ import xmlschema
 from hypothesis import given
 
 import pqd.reports.junit
+from pqd.reports.escape import visible
 from pqd.reports.junit import junit_text, xml_text
 from pqd.reports.models.check import CheckResult
 from pqd.reports.text.check import message_text
-from pqd.reports.text.escape import visible
 from tests.support.check_reports import (
     ALL,
     BASED,

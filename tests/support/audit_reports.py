@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 from fractions import Fraction
 from math import inf
 
+from pqd.deciders.note import Note
 from pqd.reports.models.audit import AuditReport, CompositionGroup, Cost, Verdict
 from pqd.reports.models.plan import PlannedQuery, PlanReport
 from pqd.reports.models.query import CandidateFacts, QueryFacts
@@ -71,7 +72,7 @@ def audit_of(*verdicts: Verdict, cost: Cost = COST) -> AuditReport:
         synthetic="copy.csv",
         tolerance="5%",
         cost=cost,
-        notes=("Bounds of x from the synthetic table.",),
+        notes=(Note("Bounds of x from the synthetic table.", ()),),
     )
 
 
@@ -127,7 +128,7 @@ def plan_of(*verdicts: Verdict, epsilon: Fraction | None = Fraction(1, 4)) -> Pl
         tolerance="5%",
         epsilon=epsilon,
         alpha=Fraction(1, 20),
-        notes=("Bounds of x from the synthetic table.",),
+        notes=(Note("Bounds of x from the synthetic table.", ()),),
         price=None if epsilon is None else Fraction(3, 4),
     )
 
@@ -152,11 +153,11 @@ def quoting_audit(text: str) -> AuditReport:
         synthetic=text,
         tolerance=text,
         cost=Cost(Fraction(1), groups=(shared,), ledger=f"x{text}", total=Fraction(1), unit=text),
-        notes=(text,),
+        notes=(Note(text, ()),),
     )
 
 
 def quoting_plan(text: str) -> PlanReport:
     """Plan that says ``text`` in such places."""
     plan = plan_of(*quoting_audit(text).verdicts)
-    return replace(plan, synthetic=text, tolerance=text, notes=(text,))
+    return replace(plan, synthetic=text, tolerance=text, notes=(Note(text, ()),))

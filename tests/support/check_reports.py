@@ -5,6 +5,7 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
+from pqd.deciders.note import Note
 from pqd.reports.models.audit import CompositionGroup, Cost, Verdict
 from pqd.reports.models.check import CheckReport, CheckResult
 from pqd.reports.models.query import CandidateFacts
@@ -111,7 +112,7 @@ def many_checks(number: int) -> CheckReport:
     )
 
 
-BASED = replace(report_of(*ALL), baseline="old.json", notes=("Bounds of x from there.",))
+BASED = replace(report_of(*ALL), baseline="old.json", notes=(Note("Bounds of x from there.", ()),))
 DRY = replace(report_of(PLAN, BROKEN), dry=True)
 SIMULATED = report_of(
     *(replace(e, verdicts=tuple(replace(v, simulated=True) for v in e.verdicts)) for e in ALL)
@@ -153,5 +154,5 @@ def quoting(text: str) -> CheckReport:
         cost=Cost(Fraction(1), groups=(shared,), ledger=f"x{text}", total=Fraction(1), unit=text),
         dry=True,
         baseline=text,
-        notes=(text,),
+        notes=(Note(text, ()),),
     )

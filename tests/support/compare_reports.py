@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+from pqd.deciders.note import Note
 from pqd.reports.models.audit import CompositionGroup, Cost
 from pqd.reports.models.compare import (
     Cell,
@@ -152,7 +153,7 @@ def report_of(
             total=Fraction(len(queries), 4) + 2,
             limit=Fraction(30),
         ),
-        notes=("Bounds of inctot from the synthetic tables: 0..500,000 step 1.",),
+        notes=(Note("Bounds of inctot from the synthetic tables: 0..500,000 step 1.", ()),),
     )
 
 
@@ -205,5 +206,5 @@ def quoting(text: str) -> CompareReport:
     single = replace(asked, block=None, id=f"{text}s")
     return replace(
         SMALL, queries=(asked, single), leaderboard=(board,), better=((name, text),),
-        candidates={name: text}, private=text, tolerance=text, notes=(text,),
+        candidates={name: text}, private=text, tolerance=text, notes=(Note(text, ()),),
     )  # fmt: skip

@@ -8,6 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
 
+from pqd.deciders.note import Note
 from pqd.reports.models.audit import CompositionGroup, Cost
 from pqd.reports.models.figure import Figure
 from pqd.reports.models.profile import (
@@ -236,7 +237,7 @@ ADULT_PROFILE = ProfileReport(
     left_out=(
         LeftOut(columns=("id",), reason="nearly every row of the copy has another text: no cells"),
     ),
-    notes=("Cells come from the copy alone; NULL is a cell of its own.",),
+    notes=(Note("Cells come from the copy alone; NULL is a cell of its own.", ()),),
 )
 # What `pqd profile PRIVATE COPY` gives without any option.
 PLAIN = replace(
@@ -349,7 +350,7 @@ def quoting(text: str) -> ProfileReport:
             classes=(replace(TARGET.classes[0], label=text), *TARGET.classes[1:]),
         ),
         left_out=(LeftOut(columns=(text,), reason=text),),
-        notes=(text,),
+        notes=(Note(text, ()),),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
+from pqd.deciders.note import Note
 from pqd.reports.models.audit import CompositionGroup, Cost
 from pqd.reports.models.figure import Figure
 from pqd.reports.models.profile import BudgetPart, LeftOut, Score
@@ -100,7 +101,7 @@ RANKING = report_of(NAMES)
 DETAILED = replace(
     report_of(NAMES, detailed=True),
     left_out=(LeftOut(columns=("id",), reason="nearly every row of a copy has another text"),),
-    notes=("Cells are common to all copies.",),
+    notes=(Note("Cells are common to all copies.", ()),),
 )
 TIED = report_of(NAMES[:2])
 CERTAIN = replace(
@@ -129,7 +130,7 @@ def quoting(text: str) -> RankingReport:
         ),
         cost=replace(COST, ledger=text),
         left_out=(LeftOut(columns=(text,), reason=text),),
-        notes=(text,),
+        notes=(Note(text, ()),),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+from pqd.deciders.note import Note
 from pqd.reports.models.audit import CompositionGroup, Cost
 from pqd.reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport, SimulatedError
 
@@ -117,7 +118,7 @@ def report_of(*queries: ReleasedQuery, simulated: bool = False) -> ReleaseReport
             limit=Fraction(4),
         ),
         simulated=simulated,
-        notes=("Bounds of inctot from the synthetic table: 0..500,000 step 1.",),
+        notes=(Note("Bounds of inctot from the synthetic table: 0..500,000 step 1.", ()),),
     )
 
 
@@ -172,5 +173,5 @@ def quoting(text: str) -> ReleaseReport:
         private=text,
         synthetic=text,
         cost=Cost(Fraction(1), groups=(shared,), ledger=f"x{text}", total=Fraction(1), unit=text),
-        notes=(text,),
+        notes=(Note(text, ()),),
     )  # fmt: skip

@@ -7,8 +7,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from pqd.reports import blocks as b
-from pqd.reports.text.carets import caret_lines
-from pqd.reports.text.escape import visible
+from pqd.reports.escape import caret_lines, visible
 
 if TYPE_CHECKING:
     from markupsafe import Markup

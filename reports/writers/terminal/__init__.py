@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, RenderResult
 
+from pqd.reports.escape import inert
 from pqd.reports.models.report import document_of
-from pqd.reports.text.escape import inert
 from pqd.reports.writers.terminal.document import explained_lines, lines_of
 from pqd.reports.writers.terminal.layout import Extent, Screen
 

@@ -24,7 +24,7 @@ from pqd.reports.blocks import (
     Shares,
     Table,
 )
-from pqd.reports.text.carets import caret_lines
+from pqd.reports.escape import caret_lines
 from pqd.reports.text.words import first_of
 from pqd.reports.writers.terminal.grid import GAP
 from pqd.reports.writers.terminal.layout import INDENT, Extent, said

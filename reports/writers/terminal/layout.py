@@ -12,7 +12,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from pqd.reports.blocks import plain
-from pqd.reports.text.escape import visible
+from pqd.reports.escape import visible
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions

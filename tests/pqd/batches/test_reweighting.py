@@ -53,7 +53,7 @@ def released(private: object, synthetic: object, path: Path, **given: str) -> st
     )
     queries = tuple(Query(sql, f"q{n}") for n, sql in enumerate(QUERIES))
     report = run_release(private, synthetic, queries, terms, SimulatedNoise(1), table=path)
-    return report.notes[-1]
+    return str(report.notes[-1])
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -163,4 +163,4 @@ def test_a_table_that_cannot_be_written_is_told_after_the_answers(tmp_path: Path
     assert unwritten.value.exit_code == 3
     report = unwritten.value.report
     assert len(report.queries) == len(QUERIES)
-    assert "In a repeated run the answers cost nothing" in report.notes[-1]
+    assert "In a repeated run the answers cost nothing" in str(report.notes[-1])

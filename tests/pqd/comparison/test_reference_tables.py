@@ -335,7 +335,7 @@ def test_two_more_candidates_and_what_they_cost(account: Path) -> None:
     }
     cells = [cell.candidate for cell in report.queries[0].cells]
     assert sorted(cells) == ["a", "a resampled", "b", MARGINALS]
-    (note,) = [note for note in report.notes if MARGINALS in note]
+    (note,) = [note for note in map(str, report.notes) if MARGINALS in note]
     assert "released at epsilon 2 in all" in note
     assert "rows of a drawn anew" in note
 

@@ -244,7 +244,7 @@ def test_the_scan_counts_what_plain_comparisons_count(values: list[float], p: Fr
 
 
 def notes_of(sql: str, **columns: Any) -> str:
-    return " ".join(pqd.audit(BEYOND, COPY, sql, tau=3, epsilon=1, columns=columns).notes)
+    return " ".join(map(str, pqd.audit(BEYOND, COPY, sql, tau=3, epsilon=1, columns=columns).notes))
 
 
 @pytest.mark.parametrize("aggregate", ["SUM(x)", "AVG(x)"])
@@ -271,11 +271,11 @@ def test_stated_bounds_stand_and_a_tolerance_beyond_them_is_warned_of() -> None:
     facts = {"x": {"bounds": (0, 10)}}
     report = pqd.audit(BEYOND, COPY, "SELECT MEDIAN(x) FROM D", tau=3, epsilon=1, columns=facts)
     assert report.verdicts[0].outcome == "yes"
-    said = " ".join(report.notes)
+    said = " ".join(map(str, report.notes))
     assert "Values of x outside 0..10 step 1, as stated, count as its ends." in said
     assert "q1: the tolerance reaches beyond the stated bounds of x" in said
     inner = pqd.audit(BEYOND, COPY, "SELECT MEDIAN(x) FROM D", tau="0.5", epsilon=1, columns=facts)
-    assert "reaches beyond" not in " ".join(inner.notes)
+    assert "reaches beyond" not in " ".join(map(str, inner.notes))
 
 
 def test_a_copy_of_nothing_but_zeros_settles_no_sum() -> None:

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import pqd
+from pqd.deciders.note import Note
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.planning.query_warnings import header_warnings
@@ -98,8 +99,8 @@ def test_a_profile_of_no_shared_column_names_the_header(
     assert not Path("here.sqlite").exists()
 
 
-def kinds_notes(notes: Sequence[str]) -> list[str]:
-    return [note for note in notes if note.startswith("Kinds are those of")]
+def kinds_notes(notes: Sequence[Note]) -> list[str]:
+    return [note for note in map(str, notes) if note.startswith("Kinds are those of")]
 
 
 @pytest.mark.usefixtures("folder")

@@ -134,7 +134,7 @@ def test_whoever_tells_the_copys_bounds_alone_is_caught(monkeypatch: pytest.Monk
 def test_a_release_tells_the_bounds_it_uses() -> None:
     """A private row of 9 counts as 3, the end that is told."""
     report = pqd.release(PRIVATE, COPY, "SELECT SUM(x) FROM D", total_epsilon=100)
-    assert "of x within 0..3 step 1, which are the bounds" in " ".join(report.notes)
+    assert "of x within 0..3 step 1, which are the bounds" in " ".join(map(str, report.notes))
     assert report.queries[0].answer == 900
 
 

@@ -144,10 +144,10 @@ def test_queries_that_a_named_estimator_does_not_fit_are_warned_of() -> None:
     report = compared(queries, FRAMES, estimator="exponential", tau="10%", epsilon="2")
     assert (
         "Warning: estimator exponential does not fit q2, q3, which do with the one that auto takes."
-        in report.notes
+        in map(str, report.notes)
     )
     for named, fitting in (("exponential", queries[:1]), ("auto", queries), ("split", queries)):
-        told = compared(fitting, FRAMES, estimator=named, tau="10%", epsilon="2").notes
+        told = [*map(str, compared(fitting, FRAMES, estimator=named, tau="10%", epsilon="2").notes)]
         assert not [note for note in told if "does not fit" in note]
 
 
@@ -399,7 +399,9 @@ def test_bounds_are_those_of_all_candidates_together() -> None:
     assert (estimator.bounds, found.scale) == ((20, 95, 1), Fraction(1, 10))
     assert answers(found) == (6, 14.5)
     report = compared("SELECT SUM(v) FROM D", [low, high])
-    assert "of v within 2..9.5 step 0.1, which are the bounds of the" in " ".join(report.notes)
+    assert "of v within 2..9.5 step 0.1, which are the bounds of the" in " ".join(
+        map(str, report.notes)
+    )
     # Stated, they are what is stated, and values beyond count as the ends.
     stated = comparison("SELECT SUM(v) FROM D", [low, high], columns={"v": {"bounds": (0, 8)}})
     assert answers(stated) == (6, 13)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 
-from pqd.reports.text.escape import visible
+from pqd.reports.escape import visible
 from pqd.reports.writers.html import html_text
 from pqd.reports.writers.html.views import MOST_ROWS
 from tests.support import compare_reports, release_reports

@@ -16,6 +16,7 @@ from hypothesis import given
 
 from pqd.reports import plots
 from pqd.reports.documents.compare import worst_compared
+from pqd.reports.escape import visible
 from pqd.reports.models.audit import AuditReport
 from pqd.reports.models.check import CheckReport
 from pqd.reports.models.compare import CompareReport
@@ -23,7 +24,6 @@ from pqd.reports.models.plan import PlanReport
 from pqd.reports.models.profile import ProfileReport
 from pqd.reports.models.ranking import RankingReport
 from pqd.reports.models.release import ReleaseReport
-from pqd.reports.text.escape import visible
 from pqd.reports.writers.html import frame, html_text
 from tests.support import (
     audit_reports,

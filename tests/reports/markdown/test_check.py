@@ -9,9 +9,9 @@ from markdown_it import MarkdownIt
 
 import pqd.reports.github
 import pqd.reports.writers.markup
+from pqd.reports.escape import visible
 from pqd.reports.github import github_text
 from pqd.reports.models.check import CheckReport
-from pqd.reports.text.escape import visible
 from pqd.reports.writers.html import html_text
 from pqd.reports.writers.markdown import markdown_text
 from tests.support.check_reports import (

@@ -13,10 +13,10 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from pqd.deciders.errors import ParameterError
+from pqd.reports.escape import caret_lines
 from pqd.reports.models.audit import Cost
 from pqd.reports.models.check import CheckReport, CheckResult
 from pqd.reports.models.standings import Standing
-from pqd.reports.text.carets import caret_lines
 from pqd.reports.text.check import message_text, result
 from pqd.reports.writers.terminal import TerminalReport, terminal_text
 from pqd.reports.writers.terminal.layout import Extent

@@ -11,6 +11,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from pqd.deciders.note import Note
 from pqd.reports.documents.compare import (
     cell_sentence,
     column_names,
@@ -309,7 +310,7 @@ def test_hostile_texts_are_made_visible(label: str, extent: Extent) -> None:
         ("tree",),
         queries=queries,
         private=bad,
-        notes=(bad,),
+        notes=(Note(bad, ()),),
         leaderboard=(standing("tree", wins=(bad,), worst=(bad,)),),
         cost=Cost(Fraction(1), Fraction(0), "sequential", (), ledger=bad, total=Fraction(1)),
     )

@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from pqd.deciders import DECIDERS
+from pqd.deciders.note import Note
 from pqd.planning.choose_estimator import ESTIMATORS
 from pqd.reports.documents.queries import curves
 from pqd.reports.models.audit import AuditReport, CompositionGroup, Cost, Verdict
@@ -64,7 +65,7 @@ def report_of(*verdicts: Verdict) -> AuditReport:
     paid = [verdict for verdict in verdicts if verdict.epsilon and not verdict.replayed]
     groups = tuple(CompositionGroup((verdict.id,), verdict.epsilon) for verdict in paid)
     cost = Cost(sum((g.epsilon for g in groups), Fraction(0)), Fraction(0), "sequential", groups)
-    notes = ("Bounds of x from there.",)
+    notes = (Note("Bounds of x from there.", ()),)
     return AuditReport(verdicts, "private.csv", "copy.csv", "5%", cost, notes)
 
 

@@ -1,8 +1,15 @@
 """Text from queries and file names, made harmless for a terminal and for a build's log."""
 
+from __future__ import annotations
+
+import math
 import re
 import shlex
 import unicodedata
+from collections.abc import Iterator
+from itertools import zip_longest
+
+from rich.cells import cell_len
 
 # Controls, formats (such as reversed direction), halves of characters, line and page separators.
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -37,3 +44,27 @@ def inert(text: str) -> str:
     return _OBEYED.sub(
         lambda found: "#\\u0023" if found["begun"] is None else f"{found['begun']}\\u003a", text
     )
+
+
+def caret_lines(line: str, carets: str, width: float = math.inf) -> Iterator[str]:
+    """Pieces of ``width`` cells of a line and its carets, the carets below what they mark.
+
+    Signs that take two cells, or are written out, have as many carets; every piece is indented
+    as the line is.
+    """
+    indent = " " * min(len(line) - len(line.lstrip(" ")), 8)
+    shown = under = ""
+    for sign, caret in zip_longest(line, carets[: len(line) + 1], fillvalue=" "):
+        piece = visible(sign)
+        if cell_len(shown + piece) > width and shown != indent:
+            yield from _pair(shown, under)
+            shown = under = indent
+        shown, under = shown + piece, under + caret * cell_len(piece)
+    yield from _pair(shown, under)
+
+
+def _pair(shown: str, under: str) -> Iterator[str]:
+    if shown.strip():
+        yield shown.rstrip()
+    if under.strip():
+        yield under.rstrip()
