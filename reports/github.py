@@ -14,8 +14,8 @@ from pqd.reports.text.check import (
     stamped,
     worst_first,
 )
+from pqd.reports.text.numbers import first_of
 from pqd.reports.text.query import SIMULATED
-from pqd.reports.text.words import first_of
 
 if TYPE_CHECKING:
     from pqd.reports.models.check import CheckReport, CheckResult

@@ -25,7 +25,7 @@ from pqd.planning.query_verdict import QueryVerdict
 from pqd.planning.table_separation import column_names, separate_tables
 from pqd.progress import Progress, Step, silent
 from pqd.reports.models.audit import AuditReport
-from pqd.reports.text.words import EACH_ITS_OWN, MOST_IN_FULL
+from pqd.reports.text.numbers import EACH_ITS_OWN, MOST_IN_FULL
 from pqd.run.costs import cost_of
 from pqd.run.execution import measure
 from pqd.sql.query import Query

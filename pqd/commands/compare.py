@@ -28,7 +28,7 @@ from pqd.planning.table_separation import column_names
 from pqd.progress import Progress, silent
 from pqd.reports.models.compare import ComparedQuery, CompareReport
 from pqd.reports.models.ranking import RankingReport
-from pqd.reports.text.words import EACH_ITS_OWN
+from pqd.reports.text.numbers import EACH_ITS_OWN
 from pqd.run.costs import added_costs, cost_of
 from pqd.run.execution import Outputs, measure
 from pqd.sql.query import Query

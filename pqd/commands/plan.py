@@ -21,7 +21,7 @@ from pqd.planning.query_verdict import DeciderPlan, QueryVerdict, decider_plan, 
 from pqd.planning.table_separation import column_names, public_tables
 from pqd.progress import Progress, Step, silent, warn
 from pqd.reports.models.plan import PlannedQuery, PlanReport
-from pqd.reports.text.words import EACH_ITS_OWN
+from pqd.reports.text.numbers import EACH_ITS_OWN
 from pqd.run.costs import today
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries

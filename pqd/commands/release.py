@@ -39,7 +39,7 @@ from pqd.planning.bound_workload import BoundQuery, QueryRequest
 from pqd.planning.table_separation import column_names, separate_tables
 from pqd.progress import Progress, Step, silent
 from pqd.reports.models.release import ReleasedQuery, ReleaseReport
-from pqd.reports.text.words import listed
+from pqd.reports.text.numbers import listed
 from pqd.run.costs import cost_of
 from pqd.run.execution import Outputs, measure
 from pqd.spec import Spec

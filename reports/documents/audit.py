@@ -37,8 +37,8 @@ from pqd.reports.text.cost import (
     spent_text,
 )
 from pqd.reports.text.notes import refused_lead
+from pqd.reports.text.numbers import EACH_ITS_OWN, counted
 from pqd.reports.text.query import SIMULATED, chance_sentence, remarks
-from pqd.reports.text.words import EACH_ITS_OWN, counted
 
 if TYPE_CHECKING:
     from pqd.reports.models.audit import AuditReport, Verdict

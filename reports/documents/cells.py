@@ -30,13 +30,13 @@ from pqd.reports.blocks import (
 from pqd.reports.documents.shared import on_page
 from pqd.reports.text.distances import digits_of, figure_text, level_text, names_text
 from pqd.reports.text.numbers import (
+    counted,
     epsilon_text,
     interval_text,
     number_text,
     percent_text,
     points_text,
 )
-from pqd.reports.text.words import counted
 
 if TYPE_CHECKING:
     from pqd.reports.models.profile import CellFacts, ProfileReport, ZoomedMarginal

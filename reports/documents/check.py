@@ -56,9 +56,8 @@ from pqd.reports.text.cost import (
     spent_cell,
     spent_text,
 )
-from pqd.reports.text.numbers import epsilon_text, p_value_text
+from pqd.reports.text.numbers import LISTED, MOST_IN_FULL, counted, epsilon_text, p_value_text
 from pqd.reports.text.query import SIMULATED, chance_sentence, marks, remarks
-from pqd.reports.text.words import LISTED, MOST_IN_FULL, counted
 
 if TYPE_CHECKING:
     from pqd.reports.models.audit import Verdict

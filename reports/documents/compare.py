@@ -32,7 +32,15 @@ from pqd.reports.blocks import (
     Table,
 )
 from pqd.reports.documents.queries import omitted_queries
-from pqd.reports.documents.shared import budget_bar, first_names, lines, on_page, step
+from pqd.reports.documents.shared import (
+    budget_bar,
+    first_names,
+    lines,
+    on_page,
+    rank_text,
+    step,
+    undecided_title,
+)
 from pqd.reports.escape import visible
 from pqd.reports.models.standings import VERDICTS, Standing, passes_first
 from pqd.reports.text.cost import (
@@ -45,8 +53,11 @@ from pqd.reports.text.cost import (
 )
 from pqd.reports.text.notes import refused_lead
 from pqd.reports.text.numbers import (
+    counted,
     end_text,
     epsilon_text,
+    gap_text,
+    listed,
     number_text,
     p_cell,
     p_value_text,
@@ -56,14 +67,6 @@ from pqd.reports.text.numbers import (
     threshold_text,
 )
 from pqd.reports.text.query import SIMULATED, distance_text, grouped_text, query_text
-from pqd.reports.text.words import (
-    between_text,
-    counted,
-    gap_text,
-    listed,
-    rank_text,
-    undecided_title,
-)
 
 if TYPE_CHECKING:
     from pqd.reports.models.compare import Cell as Judged
@@ -406,7 +409,7 @@ def _estimators(query: ComparedQuery) -> Iterator[Table]:
 
 
 def _judged(query: ComparedQuery, cell: Judged, scale: tuple[float, float]) -> Row:
-    between = "" if cell.gap is None else between_text(cell.gap_low, cell.gap_high)
+    between = "" if cell.gap is None else _between_text(cell.gap_low, cell.gap_high)
     answer, picture = "no answer, as no row of it matches", None
     badge = cell.standing.badge
     leans = "" if cell.standing.answer else f"leans {cell.leaning.badge.text}"
@@ -639,3 +642,14 @@ def _compare_costs(report: CompareReport, tables: str) -> Iterator[str]:
     """Sentences on what a comparison cost, and what is taken as public."""
     for sentence in cost_sentences(report.cost, tables):
         yield sentence.replace(", taken as public", "; candidates are taken as public")
+
+
+def _between_text(low: float | None, high: float | None) -> str:
+    """Interval in words: ``between 3 and 5``, or what is known of it."""
+    if low is None and high is None:
+        return "nothing bounds it"
+    if low is None:
+        return f"at most {end_text(high or 0, up=True)}"
+    if high is None:
+        return f"at least {end_text(low, up=False)}"
+    return f"between {end_text(low, up=False)} and {end_text(high, up=True)}"

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from pqd.reports.blocks import Document, Lines, Section
 from pqd.reports.documents.shared import lines
-from pqd.reports.text.numbers import epsilon_text
-from pqd.reports.text.words import counted
+from pqd.reports.text.numbers import counted, epsilon_text
 
 if TYPE_CHECKING:
     from pqd.reports.blocks import Block

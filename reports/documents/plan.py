@@ -39,14 +39,15 @@ from pqd.reports.documents.shared import first_names, lines, on_page
 from pqd.reports.models.standings import PLANS, Standing
 from pqd.reports.text.notes import refused_lead
 from pqd.reports.text.numbers import (
+    EACH_ITS_OWN,
     budget_text,
+    counted,
     epsilon_text,
     number_text,
     share_text,
     threshold_text,
 )
 from pqd.reports.text.query import amount_text, proof_sentence, tolerance, worth_sentence
-from pqd.reports.text.words import EACH_ITS_OWN, counted
 
 if TYPE_CHECKING:
     from pqd.reports.models.plan import PlannedQuery, PlanReport

@@ -69,15 +69,16 @@ from pqd.reports.text.distances import (
     ways_text,
 )  # fmt: skip
 from pqd.reports.text.numbers import (
+    counted,
     epsilon_option,
     epsilon_text,
     interval_text,
+    listed,
     number_text,
     p_value_text,
     percent_text,
     share_digits,
 )
-from pqd.reports.text.words import counted, listed
 
 if TYPE_CHECKING:
     from pqd.reports.models.profile import (

@@ -26,7 +26,14 @@ from pqd.reports.blocks import (
     Section,
     Table,
 )
-from pqd.reports.documents.shared import budget_bar, budget_shares, lines, omitted_columns
+from pqd.reports.documents.shared import (
+    budget_bar,
+    budget_shares,
+    lines,
+    omitted_columns,
+    rank_text,
+    undecided_title,
+)
 from pqd.reports.text.cost import (
     account_sentences,
     budget_sentence,
@@ -52,8 +59,7 @@ from pqd.reports.text.distances import (
     reference_text,
     ways_text,
 )
-from pqd.reports.text.numbers import interval_text, number_text, percent_text
-from pqd.reports.text.words import counted, listed, rank_text, undecided_title
+from pqd.reports.text.numbers import counted, interval_text, listed, number_text, percent_text
 
 if TYPE_CHECKING:
     from pqd.reports.models.ranking import RankedCopy, RankedMarginal, RankingReport

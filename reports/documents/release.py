@@ -39,14 +39,15 @@ from pqd.reports.text.cost import (
 from pqd.reports.text.distances import level_text
 from pqd.reports.text.notes import refused_lead
 from pqd.reports.text.numbers import (
+    counted,
     end_text,
     epsilon_text,
+    gap_text,
     number_text,
     plain,
     to_digits_of,
 )
 from pqd.reports.text.query import grouped_text, query_text
-from pqd.reports.text.words import counted, gap_text
 
 if TYPE_CHECKING:
     from pqd.reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport

@@ -21,15 +21,18 @@ from pqd.reports.blocks import (
     Text,
 )
 from pqd.reports.text.distances import names_text
-from pqd.reports.text.numbers import epsilon_text
-from pqd.reports.text.words import counted
+from pqd.reports.text.numbers import counted, epsilon_text, listed
 
 if TYPE_CHECKING:
     from pqd.reports.models.audit import Cost
+    from pqd.reports.models.compare import LeaderboardRow
     from pqd.reports.models.profile import BudgetPart, LeftOut
+    from pqd.reports.models.ranking import RankedCopy
 
 # A sentence names so many, as far as they have so many signs together.
 _NAMED, _LONG = 6, 120
+# A title names so many.
+_RIVALS = 4
 
 
 def lines(texts: Iterable[str], role: Role = "plain") -> list[Line]:
@@ -91,3 +94,18 @@ def first_names(names: Iterable[str], between: str = ", ") -> str:
     if len(every) <= shown + 1:
         return between.join(every)
     return f"{between.join(every[:shown])} and {len(every) - shown:,} more"
+
+
+def undecided_title(names: Sequence[str]) -> str:
+    """Title of a comparison in which none of ``names`` is established as the best."""
+    shown = list(names[:_RIVALS])
+    if more := len(names) - len(shown):
+        shown.append(counted(more, "other"))
+    return f"Which is the best is undecided between {listed(shown)}"
+
+
+def rank_text(row: LeaderboardRow | RankedCopy) -> str:
+    """Rank, or the ranks that a candidate may have, such as ``1\u20133``."""
+    if row.best_rank == row.worst_rank:
+        return str(row.best_rank)
+    return f"{row.best_rank}\u2013{row.worst_rank}"

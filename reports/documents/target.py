@@ -21,7 +21,7 @@ from pqd.reports.blocks import (
 )
 from pqd.reports.documents.shared import lines
 from pqd.reports.text.distances import digits_of, figure_text, reference_text
-from pqd.reports.text.words import counted
+from pqd.reports.text.numbers import counted
 
 if TYPE_CHECKING:
     from pqd.reports.models.target import ClassFacts, TargetFacts

@@ -16,7 +16,9 @@ from pqd.reports.models.standings import CHECKS, Standing, passes_first
 from pqd.reports.text.cost import cost_sentences
 from pqd.reports.text.numbers import (
     budget_text,
+    counted,
     epsilon_text,
+    first_of,
     number_text,
     p_cell,
     p_value_text,
@@ -31,7 +33,6 @@ from pqd.reports.text.query import (
     tolerance,
     verdict_words,
 )
-from pqd.reports.text.words import counted, first_of
 
 if TYPE_CHECKING:
     from pqd.reports.models.audit import Verdict

@@ -8,13 +8,13 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from pqd.reports.text.numbers import (
+    counted,
     epsilon_text,
     interval_text,
     number_text,
     percent_text,
     share_digits,
 )
-from pqd.reports.text.words import counted
 
 if TYPE_CHECKING:
     from pqd.reports.models.figure import Figure

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from pqd.deciders.errors import readable
 from pqd.deciders.note import Note, sentence
-from pqd.reports.text.numbers import epsilon_text, number_text, share_text
-from pqd.reports.text.words import counted, listed
+from pqd.reports.text.numbers import counted, epsilon_text, listed, number_text, share_text
 
 if TYPE_CHECKING:
     from pqd.reports.models.refusals import QueryRefusal

@@ -1,7 +1,8 @@
-"""Numbers as a reader sees them."""
+"""Numbers, counts and lists as a reader sees them."""
 
 import math
 import re
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 from pqd.deciders.numbers import (
@@ -16,6 +17,11 @@ from pqd.deciders.numbers import (
 # Offered here too, beside the numbers that only a reader sees.
 __all__ = ["epsilon_option", "epsilon_text", "number_text", "plain", "plain_ratio"]
 
+# Tolerance of a report whose queries have different ones.
+EACH_ITS_OWN = "stated for each query"
+# A report of more verdicts is a summary with the worst of them, in the terminal and in Markdown.
+MOST_IN_FULL = 50
+LISTED = 20
 # Digits of a p-value beyond the point, before it is shown in full.
 _MOST_DIGITS = 12
 
@@ -182,3 +188,33 @@ def bound_text(number: Figure, *, up: bool) -> str:
     # What is a rounding error of the number itself must not move it by a whole digit.
     steps = math.ceil(value / step - 1e-9) if up else math.floor(value / step + 1e-9)
     return number_text(steps * step, 2) if step < 1 else number_text(round(steps * step))
+
+
+def counted(number: int, one: str, several: str | None = None) -> str:
+    """Number with its noun: ``1 query`` or ``2 queries``."""
+    return f"{number:,} {one if number == 1 else several or one + 's'}"
+
+
+def first_of(lines: Iterable[str]) -> Iterator[str]:
+    """First of many lines, how many more there are, and the last, which may be a warning."""
+    every = list(lines)
+    if len(every) <= LISTED:
+        yield from every
+        return
+    yield from every[: LISTED - 1]
+    yield f"... {len(every) - LISTED:,} more ..."
+    yield every[-1]
+
+
+def listed(names: tuple[str, ...] | list[str]) -> str:
+    """Names in a row: ``a, b and c``."""
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def gap_text(gap: float | None) -> str:
+    """Estimated gap with its sign."""
+    if gap is None:
+        return "not released"
+    return f"{'+' if gap > 0 else ''}{number_text(gap, 4)}"

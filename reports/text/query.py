@@ -10,6 +10,7 @@ from pqd.reports.models.query import MEAN_DISTANCE
 from pqd.reports.text.numbers import (
     bound_text,
     budget_text,
+    counted,
     end_text,
     epsilon_text,
     number_text,
@@ -17,7 +18,6 @@ from pqd.reports.text.numbers import (
     share_words,
     threshold_text,
 )
-from pqd.reports.text.words import counted
 
 if TYPE_CHECKING:
     from pqd.reports.models.audit import Verdict

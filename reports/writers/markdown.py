@@ -21,7 +21,7 @@ from pqd.reports.blocks import (
 )
 from pqd.reports.escape import caret_lines, visible
 from pqd.reports.models.report import document_of
-from pqd.reports.text.words import first_of
+from pqd.reports.text.numbers import first_of
 from pqd.reports.writers.markup import (
     ROOM,
     code,

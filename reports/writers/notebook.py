@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pqd.reports.blocks import PAGE, Heat, Lines, Section, Table, plain
 from pqd.reports.escape import inert, visible
 from pqd.reports.models.report import document_of
-from pqd.reports.text.words import first_of
+from pqd.reports.text.numbers import first_of
 from pqd.reports.writers.html.frame import fragment
 from pqd.reports.writers.summary import MOST, Summary
 from pqd.reports.writers.summary import Table as SummaryTable

@@ -10,7 +10,7 @@ import pytest
 
 from pqd.reports.github import github_text
 from pqd.reports.models.refusals import QueryRefusal
-from pqd.reports.text.words import LISTED, MOST_IN_FULL, first_of
+from pqd.reports.text.numbers import LISTED, MOST_IN_FULL, first_of
 from pqd.reports.writers.terminal import terminal_text
 from pqd.reports.writers.terminal.layout import Extent
 from pqd.reports.writers.terminal.table import PASSES

@@ -25,7 +25,7 @@ from pqd.reports.blocks import (
     Table,
 )
 from pqd.reports.escape import caret_lines
-from pqd.reports.text.words import first_of
+from pqd.reports.text.numbers import first_of
 from pqd.reports.writers.terminal.grid import GAP
 from pqd.reports.writers.terminal.layout import INDENT, Extent, said
 from pqd.reports.writers.terminal.signs import curve_lines

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from pqd.reports.blocks import Group, Table
-from pqd.reports.text.words import LISTED, MOST_IN_FULL
+from pqd.reports.text.numbers import LISTED, MOST_IN_FULL
 from pqd.reports.writers.terminal.grid import GAP, Column, fits, grid_lines
 from pqd.reports.writers.terminal.layout import Extent, said
 from pqd.reports.writers.terminal.signs import picture_text

@@ -7,7 +7,7 @@ import pytest
 
 import pqd
 from pqd.errors import ParameterError
-from pqd.reports.text.words import EACH_ITS_OWN
+from pqd.reports.text.numbers import EACH_ITS_OWN
 from pqd.sql.tolerance import Tolerance
 from pqd.sql.workload_files import as_queries
 from pqd.stated.queries import stated_for, with_tolerances

@@ -17,6 +17,7 @@ from pqd.reports.documents.compare import (
     column_names,
     tie_sentences,
 )
+from pqd.reports.documents.shared import rank_text
 from pqd.reports.models.audit import CompositionGroup, Cost
 from pqd.reports.models.compare import (
     Cell,
@@ -25,8 +26,7 @@ from pqd.reports.models.compare import (
     EstimatorFacts,
     LeaderboardRow,
 )
-from pqd.reports.text.numbers import percent
-from pqd.reports.text.words import listed, rank_text
+from pqd.reports.text.numbers import listed, percent
 from pqd.reports.writers.terminal import TerminalReport, terminal_text
 from pqd.reports.writers.terminal.layout import Extent
 

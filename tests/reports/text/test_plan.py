@@ -11,8 +11,7 @@ import pytest
 from pqd.reports.documents.plan import document
 from pqd.reports.models.plan import PlannedQuery, PlanReport
 from pqd.reports.models.query import CandidateFacts
-from pqd.reports.text.numbers import epsilon_text
-from pqd.reports.text.words import EACH_ITS_OWN
+from pqd.reports.text.numbers import EACH_ITS_OWN, epsilon_text
 
 ALPHA = Fraction(1, 20)
 
