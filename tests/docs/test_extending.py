@@ -20,8 +20,10 @@ SAID = {
     "A column of a report": " rivals ",
     "A format of reports": "budget\tquery\tcopy\ttolerance\t",
     "A standing of verdicts": "likely warning",
-    "An engine": "('private', 2)",
+    "A source": "SELECT COUNT(*) FROM D WHERE age > 64 ",
+    "A scanner": "('private', 2)",
 }
+FILES = re.compile(r"^A new [a-z ]+ is (\d) files?\b", flags=re.MULTILINE)
 
 
 def changed(text: str, diff: str) -> str:
@@ -55,3 +57,11 @@ def test_an_example_runs(example: str, process: Callable[..., Ran], tmp_path: Pa
 
 def test_every_example_is_tried() -> None:
     assert set(EXAMPLES) == set(SAID)
+
+
+@pytest.mark.parametrize("example", SAID)
+def test_the_number_of_files_is_told(example: str) -> None:
+    (section,) = (part for part in TEXT.split("\n## ") if part.partition("\n")[0] == example)
+    assert FILES.findall(section) == [
+        str(len({name for _, name, _ in EXAMPLES[example]} - {"use.py"}))
+    ]

@@ -184,11 +184,11 @@ def test_histograms_are_those_of_counting_row_by_row(rows: int, batch: int) -> N
 
 
 SIZES: dict[str, dict[str, int]] = {
-    "chunks of 5 combinations": {"kernel.arrow_sql._CHUNK": 5},
-    "statements of 2 expressions": {"kernel.arrow_sql._WIDTH": 2},
-    "codes that are looked up": {"kernel.combinations._SMALL": 0},
+    "chunks of 5 combinations": {"counting.arrow_sql._CHUNK": 5},
+    "statements of 2 expressions": {"counting.arrow_sql._WIDTH": 2},
+    "codes that are looked up": {"counting.combinations._SMALL": 0},
     "bitmaps of few atoms at once": {"histograms._ATOMS": 3},
-    "values that are forgotten": {"kernel.facts.MOST": 0},
+    "values that are forgotten": {"counting.facts.MOST": 0},
 }
 
 
