@@ -46,9 +46,9 @@ class Criteria:
         Public facts of columns.
     detail
         How far the deciders that fit are evaluated.
-    late
-        Whether what no choice hangs on is computed when it is first read: not where a run spends,
-        which must not break after it has.
+    lazy
+        Whether figures on which no choice depends are computed when they are first read.  In a run
+        that spends, nothing may read them after the charge: an error would come too late.
     """
 
     tolerance: Tolerance
@@ -56,7 +56,7 @@ class Criteria:
     mechanism: str
     columns: Facts
     detail: Detail = Detail.THRESHOLDS
-    late: bool = False
+    lazy: bool = False
 
     @classmethod
     def of(

@@ -90,7 +90,7 @@ def audit(
         spent.epsilon
     )
     # The terminal's table reads no threshold; all else does, and it must not break once spent.
-    terms = replace(terms, late=not (targets.renderings or display.detailed))
+    terms = replace(terms, lazy=not (targets.renderings or display.detailed))
     accountant = ledger.accountant(private, replaying=display.explains)
     # OpenDP loads in the background from here on, while the tables are read.
     noise = SecureNoise()

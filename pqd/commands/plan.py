@@ -89,7 +89,7 @@ def run_plan(
     """Plan ``queries``; see ``pqd.plan``.  They share ``budget`` if there is one."""
     tables = public_tables(synthetic, names=column_names(queries, unit))
     # Of many queries a terminal shows few, and of those that fit only the decider that is taken.
-    criteria = replace(criteria, late=True)
+    criteria = replace(criteria, lazy=True)
     requests = [QueryRequest.of(query, criteria) for query in queries]
     bound = bind(tables, requests, criteria.columns, unit)
     verdicts: tuple[QueryVerdict, ...] | None = None

@@ -57,7 +57,7 @@ class DistanceVerdict(PlannedVerdict):
         return (self.taken,)
 
     @property
-    def late(self) -> bool:
+    def lazy(self) -> bool:
         """False: all figures are computed at once."""
         return False
 

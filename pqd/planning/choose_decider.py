@@ -8,7 +8,7 @@ it is taken instead if it is nearly as sharp (``_showing``).  ``paper`` follows 
 
 ``auto`` never takes a decider that cannot prove both verdicts.  Such a decider is evaluated only if
 it is named or taken, or if a report shows every candidate (``Detail.CURVES``).  Figures on which no
-choice depends may be computed when they are first read (``Criteria.late``).
+choice depends may be computed when they are first read (``Criteria.lazy``).
 """
 
 import math
@@ -41,7 +41,7 @@ from pqd.deciders.single.base import BOTH
 from pqd.deciders.single.inverse_sensitivity import InverseSensitivity
 from pqd.deciders.single.noisy_answer import NoisyAnswer
 from pqd.parameters import Criteria, Detail, Parameters
-from pqd.reports.models.late import Late
+from pqd.reports.models.lazy import Lazy
 from pqd.stated.budgets import AUTO
 
 PAPER = "paper"
@@ -98,10 +98,10 @@ class Candidate:
         return self.rates.worst
 
 
-class LateCandidate(Late, Candidate):
+class LazyCandidate(Lazy, Candidate):
     """Candidate whose figures are computed when they are first read."""
 
-    __slots__ = ("_late",)
+    __slots__ = ("_lazy",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,15 +185,15 @@ def _with_needed(
 ) -> Candidate:
     """Candidate with the ``needed`` epsilon, if it errs more often than ``alpha``.
 
-    Without an ``alpha`` it has this epsilon in any case.  A late candidate computes it later.
+    Without an ``alpha`` it has this epsilon in any case.  A lazy candidate computes it later.
     """
 
     def epsilon() -> float | None:
         errs = alpha is None or (taken.rates is not None and exceeds(taken.rates.worst, alpha))
         return needed() if errs else taken.needed
 
-    if isinstance(taken, LateCandidate):
-        return taken.later(needed=epsilon)
+    if isinstance(taken, LazyCandidate):
+        return taken.with_lazy(needed=epsilon)
     return replace(taken, needed=epsilon())
 
 
@@ -216,8 +216,8 @@ def _unevaluated(decider: Decider, synthetic: Histogram, criteria: Criteria) -> 
     if not isinstance(criteria, Parameters):
         return Candidate(decider)
     published = partial(published_tau, decider, synthetic, criteria.epsilon, criteria.alpha)
-    if criteria.late:
-        return LateCandidate.made({"decider": decider}, {"published": published})
+    if criteria.lazy:
+        return LazyCandidate.of({"decider": decider}, {"published": published})
     return Candidate(decider, published=published())
 
 
@@ -242,8 +242,8 @@ def _evaluation(
     alpha, detail = criteria.alpha, criteria.detail
     if not isinstance(criteria, Parameters):
         needed = partial(needed_epsilon, decider, synthetic, interval, alpha)
-        if criteria.late and detail is not Detail.CURVES:
-            return LateCandidate.made({"decider": decider}, {"needed": needed})
+        if criteria.lazy and detail is not Detail.CURVES:
+            return LazyCandidate.of({"decider": decider}, {"needed": needed})
         return Candidate(decider, needed=needed())
     epsilon, terms = criteria.epsilon, (decider, synthetic, interval)
     figures: dict[str, Callable[[], Any]] = {
@@ -256,8 +256,8 @@ def _evaluation(
         figures["needed"] = partial(needed_epsilon, *terms, alpha)
     if detail >= Detail.CURVES:
         figures["curve"] = partial(operating_characteristic, *terms, epsilon, GAPS)
-    if criteria.late:
-        return LateCandidate.made({"decider": decider}, figures)
+    if criteria.lazy:
+        return LazyCandidate.of({"decider": decider}, figures)
     return Candidate(decider, **{name: figure() for name, figure in figures.items()})
 
 
@@ -273,7 +273,7 @@ def _least_error(
     with the deciders that also release a margin.  Every aggregate has a margin that can always be
     decided.  Two theorems save the evaluation of the others: for a SUM whose tolerance does not
     reach beyond 0 the margin errs least (docs/theory.md, Theorem 5), and no decider of a MEDIAN has
-    a lower threshold than the margin (Theorem 6).  A late candidate is not evaluated if it already
+    a lower threshold than the margin (Theorem 6).  A lazy candidate is not evaluated if it already
     errs more on the copy itself.
     """
 
@@ -304,16 +304,16 @@ def _least_worst(
 ) -> float:
     """Lower bound on the larger error probability, cheap to compute: a no to the copy itself.
 
-    It is 0 for a candidate that is not late.
+    It is 0 for a candidate that is not lazy.
     """
     if candidate.decider.proves != BOTH:
         return 1.0
-    return _false_no(candidate, synthetic, interval, epsilon) if _is_late(candidate) else 0.0
+    return _false_no(candidate, synthetic, interval, epsilon) if _is_lazy(candidate) else 0.0
 
 
-def _is_late(candidate: Candidate) -> bool:
+def _is_lazy(candidate: Candidate) -> bool:
     """Whether the error rates of a candidate are not computed yet."""
-    return isinstance(candidate, LateCandidate) and "rates" in candidate.late
+    return isinstance(candidate, LazyCandidate) and "rates" in candidate.unread
 
 
 def _errs(
@@ -321,10 +321,10 @@ def _errs(
 ) -> bool:
     """Whether an error of a candidate exceeds alpha.
 
-    For a late candidate the copy itself is tried first, since it often decides.  A noisy answer
+    For a lazy candidate the copy itself is tried first, since it often decides.  A noisy answer
     errs no more on the stand-ins than on the copy (docs/theory.md, Theorem 7), but for rounding.
     """
-    if _is_late(candidate):
+    if _is_lazy(candidate):
         least = _false_no(candidate, synthetic, interval, parameters.epsilon)
         if exceeds(least, parameters.alpha):
             return True
@@ -380,12 +380,12 @@ def _least_budget(
 ) -> str:
     """Name of the candidate with the least needed epsilon.
 
-    A late candidate that cannot need less is not evaluated.
+    A lazy candidate that cannot need less is not evaluated.
     """
     best, *others = (c for c in candidates if c.decider.proves == BOTH)
     for other in others:
         least = _budget(best)
-        if isinstance(other, LateCandidate) and math.isfinite(least):
+        if isinstance(other, LazyCandidate) and math.isfinite(least):
             # Errors fall as epsilon grows: a candidate that errs too often here needs more.
             false_no = _false_no(other, synthetic, interval, Fraction(least))
             if false_no > float(alpha):

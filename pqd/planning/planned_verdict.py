@@ -219,7 +219,7 @@ class PlannedVerdict(ABC):
 
     @property
     @abstractmethod
-    def late(self) -> bool:
+    def lazy(self) -> bool:
         """Whether the figures of the candidates are computed when they are first read."""
 
     @abstractmethod

@@ -16,7 +16,7 @@ from pqd.deciders.single.noisy_answer import NoisyAnswer
 from pqd.engine.scan_plan import PrivacyUnit, Statistic
 from pqd.parameters import Criteria, Parameters
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload
-from pqd.planning.choose_decider import Candidate, Choice, LateCandidate, choose_decider
+from pqd.planning.choose_decider import Candidate, Choice, LazyCandidate, choose_decider
 from pqd.planning.lattices import lattice_of, on_cut_points, synthetic_answer, with_wider_lattice
 from pqd.planning.planned_verdict import (
     AnswerMeasurement,
@@ -28,7 +28,7 @@ from pqd.planning.planned_verdict import (
     VerdictPlan,
     VerdictRule,
 )
-from pqd.reports.models.query import CandidateFacts, LateFacts
+from pqd.reports.models.query import CandidateFacts, LazyFacts
 from pqd.run.measurement import counted_noun
 from pqd.sql.query import Query
 
@@ -80,9 +80,9 @@ class DeciderPlan:
         return tuple(_facts_of(candidate, self.scale) for candidate in self.choice.candidates)
 
     @property
-    def late(self) -> bool:
+    def lazy(self) -> bool:
         """Whether the figures of the candidates are computed when they are first read."""
-        return isinstance(self.choice.taken, LateCandidate)
+        return isinstance(self.choice.taken, LazyCandidate)
 
     def facts(self) -> dict[str, Any]:
         """Fields of ``pqd.reports.models.audit.QueryFacts`` but for the candidates."""
@@ -196,14 +196,14 @@ def _facts_of(candidate: Candidate, unit: Fraction) -> CandidateFacts:
     """Candidate as a report shows it, in the query's own unit."""
     decider, scale = candidate.decider, float(unit)
     known: dict[str, Any] = {"decider": decider.id, "proves": _names_of(decider.proves)}
-    late: dict[str, Callable[[], Any]] = {}
-    pending = candidate.late if isinstance(candidate, LateCandidate) else ()
+    lazy: dict[str, Callable[[], Any]] = {}
+    pending = candidate.unread if isinstance(candidate, LazyCandidate) else ()
     for name, (source, figure) in _FIGURES.items():
         if source in pending:
-            late[name] = partial(figure, candidate, scale)
+            lazy[name] = partial(figure, candidate, scale)
         else:
             known[name] = figure(candidate, scale)
-    return LateFacts.made(known, late) if late else CandidateFacts(**known)
+    return LazyFacts.of(known, lazy) if lazy else CandidateFacts(**known)
 
 
 @cache

@@ -12,7 +12,7 @@ from pathlib import Path
 from pqd.accounting.accountant import Accountant, Quote
 from pqd.accounting.composition import CONCENTRATED, NOTHING, OPTIMAL, PARALLEL, SEQUENTIAL
 from pqd.engine.scan_plan import PrivacyUnit
-from pqd.reports.models.audit import Cost, LateGroup, LedgerPlace
+from pqd.reports.models.audit import Cost, LazyGroup, LedgerPlace
 
 
 def cost_of(quote: Quote, accountant: Accountant | None, unit: PrivacyUnit | None) -> Cost:
@@ -23,7 +23,7 @@ def cost_of(quote: Quote, accountant: Accountant | None, unit: PrivacyUnit | Non
         charge.delta,
         charge.rule,
         tuple(
-            LateGroup.made({"ids": g.names, "epsilon": g.epsilon}, {"proof": g.proof})
+            LazyGroup.of({"ids": g.names, "epsilon": g.epsilon}, {"proof": g.proof})
             for g in quote.groups
         ),
         unit=unit.column if unit else None,

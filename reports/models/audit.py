@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pqd.reports.models.late import Late
+from pqd.reports.models.lazy import Lazy
 from pqd.reports.models.query import QueryFacts
 from pqd.reports.models.report import CurvedReport, Report, data_frame
 from pqd.reports.models.standings import VERDICTS, Standing, standing_of
@@ -67,10 +67,10 @@ class Verdict(QueryFacts):
         return standing_of(self.outcome, VERDICTS)
 
 
-class LateVerdict(Late, Verdict):
+class LazyVerdict(Lazy, Verdict):
     """Verdict whose candidates are computed when they are first read."""
 
-    __slots__ = ("_late",)
+    __slots__ = ("_lazy",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +82,10 @@ class CompositionGroup:
     proof: tuple[str, ...] = ()
 
 
-class LateGroup(Late, CompositionGroup):
+class LazyGroup(Lazy, CompositionGroup):
     """Composition group whose proof is written when it is first read."""
 
-    __slots__ = ("_late",)
+    __slots__ = ("_lazy",)
 
 
 @dataclass(frozen=True, slots=True)

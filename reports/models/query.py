@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pqd.deciders.exact import exceeds
-from pqd.reports.models.late import Late
+from pqd.reports.models.lazy import Lazy
 
 # What a verdict on a distance has in place of an aggregate; its tau is a share of the rows.
 DISTANCE_AGGREGATES = {
@@ -61,10 +61,10 @@ class CandidateFacts:
         return max(self.false_no, self.false_yes)
 
 
-class LateFacts(Late, CandidateFacts):
+class LazyFacts(Lazy, CandidateFacts):
     """Facts of a candidate of which some are computed when they are first read."""
 
-    __slots__ = ("_late",)
+    __slots__ = ("_lazy",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,8 +29,8 @@ from pqd.deciders.single.inverse_sensitivity import least_margin
 from pqd.errors import DeciderError, UnanswerableError
 from pqd.parameters import Criteria, Detail, Parameters
 from pqd.planning.choose_decider import choose_decider
-from pqd.reports.models.audit import LateGroup, LateVerdict
-from pqd.reports.models.query import CandidateFacts, LateFacts
+from pqd.reports.models.audit import LazyGroup, LazyVerdict
+from pqd.reports.models.query import CandidateFacts, LazyFacts
 from pqd.reports.writers.terminal import terminal_text
 from pqd.reports.writers.terminal.layout import Extent
 from pqd.sql.workload_files import as_queries
@@ -344,9 +344,9 @@ def test_what_is_not_evaluated_would_not_have_been_taken(
         criteria = Criteria.of(tau=tau, alpha=alpha, detail=Detail.BUDGETS)
         if epsilon:
             criteria = criteria.at(epsilon)
-        late, at_once = (
+        lazy, at_once = (
             choose_decider(
-                replace(criteria, late=each),
+                replace(criteria, lazy=each),
                 aggregate,
                 applicable(aggregate, Lattice(0, 90)),
                 copy,
@@ -354,11 +354,11 @@ def test_what_is_not_evaluated_would_not_have_been_taken(
             )
             for each in (True, False)
         )
-        assert (late.decider, late.reason) == (at_once.decider, at_once.reason)
-        for one, other in zip(late.candidates, at_once.candidates, strict=True):
+        assert (lazy.decider, lazy.reason) == (at_once.decider, at_once.reason)
+        for one, other in zip(lazy.candidates, at_once.candidates, strict=True):
             for field in fields(one):
                 assert getattr(one, field.name) == getattr(other, field.name)
-        seen.add(late.decider.id)
+        seen.add(lazy.decider.id)
         if aggregate == "COUNT":
             assert_sharpest("inv_count", at_once.candidates, budgeted=epsilon is not None)
     assert all(DECIDERS[each].aggregate == aggregate for each in seen)
@@ -377,8 +377,8 @@ def test_an_alpha_between_two_doubles_is_decided_late_as_at_once() -> None:
     assert rates.false_no < rates.false_yes
     alpha = (Fraction(rates.false_no) + Fraction(rates.false_yes)) / 2
     criteria = Criteria.of(tau=tau, alpha=alpha).at(epsilon)
-    for late in (False, True):
-        choice = choose_decider(replace(criteria, late=late), "SUM", able, copy, interval)
+    for lazy in (False, True):
+        choice = choose_decider(replace(criteria, lazy=lazy), "SUM", able, copy, interval)
         assert choice.decider.id == "inv_sum"
 
 
@@ -399,17 +399,17 @@ def assert_sharpest(name: str, candidates: Any, *, budgeted: bool) -> None:
 
 def test_late_figures_are_those_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     options: dict[str, Any] = {"tau": "5%", "epsilon": 0.5, "detailed": True}
-    late = pqd.plan(table(1, 400), QUERIES, **options)
+    lazy = pqd.plan(table(1, 400), QUERIES, **options)
     monkeypatch.setattr("pqd.commands.plan.replace", lambda criteria, **_: criteria)
     at_once = pqd.plan(table(1, 400), QUERIES, **options)
-    pairs = zip(late.queries, at_once.queries, strict=True)
+    pairs = zip(lazy.queries, at_once.queries, strict=True)
     kinds = {(type(one.chosen), type(other.chosen)) for one, other in pairs}
-    assert kinds == {(LateFacts, CandidateFacts)}
-    assert late.to_json() == at_once.to_json()
-    copied = deepcopy(replace(late.queries[0].chosen))
+    assert kinds == {(LazyFacts, CandidateFacts)}
+    assert lazy.to_json() == at_once.to_json()
+    copied = deepcopy(replace(lazy.queries[0].chosen))
     assert copied.epsilon_needed == at_once.queries[0].chosen.epsilon_needed
     with pytest.raises(AttributeError):
-        _ = late.queries[1].chosen.nothing  # type: ignore[attr-defined]
+        _ = lazy.queries[1].chosen.nothing  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("extent", [Extent.BRIEF, Extent.ALL, Extent.QUIET])
@@ -418,25 +418,25 @@ def test_a_terminal_reads_nothing_late_of_an_audit(
 ) -> None:
     """What is computed once epsilon is spent could break then; some are undecided, so shown."""
     texts, given = [], as_queries([*QUERIES, "SELECT COUNT(*) FROM D WHERE age < 3"])
-    made = LateVerdict.__getattr__
+    made = LazyVerdict.__getattr__
 
-    def only_candidates(verdict: LateVerdict, name: str) -> object:
+    def only_candidates(verdict: LazyVerdict, name: str) -> object:
         assert name == "candidates", "which are made of what is known"
         return made(verdict, name)
 
-    for late in (False, True):
-        terms = replace(Parameters.parse(tau="5%", epsilon="0.5", alpha="0.05"), late=late)
+    for lazy in (False, True):
+        terms = replace(Parameters.parse(tau="5%", epsilon="0.5", alpha="0.05"), lazy=lazy)
         report = run_audit(table(2, 400), table(1, 400), given, terms, SimulatedNoise(1))
         assert {type(each.chosen) for each in report.verdicts} == {
-            LateFacts if late else CandidateFacts
+            LazyFacts if lazy else CandidateFacts
         }
         assert len({each.decidable for each in report.verdicts}) == 2
         whole = report.to_json()
-        if late:
+        if lazy:
             # What candidates are read for comes before; a report is made of what is known then.
-            for kind in (LateFacts, LateGroup):
+            for kind in (LazyFacts, LazyGroup):
                 monkeypatch.setattr(kind, "__getattr__", None, raising=False)
-            monkeypatch.setattr(LateVerdict, "__getattr__", only_candidates, raising=False)
+            monkeypatch.setattr(LazyVerdict, "__getattr__", only_candidates, raising=False)
             report = run_audit(table(2, 400), table(1, 400), given, terms, SimulatedNoise(1))
         texts.append((terminal_text(report, extent=extent), whole))
     assert texts[0] == texts[1]
