@@ -175,20 +175,20 @@ class Accounts:
                 opened = body["table"], body["fingerprint"], body["label"], body["time"]
                 self.accounts.append(Account(*opened))
             case "charge":
-                self._charge(self._numbered(body), body, number)
+                self._charge(self._account_of(body), body, number)
             case "answers":
-                account = self._numbered(body)
+                account = self._account_of(body)
                 for key, answer in body["answers"].items():
                     account.answers[key] = decode(answer)
                     account.pending.pop(key, None)
             case "unused":
-                account = self._numbered(body)
+                account = self._account_of(body)
                 (run,) = (run for run in account.runs if run.number == body["charge"])
                 account.unused.append(run)
                 for key in run.keys:
                     account.pending.pop(key, None)
             case "used":
-                account = self._numbered(body)
+                account = self._account_of(body)
                 (run,) = (run for run in account.unused if run.number == body["charge"])
                 account.unused.remove(run)
                 account.pending |= dict.fromkeys(run.keys, Owner(*body["by"]))
@@ -197,11 +197,11 @@ class Accounts:
                 if body["table"] is None:
                     self.limit = limit
                 else:
-                    self._numbered(body).limit = limit
+                    self._account_of(body).limit = limit
             case other:
                 raise ValueError(other)
 
-    def _numbered(self, body: Body) -> Account:
+    def _account_of(self, body: Body) -> Account:
         number = int(body["table"])
         if number < 1:
             raise ValueError(number)

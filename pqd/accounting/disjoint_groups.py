@@ -96,7 +96,7 @@ class Group:
         if len(self.costs) < 2:
             return ()
         if self.columns:
-            return tuple(f"{c.name}: {_described(self.columns, c.region)}" for c in self.costs)
+            return tuple(f"{c.name}: {_description(self.columns, c.region)}" for c in self.costs)
         regions = [cost.region or {} for cost in self.costs]
         shown = cache(lambda place, column: describe(column, regions[place]))
         return tuple(
@@ -107,7 +107,7 @@ class Group:
         )
 
 
-def _described(columns: Sequence[str], region: Region | None) -> str:
+def _description(columns: Sequence[str], region: Region | None) -> str:
     return ", ".join(describe(column, region or {}) for column in columns)
 
 
@@ -148,14 +148,14 @@ class _GrowingGroup:
             for column, admitted in self._unions.items()
             if column in region and disjoint(admitted, region[column])
         }
-        singles, combinations = self._combined(region)
+        singles, combinations = self._with_combination(region)
         if not (unions or combinations or len(self.costs) < _MOST_PAIRED):
             return False
         self._unions, self._singles, self._combinations = unions, singles, combinations
         self.costs.append(cost)
         return True
 
-    def _combined(self, region: Region) -> tuple[Singles, set[tuple[ValueSet, ...]]]:
+    def _with_combination(self, region: Region) -> tuple[Singles, set[tuple[ValueSet, ...]]]:
         """Combinations of values, with those of ``region``; none if two combinations are equal."""
         singles: Singles = {}
         for column, kind in self._singles.items():
@@ -200,7 +200,7 @@ def composition_groups(costs: Sequence[MeasurementCost]) -> tuple[Group, ...]:
     queries read, not on names, keys, budgets or the order of the queries.
     """
     together: dict[str, list[MeasurementCost]] = {}
-    for cost in _ordered(costs):
+    for cost in _order(costs):
         together.setdefault(cost.composition_group, []).append(cost)
     order = {cost.name: number for number, cost in enumerate(costs)}
     groups = (group.group(order) for some in together.values() for group in _first_fit(some))
@@ -224,7 +224,7 @@ def _first_fit(costs: Sequence[MeasurementCost]) -> list[_GrowingGroup]:
     return groups
 
 
-def _ordered(costs: Iterable[MeasurementCost]) -> list[MeasurementCost]:
+def _order(costs: Iterable[MeasurementCost]) -> list[MeasurementCost]:
     """Costs: the largest first, then blocks, each whole, then by the rows that they read."""
     keyed = sorted(((_rows_key(cost), cost) for cost in costs), key=itemgetter(0))
     blocks: dict[str, list[tuple[Any, ...]]] = {}

@@ -85,13 +85,13 @@ class HashChain:
         self._file: tuple[int, int] | None = None
         # ``charged``: this run has charged; ``doubtful``: its last write may be in the file.
         self.charged = self.doubtful = False
-        with self._translated("read"):
+        with self._ledger_errors("read"):
             present = path.exists()
             if present and not path.is_file():
                 raise LedgerError(self._message("is no file; name a file with --ledger"))
         if not present:
             self._create(secret or new_secret())
-        with self._translated("read"):
+        with self._ledger_errors("read"):
             # An empty file was cut off: a log is never made empty.
             if not path.stat().st_size:
                 raise LedgerError(self._message("is empty: it was cut off; restore it from a copy"))
@@ -147,7 +147,7 @@ class HashChain:
         LedgerError
             If the chain is broken or cannot be read.
         """
-        with self._translated("read"):
+        with self._ledger_errors("read"):
             rows = self._rows(self._connection, len(self._entries))
         for number, text, stored in rows:
             before = self._entries[-1].hash if self._entries else self.start
@@ -175,16 +175,16 @@ class HashChain:
         bytes put back during a commit may leave pages of two versions, some of which fit the last
         entry.
         """
-        with self._reopened() as other:
+        with self._second_connection() as other:
             if not self._is_whole(other):
                 raise self._lost()
 
     @contextmanager
-    def _reopened(self) -> Iterator[sqlite3.Connection]:
+    def _second_connection(self) -> Iterator[sqlite3.Connection]:
         """Context of another connection to the file, if the file holds the last known entry."""
         if self._file != _identity(self.path):
             raise self._lost()
-        with self._translated("read"), closing(self._connect()) as other:
+        with self._ledger_errors("read"), closing(self._connect()) as other:
             self._rows(other, len(self._entries))
             yield other
 
@@ -215,14 +215,14 @@ class HashChain:
         """
         known, self.doubtful = len(self._entries), False
         try:
-            with self._translated("written"):
+            with self._ledger_errors("written"):
                 self._execute("BEGIN IMMEDIATE")
             # Nobody else can write from here on, so this is the whole chain.
             self.entries()
-            with self._reopened():
+            with self._second_connection():
                 pass
             yield self
-            with self._translated("written"):
+            with self._ledger_errors("written"):
                 self._commit()
         except BaseException:
             with suppress(sqlite3.Error):
@@ -246,7 +246,7 @@ class HashChain:
     def _may_hold_last(self) -> bool:
         """Whether the file holds the last known entry; True if it cannot be read."""
         try:
-            with self._reopened():
+            with self._second_connection():
                 return True
         except LostLedgerError:
             return False
@@ -260,7 +260,7 @@ class HashChain:
         entry = Entry(
             len(known) + 1, text, entry_hash(known[-1].hash if known else self.start, text)
         )
-        with self._translated("written"):
+        with self._ledger_errors("written"):
             self._execute("INSERT INTO entries VALUES (?, ?, ?)", entry.number, text, entry.hash)
         self._entries.append(entry)
         return entry
@@ -274,7 +274,7 @@ class HashChain:
             connection.executescript(_LAID_OUT.format(key=secret.hex()))
             content = connection.serialize()
         try:
-            with self._translated("made"), suppress(FileExistsError):
+            with self._ledger_errors("made"), suppress(FileExistsError):
                 _make(self.path, content)
         except OSError as error:
             raise LedgerError(
@@ -353,7 +353,7 @@ class HashChain:
         return f"the ledger {self.path} {what}.{end}"
 
     @contextmanager
-    def _translated(self, verb: str) -> Iterator[None]:
+    def _ledger_errors(self, verb: str) -> Iterator[None]:
         """Context in which SQLite's errors become LedgerError."""
         try:
             yield

@@ -85,7 +85,7 @@ def check_governing_ledger(private: Table, accountant: Accountant) -> None:
 
 def _check_unlimited(own: Path, accountant: Accountant) -> None:
     """Refuse the run if the ledger beside the private table states a limit."""
-    with _opened(own) as ledger:
+    with _open_ledger(own) as ledger:
         limits = {ledger.limit, *(account.limit for account in ledger.accounts)}
     if limits != {NO_LIMIT}:
         raise ParameterError(
@@ -113,7 +113,7 @@ def ledgers_of(tables: Sequence[Table], accountant: Accountant | None) -> Iterat
     places += [path for table in tables for path in _default_paths(table)]
     for place in dict.fromkeys(_present(places)):
         if place != own:
-            with _opened(place) as ledger:
+            with _open_ledger(place) as ledger:
                 yield ledger
 
 
@@ -128,7 +128,7 @@ def _present(places: Sequence[Path]) -> Iterator[Path]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Ledger]:
+def _open_ledger(path: Path) -> Iterator[Ledger]:
     ledger = Ledger(path)
     try:
         yield ledger

@@ -46,7 +46,7 @@ def rho_of(epsilon: Fraction, delta: Fraction) -> Fraction:
         context.prec = _PRECISION
         order = Decimal(alpha)
         exact = (_decimal(epsilon) - _exact_offset(order, delta)) / order
-        return _rounded(exact - _KEPT_BACK, math.floor)
+        return _round(exact - _KEPT_BACK, math.floor)
 
 
 @lru_cache(maxsize=256)
@@ -69,7 +69,7 @@ def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
         context.prec = _PRECISION
         order = Decimal(alpha)
         exact = order * _decimal(rho) + _exact_offset(order, delta)
-        return _rounded(exact + _KEPT_BACK, math.ceil)
+        return _round(exact + _KEPT_BACK, math.ceil)
 
 
 def _check_delta(delta: Fraction) -> None:
@@ -117,7 +117,7 @@ def _decimal(number: Fraction) -> Decimal:
     return Decimal(number.numerator) / Decimal(number.denominator)
 
 
-def _rounded(number: Decimal, rounding: Callable[[Fraction], int]) -> Fraction:
+def _round(number: Decimal, rounding: Callable[[Fraction], int]) -> Fraction:
     """``number`` rounded to 8 digits, at least 0."""
     if number <= 0:
         return Fraction(0)

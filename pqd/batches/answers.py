@@ -101,11 +101,11 @@ def select_batches(bound: BoundWorkload, parameters: Parameters) -> ReleasePlan:
         # Sort the queries: in another order they are the same batch.
         ordered = [queries[text] for text in sorted(queries)]
         epsilon = parameters.epsilon * len(queries) / number
-        batches.append(_planned(bound, ordered, parameters.mechanism, epsilon))
+        batches.append(_planned_batch(bound, ordered, parameters.mechanism, epsilon))
     return ReleasePlan(bound, tuple(batches))
 
 
-def _planned(
+def _planned_batch(
     bound: BoundWorkload, queries: Sequence[BoundQuery], mechanism: str, epsilon: Fraction
 ) -> PlannedBatch:
     name, scale = name_of(queries[0].query), scale_of(queries[0])

@@ -171,7 +171,7 @@ def batch_candidates(
         if plan.classes and plan.classes.open_conditions:
             refusal = OpenConditionsError(plan.id, plan.classes.open_conditions)
             continue
-        errors = plan.noise(planner.epsilon) or _simulated(plan, planner)
+        errors = plan.noise(planner.epsilon) or _simulated_errors(plan, planner)
         candidates.append(_candidate(planner.measurement(name, plan), single, errors))
     if refusal and not candidates:
         raise refusal
@@ -206,7 +206,7 @@ def _candidate(
     )
 
 
-def _simulated(plan: BatchPlan, planner: BatchPlanner) -> list[SimulatedErrors]:
+def _simulated_errors(plan: BatchPlan, planner: BatchPlanner) -> list[SimulatedErrors]:
     """Simulated errors of each answer of a plan."""
     simulation = ErrorSimulation(planner.workload, planner.contingency, planner.epsilon)
     drawn = simulation.errors(plan, _SIMULATION_RUNS)

@@ -113,7 +113,7 @@ class RowClasses:
             matrix = np.ones((queries, 1), np.bool_)
             return cls((), np.zeros(1, np.int64), matrix)
         synthetic = unpack(np.unique(_runs(words)[0], axis=0), len(atoms))
-        factors = tuple(Factor.of(atoms, bits, synthetic) for bits in _connected(atoms))
+        factors = tuple(Factor.of(atoms, bits, synthetic) for bits in _column_groups(atoms))
         most = min(MOST_COMBINATIONS, _LARGEST_MATRIX // queries)
         if _size(factors) > most:
             raise ParameterError(
@@ -204,7 +204,7 @@ def _matrix(workload: ScanPlan, factors: Sequence[Factor]) -> Booleans:
     return np.stack(selections(workload, list(pack(vectors).T), len(vectors)))
 
 
-def _connected(atoms: Sequence[Atom]) -> list[list[int]]:
+def _column_groups(atoms: Sequence[Atom]) -> list[list[int]]:
     """Bits of the atoms in groups; atoms that share a column are in one group."""
     groups: list[tuple[set[str], list[int]]] = []
     for bit, atom in enumerate(atoms):

@@ -152,10 +152,10 @@ class _Binding:
             raise NothingSelectedError(_without_columns(left_out))
         self._summaries = {name: tables.value_counts(self._schema, name) for name in names}
         notes += tuple(header_warnings(tables, names))
-        chosen = {name: self._chosen(name) for name in names}
+        chosen = {name: self._partition(name) for name in names}
         self._partitions = {name: partition for name, (partition, _) in chosen.items()}
-        marginals = [self._marginal(each) for each in self._selected(names)]
-        ordered, steps = self._ordered(names, "ks"), self._ordered(names, "emd")
+        marginals = [self._marginal(each) for each in self._marginal_columns(names)]
+        ordered, steps = self._ordered_marginals(names, "ks"), self._ordered_marginals(names, "emd")
         counts = self._counts([*marginals, *ordered, *steps])
         partitions = tuple(self._partitions.values())
         return BoundProfile(
@@ -197,14 +197,16 @@ class _Binding:
                     "cells out"
                 )
 
-    def _stated(self, name: str) -> StatedCells | None:
+    def _stated_cells(self, name: str) -> StatedCells | None:
         stated = {fold_case(column): cells for column, cells in self._request.cells.items()}
         return stated.get(fold_case(name))
 
-    def _chosen(self, name: str) -> tuple[Partition, ProfiledColumn]:
-        return choose_partition(name, self._schema[name], self._summaries[name], self._stated(name))
+    def _partition(self, name: str) -> tuple[Partition, ProfiledColumn]:
+        return choose_partition(
+            name, self._schema[name], self._summaries[name], self._stated_cells(name)
+        )
 
-    def _selected(self, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    def _marginal_columns(self, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
         """Yield the columns of each marginal; one with too many cells is left out.
 
         A single column, or a marginal that the caller names, is refused instead.
@@ -234,7 +236,7 @@ class _Binding:
     def _marginal(self, columns: Sequence[str]) -> Marginal:
         return Marginal(tuple(self._partitions[name] for name in columns))
 
-    def _ordered(self, names: Sequence[str], distance: DistanceId) -> list[Marginal]:
+    def _ordered_marginals(self, names: Sequence[str], distance: DistanceId) -> list[Marginal]:
         """Marginals of single ordered columns for a distance; empty if it is not measured."""
         if distance not in self._request.distances:
             return []

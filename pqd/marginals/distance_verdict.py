@@ -48,7 +48,7 @@ class DistanceVerdict(PlannedVerdict):
             tau_min_exact=True,
             false_no=rates.false_no,
             false_yes=rates.false_yes,
-            epsilon_needed=_needed(rows, tau, alpha),
+            epsilon_needed=_needed_epsilon(rows, tau, alpha),
         )
 
     @property
@@ -113,7 +113,7 @@ def distance_verdict(bound: BoundDistance, epsilon: Fraction) -> DistanceVerdict
     )
 
 
-def _needed(rows: int, tau: Fraction, alpha: Fraction) -> float:
+def _needed_epsilon(rows: int, tau: Fraction, alpha: Fraction) -> float:
     """About the least epsilon at which both errors are at most alpha; infinite above 10,000."""
 
     def suffices(epsilon: float) -> bool:

@@ -103,7 +103,7 @@ class MarginalMeasurement(Measurement[Output]):
         unit = self.unit
         return digest(
             {
-                "marginals": self._counted(),
+                "marginals": self._key_facts(),
                 "unit": (fold_case(unit.column), self.rows) if unit else None,
                 "kinds": self.kinds,
                 "epsilon": self.epsilon,
@@ -112,7 +112,7 @@ class MarginalMeasurement(Measurement[Output]):
         )
 
     @abstractmethod
-    def _counted(self) -> Any:  # noqa: ANN401 - JSON values
+    def _key_facts(self) -> Any:  # noqa: ANN401 - JSON values
         """Facts for a cache key: the row maps and the distances."""
 
 
@@ -183,7 +183,7 @@ class DistancesMeasurement(MarginalMeasurement[EstimatorOutput]):
         n = int(counts[self.marginals[0]].sum())
         return EstimatorOutput(self.mechanism.release(rows, n, self.budget, noise))
 
-    def _counted(self) -> Any:  # noqa: ANN401 - JSON values
+    def _key_facts(self) -> Any:  # noqa: ANN401 - JSON values
         return [[_facts(maps), distance.facts()] for maps, distance in self.distances]
 
 
@@ -219,7 +219,7 @@ class DistanceMeasurement(MarginalMeasurement[Decision]):
         n = int(counts[self.marginals[0]].sum())
         return self.decider.decide(rows, n, self.tau, self.epsilon, noise)
 
-    def _counted(self) -> Any:  # noqa: ANN401 - JSON values
+    def _key_facts(self) -> Any:  # noqa: ANN401 - JSON values
         return [_facts(self.row_maps), self.distance.facts()]
 
 
@@ -250,7 +250,7 @@ class CellsMeasurement(MarginalMeasurement[EstimatorOutput]):
         """Rows of each cell, with noise."""
         return EstimatorOutput(release_cells(counts[self.marginal], self.epsilon, noise))
 
-    def _counted(self) -> Any:  # noqa: ANN401 - JSON values
+    def _key_facts(self) -> Any:  # noqa: ANN401 - JSON values
         return self.marginal.facts()
 
 

@@ -104,7 +104,7 @@ class _Binding:
         self._notes.update(dict.fromkeys(header_warnings(self._tables)))
         self._constants = Constants(self._tables, self._schema)
         self._bounds = Bounds(self._tables, self._schema, self._stated, self._unit)
-        single = [each for request in requests for each in self._ungrouped(request)]
+        single = [each for request in requests for each in self._group_requests(request)]
         statistics = [(each, statistic) for each in single for statistic in self._statistic(each)]
         self._notes.update(dict.fromkeys(self._constants.warnings()))
         plan = ScanPlan(tuple(statistic for _, statistic in statistics), self._unit)
@@ -132,14 +132,14 @@ class _Binding:
             complete_groups=self._complete_groups,
         )
 
-    def _ungrouped(self, request: QueryRequest) -> list[QueryRequest]:
+    def _group_requests(self, request: QueryRequest) -> list[QueryRequest]:
         """Requests for one query: the request itself, or one per group."""
         query = request.query
         if not query.group_by:
             return [request]
         with self._refusals.of(query):
             # Resolve the whole query first: its names and kinds must be right for every key.
-            resolved = self._resolved(query)
+            resolved = self._expression(query)
             names = [column_name(self._schema, name, query) for name in query.group_by]
             groups = grouped(
                 query, lambda: self._tables.groups(self._schema, names, resolved, MOST_GROUPS + 1)
@@ -147,7 +147,7 @@ class _Binding:
             return [QueryRequest(group, request.criteria) for group in groups]
         return []
 
-    def _resolved(self, query: Query) -> BoundExpression:
+    def _expression(self, query: Query) -> BoundExpression:
         """Query in terms of typed columns; an error also says which texts are no numbers."""
         try:
             return query.resolve(self._schema)
@@ -161,7 +161,7 @@ class _Binding:
         """Yield the statistic of a query; nothing if the query is refused."""
         query = request.query
         with self._refusals.of(query):
-            resolved = self._resolved(query)
+            resolved = self._expression(query)
             self._tables.check(sorted(resolved.columns))
             measure = None
             if resolved.value is not None:

@@ -140,7 +140,7 @@ def choose_decider(
     candidates = tuple(
         _evaluation(decider, synthetic, interval, criteria)
         if _evaluates(criteria, decider)
-        else _unevaluated(decider, synthetic, criteria)
+        else _published_only(decider, synthetic, criteria)
         for decider in applicable
     )
     sharpest, name, reason = _names(criteria, aggregate, candidates, synthetic, interval)
@@ -154,8 +154,8 @@ def choose_decider(
         best = (
             taken if sharpest == name else next(c for c in candidates if c.decider.id == sharpest)
         )
-        needed = partial(_needed, best, synthetic, interval, criteria.alpha)
-        taken = _with_needed(taken, needed, None if always else criteria.alpha)
+        needed = partial(_needed_epsilon, best, synthetic, interval, criteria.alpha)
+        taken = _with_needed_epsilon(taken, needed, None if always else criteria.alpha)
     return Choice(taken, reason, tuple(taken if c.decider is decider else c for c in candidates))
 
 
@@ -180,7 +180,7 @@ def _names(
     return sharpest, *_showing(sharpest, note("most-right"), criteria, *terms)
 
 
-def _with_needed(
+def _with_needed_epsilon(
     taken: Candidate, needed: Callable[[], float], alpha: Fraction | None
 ) -> Candidate:
     """Candidate with the ``needed`` epsilon, if it errs more often than ``alpha``.
@@ -197,7 +197,7 @@ def _with_needed(
     return replace(taken, needed=epsilon())
 
 
-def _needed(
+def _needed_epsilon(
     candidate: Candidate, synthetic: Histogram, interval: Interval, alpha: Fraction
 ) -> float:
     """Needed epsilon of a candidate, computed if it is not known."""
@@ -211,7 +211,7 @@ def _evaluates(criteria: Criteria, decider: Decider) -> bool:
     return shown or decider.proves == BOTH
 
 
-def _unevaluated(decider: Decider, synthetic: Histogram, criteria: Criteria) -> Candidate:
+def _published_only(decider: Decider, synthetic: Histogram, criteria: Criteria) -> Candidate:
     """Candidate with the threshold that the paper prints, and no other figure."""
     if not isinstance(criteria, Parameters):
         return Candidate(decider)

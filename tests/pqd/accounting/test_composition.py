@@ -385,7 +385,7 @@ def test_a_twin_that_groups_in_the_order_of_names_is_caught(
     def by_hash(costs: Sequence[MeasurementCost]) -> list[MeasurementCost]:
         return sorted(costs, key=lambda c: hashlib.sha256(c.name.encode()).hexdigest())
 
-    monkeypatch.setattr(disjoint_groups, "_ordered", by_hash)
+    monkeypatch.setattr(disjoint_groups, "_order", by_hash)
     with pytest.raises(AssertionError):
         test_blocks_make_no_more_groups_than_there_are(0)
 
