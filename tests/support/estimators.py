@@ -22,6 +22,7 @@ from pqd.deciders.estimators import (
 )
 from pqd.deciders.exact import Number
 from pqd.deciders.histogram import EMPTY
+from tests.support.drawing import fractions
 from tests.support.noises import Silent
 
 HALF = Fraction(1, 2)
@@ -48,13 +49,13 @@ def ends_of(
 VALUES = st.lists(st.integers(-6, 9), max_size=14)
 
 
-ENDS = st.fractions(-8, 11, max_denominator=6)
+ENDS, WIDTHS = fractions(-8, 11, 6), fractions("1/6", 12, 6)
 
 
 @st.composite
 def intervals(draw: st.DrawFn, shift: int = 0) -> Interval:
     low = draw(ENDS)
-    return Interval(low + shift, low + shift + draw(st.fractions("1/6", 12, max_denominator=6)))
+    return Interval(low + shift, low + shift + draw(WIDTHS))
 
 
 def says(estimator: Estimator, histogram: Histogram, interval: Interval) -> bool:

@@ -19,6 +19,7 @@ from pqd.deciders.estimators import (
     outside,
     within,
 )
+from tests.support.drawing import fractions
 from tests.support.estimators import (
     COUNTS,
     VALUES,
@@ -95,7 +96,7 @@ def test_claims_of_a_laplace_estimate_have_exact_levels(
 
 # Regression: LaplaceEstimate.at_least takes cut - 1 for the nearest answer below (laplace.py).
 @settings(max_examples=100)
-@given(st.integers(-40, 40), st.fractions(-9, 9, max_denominator=5))
+@given(st.integers(-40, 40), fractions(-9, 9, 5))
 def test_a_cut_between_whole_numbers_is_the_one_above(noisy: int, cut: Fraction) -> None:
     """No whole answer lies between, so the two claims are the same."""
     whole = math.ceil(cut)

@@ -81,7 +81,7 @@ def test_claims_of_ranks_have_exact_levels(p: Fraction) -> None:
     """Over all noises of three bins, for a table where the surplus is 0 or -1."""
     gain, loss = p.denominator - p.numerator, p.numerator
     ranks = RankCounts(cuts=(3, 6), p=p)
-    drawn = list(itertools.product(chances_of(HALF, 16), repeat=3))
+    drawn = list(itertools.product(chances_of(HALF, 12), repeat=3))
     chances = [math.prod(chance for _, chance in noises) for noises in drawn]
     low, high = 2 * loss, 2 * gain
     for above, claim in ((high, ranks.at_least), (high + 1, ranks.below)):

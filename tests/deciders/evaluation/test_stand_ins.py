@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from pqd.deciders import Histogram, answer
 from pqd.deciders.evaluation.stand_in_tables import Extended, Moved, Part, Raised, Reweighted
 from pqd.deciders.evaluation.stand_ins import Shape, stand_ins_at
+from tests.support.drawing import fractions
 
 HELD = st.lists(st.integers(-20, 20), min_size=1, max_size=15)
-GAP = st.fractions(min_value="1/10", max_value=200, max_denominator=10)
+GAP = fractions("1/10", 200, 10)
 AGES = Histogram.from_values(np.random.default_rng(5).integers(0, 86, 3000))
 HALVES = [Fraction(-7, 2), Fraction(0), Fraction(3, 2), Fraction(8)]
 AGGREGATES = ["COUNT", "SUM", "AVG", "MEDIAN", "QUANTILE", "COUNT DISTINCT"]

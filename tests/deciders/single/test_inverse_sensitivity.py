@@ -5,6 +5,7 @@ import math
 from collections import deque
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -157,8 +158,9 @@ def median_errors(rows: int, below: int, above: int, epsilon: Fraction) -> tuple
     return majority, margin
 
 
-def majority_wins(most: float) -> int:
-    """Tables on which ``hist_median`` errs with at most ``most``, and ``inv_median`` more often."""
+@cache
+def pairs_of_median_errors() -> list[tuple[float, float]]:
+    """Errors of both medians on small tables and on large ones that lie on one side."""
     tables = [
         (rows, below, above)
         for rows in (*range(12), 40, 41)
@@ -167,7 +169,12 @@ def majority_wins(most: float) -> int:
         if rows < 12 or min(below, above) < 2
     ]
     epsilons = [Fraction(n, 100) for n in (1, 5, 20, 50, 80, 120, 180, 250, 400, 1000)]
-    pairs = [median_errors(*each, epsilon) for each in tables for epsilon in epsilons]
+    return [median_errors(*each, epsilon) for each in tables for epsilon in epsilons]
+
+
+def majority_wins(most: float) -> int:
+    """Tables on which ``hist_median`` errs with at most ``most``, and ``inv_median`` more often."""
+    pairs = pairs_of_median_errors()
     assert sum(1e-9 < majority <= most for majority, _ in pairs) > 500
     return sum(majority <= most and margin > majority + ROUNDING for majority, margin in pairs)
 

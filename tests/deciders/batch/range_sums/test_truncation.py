@@ -20,6 +20,7 @@ from pqd.deciders.batch.range_sums.truncation import (
 from pqd.deciders.batch.range_sums.workload import Buckets
 from pqd.deciders.exact import Number
 from pqd.deciders.histogram import Integers
+from tests.support.drawing import fractions
 from tests.support.noises import Silent
 
 EACH = Buckets(tuple(range(1, 41)))
@@ -44,7 +45,7 @@ def test_rungs_of_the_experiments() -> None:
 
 
 @settings(max_examples=50)
-@given(ROWS, st.fractions(Fraction(1, 9), Fraction(8, 9), max_denominator=9), st.integers(2, 40))
+@given(ROWS, fractions("1/9", "8/9", 9), st.integers(2, 40))
 def test_sparse_vector_without_noise_is_the_first_rung_with_enough_rows(
     rows: list[int], kept: Fraction, top: int
 ) -> None:
@@ -64,7 +65,7 @@ def recursive_index(rows: list[int], start: int, beta: float) -> int:
 
 
 @settings(max_examples=40)
-@given(ROWS, st.integers(1, 6), st.fractions(Fraction(1, 7), Fraction(2), max_denominator=7))
+@given(ROWS, st.integers(1, 6), fractions("1/7", 2, 7))
 def test_recursive_index_is_as_defined(rows: list[int], start: int, rate: Fraction) -> None:
     truncation = RecursiveTruncation(start=start, rate=rate)
     found = truncation.index(counts_of(rows), EACH, BUDGET)
