@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,12 +76,17 @@ SLOW = (
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        within = item.path.relative_to(Path(__file__).parent)
-        if {*within.parts, within.stem}.intersection(SLOW):
-            item.add_marker("slow")
-        if "browser" in within.parts:
-            item.add_marker("browser")
+        for marker in markers_of(item.path):
+            item.add_marker(marker)
     gather_groups(items)
+
+
+@cache
+def markers_of(path: Path) -> tuple[str, ...]:
+    """Markers of all tests in a file, by its name and its folders."""
+    within = path.relative_to(Path(__file__).parent)
+    slow = not {*within.parts, within.stem}.isdisjoint(SLOW)
+    return (*["slow"] * slow, *["browser"] * ("browser" in within.parts))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

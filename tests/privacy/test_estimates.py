@@ -40,7 +40,8 @@ LATTICES = [Lattice(0, 15), Lattice(3, 9), Lattice(0, 1), Lattice(2, 14, 2)]
 SIGNED_LATTICES = [*LATTICES, Lattice(-6, 9), Lattice(-8, -1), Lattice(-4, 0)]
 
 Call = tuple[int, Fraction]
-Loss = Callable[[Estimator, Histogram, Histogram, str], Fraction | float]
+# What a table and an estimator at some epsilon lose to a neighbour.
+Loss = Callable[[Estimator, Histogram, str], Callable[[Histogram], Fraction | float]]
 
 
 class Recorder(LaplaceAlone):
@@ -82,16 +83,21 @@ def loss_of_one(here: Call, there: Call) -> Fraction | float:
     between = range(low, high) if high - low < 100 else (low,)
     # One scale, so one normaliser; beyond the two statistics the ratio stays the same.
     outputs = {low - 2, low - 1, *between, high, high + 1, high + 2}
-    return max(Fraction(abs(abs(z - second) - abs(z - first))) / scale for z in outputs)
+    return max(abs(abs(z - second) - abs(z - first)) for z in outputs) / scale
 
 
 def noisy_loss(
-    estimator: Estimator, here: Histogram, there: Histogram, epsilon: str
-) -> Fraction | float:
+    estimator: Estimator, here: Histogram, epsilon: str
+) -> Callable[[Histogram], Fraction | float]:
     """The loss of all noisy numbers together, which are independent: the sum, exact."""
-    first, second = (calls_of(estimator, table, epsilon) for table in (here, there))
-    assert len(first) == len(second) > 0
-    return sum(map(loss_of_one, first, second))
+    first = calls_of(estimator, here, epsilon)
+
+    def loss(there: Histogram) -> Fraction | float:
+        second = calls_of(estimator, there, epsilon)
+        assert len(first) == len(second) > 0
+        return sum(map(loss_of_one, first, second))
+
+    return loss
 
 
 def log_chance(logit: float) -> float:
@@ -116,11 +122,18 @@ def reached(estimator: Estimator, histogram: Histogram, epsilon: str) -> dict[in
     return found
 
 
-def chosen_loss(estimator: Estimator, here: Histogram, there: Histogram, epsilon: str) -> float:
+def chosen_loss(
+    estimator: Estimator, here: Histogram, epsilon: str
+) -> Callable[[Histogram], float]:
     """Largest log-ratio of the chances to reach one lattice point."""
-    first, second = (reached(estimator, table, epsilon) for table in (here, there))
-    assert first.keys() == second.keys()
-    return max(abs(first[point] - second[point]) for point in first)
+    first = reached(estimator, here, epsilon)
+
+    def loss(there: Histogram) -> float:
+        second = reached(estimator, there, epsilon)
+        assert first.keys() == second.keys()
+        return max(abs(first[point] - second[point]) for point in first)
+
+    return loss
 
 
 def worst(
@@ -132,10 +145,8 @@ def worst(
     def statistic(histogram: Histogram) -> Histogram:
         return histogram.multiplicities() if distinct else histogram
 
-    here = statistic(Histogram.from_values(values))
-    return max(
-        loss(estimator, here, statistic(there), epsilon) for there in neighbours(values, points)
-    )
+    loss_to = loss(estimator, statistic(Histogram.from_values(values)), epsilon)
+    return max(loss_to(statistic(there)) for there in neighbours(values, points))
 
 
 def points_of(lattice: Lattice) -> range:
@@ -281,7 +292,10 @@ def log_density(
     quantile: ExponentialQuantile, histogram: Histogram, epsilon: str, points: list[int]
 ) -> list[float]:
     """Log-probability of single lattice points, from the runs."""
-    runs = quantile._runs(histogram, epsilon)
+    return densities(quantile._runs(histogram, epsilon), points)
+
+
+def densities(runs: Any, points: list[int]) -> list[float]:
     each = runs.weights - np.log(runs.points) - np.logaddexp.reduce(runs.weights)
     places = np.searchsorted(runs.first, points, side="right") - 1
     return [float(each[place]) for place in places]
@@ -297,6 +311,7 @@ def test_runs_of_a_wide_lattice_lose_at_most_epsilon(p: Fraction) -> None:
         rows = np.repeat(held, rng.integers(1, 9, held.size)).tolist()
         epsilon = EPSILONS[trial % 4]
         here = Histogram.from_values(rows)
+        own = quantile._runs(here, epsilon)
         added = [-400, 10**6, *rng.integers(-2, 5001, 6) * 200, *held[:4]]
         others = [Histogram.from_values([*rows, int(value)]) for value in added]
         others += [Histogram.from_values(rows[:k] + rows[k + 1 :]) for k in range(0, len(rows), 5)]
@@ -308,7 +323,7 @@ def test_runs_of_a_wide_lattice_lose_at_most_epsilon(p: Fraction) -> None:
                 for point in (value - 200, value, value + 200)
                 if -400 <= point <= 10**6
             )
-            first = log_density(quantile, here, epsilon, points)
+            first = densities(own, points)
             second = log_density(quantile, there, epsilon, points)
             lost = max(abs(x - y) for x, y in zip(first, second, strict=True))
             assert lost <= float(epsilon) + TOLERANCE, (rows, there.values, there.counts)

@@ -20,7 +20,7 @@ from pqd.deciders.distances.statistics import (
     TotalVariation,
     whole_rows,
 )
-from tests.support.drawing import examples, fractions
+from tests.support.drawing import examples
 
 KINDS = [TotalVariation, KolmogorovSmirnov, EarthMovers]
 HALF = Fraction(1, 2)
@@ -180,8 +180,8 @@ def test_counts_of_other_cells_are_refused() -> None:
 
 
 @given(
-    rows=fractions(-50, 50, 60),
-    change=fractions(-3, 3, 60),
+    rows=st.fractions(min_value=-50, max_value=50, max_denominator=60),
+    change=st.fractions(min_value=-3, max_value=3, max_denominator=60),
 )
 @examples(200)
 def test_rounding_keeps_what_rows_move(rows: Fraction, change: Fraction) -> None:
