@@ -83,7 +83,7 @@ def loss_of_one(here: Call, there: Call) -> Fraction | float:
     between = range(low, high) if high - low < 100 else (low,)
     # One scale, so one normaliser; beyond the two statistics the ratio stays the same.
     outputs = {low - 2, low - 1, *between, high, high + 1, high + 2}
-    return max(abs(abs(z - second) - abs(z - first)) for z in outputs) / scale
+    return Fraction(max(abs(abs(z - second) - abs(z - first)) for z in outputs)) / scale
 
 
 def noisy_loss(
