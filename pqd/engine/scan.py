@@ -153,7 +153,7 @@ class LocalScanner:
                         counts.append(content.count(batch))
                     yield batch.selected(names, ranks.of(batch) if ranks else None)
 
-            return whole(joined_batches(selected()))
+            return whole(selected())
 
         read = table.columns if known or ranks else names or table.columns[:1]
         result = _in_one_pass(table, read, work)
@@ -173,33 +173,20 @@ class _Kept:
     """Batches that are kept: all of a public table, of a private one while they are small."""
 
     def __init__(self, *, public: bool) -> None:
-        self._public, self._small = public, True
-        self._waiting: list[Batch] = []
+        self._public = public
         self._batches: list[Batch] = []
-        self._size = self._rows = 0
+        self._size = 0
 
     def add(self, batch: Batch) -> None:
-        """Keep a batch, with others before it as one of many rows."""
-        if not self._small:
-            return
-        if self._waiting and self._rows + batch.rows > JOINED:
-            self._join()
-        self._waiting.append(batch)
-        self._rows += batch.rows
+        """Keep a batch; none is kept of a private table that is too large."""
         self._size += batch.nbytes
-        if not self._public and self._size > _KEPT:
-            self._small = False
-            self._waiting, self._batches = [], []
-
-    def _join(self) -> None:
-        joined = concatenated(self._waiting)
-        self._batches.append(joined)
-        self._rows = 0
+        if self._public or self._size <= _KEPT:
+            self._batches.append(batch)
+        else:
+            self._batches.clear()
 
     def batches(self) -> list[Batch]:
-        """Batches, of a public table a single one; none of a table that is too large."""
-        if self._waiting:
-            self._join()
+        """Batches that are kept, of a public table a single one."""
         return [concatenated(self._batches)] if self._public else self._batches
 
 
@@ -234,7 +221,9 @@ def _in_one_pass(
     advice = "check the file"
     try:
         with _broken(), closing(_record_batches(table, wanted, ahead=ahead)) as batches:
-            return work(encoded_batches(islice(batches, 1) if first else batches, wanted))
+            if first:
+                return work(encoded_batches(islice(batches, 1), wanted))
+            return work(joined_batches(encoded_batches(batches, wanted)))
     except UnreadableError as error:
         advice = error.advice
     # Raised outside the handler, since the reader's own error may hold a value.

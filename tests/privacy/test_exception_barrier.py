@@ -131,7 +131,7 @@ def releasing(path: Path, noise: Any, private: object) -> None:
 # Per stage of a run: what fails there.  A NULL in the path of a frame shows nothing.
 STAGES: dict[str, tuple[Any, str] | None] = {
     "recognise": (engine.SyntheticTable, "content"),
-    "hash": (RowHash, "of"),
+    "hash": (RowHash, "hashes"),
     "content": (ContentCounter, "whole"),
     "read": (batch_home, "stacked"),
     "rows": (histograms_home, "_places"),

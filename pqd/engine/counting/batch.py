@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.types as pt
 
 from pqd.engine.counting.combinations import Combinations, at_codes, combined
 from pqd.engine.reading.buffers import arrow_of, filled, numpy_of
@@ -145,7 +146,11 @@ def column_of(chunks: Sequence[pa.Array]) -> Column:
     """Column of the cells of chunks, which are of one type."""
     if isinstance(chunks[0], (pa.DictionaryArray, pa.ExtensionArray)):
         return stacked([_coded(encoded(chunk)) for chunk in chunks])
-    return stacked([_coded(encoded(*chunks))])
+    column = _coded(encoded(*chunks))
+    kind = column.values.type
+    # Distinct cells may be one value: several that are NULL, or two moments of one microsecond.
+    one = column.values.null_count > 1 or pt.is_timestamp(kind) or pt.is_duration(kind)
+    return stacked([column]) if one else column
 
 
 def _coded(cells: pa.DictionaryArray) -> Column:

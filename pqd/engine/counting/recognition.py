@@ -32,7 +32,7 @@ from pqd.engine.reading.values import plain_values
 from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -65,9 +65,8 @@ class RowHash:
             name: ByValue(partial(_numbers, texts, column_key(name, key))) for name in names
         }
 
-    def of(self, batch: Batch) -> NDArray[np.uint64]:
-        """Four hashes of each row (rows, 4), below the prime."""
-        hashes = np.empty((batch.rows, LANES), np.uint64)
+    def hashes(self, batch: Batch) -> Iterator[NDArray[np.uint64]]:
+        """Four hashes of each row, below the prime, of some rows (rows, 4) after the others."""
         factors = self._factors(batch)
         for first in range(0, batch.rows, _CACHED):
             some = slice(first, first + _CACHED)
@@ -78,8 +77,7 @@ class RowHash:
                 product *= numbers.take(codes[some], axis=0)
                 product = (product & _PRIME) + (product >> np.uint64(_BITS))
                 product = (product & _PRIME) + (product >> np.uint64(_BITS))
-            hashes[some] = product % _PRIME
-        return hashes
+            yield product % _PRIME
 
     def _factors(self, batch: Batch) -> list[tuple[NDArray[Any], NDArray[np.uint64]]]:
         """Codes of the rows and numbers of the codes; columns of few values are one factor."""
@@ -120,8 +118,12 @@ class ContentCounter:
 
     def count(self, batch: Batch) -> Counts:
         """Content of ``batch``."""
-        sums = self._hash.of(batch).sum(axis=0) % _PRIME
-        return Counts({0: Tally(np.arange(1 + LANES), np.array([batch.rows, *sums], np.int64))})
+        sums = sum(
+            (part.sum(axis=0) for part in self._hash.hashes(batch)), np.zeros(LANES, np.uint64)
+        )
+        return Counts(
+            {0: Tally(np.arange(1 + LANES), np.array([batch.rows, *(sums % _PRIME)], np.int64))}
+        )
 
     def whole(self, counts: Counts) -> str:
         """Content of the table, as ledgers know it."""
@@ -146,8 +148,8 @@ class RowRanks:
 
     def of(self, batch: Batch) -> NDArray[np.uint64]:
         """Rank of each row, of 62 bits."""
-        hashes = self._hash.of(batch)
-        return (hashes[:, 0] << np.uint64(_BITS)) | hashes[:, 1]
+        parts = [(part[:, 0] << np.uint64(_BITS)) | part[:, 1] for part in self._hash.hashes(batch)]
+        return np.concatenate([np.zeros(0, np.uint64), *parts])
 
     def __repr__(self) -> str:
         """Name of the type alone: it holds a key, and what it remembers may be private."""

@@ -11,13 +11,16 @@ from hypothesis import strategies as st
 
 from pqd.deciders import Histogram, Lattice
 from pqd.deciders.histogram import PackedHistogram
+from pqd.engine.column_facts import ColumnFacts
 from pqd.engine.contingency import ContingencyCounter
 from pqd.engine.counting import facts
 from pqd.engine.counting.arrow_sql import worker_sql
-from pqd.engine.counting.batch import Batch
+from pqd.engine.counting.batch import Batch, concatenated
 from pqd.engine.counting.facts import TypedSQL
+from pqd.engine.counting.misfits import misfits
 from pqd.engine.counting.persons import person_batches
-from pqd.engine.counting.tally import Counter, Counts, Tally, folded
+from pqd.engine.counting.recognition import ContentCounter
+from pqd.engine.counting.tally import Counter, Counts, JointCounter, Tally, folded
 from pqd.engine.histograms import HistogramCounter
 from pqd.engine.marginals import Marginal, MarginalCounter, MarginalPlan, Unseen
 from pqd.engine.partitions import Bins, Categories
@@ -65,7 +68,13 @@ COUNTERS: dict[str, Callable[[TypedSQL], Counter[Any]]] = {
     "contingency": lambda sql: ContingencyCounter(
         sql, ScanPlan(statistics(["SUM(x)"], collapsed=True))
     ),
+    "content": lambda sql: ContentCounter(tuple(SCHEMA), KEY, sql.sql.texts),
+    "joint": lambda sql: JointCounter(
+        *(COUNTERS[name](sql) for name in ("content", "histograms", "marginals"))
+    ),
 }
+# Sums of hashes are taken modulo this; every other count of these tables is far below it.
+PRIME = 2**31 - 1
 
 
 def table_of(rows: Sequence[Row]) -> pa.Table:
@@ -76,7 +85,9 @@ def held(counts: Counts) -> dict[int, dict[Any, int]]:
     """Entries of each tally that are not 0."""
     return {
         number: {
-            key: n for key, n in zip(tally.keys.tolist(), tally.counts.tolist(), strict=True) if n
+            key: n % PRIME
+            for key, n in zip(tally.keys.tolist(), tally.counts.tolist(), strict=True)
+            if n % PRIME
         }
         for number, tally in counts.tallies.items()
     }
@@ -91,21 +102,31 @@ def together(*counts: dict[int, dict[Any, int]]) -> dict[int, dict[Any, int]]:
     keys = {(number, key) for each in counts for number, own in each.items() for key in own}
     return {
         number: {
-            key: sum(each[number].get(key, 0) for each in counts) for n, key in keys if n == number
+            key: sum(each[number].get(key, 0) for each in counts) % PRIME
+            for n, key in keys
+            if n == number
         }
         for number in counts[0]
     }
 
 
+@st.composite
+def divided(draw: st.DrawFn) -> tuple[list[Row], list[list[Row]]]:
+    """Rows of a table, and the same rows in batches of any size, in any order."""
+    rows = draw(TABLES)
+    ends = sorted(draw(st.lists(st.integers(0, len(rows)), max_size=4)))
+    mixed = draw(st.permutations(rows))
+    pairs = zip([0, *ends], [*ends, len(rows)], strict=True)
+    return rows, [mixed[first:last] for first, last in pairs]
+
+
 @pytest.mark.parametrize("name", COUNTERS)
 def test_batches_of_any_size_in_any_order_count_alike(name: str) -> None:
-    @given(TABLES, st.data())
+    @given(divided())
     @examples(12)
-    def check(rows: list[Row], data: st.DataObject) -> None:
-        ends = sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=4)))
-        mixed = data.draw(st.permutations(rows))
-        pairs = zip([0, *ends], [*ends, len(rows)], strict=True)
-        parts = [batch_of(table_of(mixed[first:last])) for first, last in pairs]
+    def check(division: tuple[list[Row], list[list[Row]]]) -> None:
+        rows, batches = division
+        parts = [batch_of(table_of(each)) for each in batches]
         assert counted(name, *parts) == counted(name, batch_of(table_of(rows)))
 
     check()
@@ -171,13 +192,15 @@ def test_a_histogram_that_is_unpacked_each_time_is_the_same() -> None:
     assert len(made) > 4
 
 
-def by_person(rows: Sequence[Row], most: int) -> dict[int, dict[Any, int]]:
+def by_person(most: int, *batches: Sequence[Row]) -> dict[int, dict[Any, int]]:
     """Counts of persons; a row's rank is a function of its cells."""
-    ranks = np.array([hash_of(row) for row in rows], np.uint64)
     plan = ScanPlan(statistics(VALUES, collapsed=True), PrivacyUnit("p", most), KEY)
     counter = HistogramCounter(TypedSQL(worker_sql(), SCHEMA), plan, KEY)
-    batches = person_batches([batch_of(table_of(rows), ranks)], "p", most)
-    return held(folded(map(counter.count, batches)))
+    ranked = [
+        batch_of(table_of(rows), np.array([hash_of(row) for row in rows], np.uint64))
+        for rows in batches
+    ]
+    return held(folded(map(counter.count, person_batches(ranked, "p", most))))
 
 
 def hash_of(row: Row) -> int:
@@ -193,4 +216,83 @@ def test_a_person_moves_each_tally_by_the_person_s_own_count(
     others = [row for row in rows if row[2] != person]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pqd.engine.counting.batch.JOINED", size)
-        assert by_person(rows, most) == together(by_person(own, most), by_person(others, most))
+        assert by_person(most, rows) == together(by_person(most, own), by_person(most, others))
+
+
+@given(divided(), st.integers(1, 3), st.integers(1, 9))
+@examples(25)
+def test_persons_count_alike_whatever_batches_their_rows_are_in(
+    division: tuple[list[Row], list[list[Row]]], most: int, size: int
+) -> None:
+    rows, batches = division
+    whole = by_person(most, rows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pqd.engine.counting.batch.JOINED", size)
+        assert by_person(most, *batches) == whole
+
+
+def column_facts(*batches: Sequence[Row]) -> ColumnFacts:
+    """Facts of a copy that was read in batches."""
+    rows = concatenated([batch_of(table_of(each)) for each in batches])
+    return ColumnFacts(TypedSQL(worker_sql(), SCHEMA), rows, {name: name for name in SCHEMA})
+
+
+def public_facts(facts: ColumnFacts) -> tuple[Any, ...]:
+    """All that a copy tells of its columns."""
+    values = [facts.distinct_values(name, 99) for name in ("s", "p")]
+    lattices = [
+        facts.lattice(value, person) for value in ('"x"', '"x" * 2') for person in (None, "p")
+    ]
+    groups = facts.groups(
+        ["s", "p"], Query("SELECT COUNT(*) FROM D WHERE x > 0").resolve(SCHEMA), 9
+    )
+    return values, lattices, groups, value_counts(facts)
+
+
+def value_counts(facts: ColumnFacts) -> dict[tuple[str, Any], int]:
+    """Rows with each value of each column, those without a value under None."""
+    every: dict[tuple[str, Any], int] = {}
+    for name in SCHEMA:
+        counts = facts.value_counts(name)
+        pairs = zip(counts.values.tolist(), counts.counts.tolist(), strict=True)
+        every |= {(name, value): rows for value, rows in pairs}
+        every[name, None] = counts.nulls
+    return every
+
+
+@given(divided())
+@examples(25)
+def test_facts_of_a_copy_are_alike_whatever_batches_its_rows_are_in(
+    division: tuple[list[Row], list[list[Row]]],
+) -> None:
+    rows, batches = division
+    assert public_facts(column_facts(*batches)) == public_facts(column_facts(rows))
+
+
+@given(TABLES, ROWS, st.integers(0, 14))
+@examples(25)
+def test_a_row_of_a_copy_has_its_own_values_and_cells(
+    rows: list[Row], row: Row, place: int
+) -> None:
+    more, place = column_facts([*rows[:place], row, *rows[place:]]), min(place, len(rows))
+    others, own = column_facts(rows), column_facts([row])
+    counts = value_counts(more)
+    parts = value_counts(others), value_counts(own)
+    assert counts == {key: sum(each.get(key, 0) for each in parts) for key in counts}
+    codes = more.codes([BINS, TEXTS]).tolist()
+    assert codes.pop(place) == own.codes([BINS, TEXTS]).tolist()[0]
+    assert codes == others.codes([BINS, TEXTS]).tolist()
+
+
+@given(divided())
+@examples(25)
+def test_cells_that_do_not_fit_a_kind_are_counted_alike_in_any_batches(
+    division: tuple[list[Row], list[list[Row]]],
+) -> None:
+    rows, batches = division
+    whole, *parts = (
+        misfits(worker_sql(), batch_of(table_of(each)).columns["x"], Kind.NUMBER)
+        for each in (rows, *batches)
+    )
+    assert whole.cells == sum(each.cells for each in parts)
+    assert whole.unfit == sum(each.unfit for each in parts)
