@@ -55,7 +55,7 @@ def cell_blocks(report: ProfileReport, marginal: ZoomedMarginal) -> Iterator[Blo
     if len(marginal.columns) == 1 and len(marginal.cells) <= _BARS:
         yield _histogram(report, marginal, widest, digits)
     titles = "copy", "private", f"{level_text(report.alpha)} interval", "points"
-    shown = different_cells(report, marginal)
+    different = different_cells(report, marginal)
     yield Table(
         columns=(
             Column("cell", "name", fold=14),
@@ -65,7 +65,7 @@ def cell_blocks(report: ProfileReport, marginal: ZoomedMarginal) -> Iterator[Blo
         groups=[
             Group(
                 rows=[_cell(cell, digits, bound, widest) for cell in marginal.cells],
-                most=min(len(shown), _CELLS),
+                most=min(len(different), _CELLS),
             )
         ],
         silent=True,
@@ -187,10 +187,10 @@ def different_cells(report: ProfileReport, marginal: ZoomedMarginal) -> Sequence
 
 def noise_sentence(report: ProfileReport, marginal: ZoomedMarginal) -> str:
     """How many cells differ by more than noise makes any of them differ."""
-    found, number = len(different_cells(report, marginal)), len(marginal.cells)
+    different, number = len(different_cells(report, marginal)), len(marginal.cells)
     points = number_text(100 * noise_bound(report, marginal), 2)
-    which = {0: "None", number: "All"}.get(found, f"{found:,}")
-    verb = "differs" if found < 2 else "differ"
+    which = {0: "None", number: "All"}.get(different, f"{different:,}")
+    verb = "differs" if different < 2 else "differ"
     return (
         f"{which} of {counted(number, 'cell')} {verb} by more than {points} points, which noise "
         "alone may do to the worst."

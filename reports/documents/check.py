@@ -28,8 +28,8 @@ from pqd.reports.blocks import (
 from pqd.reports.documents.queries import (
     NUMBERS,
     TERMS,
-    asked,
     mixed_replays,
+    question,
     verdict_details,
     verdict_row,
 )
@@ -175,14 +175,14 @@ def _row(check: CheckResult, *, mixed: bool) -> Row:
         for status in ("undecided", "not as expected")
     )
     groups = f"{len(check.verdicts)} groups" if check.verdicts else ""
-    told = (f"{len(wrong)} not as expected", wrong), (f"{len(unsure)} undecided", unsure)
-    sure = [text for text, those in told if those]
-    sure = ["see below"] if check.gate == "error" else sure
+    counts = (f"{len(wrong)} not as expected", wrong), (f"{len(unsure)} undecided", unsure)
+    words = [text for text, verdicts in counts if verdicts]
+    words = ["see below"] if check.gate == "error" else words
     if any(verdict.simulated for verdict in check.verdicts):
-        sure.append("SIMULATED")
-    odd = [*wrong, *unsure][:LISTED] if check.gate != "pass" else []
-    cells = Cell(groups), Cell(check.tolerance), Cell(), Cell(", ".join(sure))
-    parts = [verdict_row(verdict, check.tolerance, mixed=mixed) for verdict in odd]
+        words.append("SIMULATED")
+    members = [*wrong, *unsure][:LISTED] if check.gate != "pass" else []
+    cells = Cell(groups), Cell(check.tolerance), Cell(), Cell(", ".join(words))
+    parts = [verdict_row(verdict, check.tolerance, mixed=mixed) for verdict in members]
     return _named(check, cells, parts)
 
 
@@ -204,7 +204,7 @@ def _named(check: CheckResult, cells: tuple[Cell, ...], parts: Sequence[Row] = (
     return Row(
         id=check.id,
         cells=(mark, Cell(check.id), *cells),
-        asks="" if broken else asked(single) if single else _groups(check),
+        asks="" if broken else question(single) if single else _groups(check),
         aside="   ".join(_message(check)),
         marks=tuple(marks(single)) if single else (),
         names=(standing,),
@@ -233,9 +233,9 @@ def _message(check: CheckResult) -> Iterator[str]:
 
 def _details(check: CheckResult) -> Iterator[Block]:
     first, *others = message_parts(check.message)
-    if told := [first, *others] if first[1] is not None else others:
-        text = "\n".join(line for line, _ in told)
-        yield Code("The place in the query", text, [carets or "" for _, carets in told])
+    if places := [first, *others] if first[1] is not None else others:
+        text = "\n".join(line for line, _ in places)
+        yield Code("The place in the query", text, [carets or "" for _, carets in places])
     if check.gate == "error":
         yield Lines(lines([*advice(check), f"see line {check.line} of the spec"]))
         return

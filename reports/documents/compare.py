@@ -87,13 +87,13 @@ def document(report: CompareReport) -> Document:
     title, lead = _headline(report)
     replayed = [query.replayed for query in report.queries]
     number = len(report.leaderboard)
-    asked, names = counted(len(report.queries), "query", "queries"), counted(number, "candidate")
+    queries, names = counted(len(report.queries), "query", "queries"), counted(number, "candidate")
     tables = f"{report.private}, whatever the number of candidates"
     return Document(
         kind="compare",
         title=title,
         lead=lead,
-        subject=f"{asked} on {names}, tolerance {report.tolerance}",
+        subject=f"{queries} on {names}, tolerance {report.tolerance}",
         spent=spent_text(report.cost, replayed),
         banner=[Line(SIMULATED, "warning")] if report.simulated else [],
         facts=[
@@ -246,8 +246,8 @@ def _queries(report: CompareReport) -> Iterator[Block]:
     if not report.queries:
         return
     yield Lines(lines((lead, *columns.legend), "detail"))
-    good = [query for query in report.queries if _standing(query).fate == "passed"]
-    ordered = [*worst_compared(report.queries), *good]
+    passes = [query for query in report.queries if _standing(query).fate == "passed"]
+    ordered = [*worst_compared(report.queries), *passes]
     yield on_page(_heat(ordered, columns.candidates))
     groups = [
         Group(
@@ -324,7 +324,7 @@ def _heat(queries: Sequence[ComparedQuery], names: Sequence[str]) -> Heat:
         if block is None:
             rows.append((members[0].id, [_gap(members[0].cell(name)) for name in names]))
         else:
-            rows.append((block, [_held([q.cell(name) for q in members]) for name in names]))
+            rows.append((block, [_passes([q.cell(name) for q in members]) for name in names]))
     keys = [
         *(Key([(_clear(each), each.sign)], each) for each in passes_first(VERDICTS)),
         Key([], "A number is the estimated gap in tolerances; above 1 is outside."),
@@ -340,9 +340,9 @@ def _gap(cell: Judged) -> HeatCell:
         strain > _CLEAR["no"] if standing.answer == "no" else strain <= _CLEAR["yes"]
     )
     text = "" if strain is None else _short(strain)
-    told = f"{cell.candidate}: {cell.standing}" + (f", gap of {text} tolerances" if text else "")
+    words = f"{cell.candidate}: {cell.standing}" + (f", gap of {text} tolerances" if text else "")
     shade = _clear(standing) if clear else standing.badge.tone
-    return HeatCell(shade, text, told, standing.sign, standing)
+    return HeatCell(shade, text, words, standing.sign, standing)
 
 
 def _clear(standing: Standing) -> str:
@@ -357,18 +357,18 @@ def _short(strain: float) -> str:
     return f"{strain:.0f}" if strain >= 10 else f"{strain:.1f}"
 
 
-def _held(cells: Sequence[Judged]) -> HeatCell:
-    held = sum(cell.standing.fate == "passed" for cell in cells)
-    shade = "yes strong" if held == len(cells) else "" if held else "no"
-    text = percent(held / (len(cells) or 1))
-    told = f"{cells[0].candidate}: {held} of {len(cells)} groups trusted"
-    return HeatCell(shade, text, told, "", f"of {len(cells)} groups trusted")
+def _passes(cells: Sequence[Judged]) -> HeatCell:
+    passes = sum(cell.standing.fate == "passed" for cell in cells)
+    shade = "yes strong" if passes == len(cells) else "" if passes else "no"
+    text = percent(passes / (len(cells) or 1))
+    words = f"{cells[0].candidate}: {passes} of {len(cells)} groups trusted"
+    return HeatCell(shade, text, words, "", f"of {len(cells)} groups trusted")
 
 
 def _details(query: ComparedQuery) -> Iterator[Block]:
     """What is known of one query: the estimate, and each candidate beside it."""
     scale = _scale(query)
-    known = () if query.estimate is None else (
+    estimate = () if query.estimate is None else (
         Key([("between", "")], "private answer, as estimated, and what it is known to lie in"),
     )  # fmt: skip
     yield Table(
@@ -382,12 +382,12 @@ def _details(query: ComparedQuery) -> Iterator[Block]:
         groups=[Group(rows=[_judged(query, cell, scale) for cell in query.cells], fate="always")],
         label="Candidates",
         words=[Line(f"{cell.candidate}: {cell_sentence(cell, query)}") for cell in query.cells],
-        keys=[Key([("inside", "")], "synthetic answer and its tolerance"), *known],
+        keys=[Key([("inside", "")], "synthetic answer and its tolerance"), *estimate],
     )
     yield Lines(lines(list(_query_sentences(query))[1:]))
     cost = epsilon_text(query.epsilon)
-    told = f"weight {number_text(query.weight)}; costs epsilon {cost} by itself"
-    yield on_page(Lines(lines([told])), *_estimators(query))
+    price = f"weight {number_text(query.weight)}; costs epsilon {cost} by itself"
+    yield on_page(Lines(lines([price])), *_estimators(query))
     yield Code("Query", query.sql)
 
 
@@ -450,8 +450,8 @@ def _scale(query: ComparedQuery) -> tuple[float, float]:
     widest = max((float(cell.tau) for cell in cells), default=0.0) or 1.0
     reaches = (abs(float(cell.q_synthetic or 0) - middle) + float(cell.tau) for cell in cells)
     far = max((min(reach, _FAR * widest) for reach in reaches), default=1.0) or 1.0
-    known = [float(end) for end in (query.low, query.high) if end is not None]
-    half = max([far, *(abs(end - middle) for end in known)]) * 1.08
+    ends = [float(end) for end in (query.low, query.high) if end is not None]
+    half = max([far, *(abs(end - middle) for end in ends)]) * 1.08
     return middle - half, middle + half
 
 
@@ -484,11 +484,11 @@ class Columns:
 def column_names(report: CompareReport) -> Columns:
     """Short titles of the candidates: their names, or letters where these are long."""
     names = tuple(row.candidate for row in report.leaderboard)
-    shown = tuple(visible(name) for name in names)
-    if all(len(name) <= _WIDEST and " " not in name for name in shown) and len(names) <= 5:
-        return Columns(names, shown, ())
+    texts = tuple(visible(name) for name in names)
+    if all(len(name) <= _WIDEST and " " not in name for name in texts) and len(names) <= 5:
+        return Columns(names, texts, ())
     letters = tuple(_letter(place) for place in range(len(names)))
-    legend = ", ".join(f"{a} {name}" for a, name in zip(letters, shown, strict=True))
+    legend = ", ".join(f"{a} {name}" for a, name in zip(letters, texts, strict=True))
     return Columns(names, letters, (legend,))
 
 

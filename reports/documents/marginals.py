@@ -95,7 +95,7 @@ def _groups(
     top: float,
     ways: int,
 ) -> Iterator[Group]:
-    digits, left = digits_of(*(each.estimate for row in rows for each in row)), _WORST
+    digits, room = digits_of(*(each.estimate for row in rows for each in row)), _WORST
     about = {column.name: cells_text(column) for column in report.columns} if ways == 1 else {}
     for standing in DISTANCES:
         measured = [
@@ -108,9 +108,9 @@ def _groups(
             badge=standing.badge,
             rows=measured,
             fate=standing.fate,
-            most=None if ways == 1 else left,
+            most=None if ways == 1 else room,
         )
-        left = max(0, left - len(measured))
+        room = max(0, room - len(measured))
 
 
 def _keys(report: ProfileReport) -> list[Key]:
@@ -226,8 +226,8 @@ def _details(report: ProfileReport, row: Marginal) -> Iterator[Block]:
     """Each distance in sentences, how its columns were cut, and its cells."""
     for each in row:
         standing = each.planned if report.dry else each.standing
-        told = lines(_distance_sentences(each, report.alpha))
-        yield Lines([Line(f"{standing.badge.text}  {SHORT[each.distance]}", "strong"), *told])
+        sentences = lines(_distance_sentences(each, report.alpha))
+        yield Lines([Line(f"{standing.badge.text}  {SHORT[each.distance]}", "strong"), *sentences])
     names = row[0].columns
     about = [f"{c.name}: {cells_text(c)}" for c in report.columns if c.name in names]
     yield Lines(lines(about, "detail"))
@@ -257,20 +257,25 @@ def marginal_rows(report: ProfileReport, ways: int) -> list[list[DistanceFacts]]
     for each in report.marginals:
         if len(each.columns) == ways:
             rows.setdefault(each.columns, []).append(each)
-    found = [sorted(row, key=lambda each: each.distance != "tv") for row in rows.values()]
-    return sorted(found, key=lambda row: -(row[0].tau_min if report.dry else row[0].value or 0.0))
+    marginals = [sorted(row, key=lambda each: each.distance != "tv") for row in rows.values()]
+    return sorted(
+        marginals, key=lambda row: -(row[0].tau_min if report.dry else row[0].value or 0.0)
+    )
 
 
 def pair_heat(report: ProfileReport) -> Heat | None:
     """One triangle of all pairs, the columns themselves on its long side."""
-    found = {frozenset(each.columns): each for each in (*report.of_ways(1), *report.of_ways(2))}
+    distances = {frozenset(each.columns): each for each in (*report.of_ways(1), *report.of_ways(2))}
     if not report.of_ways(2):
         return None
     names = [column.name for column in report.columns]
-    digits, tau = digits_of(*(each.estimate for each in found.values())), report_tolerance(report)
+    digits, tau = (
+        digits_of(*(each.estimate for each in distances.values())),
+        report_tolerance(report),
+    )
     rows = []
     for place, name in enumerate(names, 1):
-        pairs = [found.get(frozenset((name, other))) for other in names[:place]]
+        pairs = [distances.get(frozenset((name, other))) for other in names[:place]]
         cells = [None if each is None else _heat_cell(each, digits) for each in pairs]
         rows.append((name, [*cells, *[None] * (len(names) - place)]))
     caption = "Every pair of columns; on the long side the columns themselves"
@@ -297,11 +302,11 @@ def _heat_cell(each: DistanceFacts, digits: int) -> HeatCell:
         shade, sign = ("t1", "") if each.decidable else ("t3", "?")
         return HeatCell(shade, least.removesuffix(" %"), f"{name}: threshold {least}", sign)
     odds = p_value_text(each.p_value, each.alpha)
-    told = f"{name}: {figure_text(each.estimate)}, {each.standing}, {odds}"
+    words = f"{name}: {figure_text(each.estimate)}, {each.standing}, {odds}"
     text = percent_text(each.estimate.value, digits).removesuffix(" %").replace(" ", "")
     standing = each.standing
     shade, tone = distance_shade(each), standing.badge.tone
-    return HeatCell(shade, text, told, standing.sign, standing, tone)
+    return HeatCell(shade, text, words, standing.sign, standing, tone)
 
 
 def distance_shade(each: DistanceFacts) -> str:

@@ -29,11 +29,11 @@ from pqd.reports.blocks import (
 from pqd.reports.documents.queries import (
     UNKNOWN,
     answer_cells,
-    asked,
     curves,
     deciders,
     grouping_of,
     omitted_queries,
+    question,
 )
 from pqd.reports.documents.shared import first_names, lines, on_page
 from pqd.reports.models.standings import PLANS, Standing
@@ -177,7 +177,7 @@ def _row(query: PlannedQuery, plan: PlanReport) -> Row:
     return Row(
         id=query.id,
         cells=cells,
-        asks=asked(query),
+        asks=question(query),
         aside=_said(query),
         names=(PLANS[query.decidable is True],) if plan.budgeted else (),
         grouping=grouping_of(query),
@@ -199,13 +199,13 @@ def _said(query: PlannedQuery) -> str:
 
 
 def _details(query: PlannedQuery, plan: PlanReport) -> Sequence[Block]:
-    stated = tolerance(query.tau, query.tolerance or plan.tolerance, "±")
-    shown = [candidate for candidate in query.candidates if candidate.shown]
+    amount = tolerance(query.tau, query.tolerance or plan.tolerance, "±")
+    candidates = [candidate for candidate in query.candidates if candidate.shown]
     return [
         _interval(query),
-        Lines([Line(f"synthetic answer {number_text(query.q_synthetic)}, {stated}")]),
+        Lines([Line(f"synthetic answer {number_text(query.q_synthetic)}, {amount}")]),
         on_page(Lines(list(_reasons(query)))),
-        deciders(query, shown, budgeted=plan.budgeted),
+        deciders(query, candidates, budgeted=plan.budgeted),
         *curves(query),
         Code("Query", query.sql),
     ]
@@ -222,8 +222,8 @@ def _reasons(query: PlannedQuery) -> Iterator[Line]:
 def _interval(query: PlannedQuery) -> Interval:
     """The tolerance around the copy's answer; nothing is claimed of the private one."""
     answer, tau, least = float(query.q_synthetic), float(query.tau), query.chosen.tau_min
-    told = amount_text(query, least)
-    return Interval(answer, answer - tau, answer + tau, least, "none", told)
+    least_text = amount_text(query, least)
+    return Interval(answer, answer - tau, answer + tau, least, "none", least_text)
 
 
 def _closing(plan: PlanReport) -> Closing:

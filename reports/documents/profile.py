@@ -41,7 +41,7 @@ from pqd.reports.documents.shared import (
 )  # fmt: skip
 from pqd.reports.documents.target import target_blocks
 from pqd.reports.models.profile import DistanceFacts
-from pqd.reports.models.standings import DISTANCES, passes_first
+from pqd.reports.models.standings import DISTANCES, Standing, passes_first
 from pqd.reports.text.cost import (
     account_sentences,
     budget_sentence,
@@ -184,15 +184,15 @@ def _body(report: ProfileReport) -> Iterator[Block]:
         yield Section(title=title, blocks=list(target_blocks(target)), folded=True)
     if step := next_step(report):
         # A terminal ends with it; all else goes to others than those who can take it.
-        told = Lines([Line(step.replace("Next: ", _HOLDER, 1))])
-        yield Section(title="", blocks=[told], brief=False, drop=2)
+        sentence = Lines([Line(step.replace("Next: ", _HOLDER, 1))])
+        yield Section(title="", blocks=[sentence], brief=False, drop=2)
 
 
 def _scores(report: ProfileReport) -> Table:
     """Scores as bars from 0 to 100 %; a terminal tells the same in two sentences."""
     several = report.scores if len(report.scores) > 1 else ()
-    told = [Line(overall_sentence(report), "strong"), Line(_scores_sentence(report))]
-    words = lines(_plan_sentences(report)) if report.dry else told
+    sentences = [Line(overall_sentence(report), "strong"), Line(_scores_sentence(report))]
+    words = lines(_plan_sentences(report)) if report.dry else sentences
     fresh = Key([("fresh", "")], FRESH)
     full = Key([("full", "")], "quality: 100 % minus the mean distance")
     return Table(
@@ -231,7 +231,7 @@ def _closing(report: ProfileReport) -> Closing:
         if (not each.decidable if report.dry else each.standing.fate == "failed")
     ]
     names = dict.fromkeys(names_text(each.columns) for each in failed)
-    title = "LOW" if report.dry else "Beyond the tolerance"
+    title = Standing.TOO_LITTLE.badge.text if report.dry else "Beyond the tolerance"
     dry = " ".join(_cost_lines(report)) if report.dry else ""
     return Closing(
         failed=f"{title}: {first_names(names, '; ')}." if names else "",
@@ -248,8 +248,8 @@ def _counts(report: ProfileReport) -> str:
     several = number > len({each.columns for each in report.marginals})
     of = f"Of {number:,} distances" if several else ""
     judged = "each judged by itself" if number > 1 and not report.dry else ""
-    told = ", ".join(filter(None, (of, judged)))
-    return f"{told[:1].upper()}{told[1:]}: {counts}" if told else counts
+    lead = ", ".join(filter(None, (of, judged)))
+    return f"{lead[:1].upper()}{lead[1:]}: {counts}" if lead else counts
 
 
 def headline(report: ProfileReport) -> tuple[str, str]:
@@ -392,10 +392,10 @@ def next_step(report: ProfileReport) -> str:
     counts = Counter(each.standing.fate for each in report.marginals)
     if counts["failed"] and not report.zoomed:
         zoom = f"--zoom {min(5, counts['failed'])} shows in which cells the worst differ"
-        # A fifth of the total is for cells, so four fifths of it must pay for what is known: all of
-        # this one, or what its target left.
-        known = report.total_epsilon * (1 if report.target is None else Fraction(9, 10))
-        more, step = epsilon_option(known * Fraction(5, 4)), epsilon_text(known / 4)
+        # A fifth of the total is for cells, so four fifths of it must pay for what is
+        # measured: all of this one, or what its target left.
+        measured = report.total_epsilon * (1 if report.target is None else Fraction(9, 10))
+        more, step = epsilon_option(measured * Fraction(5, 4)), epsilon_text(measured / 4)
         without = "" if report.target is None else " without --target"
         return f"Next: pqd profile ... --total-epsilon {more} {zoom},{without} for {step} more."
     if counts["open"]:

@@ -133,7 +133,7 @@ def verdict_row(verdict: Verdict, stated: str, *, mixed: bool) -> Row:
     """Row of a verdict; ``mixed``: some of the report were replayed, others not."""
     standing = verdict.standing
     copy, tolerance = answer_cells(verdict)
-    sure = ", ".join([_sure(verdict), *_told(verdict, mixed=mixed)])
+    sure = ", ".join([_sure(verdict), *_price_marks(verdict, mixed=mixed)])
     gap = None if verdict.gap is None else abs(float(verdict.gap))
     cells = (
         Cell(badge=standing.badge, sort=VERDICTS.index(standing)),
@@ -146,7 +146,7 @@ def verdict_row(verdict: Verdict, stated: str, *, mixed: bool) -> Row:
     return Row(
         id=verdict.id,
         cells=cells,
-        asks=asked(verdict),
+        asks=question(verdict),
         said=Badge(verdict_words(verdict)[1], standing.badge.tone),
         aside=p_value_text(verdict.p_value, verdict.alpha),
         marks=tuple(marks(verdict)),
@@ -164,8 +164,8 @@ def answer_cells(facts: QueryFacts) -> tuple[str, str]:
     if facts.tau >= _IN_MILLIONS and math.isfinite(facts.tau):
         copy = facts.q_synthetic
         # Millions would make nothing of an answer that is far smaller than its tolerance.
-        told = number_text(int(round(copy, -6))) if abs(copy) >= _IN_MILLIONS else number_text(copy)
-        return in_millions(told), f"±{in_millions(number_text(int(round(facts.tau, -6))))}"
+        text = number_text(int(round(copy, -6))) if abs(copy) >= _IN_MILLIONS else number_text(copy)
+        return in_millions(text), f"±{in_millions(number_text(int(round(facts.tau, -6))))}"
     return to_digits_of(facts.q_synthetic, facts.tau), f"±{number_text(facts.tau, 3)}"
 
 
@@ -182,7 +182,7 @@ def _sure(verdict: Verdict) -> str:
     return f"needs epsilon {budget_text(needed)}"
 
 
-def _told(verdict: Verdict, *, mixed: bool) -> Iterator[str]:
+def _price_marks(verdict: Verdict, *, mixed: bool) -> Iterator[str]:
     if verdict.simulated:
         yield "SIMULATED"
     if mixed and verdict.replayed:
@@ -238,7 +238,7 @@ def mixed_replays(verdicts: Sequence[Verdict]) -> bool:
     return len({verdict.replayed for verdict in verdicts}) > 1
 
 
-def asked(facts: QueryFacts) -> str:
+def question(facts: QueryFacts) -> str:
     """Query in words."""
     return query_text(facts.aggregate, facts.attribute, facts.p, facts.where)
 
@@ -263,10 +263,10 @@ def verdict_details(verdict: Verdict, stated: str) -> Iterator[Block]:
             verdict.standing.badge.tone,
             amount_text(verdict, least),
         )
-    told = [Line(text, _ROLES[role]) for text, role in list(sentences(verdict, stated, "±"))[1:-1]]
+    facts = [Line(text, _ROLES[role]) for text, role in list(sentences(verdict, stated, "±"))[1:-1]]
     if instead := instead_sentence(verdict):
-        told.append(Line(instead, "advice"))
-    yield Lines(told)
+        facts.append(Line(instead, "advice"))
+    yield Lines(facts)
     words = [Line(thresholds_sentence(verdict), "detail")]
     yield deciders(verdict, [each for each in verdict.candidates if each.shown], words)
     yield from curves(verdict)
@@ -304,8 +304,8 @@ def deciders(
 
 def curves(facts: QueryFacts) -> Iterator[Curves]:
     """Curves of the decider and those that err least beside it; nothing if none was computed."""
-    drawn = [each for each in facts.candidates if each.curve]
-    ranked = sorted(drawn, key=lambda each: (each.decider != facts.decider, each.worst))
+    candidates = [each for each in facts.candidates if each.curve]
+    ranked = sorted(candidates, key=lambda each: (each.decider != facts.decider, each.worst))
     if ranked:
         lines = [(each.decider, each.curve or ()) for each in ranked[:_CURVES]]
         yield Curves(lines, _label(ranked[0]))
@@ -331,20 +331,20 @@ def omitted_queries(refused: Sequence[QueryRefusal]) -> Omitted:
     together: dict[tuple[str, str], list[QueryRefusal]] = {}
     for each in refused:
         together.setdefault((each.block or each.id, each.reason), []).append(each)
-    for text, those in zip(refused_lines(refused), together.values(), strict=True):
-        names = {name for each in those for name in (each.id, each.block) if name}
+    for text, queries in zip(refused_lines(refused), together.values(), strict=True):
+        names = {name for each in queries for name in (each.id, each.block) if name}
         lines.append(Omission(text, tuple(sorted(names))))
     return Omitted(refused_sentence(refused), lines, list(_reasons(refused)))
 
 
 def _reasons(refused: Sequence[QueryRefusal]) -> Iterator[str]:
     """Line per reason: the queries of which it holds, or the groups of a single one."""
-    alike: dict[str, list[QueryRefusal]] = {}
+    by_reason: dict[str, list[QueryRefusal]] = {}
     for each in refused:
-        alike.setdefault(each.reason, []).append(each)
-    for reason, those in alike.items():
-        names = dict.fromkeys(each.block or each.id for each in those)
+        by_reason.setdefault(each.reason, []).append(each)
+    for reason, queries in by_reason.items():
+        names = dict.fromkeys(each.block or each.id for each in queries)
         if len(names) > 1:
             yield f"{first_names(names)}: {reason}"
         else:
-            yield from refused_lines(those)
+            yield from refused_lines(queries)

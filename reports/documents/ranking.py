@@ -129,8 +129,8 @@ def _definitions(report: RankingReport) -> Iterator[tuple[str, str]]:
 
 
 def _body(report: RankingReport) -> Iterator[Block]:
-    told = [f"{copy.candidate}: {text}" for copy in report.copies if (text := _scores_text(copy))]
-    sentences = lines([*_better_sentences(report), *told])
+    scores = [f"{copy.candidate}: {text}" for copy in report.copies if (text := _scores_text(copy))]
+    sentences = lines([*_better_sentences(report), *scores])
     yield Section(title="Copies", blocks=[_board(report), Lines(sentences)], brief=False)
     for ways in sorted({len(each.columns) for each in report.marginals}):
         rows = [each for each in report.marginals if len(each.columns) == ways]
@@ -196,8 +196,8 @@ def _marginals(report: RankingReport, rows: Sequence[RankedMarginal], ways: int)
 
 def _marginal(each: RankedMarginal) -> Row:
     digits, name = digits_of(*each.estimates), names_text(each.columns)
-    found = (Cell(percent_text(figure.value, digits), figure.value) for figure in each.estimates)
-    return Row(id=name, cells=(Cell(name), *found))
+    shares = (Cell(percent_text(figure.value, digits), figure.value) for figure in each.estimates)
+    return Row(id=name, cells=(Cell(name), *shares))
 
 
 def _headline(report: RankingReport) -> tuple[str, str]:
@@ -243,11 +243,11 @@ def _better_sentences(report: RankingReport) -> Iterator[str]:
         yield f"{listed(names)} cannot be told apart at this epsilon."
         return
     level = level_text(report.alpha)
-    alike: dict[tuple[str, ...], list[str]] = {}
+    by_worse: dict[tuple[str, ...], list[str]] = {}
     for name in names:
         worse = tuple(other for other in names if (name, other) in report.better)
-        alike.setdefault(worse, []).append(name)
-    for worse, better in alike.items():
+        by_worse.setdefault(worse, []).append(name)
+    for worse, better in by_worse.items():
         verb = "is" if len(better) == 1 else "are each"
         if worse:
             than = listed(worse)
@@ -283,11 +283,11 @@ def _scores_text(copy: RankedCopy) -> str:
 
 def _noise_sentence(report: RankingReport) -> str:
     """How well the distances of single marginals are known; empty where there are none."""
-    found = [figure for each in report.marginals for figure in each.estimates]
-    if not found:
+    figures = [figure for each in report.marginals for figure in each.estimates]
+    if not figures:
         return ""
     # Some intervals are cut at 0 or at 100 %, so the longer half is what noise alone gives.
-    half = median(max(each.high - each.value, each.value - each.low) for each in found)
+    half = median(max(each.high - each.value, each.value - each.low) for each in figures)
     about = number_text(100 * half, 2)
     level = level_text(report.alpha)
     return f"Each column and pair is known to about {about} points with probability {level}."

@@ -115,14 +115,14 @@ def document(report: ReleaseReport) -> Document:
 
 def _opening(report: ReleaseReport) -> str:
     """What the columns of the table mean."""
-    told = "Answers are noisy."
+    text = "Answers are noisy."
     if any(query.low is not None for query in report.queries):
         level = level_text(report.alpha)
-        told = f"Answers are noisy; the exact one lies in its interval with probability {level}."
-        told = " ".join(filter(None, (told, _missed_text(report))))
+        text = f"Answers are noisy; the exact one lies in its interval with probability {level}."
+        text = " ".join(filter(None, (text, _missed_text(report))))
     if any(query.threshold is not None for query in report.queries):
-        told += " Values that are very large are cut off in sums (--explain tells where)."
-    return told
+        text += " Values that are very large are cut off in sums (--explain tells where)."
+    return text
 
 
 def _answers(report: ReleaseReport) -> Table:
@@ -188,7 +188,7 @@ def _grouping(query: ReleasedQuery) -> Grouping | None:
 def _details(query: ReleasedQuery, batch: ReleasedBatch, report: ReleaseReport) -> Iterator[Block]:
     """All that is known of one answer, but for what it asks."""
     yield from _picture(query, report)
-    told = [
+    sentences = [
         _answer_sentence(query, report.alpha),
         _truncation_sentence(query),
         _synthetic_sentence(query),
@@ -196,7 +196,7 @@ def _details(query: ReleasedQuery, batch: ReleasedBatch, report: ReleaseReport) 
     number = counted(batch.queries, "query", "queries")
     how = f"answered by {batch.mechanism}, {number} together"
     error = f"their simulated error is {_error_text(batch.error)}"
-    yield Lines([*lines(told), Line(f"{how}; {error}", "detail")])
+    yield Lines([*lines(sentences), Line(f"{how}; {error}", "detail")])
     yield Code("Query", query.sql)
 
 
@@ -207,8 +207,8 @@ def _picture(query: ReleasedQuery, report: ReleaseReport) -> Iterator[Bars]:
     answer, copy = float(query.answer), float(query.q_synthetic)
     low, high = float(query.low), float(query.high)
     half = max(answer - low, high - answer) or 1.0
-    shown = max(half, min(abs(copy - answer), _FAR * half)) * _MARGIN
-    scale = answer - shown, answer + shown
+    reach = max(half, min(abs(copy - answer), _FAR * half)) * _MARGIN
+    scale = answer - reach, answer + reach
     far = not scale[0] <= copy <= scale[1]
     level = f"{level_text(report.alpha)} interval {_interval_text(query)}"
     private = f"private answer {number_text(query.answer)}"
@@ -400,14 +400,13 @@ def _headline(report: ReleaseReport) -> tuple[str, str]:
         return "No query was answered", "There is nothing to tell."
     title = f"{counted(total, 'private answer')} for epsilon {epsilon_text(report.total_epsilon)}"
     lead = "It is noisy; " if total == 1 else "Each is noisy; "
-    held = f"the exact answer with probability {level_text(report.alpha)}."
+    claim = f"the exact answer with probability {level_text(report.alpha)}."
     bounded = sum(query.low is not None for query in report.queries)
     if bounded == total:
-        lead += f"the interval beside it holds {held}"
+        lead += f"the interval beside it holds {claim}"
     elif bounded:
-        lead += (
-            f"{bounded:,} of them {'has' if bounded == 1 else 'have'} an interval that holds {held}"
-        )
+        have = "has" if bounded == 1 else "have"
+        lead += f"{bounded:,} of them {have} an interval that holds {claim}"
     else:
         lead += "no theory gives an interval here; the simulated error tells how far it may be off."
     if missed := _missed_text(report):

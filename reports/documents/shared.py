@@ -67,24 +67,24 @@ def budget_bar(cost: Cost) -> Budget | None:
 
 def budget_shares(parts: Sequence[BudgetPart], texts: Iterable[str]) -> Shares:
     """Parts of a budget as shares of it, each with what it paid for."""
-    told = list(texts)
+    words = list(texts)
     sizes = [
         (text, float(part.epsilon), place)
-        for place, (part, text) in enumerate(zip(parts, told, strict=True))
+        for place, (part, text) in enumerate(zip(parts, words, strict=True))
     ]
-    return Shares(sizes, lines(told, "detail"))
+    return Shares(sizes, lines(words, "detail"))
 
 
 def omitted_columns(left_out: Sequence[LeftOut]) -> Omitted:
     """Columns, or marginals, that are left out, with the reasons."""
     if not left_out:
         return NOTHING_OMITTED
-    found = [
+    omissions = [
         Omission(f"{names_text(each.columns)} is left out: {each.reason}", each.columns)
         for each in left_out
     ]
-    title = f"{counted(len(found), 'column')} left out"
-    return Omitted(title, found, [each.text for each in found])
+    title = f"{counted(len(omissions), 'column')} left out"
+    return Omitted(title, omissions, [each.text for each in omissions])
 
 
 def first_names(names: Iterable[str], between: str = ", ") -> str:
@@ -98,10 +98,10 @@ def first_names(names: Iterable[str], between: str = ", ") -> str:
 
 def undecided_title(names: Sequence[str]) -> str:
     """Title of a comparison in which none of ``names`` is established as the best."""
-    shown = list(names[:_RIVALS])
-    if more := len(names) - len(shown):
-        shown.append(counted(more, "other"))
-    return f"Which is the best is undecided between {listed(shown)}"
+    candidates = list(names[:_RIVALS])
+    if more := len(names) - len(candidates):
+        candidates.append(counted(more, "other"))
+    return f"Which is the best is undecided between {listed(candidates)}"
 
 
 def rank_text(row: LeaderboardRow | RankedCopy) -> str:

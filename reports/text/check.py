@@ -77,7 +77,7 @@ def reliability_parts(
         parts.append(f"NOT reliable: the tolerance must be {least} or more")
         parts.append(f"about epsilon {budget_text(needed)} would do" if needed else "raise it")
     elif not unproved:
-        parts.append("decidable")
+        parts.append(Standing.DECIDABLE.value)
     return parts
 
 

@@ -110,9 +110,9 @@ def cells_text(column: ProfiledColumn) -> str:
 
 def columns_sentence(columns: Sequence[ProfiledColumn]) -> str:
     """Sentence on where cells come from."""
-    shown = dict.fromkeys(_HOW[column.how] for column in columns)
+    origins = dict.fromkeys(_HOW[column.how] for column in columns)
     return (
-        f"Cells are public: {', or '.join(shown)}. NULL is a cell of its own, and so are all "
+        f"Cells are public: {', or '.join(origins)}. NULL is a cell of its own, and so are all "
         "values that the copy never has."
     )
 

@@ -29,12 +29,12 @@ _MOST_NAMES = 6
 @sentence
 def kinds_of_copy(table: str, kinds: Sequence[tuple[str, str]]) -> str:
     """Note on columns with their kinds, which were taken from a synthetic table."""
-    alike: dict[str, list[str]] = {}
+    by_kind: dict[str, list[str]] = {}
     for column, kind in kinds:
-        alike.setdefault(kind, []).append(column)
-    told = [f"{_first_names(columns)} ({kind})" for kind, columns in alike.items()]
+        by_kind.setdefault(kind, []).append(column)
+    named = [f"{_first_names(columns)} ({kind})" for kind, columns in by_kind.items()]
     return (
-        f"Kinds are those of {table} where none is stated: {', '.join(told)}. Private cells that "
+        f"Kinds are those of {table} where none is stated: {', '.join(named)}. Private cells that "
         "do not read as their kind are NULL."
     )
 
@@ -197,8 +197,8 @@ def batch_weighed(
     ]
     (taken, least), *others = ways
     against = ", ".join(f"{score} {way}" for way, score in others)
-    asked = _group(group, queries, epsilon)
-    how = f"{asked}, {taken}" if epsilon is None else f"{asked}, in one batch {taken}"
+    queries_text = _group(group, queries, epsilon)
+    how = f"{queries_text}, {taken}" if epsilon is None else f"{queries_text}, in one batch {taken}"
     return (
         f"{how}. Simulated on public data, with true gaps from 0 to 2 tau, {least} of the "
         f"verdicts are wrong; other ways: {against}."
@@ -294,19 +294,19 @@ def refused_sentence(refused: Sequence[QueryRefusal]) -> str:
 
 def refused_lines(refused: Sequence[QueryRefusal]) -> Iterator[str]:
     """Line per query that was not asked, groups of one reason together."""
-    alike: dict[tuple[str, str], list[str]] = {}
+    by_reason: dict[tuple[str, str], list[str]] = {}
     for each in refused:
-        alike.setdefault((each.block or each.id, each.reason), []).append(each.group or "")
-    for (name, reason), groups in alike.items():
+        by_reason.setdefault((each.block or each.id, each.reason), []).append(each.group or "")
+    for (name, reason), groups in by_reason.items():
         yield f"{name}{_named(groups)}: {reason}"
 
 
 def _named(groups: Sequence[str]) -> str:
-    known = [group for group in groups if group]
-    if not known:
+    names = [group for group in groups if group]
+    if not names:
         return ""
-    more = len(known) - _MOST_NAMED
-    return f" ({'; '.join(known[:_MOST_NAMED])}{f' and {more:,} more' if more > 0 else ''})"
+    more = len(names) - _MOST_NAMED
+    return f" ({'; '.join(names[:_MOST_NAMED])}{f' and {more:,} more' if more > 0 else ''})"
 
 
 def refused_lead(refused: Sequence[QueryRefusal]) -> str:
@@ -392,9 +392,9 @@ def _quoted(constant: Constant) -> str:
 @sentence
 def texts_unknown(column: str, first: Sequence[Constant], others: int, tables: str) -> str:
     """Warning of many texts or numbers that a column never holds, the ``first`` of them named."""
-    told = readable(", ".join(map(_quoted, first)))
+    values = readable(", ".join(map(_quoted, first)))
     return (
-        f'"{column}" is never {told} or any of {others:,} other values that it is compared with, '
+        f'"{column}" is never {values} or any of {others:,} other values that it is compared with, '
         f"in {tables}."
     )
 

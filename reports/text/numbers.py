@@ -143,9 +143,9 @@ def to_digits_of(number: Figure, scale: Figure) -> str:
     text = number_text(scale, 3)
     if isinstance(number, int) or number == int(number) or not scale or "e" in text:
         return number_text(number)
-    shown = f"{number:,.{len(text.partition('.')[2])}f}"
-    # What is not 0 is never shown as 0.
-    return shown if float(shown.replace(",", "")) else number_text(number, 2)
+    rounded = f"{number:,.{len(text.partition('.')[2])}f}"
+    # What is not 0 is never rounded as 0.
+    return rounded if float(rounded.replace(",", "")) else number_text(number, 2)
 
 
 # From so many on numbers are told in millions, where none of their digits is lost.

@@ -181,11 +181,11 @@ _ESTIMATES = {
 
 
 def estimating_sentence(verdict: Verdict) -> str | None:
-    """What would tell how far off the copy is, at what price; None where it is told or near."""
+    """What would tell how far off the copy is, at what price; None where it is known or near."""
     near = verdict.standing.answer == "yes"
-    told = verdict.estimate is not None or near or not verdict.epsilon
+    known = verdict.estimate is not None or near or not verdict.epsilon
     command = _ESTIMATES.get(verdict.aggregate)
-    if told or command is None:
+    if known or command is None:
         return None
     price = epsilon_text(verdict.epsilon)
     return f"how far off, and which way: {command}, for epsilon {price} more"
@@ -250,12 +250,12 @@ def thresholds_sentence(facts: QueryFacts) -> str:
 def sentences(verdict: Verdict, stated: str, sign: str) -> Iterator[tuple[str, str]]:
     """Lines under the head of a verdict, each with a role (plain, warning, detail)."""
     yield query_text(verdict.aggregate, verdict.attribute, verdict.p, verdict.where), "plain"
-    asked = asked_sentence(verdict, stated, sign)
+    question = asked_sentence(verdict, stated, sign)
     if verdict.is_distance:
-        yield f"{asked}: is the private table's distribution so near to the copy's?", "plain"
+        yield f"{question}: is the private table's distribution so near to the copy's?", "plain"
     else:
         ends = f"{number_text(verdict.lower, 9)} and {number_text(verdict.upper, 9)}"
-        yield f"{asked}: is the private answer between {ends}?", "plain"
+        yield f"{question}: is the private answer between {ends}?", "plain"
     private = _private(verdict), gap_sentence(verdict, sign)
     for text in (*private, margin_sentence(verdict), estimating_sentence(verdict)):
         if text:
@@ -298,14 +298,14 @@ def chance_sentence(verdicts: Sequence[Verdict], least: int = 0) -> Iterator[str
     bounds how many are on average, whatever the private table holds.  It does not bound their share
     among the decided ones, which are fewer.
     """
-    drawn = [verdict for verdict in verdicts if verdict.epsilon]
-    wrong = sum(verdict.alpha for verdict in drawn)
-    if len(drawn) < 2 or wrong < least:
+    paid = [verdict for verdict in verdicts if verdict.epsilon]
+    wrong = sum(verdict.alpha for verdict in paid)
+    if len(paid) < 2 or wrong < least:
         return
-    alphas = {verdict.alpha for verdict in drawn}
+    alphas = {verdict.alpha for verdict in paid}
     each = f"{number_text(float(alphas.pop()) * 100, 3)} %" if len(alphas) == 1 else "alpha"
     yield (
-        f"Each verdict is decided wrongly with probability {each} at most: of {len(drawn):,}, up "
+        f"Each verdict is decided wrongly with probability {each} at most: of {len(paid):,}, up "
         f"to {number_text(float(wrong), 2)} on average, however few are decided."
     )
 
