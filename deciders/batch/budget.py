@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number, as_float, budget_of, exact
+from pqd.deciders.monotone_search import bracket, halfway
 
 # Factor that keeps the root on the safe side, far above the rounding of doubles.
 _MARGIN = 1 - 2.0**-40
@@ -38,9 +39,10 @@ class PrivacyBudget:
         if not self.delta:
             return plain
         spread = math.sqrt(2 * mechanisms * -math.log(as_float(self.delta)))
-        low, high = 0.0, min(whole / spread, 100.0)
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            spent = middle * spread + mechanisms * middle * math.expm1(middle)
-            low, high = (middle, high) if spent <= whole else (low, middle)
-        return max(plain, Fraction(low * _MARGIN))
+
+        def exceeds(share: float) -> bool:
+            return share * spread + mechanisms * share * math.expm1(share) > whole
+
+        most = min(whole / spread, 100.0)
+        root, _ = bracket(exceeds, 0.0, most, halfway, halvings=_HALVINGS)
+        return max(plain, Fraction(root * _MARGIN))

@@ -18,6 +18,7 @@ from pqd.deciders.distances.combinations import Combination, Term
 from pqd.deciders.distances.noise_laws import NoiseLaw, UniformLaw
 from pqd.deciders.distributions import Floats
 from pqd.deciders.exact import as_float
+from pqd.deciders.monotone_search import bracket, halfway
 
 # Sizes of tables: of radii, of a tail, of a uniform sum's tail, of values of the rows' noise.
 _RADII, _PLACES, _FINE, _VALUES = 600, 1500, 4096, 1200
@@ -25,6 +26,8 @@ _RADII, _PLACES, _FINE, _VALUES = 600, 1500, 4096, 1200
 _NEGLIGIBLE, _LOST = 45.0, 1e-12
 # A tail's table ends at this many deviations, where the tail is below 1e-9.
 _REACH = 16.0
+# Parts of a critical value to one of which it is known.
+_PARTS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +59,14 @@ class CubeNoise:
 
     def critical(self, share: float, rows: NoiseLaw, alpha: float) -> float:
         """Value that ``|share Z_n`` minus this noise| exceeds with probability at most alpha."""
+
+        def suffices(x: float) -> bool:
+            return bool(self._tail(np.array([x]), share, rows)[0] <= alpha / 2)
+
         low, high = 0.0, self.deviation + share * rows.deviation + 1
-        while self._tail(np.array([high]), share, rows)[0] > alpha / 2:
+        while not suffices(high):
             low, high = high, 2 * high
-        while high - low > 1e-4 * high:
-            middle = (low + high) / 2
-            above = self._tail(np.array([middle]), share, rows)[0] > alpha / 2
-            low, high = (middle, high) if above else (low, middle)
-        return high + self._added
+        return bracket(suffices, low, high, halfway, parts=_PARTS)[1] + self._added
 
     def at_least(self, x: ArrayLike, share: float, rows: NoiseLaw) -> Floats:
         """Upper bounds on the chance that ``share Z_n`` minus this noise is x or more."""

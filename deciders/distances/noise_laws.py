@@ -6,7 +6,6 @@ They give only intervals, p-values and error rates, so doubles cost no privacy.
 
 import math
 from abc import ABC, abstractmethod
-from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -15,6 +14,7 @@ import numpy as np
 
 from pqd.deciders.distributions import Floats, noise_tail, noise_variance
 from pqd.deciders.exact import as_float
+from pqd.deciders.monotone_search import least
 
 # A discrete Gaussian of at least this deviation is transformed by Poisson's formula.
 _WIDE = 1.0
@@ -22,6 +22,8 @@ _WIDE = 1.0
 _FAR = 12
 # Below this deviation a tail is the sum of its terms.
 _SUMMED = 100
+# No noise is drawn that reaches farther.
+_FARTHEST = 2**64
 
 
 class NoiseLaw(ABC):
@@ -53,10 +55,8 @@ class NoiseLaw(ABC):
 
     def quantile(self, level: float) -> int:
         """Least k >= 0 with ``Pr[Z > k] <= level``."""
-        high = 1
-        while self.tail(high + 1) > level:
-            high *= 2
-        return bisect_left(range(high), x=True, key=lambda k: self.tail(k + 1) <= level)
+        beyond = least(lambda steps: self.tail(steps) <= level, _FARTHEST)
+        return (_FARTHEST if beyond is None else beyond) - 1
 
 
 @dataclass(frozen=True, slots=True)

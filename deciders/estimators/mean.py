@@ -15,6 +15,7 @@ from pqd.deciders.estimators.base import BonferroniClaims, Cut, EstimatorOutput,
 from pqd.deciders.exact import Number, as_float, budget_of, probability
 from pqd.deciders.histogram import Histogram
 from pqd.deciders.interval import Interval
+from pqd.deciders.monotone_search import bracket
 from pqd.deciders.noise import Noise
 
 # Part of the budget for the count: its noise is weighted by the mean's distance from the centre.
@@ -145,12 +146,14 @@ def _edge(ruled_out: Callable[[Fraction], bool], end: Fraction, middle: Fraction
     """Last value that is ruled out on the way from ``end``; ``end`` if it is not ruled out."""
     if end == middle or not ruled_out(end):
         return end
-    outer, inner = end, middle
-    for _ in range(_HALVINGS):
-        # Use doubles in between, so that the fractions stay short.
-        between = Fraction(as_float((outer + inner) / 2))
-        outer, inner = (between, inner) if ruled_out(between) else (outer, between)
-    return outer
+    return bracket(
+        lambda cut: not ruled_out(cut), end, middle, _rounded_middle, halvings=_HALVINGS
+    )[0]
+
+
+def _rounded_middle(low: Fraction, high: Fraction) -> Fraction:
+    """Middle, rounded to a double so that the fractions stay short."""
+    return Fraction(as_float((low + high) / 2))
 
 
 # Cached, since one release is compared with many cuts.

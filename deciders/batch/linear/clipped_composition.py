@@ -1,6 +1,7 @@
 """A baseline: each query on its own, clipped at a private high quantile, at equal shares."""
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -83,20 +84,17 @@ def bar(steps: int, scale: Fraction) -> int:
 
 
 def _clip(above: Integers, epsilon: Fraction, noise: Noise) -> int:
-    """Least threshold with few rows above it, as far as the noise allows."""
-    low, high = 0, above.size - 1
-    steps = high.bit_length()
+    """Place of the least threshold with few rows above it, as far as the noise allows."""
+    places = range(above.size - 1)
+    # A bisection makes at most so many comparisons, each with a draw of its own.
+    steps = len(places).bit_length()
     scale = steps / epsilon
     few = bar(steps, scale)
-    for _ in range(steps):
-        if low == high:
-            break
-        middle = (low + high) // 2
-        if noise.laplace(int(above[middle]), scale) <= few:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+
+    def is_enough(place: int) -> bool:
+        return noise.laplace(int(above[place]), scale) <= few
+
+    return bisect_left(places, x=True, key=is_enough)
 
 
 def _clipped_sum(total: int, bound: int, epsilon: Fraction, noise: Noise) -> float:
