@@ -41,11 +41,10 @@ from benchmarks.numerical_query_problems import (
 )
 from benchmarks.standard_errors import NO, UNDECIDED, YES, Estimate
 from pqd.deciders import SimulatedNoise
-from pqd.deciders.batch.budget import PrivacyBudget
+from pqd.deciders.batch.base import PrivacyBudget
 from pqd.deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
 from pqd.deciders.batch.linear.numerical import Numerical
-from pqd.deciders.batch.linear.queries import doubling
-from pqd.deciders.batch.linear.unit_queries import ThresholdQueries
+from pqd.deciders.batch.linear.queries import ThresholdQueries, doubling
 
 EPSILONS = ("0.25", "1", "4")
 

@@ -24,7 +24,7 @@ from pqd.deciders.distances.cube_law import CubeLaw
 from pqd.deciders.distances.estimates import bonferroni
 from pqd.deciders.distances.noise_laws import LaplaceLaw, NoiseLaw
 from pqd.deciders.distances.statistics import whole_rows
-from pqd.deciders.distances.vector_law import VectorLaw
+from pqd.deciders.distances.vector import VectorLaw
 from pqd.engine.marginals import MarginalPlan
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table

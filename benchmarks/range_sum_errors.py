@@ -43,7 +43,7 @@ from benchmarks.range_sum_runs import (
 )
 from benchmarks.standard_errors import Estimate
 from pqd.deciders import Histogram
-from pqd.deciders.batch.range_sums.matrix_mechanism import greedy_hierarchy
+from pqd.deciders.batch.range_sums.hierarchy import greedy_hierarchy
 from pqd.deciders.batch.range_sums.select import ranking
 
 

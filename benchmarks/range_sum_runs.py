@@ -11,11 +11,16 @@ import numpy as np
 from benchmarks.isotonic import isotonic
 from benchmarks.range_workloads import equal_buckets, expected_errors, prefix_sums
 from pqd.deciders import Histogram, SimulatedNoise
-from pqd.deciders.batch.range_sums.hierarchy import Crossings, Hierarchy, level_edges
-from pqd.deciders.batch.range_sums.matrix_mechanism import TreeStrategy, hierarchy_of_shares
+from pqd.deciders.batch.range_sums.hierarchy import (
+    Crossings,
+    Hierarchy,
+    hierarchy_of_shares,
+    level_edges,
+)
 from pqd.deciders.batch.range_sums.mechanisms import (
     RangeSumMechanism,
     SingleQueries,
+    TreeStrategy,
     TruncationAware,
     TruncationIndependent,
 )

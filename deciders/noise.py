@@ -26,6 +26,7 @@ from weakref import WeakSet
 import numpy as np
 
 from pqd.deciders.cube_noise import cube_radius
+from pqd.deciders.distributions import Floats
 from pqd.deciders.errors import UnanswerableError
 
 _GRID_BITS = 40
@@ -90,6 +91,30 @@ def noisy_value(statistic: Fraction | int, scale: Fraction, noise: Noise) -> Fra
     """
     grid = fineness(scale)
     return Fraction(noise.laplace(math.floor(statistic * grid), scale * grid), grid)
+
+
+def exponential_choice(log_weights: Floats, noise: Noise) -> int:
+    """Place, drawn with probability proportional to ``exp(log_weights)``.
+
+    With weights ``exp(epsilon score / (2 s))`` of scores of sensitivity s the draw is epsilon-DP
+    (McSherry and Talwar 2007).  Each choice between two halves is exact, given its log-odds,
+    which are doubles (docs/limitations.md).  Each half is scaled by its own largest weight, so no
+    place has probability 0.
+    """
+    low, high = 0, log_weights.size
+    while high - low > 1:
+        middle = (low + high) // 2
+        odds = log_sum(log_weights[low:middle]) - log_sum(log_weights[middle:high])
+        low, high = (low, middle) if noise.choose(odds) else (middle, high)
+    return low
+
+
+def log_sum(weights: Floats) -> float:
+    """``ln sum exp(weights)``, -inf for none."""
+    highest = float(weights.max(initial=-math.inf))
+    if highest == -math.inf:
+        return highest
+    return highest + math.log(float(np.exp(weights - highest).sum()))
 
 
 class NoiseAhead:

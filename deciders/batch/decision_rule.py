@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from pqd.deciders.bounds import AnswerRange
-from pqd.deciders.distribution_sums import NoiseSum
+from pqd.deciders.distributions import NoiseSum
 from pqd.deciders.estimators.base import two_sided, whole_span
 from pqd.deciders.evaluation.effectiveness import ErrorRates, Threshold
 from pqd.deciders.exact import Number, probability
@@ -26,23 +26,6 @@ _FARTHEST = 2**60
 _ANY = AnswerRange(-math.inf, math.inf)
 
 
-class Errors(Protocol):
-    """Distribution of ``released - exact``, in whole units.
-
-    ``symmetric``: an error is as likely as its opposite.  Conformers: NoiseSum, SimulatedErrors.
-    """
-
-    symmetric: ClassVar[bool]
-
-    def __hash__(self) -> int:
-        """Hash: an error law is an immutable value."""
-        ...
-
-    def inside(self, first: int, beyond: int) -> float:
-        """``Pr[first <= error < beyond]``."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class SimulatedErrors:
     """Errors that a mechanism made on public data, for mechanisms without a known distribution.
@@ -53,12 +36,17 @@ class SimulatedErrors:
 
     draws: tuple[float, ...]
 
+    # Whether an error is as likely as its opposite.
     symmetric: ClassVar[bool] = False
 
     def inside(self, first: int, beyond: int) -> float:
         """Estimated chance of an error from ``first`` to ``beyond - 1``."""
         hits = sum(first <= round(draw) < beyond for draw in self.draws)
         return (hits + 1) / (len(self.draws) + 2)
+
+
+# Law of ``released - exact``, in whole units.
+Errors = NoiseSum | SimulatedErrors
 
 
 def accept(errors: Errors, gap: int, tau: Fraction) -> float:

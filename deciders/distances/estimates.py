@@ -22,7 +22,7 @@ from pqd.deciders.distances.ratio_intervals import (
     signed_interval,
 )
 from pqd.deciders.distances.statistics import check_weights
-from pqd.deciders.distances.vector_law import VectorLaw, WeightedNoise
+from pqd.deciders.distances.vector import VectorLaw, WeightedNoise
 from pqd.deciders.distributions import Floats
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number, probability

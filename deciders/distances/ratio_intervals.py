@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pqd.deciders.distances.noise_laws import NoiseLaw
-from pqd.deciders.distances.vector_law import WeightedNoise
+from pqd.deciders.distances.vector import WeightedNoise
 from pqd.deciders.distributions import Floats
 
 # Factor by which the deviation grows on a segment, and the largest number of segments.

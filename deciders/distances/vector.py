@@ -6,22 +6,77 @@ are the distances in whole rows (docs/theory.md, Theorems D5 and D6).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
+
+from numpy.typing import ArrayLike
 
 from pqd.deciders.cube_noise import cube_radius
-from pqd.deciders.distances.cube_law import CubeLaw
-from pqd.deciders.distances.noise_laws import GaussianLaw, LaplaceLaw
+from pqd.deciders.distances.combinations import Combination, Term, combination
+from pqd.deciders.distances.cube_law import CubeLaw, CubeNoise
+from pqd.deciders.distances.noise_laws import GaussianLaw, LaplaceLaw, NoiseLaw
 from pqd.deciders.distances.statistics import whole_rows
-from pqd.deciders.distances.vector_law import VectorLaw
+from pqd.deciders.distributions import Floats
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number, budget_of, positive
 from pqd.deciders.noise import Noise
 
 # A square root is rounded up at this binary digit.
 _DIGITS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class IndependentNoise:
+    """Sum of independent noises."""
+
+    terms: tuple[Term, ...]
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation."""
+        return Combination(self.terms).deviation
+
+    def critical(self, share: float, rows: NoiseLaw, alpha: float) -> float:
+        """Value that ``|share Z_n`` minus this noise| exceeds with probability at most alpha."""
+        both = Combination(self._with(share, rows), smoothed=True)
+        return both.quantile(alpha / 2) + both.added
+
+    def at_least(self, x: ArrayLike, share: float, rows: NoiseLaw) -> Floats:
+        """Upper bounds on the chance that ``share Z_n`` minus this noise is x or more."""
+        return combination(self._with(share, rows)).at_least(x)
+
+    def _with(self, share: float, rows: NoiseLaw) -> tuple[Term, ...]:
+        return (*self.terms, Term(share, 1, rows)) if share else self.terms
+
+
+# Noise of a weighted sum of distances, symmetric with one peak.  ``critical`` of a share holds for
+# smaller shares too (docs/theory.md, Theorem D7).
+WeightedNoise = IndependentNoise | CubeNoise
+
+
+class VectorLaw(NamedTuple):
+    """Law of the noise of a vector: of its number of rows, and of each of its distances.
+
+    The number of rows is independent of the distances.  The distances are independent of each
+    other, or coordinates of one cube noise.
+    """
+
+    rows: NoiseLaw
+    distance: NoiseLaw | CubeLaw
+
+    def weighted(self, weights: Iterable[float]) -> WeightedNoise:
+        """Noise of a weighted sum of different distances; the signs of weights do not matter."""
+        counts: dict[float, int] = {}
+        for weight in weights:
+            if weight:
+                counts[abs(float(weight))] = counts.get(abs(float(weight)), 0) + 1
+        groups = tuple(sorted(counts.items()))
+        if isinstance(self.distance, CubeLaw):
+            return CubeNoise(self.distance, groups)
+        law = self.distance
+        return IndependentNoise(tuple(Term(weight, count, law) for weight, count in groups))
 
 
 def rows_share(numbers: int) -> Fraction:

@@ -12,10 +12,9 @@ from pqd.deciders.distributions import Floats, sigmoid
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.estimators.base import BonferroniClaims, Cut, EstimatorOutput, Span, whole_span
 from pqd.deciders.exact import Number, as_float, budget_of, probability
-from pqd.deciders.exponential_mechanism import exponential_choice, log_sum
 from pqd.deciders.histogram import HALF, Histogram, Integers
 from pqd.deciders.interval import Interval
-from pqd.deciders.noise import Noise
+from pqd.deciders.noise import Noise, exponential_choice, log_sum
 
 
 class _Runs(NamedTuple):

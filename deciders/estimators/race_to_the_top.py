@@ -8,13 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from pqd.deciders.bounds import TruncationRungs
 from pqd.deciders.distributions import Floats, as_probability, laplace_cdf
 from pqd.deciders.estimators.base import Cut, EstimatorOutput, Span, whole_span
 from pqd.deciders.exact import Number, as_float, budget_of, probability
 from pqd.deciders.histogram import Histogram
 from pqd.deciders.interval import Interval
 from pqd.deciders.noise import Noise, noisy_value
-from pqd.deciders.truncation_rungs import TruncationRungs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

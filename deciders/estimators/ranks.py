@@ -9,8 +9,14 @@ from typing import ClassVar
 import numpy as np
 
 from pqd.deciders.bounds import LatticeBounds
-from pqd.deciders.distribution_sums import Terms, WeightedNoiseSum, circle_of, weighted_noise_sum
-from pqd.deciders.distributions import as_probability, mean_of
+from pqd.deciders.distributions import (
+    Terms,
+    WeightedNoiseSum,
+    as_probability,
+    circle_of,
+    mean_of,
+    weighted_noise_sum,
+)
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.estimators.base import (
     BonferroniClaims,

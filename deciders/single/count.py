@@ -16,8 +16,7 @@ from pqd.deciders.evaluation.trials import Trial
 from pqd.deciders.exact import Number, as_float, budget_of, probability
 from pqd.deciders.histogram import Histogram
 from pqd.deciders.interval import Interval
-from pqd.deciders.single.base import DeciderDefaults, ExponentialDecider
-from pqd.deciders.single.generic_decider import LaplaceRule
+from pqd.deciders.single.base import DeciderDefaults, ExponentialDecider, LaplaceRule
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,13 +29,17 @@ from pqd.deciders.noise import Noise
 from pqd.deciders.single.base import BOTH, Decider, DeciderDefaults, Decision
 from pqd.deciders.single.margins import (
     NEVER,
+    Reach,
     count_margin,
     distinct_margin,
+    distinct_reach,
     mean_margin,
+    mean_reach,
     quantile_margin,
+    quantile_reach,
     sum_margin,
+    sum_reach,
 )
-from pqd.deciders.single.reaches import Reach, distinct_reach, mean_reach, quantile_reach, sum_reach
 
 _HALVINGS = 60
 

@@ -17,8 +17,13 @@ from pqd.deciders.estimators.majority import MajorityCounts, counts_beyond, majo
 from pqd.deciders.exact import Number, as_float, budget_of
 from pqd.deciders.histogram import Histogram, Integers
 from pqd.deciders.interval import Interval
-from pqd.deciders.single.base import DeciderDefaults, Decision, Estimate, ExponentialDecider
-from pqd.deciders.single.generic_decider import GenericDecider
+from pqd.deciders.single.base import (
+    DeciderDefaults,
+    Decision,
+    Estimate,
+    ExponentialDecider,
+    GenericDecider,
+)
 
 _LOWEST = -(2**62)
 _HIGHEST = 2**62

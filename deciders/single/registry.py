@@ -19,8 +19,12 @@ from pqd.deciders.single.inverse_sensitivity import (
 )
 from pqd.deciders.single.median import ExponentialMedian, HistogramMedian
 from pqd.deciders.single.noisy_answer import NoisyCount, NoisyDistinct, NoisySum
-from pqd.deciders.single.sparse_vector import PlainSparseVectorSum, SparseVectorSum
-from pqd.deciders.single.sum import LaplaceSum, RaceToTheTopSum
+from pqd.deciders.single.sum import (
+    LaplaceSum,
+    PlainSparseVectorSum,
+    RaceToTheTopSum,
+    SparseVectorSum,
+)
 
 _CLASSES: tuple[Any, ...] = (
     InverseCount,

@@ -1,22 +1,37 @@
-"""Deciders of SUM queries that compare a noisy estimate (Patwa 2023, sections 5.1 and 5.2)."""
+"""Deciders of SUM queries: Laplace, Race-to-the-Top, sparse vector (Patwa 2023, section 5)."""
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
-from pqd.deciders.bounds import ValueBounds
-from pqd.deciders.distributions import probability_inside
+import numpy as np
+
+from pqd.deciders.bounds import TruncationRungs, ValueBounds
+from pqd.deciders.distributions import (
+    Floats,
+    as_probability,
+    integral,
+    laplace_cdf,
+    probability_inside,
+)
 from pqd.deciders.estimators.laplace import LaplaceEstimate
 from pqd.deciders.estimators.race_to_the_top import RaceEstimate
 from pqd.deciders.evaluation.effectiveness import Threshold, laplace_threshold
 from pqd.deciders.evaluation.needed_budget import inverse_epsilon
 from pqd.deciders.evaluation.trials import Trial
-from pqd.deciders.exact import Number, budget_of, probability
+from pqd.deciders.exact import Number, as_float, budget_of, exact, probability
 from pqd.deciders.histogram import Histogram
 from pqd.deciders.interval import Interval
-from pqd.deciders.single.base import NO_ALONE, DeciderDefaults
-from pqd.deciders.single.generic_decider import GenericDecider, LaplaceRule
+from pqd.deciders.noise import Noise, fineness
+from pqd.deciders.single.base import (
+    NO_ALONE,
+    DeciderDefaults,
+    Decision,
+    GenericDecider,
+    LaplaceRule,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,3 +86,146 @@ class RaceToTheTopSum(GenericDecider, RaceEstimate, DeciderDefaults):
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """``Pr[max < r] - Pr[max <= l]``, a product over the independent rungs."""
         return self.chance_inside(histogram, interval, epsilon)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlainSparseVectorSum(TruncationRungs, DeciderDefaults):
+    """Algorithm 2 as printed: SVT over every rung, all scales ``2/epsilon``.
+
+    The queries ``q(D, t_j)/t_j`` have sensitivity 1 and are monotonic.  A first pass answers no if
+    any noisy query reaches ``(r/t_j) + rho``.  A second pass, with the same ``rho``, answers yes if
+    any noisy query reaches ``(l+1)/t_j + rho``, and else no.  ``l + 1`` is the next possible sum
+    above l.
+
+    Guarantee: epsilon-DP (Theorem 5.8; Lyu et al. 2017, Theorem 3): half the budget for ``rho``,
+    half for the single query that exceeds its threshold.
+    """
+
+    id: ClassVar[str] = "svt_sum_plain"
+    key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step")
+    aggregate: ClassVar[str] = "SUM"
+
+    def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """Integral over rho: no query is above in pass 1, and some query is above in pass 2."""
+        scale = 2 / budget_of(epsilon)
+        return as_probability(self._accept_by_rung(histogram, interval, scale)[-1])
+
+    def _accept_by_rung(self, histogram: Histogram, interval: Interval, scale: Fraction) -> Floats:
+        """``Pr[yes]`` of Algorithm 2 on the first k rungs, for ``k = 1 .. len(rungs)``."""
+        high, low = self._distances(histogram, interval, scale)
+
+        def accepted(rho: Floats) -> Floats:
+            untopped = np.cumprod(laplace_cdf(high[:, None] + rho), axis=0)
+            silent = np.cumprod(laplace_cdf(low[:, None] + rho), axis=0)
+            return untopped * (1 - silent) * np.exp(-np.abs(rho)) / 2
+
+        return integral(accepted, np.concatenate((-high, -low)))
+
+    def _distances(
+        self, histogram: Histogram, interval: Interval, scale: Fraction
+    ) -> tuple[Floats, Floats]:
+        """Thresholds minus queries for both passes, in units of the noise scale."""
+        sums, rungs = self.truncated_sums(histogram), np.array(self.rungs, dtype=np.float64)
+        high, low = interval.upper, _next_above(interval.lower)
+        # The differences are exact; only the results are rounded.
+        above = np.array([as_float(high - q) for q in sums])
+        below = np.array([as_float(Fraction(low - q)) for q in sums])
+        return above / rungs / as_float(scale), below / rungs / as_float(scale)
+
+    def decide(
+        self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
+    ) -> Decision:
+        """One epsilon-DP verdict."""
+        scale = 2 / budget_of(epsilon)
+        return self._sparse_vector(histogram, interval, scale, len(self.rungs), noise)
+
+    def _sparse_vector(
+        self, histogram: Histogram, interval: Interval, scale: Fraction, rungs: int, noise: Noise
+    ) -> Decision:
+        """Algorithm 2 on the first ``rungs`` rungs; budget ``2/scale``."""
+        grid = fineness(scale)
+        steps = scale * grid
+        rho = noise.laplace(0, steps)
+        kept = self.rungs[:rungs]
+        queries = [histogram.sum_at_most(t) * grid // t for t in kept]
+        for query, t in zip(queries, kept, strict=True):
+            if noise.laplace(query, steps) >= interval.upper * grid / t + rho:
+                return Decision(outcome=False)
+        for query, t in zip(queries, kept, strict=True):
+            if noise.laplace(query, steps) >= Fraction(_next_above(interval.lower) * grid, t) + rho:
+                return Decision(outcome=True)
+        return Decision(outcome=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparseVectorSum(PlainSparseVectorSum):
+    """Algorithm 2 on the rungs up to Algorithm 4's private bound of the largest value.
+
+    A third of the budget finds the first rung that keeps a fraction ``theta`` of the rows.  The
+    rest runs Algorithm 2 up to that rung, with all scales ``3/epsilon``.
+
+    Guarantee: epsilon-DP (Observation B.2).  Even without noise the decider is biased: it cuts the
+    rows above the rung, so it underestimates a sum that consists of a few large values.
+    """
+
+    theta: float = 0.95
+
+    id: ClassVar[str] = "svt_sum"
+    key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step", "theta")
+
+    def __post_init__(self) -> None:
+        """Raise an error for a negative lattice or a theta outside (0, 1)."""
+        TruncationRungs.__post_init__(self)
+        probability(self.theta, "theta")
+
+    def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """Mixture, over Algorithm 4's rung, of Algorithm 2's probability."""
+        budget = budget_of(epsilon)
+        by_rung = self._accept_by_rung(histogram, interval, 3 / budget)
+        return as_probability(float(self._rung_probabilities(histogram, 9 / budget) @ by_rung))
+
+    def _rung_probabilities(self, histogram: Histogram, scale: Fraction) -> Floats:
+        """Distribution of the rung that Algorithm 4 returns.
+
+        Algorithm 4's threshold is ``theta n + w``, where ``w`` is the sum of a Laplace variable of
+        ``scale`` and another of ``theta * scale``.
+        """
+        theta = exact(self.theta)
+        needed = theta * histogram.mass
+        distance = np.array(
+            [as_float((needed - histogram.count_at_most(t)) / scale) for t in self.rungs]
+        )
+        ratio = float(theta)
+
+        def stops(w: Floats) -> Floats:
+            density = np.exp(-np.abs(w)) - ratio * np.exp(-np.abs(w) / ratio)
+            going_on = np.cumprod(laplace_cdf(distance[:, None] + w), axis=0)
+            return going_on * density / (2 * (1 - ratio**2))
+
+        passed = integral(stops, -distance)
+        reached = np.concatenate(([1.0], passed[:-1]))
+        return np.append(reached[:-1] - passed[:-1], reached[-1])
+
+    def decide(
+        self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
+    ) -> Decision:
+        """One epsilon-DP verdict."""
+        budget = budget_of(epsilon)
+        rungs = self._private_rung(histogram, 9 / budget, noise)
+        return self._sparse_vector(histogram, interval, 3 / budget, rungs, noise)
+
+    def _private_rung(self, histogram: Histogram, scale: Fraction, noise: Noise) -> int:
+        """Algorithm 4; budget ``3/scale``."""
+        grid = fineness(scale)
+        steps = scale * grid
+        threshold = exact(self.theta) * noise.laplace(histogram.mass * grid, steps)
+        threshold += noise.laplace(0, steps)
+        for j, t in enumerate(self.rungs, start=1):
+            if noise.laplace(histogram.count_at_most(t) * grid, steps) >= threshold:
+                return j
+        return len(self.rungs)
+
+
+def _next_above(end: Fraction) -> int:
+    """Least possible sum (a whole number of units) above ``end``: the paper's l + 1."""
+    return math.floor(end) + 1

@@ -10,9 +10,8 @@ from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 from pqd.deciders.distances.estimates import DistanceEstimates, holm, mean_half_width
-from pqd.deciders.distances.fresh_sample import fresh_sample_distance
 from pqd.deciders.distances.ratio_intervals import ShareEstimate
-from pqd.deciders.distances.statistics import Distance, TotalVariation
+from pqd.deciders.distances.statistics import Distance, TotalVariation, fresh_sample_distance
 from pqd.deciders.distances.vector import CubeVector
 from pqd.deciders.exact import Number
 from pqd.deciders.note import Note

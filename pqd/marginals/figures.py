@@ -20,8 +20,8 @@ from pqd.deciders.distances.estimates import (
     mean_half_width,
     vector_tau_min,
 )
-from pqd.deciders.distances.fresh_sample import fresh_sample_distance
 from pqd.deciders.distances.noise_laws import LaplaceLaw
+from pqd.deciders.distances.statistics import fresh_sample_distance
 from pqd.deciders.distances.vector import rows_share
 from pqd.marginals.bound_profile import BoundMarginal, mean_weights
 from pqd.marginals.measurements import DistancesMeasurement

@@ -15,8 +15,7 @@ from pqd.accounting.zcdp import rho_of
 from pqd.deciders.distances.cells import LAPLACE_CELLS, release_cells
 from pqd.deciders.distances.decider import DistanceDecider
 from pqd.deciders.distances.statistics import Distance
-from pqd.deciders.distances.vector import CubeVector, GaussianVector
-from pqd.deciders.distances.vector_law import VectorLaw
+from pqd.deciders.distances.vector import CubeVector, GaussianVector, VectorLaw
 from pqd.deciders.estimators import EstimatorOutput
 from pqd.deciders.exact import budget_of
 from pqd.deciders.noise import check_scale

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from pqd.deciders.distances.estimates import DistanceEstimates
 from pqd.deciders.distances.statistics import Distance
-from pqd.deciders.distances.vector import CubeVector, GaussianVector
-from pqd.deciders.distances.vector_law import VectorLaw
+from pqd.deciders.distances.vector import CubeVector, GaussianVector, VectorLaw
 from pqd.engine.marginals import RowMap
 from pqd.engine.scan_plan import PrivacyUnit, rows_per_person
 from pqd.marginals.bound_distances import DISTANCES

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqd.deciders.distances.confusion import confusion_figures
+from pqd.deciders.distances.cells import confusion_figures
 from pqd.engine.marginals import RowMap
 from pqd.engine.partitions import Partition
 from pqd.engine.synthetic_table import SyntheticTable

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqd.deciders.distances.decider import DistanceDecider
-from pqd.deciders.distances.fresh_sample import fresh_sample_distance
+from pqd.deciders.distances.statistics import fresh_sample_distance
 from pqd.deciders.errors import PqdError
 from pqd.deciders.numbers import number_text
 from pqd.marginals.bound_profile import BoundMarginal, BoundProfile, mean_weights

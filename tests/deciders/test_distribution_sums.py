@@ -9,8 +9,7 @@ import pytest
 from pqd.deciders import (
     ParameterError,
 )
-from pqd.deciders.distribution_sums import Terms, weighted_noise_sum
-from pqd.deciders.distributions import noise_tail
+from pqd.deciders.distributions import Terms, noise_tail, weighted_noise_sum
 from pqd.deciders.estimators import (
     RankCounts,
 )

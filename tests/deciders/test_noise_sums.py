@@ -12,7 +12,7 @@ from pqd.deciders.batch.decision_rule import (
     rates,
     reach,
 )
-from pqd.deciders.distribution_sums import NoiseSum
+from pqd.deciders.distributions import NoiseSum
 from pqd.deciders.evaluation.effectiveness import ErrorRates
 from tests.support.noise_sums import NOISE, chances, named, tail
 

@@ -9,7 +9,7 @@ from scipy.linalg import block_diag
 
 from benchmarks.range_sum_runs import published_greedy
 from benchmarks.standard_errors import NO, UNDECIDED, YES, Estimate
-from pqd.deciders.batch.range_sums.matrix_mechanism import greedy_hierarchy, hierarchy_of_shares
+from pqd.deciders.batch.range_sums.hierarchy import greedy_hierarchy, hierarchy_of_shares
 
 Matrix = NDArray[np.float64]
 

@@ -16,11 +16,13 @@ from hypothesis import strategies as st
 
 from benchmarks.range_workloads import prefix_sums
 from pqd.deciders import Histogram
-from pqd.deciders.batch.range_sums.matrix_mechanism import AnswersStrategy, Strategy, TreeStrategy
 from pqd.deciders.batch.range_sums.mechanisms import (
+    AnswersStrategy,
     IdentityMechanism,
     RangeSumMechanism,
     SingleQueries,
+    Strategy,
+    TreeStrategy,
     TruncationAware,
     TruncationIndependent,
     WorkloadMechanism,

@@ -16,24 +16,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pqd.deciders.batch.base import BatchOutput
-from pqd.deciders.batch.budget import PrivacyBudget
+from pqd.deciders.batch.base import BatchOutput, PrivacyBudget
 from pqd.deciders.batch.linear import normalization, numerical
 from pqd.deciders.batch.linear.clipped_composition import ClippedComposition
 from pqd.deciders.batch.linear.conditions import Intervals, Ranges, Subsets
 from pqd.deciders.batch.linear.dyadic import DyadicMechanism
-from pqd.deciders.batch.linear.grouped_weights import GroupedWeights
 from pqd.deciders.batch.linear.mechanism import (
     DistributionFit,
     DistributionMechanism,
     LinearMechanism,
 )
-from pqd.deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
+from pqd.deciders.batch.linear.multiplicative_weights import GroupedWeights, MultiplicativeWeights
 from pqd.deciders.batch.linear.normalization import GlobalTruncation, Normalization, private_radius
 from pqd.deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
-from pqd.deciders.batch.linear.queries import NumericalQueries, Tails
+from pqd.deciders.batch.linear.queries import LinearQueries, NumericalQueries, Tails
 from pqd.deciders.batch.linear.signed import SignedMechanism
-from pqd.deciders.batch.linear.unit_queries import LinearQueries
 from pqd.deciders.batch.linear.universe import (
     DigitUniverse,
     LevelUniverse,

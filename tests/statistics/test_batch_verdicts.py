@@ -21,7 +21,7 @@ from pqd.batches.shared_budget import select_sharing
 from pqd.batches.workload_laplace import exact_answers as answered
 from pqd.deciders import Interval, SimulatedNoise
 from pqd.deciders.batch.base import BatchOutput
-from pqd.deciders.distribution_sums import NoiseSum
+from pqd.deciders.distributions import NoiseSum
 from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table

@@ -13,15 +13,13 @@ import pytest
 from numpy.typing import NDArray
 
 from pqd.deciders import SimulatedNoise
-from pqd.deciders.distances.cells import cell_shares
-from pqd.deciders.distances.confusion import confusion_figures
+from pqd.deciders.distances.cells import cell_shares, confusion_figures
 from pqd.deciders.distances.cube_law import CubeLaw
 from pqd.deciders.distances.decider import DistanceDecider
 from pqd.deciders.distances.estimates import DistanceEstimates, bonferroni, holm, vector_tau_min
 from pqd.deciders.distances.noise_laws import LaplaceLaw, NoiseLaw
 from pqd.deciders.distances.statistics import whole_rows
-from pqd.deciders.distances.vector import CubeVector, GaussianVector
-from pqd.deciders.distances.vector_law import VectorLaw
+from pqd.deciders.distances.vector import CubeVector, GaussianVector, VectorLaw
 from pqd.deciders.distributions import noise_tail
 from pqd.deciders.single.inverse_sensitivity import verdict_of
 

@@ -22,10 +22,9 @@ from pqd.deciders import (
     SimulatedNoise,
     for_lattice,
 )
-from pqd.deciders.distributions import Floats, laplace_cdf, noise_tail
+from pqd.deciders.distributions import Floats, integral, laplace_cdf, noise_tail
 from pqd.deciders.estimators import EstimatorOutput, LaplaceEstimate
 from pqd.deciders.single.inverse_sensitivity import verdict_of
-from pqd.deciders.single.sparse_vector import integral
 
 ALPHAS = (0.2, 0.05, 0.01, 1e-4)
 EPSILONS = ("0.1", "2", "20")

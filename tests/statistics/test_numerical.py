@@ -14,16 +14,20 @@ from pqd.deciders import SimulatedNoise
 from pqd.deciders.batch.linear.clipped_composition import ClippedComposition, bar
 from pqd.deciders.batch.linear.conditions import Intervals, Ranges, Subsets
 from pqd.deciders.batch.linear.dyadic import DyadicMechanism
-from pqd.deciders.batch.linear.grouped_weights import GroupedWeights
 from pqd.deciders.batch.linear.multiplicative_weights import (
+    GroupedWeights,
     MultiplicativeWeights,
     noisy_error,
     noisy_size,
 )
 from pqd.deciders.batch.linear.normalization import GlobalTruncation, Normalization, private_radius
 from pqd.deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
-from pqd.deciders.batch.linear.queries import NumericalQueries, doubling
-from pqd.deciders.batch.linear.unit_queries import CappedQueries, ThresholdQueries
+from pqd.deciders.batch.linear.queries import (
+    CappedQueries,
+    NumericalQueries,
+    ThresholdQueries,
+    doubling,
+)
 from pqd.deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows
 from pqd.deciders.distributions import Floats
 from pqd.deciders.histogram import Integers

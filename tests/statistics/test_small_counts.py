@@ -17,7 +17,7 @@ import pytest
 from pqd.deciders import DECIDERS, Decision, Histogram, Interval, Lattice, for_lattice
 from pqd.deciders.batch.decision_rule import decided, estimate
 from pqd.deciders.bounds import AnswerRange
-from pqd.deciders.distribution_sums import NoiseSum
+from pqd.deciders.distributions import NoiseSum
 from pqd.deciders.estimators import EstimatorOutput, LaplaceEstimate, SumAndCount
 from pqd.deciders.estimators.base import claimed, inside
 from pqd.deciders.single.inverse_sensitivity import verdict_of

@@ -12,8 +12,7 @@ from pqd.deciders.batch.linear.mechanism import LinearMechanism
 from pqd.deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
 from pqd.deciders.batch.linear.normalization import GlobalTruncation, Normalization
 from pqd.deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
-from pqd.deciders.batch.linear.queries import NumericalQueries, doubling
-from pqd.deciders.batch.linear.unit_queries import LinearQueries
+from pqd.deciders.batch.linear.queries import LinearQueries, NumericalQueries, doubling
 from pqd.deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows
 from tests.support.noises import LaplaceAlone
 

@@ -6,8 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from pqd.deciders.distribution_sums import NoiseSum
-from pqd.deciders.distributions import Floats
+from pqd.deciders.distributions import Floats, NoiseSum
 
 NOISE = [
     NoiseSum(1, Fraction(3)),

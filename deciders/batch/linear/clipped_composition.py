@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from pqd.deciders.batch.base import BatchOutput
-from pqd.deciders.batch.budget import PrivacyBudget
+from pqd.deciders.batch.base import BatchOutput, PrivacyBudget
 from pqd.deciders.batch.linear.queries import NumericalQueries, doubling
 from pqd.deciders.batch.linear.universe import Rows
 from pqd.deciders.exact import Number, as_float, budget_of

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,37 +16,6 @@ Booleans = NDArray[np.bool_]
 Numbers = NDArray[Any]
 # Limit of the numbers that are added up at once.
 _MOST_SUMMANDS = 2**21
-
-
-class Conditions(Protocol):
-    """Batch of conditions on the class of a row.  Conformers: Ranges, Subsets."""
-
-    @property
-    def size(self) -> int:
-        """Number of conditions."""
-        ...
-
-    @property
-    def classes(self) -> int:
-        """Number of classes."""
-        ...
-
-    def sums(self, columns: Numbers) -> Numbers:
-        """Sums of a matrix (classes, k) over each condition: (size, k)."""
-        ...
-
-    def largest(self, values: Integers) -> Integers:
-        """Largest of ``values`` (one for each class) under each condition; 0 if there is none."""
-        ...
-
-    def row(self, place: int) -> Booleans:
-        """Whether condition ``place`` selects each class."""
-        ...
-
-    @property
-    def covered(self) -> Booleans:
-        """Whether each class is selected by some condition."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -220,3 +189,7 @@ class Subsets:
         """Whether each class is selected by some condition."""
         covered: Booleans = np.any(self.matrix, axis=0)
         return covered
+
+
+# Batch of conditions on the class of a row.
+Conditions = Ranges | Subsets

@@ -7,8 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pqd.deciders.batch.base import BatchOutput
-from pqd.deciders.batch.budget import PrivacyBudget
+from pqd.deciders.batch.base import BatchOutput, PrivacyBudget
 from pqd.deciders.batch.linear.conditions import Intervals, Ranges
 from pqd.deciders.batch.linear.numerical import first_few
 from pqd.deciders.batch.linear.queries import NumericalQueries, doubling

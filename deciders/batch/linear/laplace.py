@@ -11,8 +11,7 @@ import numpy as np
 from pqd.deciders.batch.base import BatchOutput, NoiseLaw
 from pqd.deciders.batch.linear.queries import NumericalQueries
 from pqd.deciders.batch.linear.universe import Rows, level_sets
-from pqd.deciders.distribution_sums import NoiseSum
-from pqd.deciders.distributions import noise_variance
+from pqd.deciders.distributions import NoiseSum, noise_variance
 from pqd.deciders.exact import Number, budget_of
 from pqd.deciders.histogram import Integers
 from pqd.deciders.noise import Noise

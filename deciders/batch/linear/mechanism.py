@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pqd.deciders.batch.base import BatchMechanism, BatchOutput
-from pqd.deciders.batch.linear.grouped_weights import GroupedWeights
+from pqd.deciders.batch.linear.multiplicative_weights import GroupedWeights
 from pqd.deciders.batch.linear.universe import Rows
 from pqd.deciders.distributions import Floats
 from pqd.deciders.exact import Number

@@ -9,11 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from pqd.deciders.batch.budget import PrivacyBudget
+from pqd.deciders.batch.base import PrivacyBudget
 from pqd.deciders.batch.linear.mechanism import DistributionFit, DistributionMechanism
 from pqd.deciders.batch.linear.multiplicative_weights import MultiplicativeWeights, noisy_size
-from pqd.deciders.batch.linear.queries import NumericalQueries, doubling
-from pqd.deciders.batch.linear.unit_queries import CappedQueries
+from pqd.deciders.batch.linear.queries import CappedQueries, NumericalQueries, doubling
 from pqd.deciders.batch.linear.universe import Rows
 from pqd.deciders.exact import Number, as_float, budget_of
 from pqd.deciders.histogram import Histogram, Integers

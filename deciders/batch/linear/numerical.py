@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pqd.deciders.batch.budget import PrivacyBudget
+from pqd.deciders.batch.base import PrivacyBudget
 from pqd.deciders.batch.linear.conditions import Numbers
 from pqd.deciders.batch.linear.mechanism import DistributionFit, DistributionMechanism
 from pqd.deciders.batch.linear.multiplicative_weights import (
@@ -15,8 +15,12 @@ from pqd.deciders.batch.linear.multiplicative_weights import (
     noisy_error,
     noisy_size,
 )
-from pqd.deciders.batch.linear.queries import NumericalQueries, doubling
-from pqd.deciders.batch.linear.unit_queries import CappedQueries, ThresholdQueries
+from pqd.deciders.batch.linear.queries import (
+    CappedQueries,
+    NumericalQueries,
+    ThresholdQueries,
+    doubling,
+)
 from pqd.deciders.batch.linear.universe import Rows
 from pqd.deciders.exact import Number, budget_of
 from pqd.deciders.histogram import Integers

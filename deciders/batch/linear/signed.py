@@ -8,7 +8,7 @@ import numpy as np
 from pqd.deciders.batch.base import BatchOutput, NoiseLaw
 from pqd.deciders.batch.linear.mechanism import LinearMechanism
 from pqd.deciders.batch.linear.universe import Rows
-from pqd.deciders.distribution_sums import NoiseSum
+from pqd.deciders.distributions import NoiseSum
 from pqd.deciders.exact import Number
 from pqd.deciders.noise import Noise
 

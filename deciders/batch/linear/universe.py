@@ -6,7 +6,7 @@ allocated before a table is counted, and a universe that does not fit is refused
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
@@ -28,48 +28,6 @@ class Rows:
     def __repr__(self) -> str:
         """Type alone: the rows are private, and a traceback may show this."""
         return "Rows(...)"
-
-
-class Universe(Protocol):
-    """Cells that rows become.  Conformers: LevelUniverse, DigitUniverse.
-
-    A cell is a class and a level; the level varies fastest.  ``weights`` ascend along the levels.
-    ``id`` is part of ledger keys.
-    """
-
-    id: ClassVar[str]
-
-    @property
-    def classes(self) -> int:
-        """Number of classes."""
-        ...
-
-    @property
-    def weights(self) -> Integers:
-        """Worth of each cell, as (1, levels) or (classes, levels)."""
-        ...
-
-    @property
-    def tops(self) -> Integers:
-        """Largest ``g`` that a row of each class may have."""
-        ...
-
-    @property
-    def group(self) -> int:
-        """Largest number of cells that one row counts in."""
-        ...
-
-    def values(self, rows: Rows) -> Integers:
-        """``g`` of every row."""
-        ...
-
-    def counts(self, rows: Rows) -> Integers:
-        """Number of rows in each cell; ParameterError if the universe does not fit."""
-        ...
-
-    def truncated(self, bound: int) -> "Universe":
-        """Universe of ``min(g, bound)``, for the same rows."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -188,6 +146,11 @@ class DigitUniverse:
     def truncated(self, bound: int) -> "DigitUniverse":
         """Universe of ``min(g, bound)``."""
         return DigitUniverse(self.classes, min(self.upper, bound))
+
+
+# Cells that rows become.  A cell is a class and a level; the level varies fastest, and ``weights``
+# ascend along the levels.  The ids are part of ledger keys.
+Universe = LevelUniverse | DigitUniverse
 
 
 def level_sets(rows: Rows, universe: Universe, thresholds: Integers) -> tuple[Integers, Integers]:

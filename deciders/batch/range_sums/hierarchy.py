@@ -1,10 +1,11 @@
-"""A binary tree of weighted counts: measurement, least squares, and variances of range sums.
+"""A binary tree of weighted counts: its greedy choice, measurement, least squares, variances.
 
 The strategy matrix A of the matrix mechanism (Li et al. 2015) has a row for each node of a tree
 over ``leaves`` cells: ``weight`` times the sum of the cells below the node.  A is never written
 out: every computation is a pass over the levels of the tree.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -15,6 +16,10 @@ from numpy.typing import NDArray
 from pqd.deciders.batch.range_sums.workload import running_sums
 from pqd.deciders.distributions import Floats
 from pqd.deciders.histogram import Integers
+
+# Weights are whole multiples of 1/4096 of a column's norm; shares are tried in 200 steps.
+NORM = 2**12
+_SHARES = np.arange(200, 0, -1)[:, None] / 200
 
 
 def level_edges(leaves: int) -> list[Integers]:
@@ -172,3 +177,113 @@ def _paired(values: Floats) -> Floats:
     """Sums of neighbours two by two: the total of each node's two children."""
     sums: Floats = values[0::2] + values[1::2]
     return sums
+
+
+class _State(NamedTuple):
+    """State of the nodes of a level if all their columns have norm 1.
+
+    ``total`` is the variance of a node's count, and ``weighted`` that of the sum of its
+    coefficients.  ``error`` is the sum of the variances of the ranges' parts in it.  ``shares``
+    has for each cell the covariance of its estimate with its node's count.
+    """
+
+    total: Floats
+    weighted: Floats
+    error: Floats
+    shares: Floats
+
+
+def greedy_hierarchy(starts: Integers, stops: Integers, coefficients: Floats) -> Hierarchy:
+    """Tree for ranges of cells, each cell times its coefficient.
+
+    From the leaves upwards, every node takes the share of its columns' norm that minimises the
+    variance of the ranges' parts in it; the rest goes to its children in the proportions found
+    before.  The minimum is over a grid of shares and only for the tree below the node: the
+    algorithm is greedy, not optimal.
+
+    A range that holds a node's parent whole is left to the parent (ours), except for the part of
+    its coefficients that is uncorrelated with the node's count: no total above measures that
+    part.  Li, Hay and Miklau count such a range at every node, and let a node's gain fade with its
+    depth; on all prefixes of 1,024 cells this has 1.3 times the squared error.
+    """
+    edges = level_edges(coefficients.size)
+    crossings = [Crossings(level, starts, stops) for level in edges]
+    whole = [level_crossings.held() for level_crossings in crossings]
+    by_parent = [np.zeros_like(whole[0]), *(np.repeat(above, 2) for above in whole[:-1])]
+    shares: list[Floats] = []
+    state = _leaves(edges[-1], whole[-1] - by_parent[-1], coefficients)
+    for depth in range(len(edges) - 2, -1, -1):
+        running = running_sums(coefficients * state.shares)
+        parts = crossings[depth].squares(running)
+        gain = np.diff(running[edges[depth]]) ** 2
+        ranges = _Ranges(parts, gain, whole[depth] - by_parent[depth], by_parent[depth])
+        state, share = _joined(state, np.diff(edges[depth]), ranges)
+        shares.insert(0, share)
+    return hierarchy_of_shares(shares, coefficients.size)
+
+
+class _Ranges(NamedTuple):
+    """Ranges' demands on each node of a level.
+
+    ``parts`` and ``gain`` are squared covariances with the node's count: ``parts`` of all ranges'
+    parts in it together, ``gain`` of one range that holds it whole.  ``held`` is the number of
+    ranges that hold it whole but not its parent; ``by_parent`` is the number that hold its parent.
+    """
+
+    parts: Floats
+    gain: Floats
+    held: Integers
+    by_parent: Integers
+
+
+def _leaves(edges: Integers, held: Integers, coefficients: Floats) -> _State:
+    present = np.diff(edges)
+    weighted = np.zeros(present.size)
+    weighted[present > 0] = coefficients**2
+    return _State(present.astype(float), weighted, held * weighted, np.ones(coefficients.size))
+
+
+def _joined(below: _State, sizes: Integers, ranges: _Ranges) -> tuple[_State, Floats]:
+    """Nodes made of pairs of the nodes ``below``, and the share that each takes."""
+    total, weighted, error = (v[0::2] + v[1::2] for v in (below.total, below.weighted, below.error))
+    # Each variance has two parts.  ``told`` falls with the variance of the node's count; ``beyond``
+    # only grows as the children's share falls.  Both are computed for one range that holds the
+    # node, and for all parts in it together.
+    told_of_one = ranges.gain / total
+    told = ranges.parts / total + ranges.held * told_of_one
+    beyond_one = _beyond(weighted, told_of_one)
+    beyond = _beyond(error + ranges.held * weighted, told)
+
+    def variance(rest: Floats, mute: Floats, heard: Floats) -> Floats:
+        return mute / rest**2 + heard / (rest**2 + total * (1 - rest) ** 2)
+
+    errors = variance(_SHARES, beyond + ranges.by_parent * beyond_one, told)
+    # A single cell is measured only once.
+    rest = np.where(sizes > 1, _SHARES[np.argmin(errors, axis=0), 0], 1.0)
+    shrunk = variance(rest, np.zeros(1), np.ones(1))
+    state = _State(
+        total * shrunk,
+        variance(rest, beyond_one, told_of_one),
+        variance(rest, beyond, told),
+        below.shares * np.repeat(shrunk, sizes),
+    )
+    return state, 1 - rest
+
+
+def _beyond(whole: Floats, part: Floats) -> Floats:
+    """``whole - part``, set to 0 if it is only rounding: shares would magnify that."""
+    difference = whole - part
+    return np.where(difference > 1e-9 * whole, difference, 0.0)
+
+
+def hierarchy_of_shares(taken: Sequence[Floats], leaves: int) -> Hierarchy:
+    """Tree, given the share that each inner node takes of the norm that its parents leave.
+
+    Weights are whole, add up to NORM on every path, and are at least 1 for a leaf.
+    """
+    left = np.array([NORM])
+    weights: list[Integers] = []
+    for shares in taken:
+        weights.append(np.minimum(np.rint(shares * left).astype(np.int64), left - 1))
+        left = np.repeat(left - weights[-1], 2)
+    return Hierarchy((*weights, left * np.diff(level_edges(leaves)[-1])), leaves)

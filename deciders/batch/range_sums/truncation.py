@@ -3,17 +3,16 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
 from pqd.deciders.batch.range_sums.workload import Buckets
-from pqd.deciders.distributions import Floats, laplace_cdf
+from pqd.deciders.distributions import Floats, integral, laplace_cdf
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number, as_float, exact, positive, probability
 from pqd.deciders.histogram import Integers
 from pqd.deciders.noise import Noise
-from pqd.deciders.single.sparse_vector import integral
 
 Law = tuple[tuple[int, float], ...]
 
@@ -24,35 +23,6 @@ _CELL, _RAREST = 0.1, 14
 _LARGE = 700.0
 # Level above any number of rows.
 _HIGHEST = 2.0**62
-
-
-class Truncation(Protocol):
-    """Way to find a threshold, as a frozen value.
-
-    Conformers: NoTruncation, SparseVectorTruncation, RecursiveTruncation.  ``share`` (the paper's
-    rho) is the part of a release's budget that the threshold spends.
-    """
-
-    id: ClassVar[str]
-
-    @property
-    def share(self) -> Number:
-        """Part of the budget that goes to the threshold."""
-        ...
-
-    def threshold(
-        self, counts: Integers, buckets: Buckets, top: int, budget: Fraction, noise: Noise
-    ) -> int:
-        """``budget``-DP threshold, 1 to ``top``; at ``top`` nothing is truncated."""
-        ...
-
-    def largest_scale(self, budget: Fraction) -> Fraction:
-        """Largest noise scale that ``threshold`` draws; public."""
-        ...
-
-    def law(self, counts: Integers, buckets: Buckets, budget: Fraction) -> Law:
-        """Thresholds up to ``buckets.top`` and their probabilities: not private, for analysis."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,6 +223,11 @@ class RecursiveTruncation:
                 chance, distance = _cell(low, min(low + width, end), rate)
                 found.append((self.at(index + sign * distance, buckets.top, budget), chance))
         return tuple(found)
+
+
+# Ways to find a threshold.  ``share`` (the paper's rho) is the part of a release's budget that the
+# threshold spends.  ``law`` is not private: it serves analysis on public data.
+Truncation = NoTruncation | SparseVectorTruncation | RecursiveTruncation
 
 
 def _beyond(distance: int, rate: float) -> float:

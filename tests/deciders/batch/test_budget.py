@@ -7,7 +7,7 @@ import mpmath
 import pytest
 
 from pqd.deciders import ParameterError
-from pqd.deciders.batch.budget import PrivacyBudget
+from pqd.deciders.batch.base import PrivacyBudget
 from pqd.deciders.batch.linear.normalization import Normalization
 from tests.support.linear_mechanisms import REDUCED, TABLE, Silent
 

@@ -17,7 +17,7 @@ from pqd.deciders.batch.decision_rule import (
     reach,
     threshold,
 )
-from pqd.deciders.distribution_sums import NoiseSum
+from pqd.deciders.distributions import NoiseSum
 from pqd.deciders.evaluation.effectiveness import ErrorRates
 from tests.support.noise_sums import NOISE, chances, named, tail
 

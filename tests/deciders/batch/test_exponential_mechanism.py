@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pqd.deciders.exponential_mechanism import exponential_choice
+from pqd.deciders.noise import exponential_choice
 from tests.support.linear_mechanisms import Silent
 from tests.support.noises import LaplaceAlone
 

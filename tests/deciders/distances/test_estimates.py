@@ -20,8 +20,7 @@ from pqd.deciders.distances.estimates import (
 )
 from pqd.deciders.distances.noise_laws import LaplaceLaw
 from pqd.deciders.distances.ratio_intervals import critical_values
-from pqd.deciders.distances.vector import CubeVector, GaussianVector
-from pqd.deciders.distances.vector_law import IndependentNoise, VectorLaw
+from pqd.deciders.distances.vector import CubeVector, GaussianVector, IndependentNoise, VectorLaw
 from tests.support.noises import Silent
 
 QUIET = CubeVector(3).law(10**6)

@@ -11,7 +11,7 @@ from scipy.stats import norm
 from pqd.deciders import SecureNoise, SimulatedNoise
 from pqd.deciders.distances.combinations import Combination, Term
 from pqd.deciders.distances.noise_laws import GaussianLaw, LaplaceLaw, NoiseLaw
-from pqd.deciders.distances.vector_law import IndependentNoise, VectorLaw
+from pqd.deciders.distances.vector import IndependentNoise, VectorLaw
 from pqd.deciders.distributions import Floats
 from tests.support.odds import RARE, WRONG, odds_of_hits
 

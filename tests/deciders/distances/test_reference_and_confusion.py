@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from pqd.deciders import ParameterError
-from pqd.deciders.distances.confusion import confusion_figures
-from pqd.deciders.distances.fresh_sample import fresh_sample_distance
+from pqd.deciders.distances.cells import confusion_figures
+from pqd.deciders.distances.statistics import fresh_sample_distance
 
 
 @pytest.mark.parametrize("copy", [(1, 2, 3), (5, 0, 5), (1, 1, 1), (4, 0, 0)])

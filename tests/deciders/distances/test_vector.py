@@ -8,8 +8,7 @@ import pytest
 from pqd.deciders import ParameterError, SecureNoise
 from pqd.deciders.distances.cube_law import CubeLaw
 from pqd.deciders.distances.noise_laws import GaussianLaw, LaplaceLaw
-from pqd.deciders.distances.vector import CubeVector, GaussianVector, rows_share
-from pqd.deciders.distances.vector_law import VectorLaw
+from pqd.deciders.distances.vector import CubeVector, GaussianVector, VectorLaw, rows_share
 from tests.support.noises import Silent
 
 ROWS = (Fraction(7, 2), Fraction(10, 3), Fraction(0))

@@ -21,7 +21,7 @@ from pqd.batches.mechanisms import ALONE, LINEAR, RANGES, SHARINGS, TOGETHER, Ru
 from pqd.batches.shared_budget import select_sharing
 from pqd.deciders import Decision, operating_characteristic
 from pqd.deciders.batch.decision_rule import accept
-from pqd.deciders.distribution_sums import NoiseSum
+from pqd.deciders.distributions import NoiseSum
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table

@@ -7,10 +7,14 @@ import numpy as np
 import pytest
 
 from pqd.deciders import SimulatedNoise
-from pqd.deciders.batch.budget import PrivacyBudget
+from pqd.deciders.batch.base import PrivacyBudget
 from pqd.deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
-from pqd.deciders.batch.linear.queries import NumericalQueries, doubling
-from pqd.deciders.batch.linear.unit_queries import CappedQueries, ThresholdQueries
+from pqd.deciders.batch.linear.queries import (
+    CappedQueries,
+    NumericalQueries,
+    ThresholdQueries,
+    doubling,
+)
 from pqd.deciders.batch.linear.universe import DigitUniverse, LevelUniverse
 from tests.support.linear_mechanisms import LINE, TABLE, Silent, dense_unit_queries
 

@@ -12,10 +12,11 @@ from pqd.deciders import ParameterError
 from pqd.deciders.batch.linear.conditions import Conditions, Intervals, Ranges, Subsets
 from pqd.deciders.batch.linear.dyadic import dyadic_cover, dyadic_sums
 from pqd.deciders.batch.linear.queries import (
+    CappedQueries,
     NumericalQueries,
+    ThresholdQueries,
     doubling,
 )
-from pqd.deciders.batch.linear.unit_queries import CappedQueries, ThresholdQueries
 from pqd.deciders.batch.linear.universe import (
     DigitUniverse,
     LevelUniverse,

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pqd.deciders.batch.range_sums.hierarchy import Hierarchy, level_edges
-from pqd.deciders.batch.range_sums.matrix_mechanism import (
+from pqd.deciders.batch.range_sums.hierarchy import (
     NORM,
+    Hierarchy,
     greedy_hierarchy,
     hierarchy_of_shares,
+    level_edges,
 )
 from pqd.deciders.distributions import Floats
 from pqd.deciders.histogram import Integers

@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 
 from benchmarks.range_workloads import equal_buckets, expected_errors, prefix_sums
 from pqd.deciders import Histogram
-from pqd.deciders.batch.range_sums.matrix_mechanism import TreeStrategy
-from pqd.deciders.batch.range_sums.mechanisms import MatrixMechanism, RangeSumMechanism
+from pqd.deciders.batch.range_sums.mechanisms import (
+    MatrixMechanism,
+    RangeSumMechanism,
+    TreeStrategy,
+)
 from pqd.deciders.batch.range_sums.select import MECHANISMS, best, proposals, ranking
 from pqd.deciders.batch.range_sums.truncation import (
     NoTruncation,
