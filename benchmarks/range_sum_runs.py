@@ -103,7 +103,7 @@ def published_greedy(starts: Integers, stops: Integers, coefficients: Floats) ->
 
     def squares(depth: int) -> Floats:
         whole: Floats = np.diff(running[edges[depth]]) ** 2
-        return lies[depth].squares(running) + lies[depth].held() * whole
+        return lies[depth].squares(running) + lies[depth].whole() * whole
 
     shares, total = np.ones(coefficients.size), np.diff(edges[-1]).astype(np.float64)
     running = running_sums(coefficients)

@@ -61,18 +61,18 @@ class Histogram(RunningSums):
     @classmethod
     def ascending(cls, values: Integers, counts: Integers) -> Histogram:
         """Histogram of strictly ascending ``values`` with ``counts`` >= 1; nothing is checked."""
-        made = cls.__new__(cls)
-        made.__dict__.update(values=values, counts=counts)
-        return made
+        histogram = cls.__new__(cls)
+        histogram.__dict__.update(values=values, counts=counts)
+        return histogram
 
     @classmethod
     def of_mass(cls, mass: int) -> Histogram:
         """Histogram of a count: ``mass`` rows, all at value 0."""
         if mass == 0:
             return EMPTY
-        made = cls.ascending(np.zeros(1, np.int64), np.array([mass], np.int64))
-        made.__dict__["mass"] = mass
-        return made
+        histogram = cls.ascending(np.zeros(1, np.int64), np.array([mass], np.int64))
+        histogram.__dict__["mass"] = mass
+        return histogram
 
     @classmethod
     def merged(cls, parts: Iterable[Histogram]) -> Histogram:
@@ -88,8 +88,8 @@ class Histogram(RunningSums):
     @classmethod
     def weighted(cls, values: Integers, counts: Integers) -> Histogram:
         """Histogram of ``counts[i]`` rows at ``values[i]``; values may repeat."""
-        kept = counts > 0
-        values, counts = values[kept], counts[kept]
+        present = counts > 0
+        values, counts = values[present], counts[present]
         if not values.size:
             return EMPTY
         if np.any(values[1:] < values[:-1]):
@@ -144,8 +144,8 @@ class Histogram(RunningSums):
 
     def sum_before(self, place: int) -> int:
         """Sum of the rows with one of the first ``place`` values."""
-        found: int = self.cumulative_sums.item(place)
-        return found
+        total: int = self.cumulative_sums.item(place)
+        return total
 
     def place_below(self, bound: int) -> int:
         """Number of distinct values < ``bound``."""
@@ -197,8 +197,8 @@ class PackedHistogram(Histogram):
         self.__dict__["unpacked"] = unpacked
 
     def _unpacked(self) -> Histogram:
-        found: Histogram = self.__dict__["unpacked"]()
-        return found
+        histogram: Histogram = self.__dict__["unpacked"]()
+        return histogram
 
     @property
     def values(self) -> Integers:

@@ -199,8 +199,8 @@ class SecureNoise:
 
         def law(name: str, scale: float) -> Callable[[list[int]], list[int]]:
             make, metric = laws[name]
-            made: Callable[[list[int]], list[int]] = make(vectors, metric, scale=scale)
-            return made
+            measurement: Callable[[list[int]], list[int]] = make(vectors, metric, scale=scale)
+            return measurement
 
         return law
 

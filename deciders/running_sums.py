@@ -115,16 +115,16 @@ class RunningSums(ABC):
         (part, whole), (needed, share) = origin, gap
         needed, mass, total = needed * whole, self.mass, self.total
 
-        def shortage(_: int, rows: int, held: int) -> int:
+        def shortage(_: int, rows: int, below: int) -> int:
             """Minus the total by which the rows from a place on exceed the origin."""
-            return part * (mass - rows) - whole * (total - held)
+            return part * (mass - rows) - whole * (total - below)
 
         # The key ascends from the first value above the origin on.
         places = range(self.place_up_to(part // whole), self.size + 1)
         after = self.first_beyond(shortage, -needed // share, places)
         gain = (whole * self.value_at(after - 1) - part) * share
-        rows, held = self.rows_before(after), self.sum_before(after)
-        return (mass - rows) * gain + needed + shortage(after, rows, held) * share, gain
+        rows, below = self.rows_before(after), self.sum_before(after)
+        return (mass - rows) * gain + needed + shortage(after, rows, below) * share, gain
 
 
 def first_at(
@@ -187,9 +187,9 @@ class Mirrored(RunningSums):
         base = self.base
         size, mass, total = base.size, base.mass, base.total
 
-        def mirrored(place: int, rows: int, held: int) -> int:
+        def mirrored(place: int, rows: int, below: int) -> int:
             """Key times -1, which ascends with the places of ``base``."""
-            return -key(size - place, mass - rows, held - total)
+            return -key(size - place, mass - rows, below - total)
 
         within = range(size - places.stop + 1, size - places.start + 1)
         return size + 1 - base.first_beyond(mirrored, -bound - 1, within)

@@ -91,11 +91,12 @@ def confusion_figures(noisy: ArrayLike, epsilon: Number, alpha: Number) -> Confu
     of_all = _critical(classes, classes**2, law, level)
     figures = share_estimates([matrix.trace(), *rows], matrix.sum(), of_all, 0.0)
     accuracy, *shares = (ShareEstimate(*figure) for figure in figures.tolist())
-    recalls = _recalls(matrix, _critical(1, classes, law, level / classes))
-    told = [
-        None if (low, high) == (0, 1) else ShareEstimate(v, low, high) for v, low, high in recalls
-    ]
-    return ConfusionFigures(accuracy, _balanced(matrix, law, level), tuple(told), tuple(shares))
+    critical = _critical(1, classes, law, level / classes)
+    recalls = tuple(
+        None if (low, high) == (0, 1) else ShareEstimate(value, low, high)
+        for value, low, high in _recalls(matrix, critical)
+    )
+    return ConfusionFigures(accuracy, _balanced(matrix, law, level), recalls, tuple(shares))
 
 
 @lru_cache(maxsize=64)

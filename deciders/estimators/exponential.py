@@ -103,11 +103,11 @@ class ExponentialQuantile(BonferroniClaims, LatticeBounds):
             np.maximum(part * (mass - upto) - rest * upto, 0),
             rest * under - part * (mass - under) + 1,
         )
-        kept = points > 0
-        distance -= distance[kept].min()
+        nonempty = points > 0
+        distance -= distance[nonempty].min()
         rate = as_float(budget_of(epsilon) / (2 * max(part, rest)))
-        weights = np.log(points[kept]) - rate * distance[kept].astype(np.float64)
-        return _Runs(first[kept], points[kept], weights)
+        weights = np.log(points[nonempty]) - rate * distance[nonempty].astype(np.float64)
+        return _Runs(first[nonempty], points[nonempty], weights)
 
     def span(self, interval: Interval) -> Span:
         """First lattice unit inside, and the first unit above the interval."""
@@ -120,10 +120,10 @@ class ExponentialQuantile(BonferroniClaims, LatticeBounds):
         runs = self._runs(histogram, epsilon)
         # Number of a run's points below a cut; the points are first, first + step, ...
         upto = [np.clip(-((runs.first - cut) // self.step), 0, runs.points) for cut in (low, high)]
-        held = upto[1] - upto[0]
+        points_inside = upto[1] - upto[0]
         with np.errstate(divide="ignore"):
-            inner = log_sum(runs.weights + np.log(held / runs.points))
-            outer = log_sum(runs.weights + np.log((runs.points - held) / runs.points))
+            inner = log_sum(runs.weights + np.log(points_inside / runs.points))
+            outer = log_sum(runs.weights + np.log((runs.points - points_inside) / runs.points))
         return sigmoid(inner - outer) if max(inner, outer) > -math.inf else 0.0
 
     def contains(self, released: EstimatorOutput, span: Span) -> bool:

@@ -83,8 +83,8 @@ class SumAndCount(BonferroniClaims):
         """Chance that the noisy sum lies between the ends times the noisy count."""
         sums, counts = self._scales(epsilon)
         total = histogram.total - self.centre * histogram.mass
-        found, chances = _around(counts)
-        masses = histogram.mass + found
+        noises, chances = _around(counts)
+        masses = histogram.mass + noises
         low, high = (end - self.centre for end in (interval.lower, interval.upper))
         top = max(abs(low.numerator), abs(high.numerator)) * int(np.abs(masses).max() + 1)
         whole = masses.astype(np.int64 if top < 2**62 else object)
@@ -114,8 +114,8 @@ class SumAndCount(BonferroniClaims):
     def _tail(self, excess: Fraction, cut: Cut, epsilon: Number) -> float:
         """``Pr[Z_S - (cut - centre) Z_n >= excess]``; the noise is symmetric."""
         sums, counts = self._scales(epsilon)
-        found, chances = _around(counts)
-        needed = as_float(excess) + as_float(Fraction(cut - self.centre)) * found
+        noises, chances = _around(counts)
+        needed = as_float(excess) + as_float(Fraction(cut - self.centre)) * noises
         # Slightly less, so that rounding can only raise a p-value.
         needed -= 1e-9 * (1 + np.abs(needed))
         return as_probability(mean_of(_tails(np.ceil(needed), sums), chances) + 1e-15)
@@ -170,12 +170,12 @@ def _around(scale: Fraction) -> tuple[Floats, Floats]:
     reach = math.ceil(as_float(scale) * _REACH) + 1
     if reach > _MOST_TERMS:
         raise ParameterError("the noise of a count reaches too far; use a larger epsilon")
-    found = np.arange(-reach, reach + 1, dtype=np.float64)
+    noises = np.arange(-reach, reach + 1, dtype=np.float64)
     rate = as_float(1 / scale)
-    chances = np.exp(-np.abs(found) * rate) * math.tanh(rate / 2)
-    for numbers in (found, chances):
+    chances = np.exp(-np.abs(noises) * rate) * math.tanh(rate / 2)
+    for numbers in (noises, chances):
         numbers.setflags(write=False)
-    return found, chances
+    return noises, chances
 
 
 def _tails(steps: Floats, scale: Fraction) -> Floats:

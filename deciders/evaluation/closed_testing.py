@@ -39,5 +39,5 @@ class Discoveries:
             return int(chosen.size)
         # Maximum over u of 1 - u + #(h p <= u alpha); beyond the size of the set it only falls.
         bars = np.arange(1, chosen.size + 1) * self._alpha / self._largest
-        held = np.searchsorted(np.sort(chosen), bars, side="right")
-        return max(0, int(np.max(held - np.arange(chosen.size))))
+        small = np.searchsorted(np.sort(chosen), bars, side="right")
+        return max(0, int(np.max(small - np.arange(chosen.size))))

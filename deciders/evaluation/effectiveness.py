@@ -148,7 +148,7 @@ def operating_characteristic(
     For gaps inside the tolerance the worse side has the smaller probability; at its end and
     beyond it has the larger one.  NaN if no table lies at that gap.
     """
-    shape, budget, found = shape_of(decider), budget_of(epsilon), []
+    shape, budget, worst_chances = shape_of(decider), budget_of(epsilon), []
     trial = trial_of(histogram_public, interval, shape)
     for gap in gaps:
         tables: Sequence[Any] = trial.at(gap)
@@ -159,8 +159,8 @@ def operating_characteristic(
             if gap >= 1 or interval.contains(answer(shape.aggregate, table, shape.p) or 0)
         ]
         worse = min if gap < 1 else max
-        found.append(worse(chances, default=math.nan))
-    return tuple(found)
+        worst_chances.append(worse(chances, default=math.nan))
+    return tuple(worst_chances)
 
 
 def expected_wrong(chances: Sequence[float]) -> float:

@@ -50,8 +50,8 @@ def needed_epsilon(
     It lies between 2^-39 and 2^20 and is rounded up to three digits.
     """
     trials = trials_of(histogram_public, shape_of(decider), interval.tau)
-    found = decider.least_epsilon(trials, alpha)
-    return math.inf if found > _HIGHEST else float(_rounded_up(Fraction(max(found, _STEP))))
+    lowest = decider.least_epsilon(trials, alpha)
+    return math.inf if lowest > _HIGHEST else float(_rounded_up(Fraction(max(lowest, _STEP))))
 
 
 class Trials:
@@ -62,18 +62,18 @@ class Trials:
 
     def __init__(self, histogram: Histogram, shape: Shape, tau: Fraction) -> None:
         """Make no trial yet."""
-        self._made: list[Trial] = []
-        self._more = _trials(histogram, shape, tau)
+        self._trials: list[Trial] = []
+        self._rest = _trials(histogram, shape, tau)
 
     def __iter__(self) -> Iterator[Trial]:
         """Iterate over the trials; each is made once."""
         for number in count():
-            if number == len(self._made):
-                more = next(self._more, None)
-                if more is None:
+            if number == len(self._trials):
+                trial = next(self._rest, None)
+                if trial is None:
                     return
-                self._made.append(more)
-            yield self._made[number]
+                self._trials.append(trial)
+            yield self._trials[number]
 
 
 # Cached, since the deciders of one query share its trials.
@@ -97,14 +97,14 @@ def searched_epsilon(decider: Budgeted, trials: Iterable[Trial], alpha: Number) 
     """
     level, steps, passed, number = float(probability(alpha, "alpha")), 1, 0, 0
     # Begin with the hardest trial, which rules out most; the histogram itself comes last.
-    every = [_laws(decider, trial) for trial in trials]
-    laws = every[1:] + every[:1]
+    pairs = [_laws(decider, trial) for trial in trials]
+    laws = pairs[1:] + pairs[:1]
     while passed < len(laws):
-        found = _least_steps(*laws[number % len(laws)], level, steps)
-        if found is None:
+        enough = _least_steps(*laws[number % len(laws)], level, steps)
+        if enough is None:
             return math.inf
-        passed = passed + 1 if found == steps else 1
-        steps, number = found, number + 1
+        passed = passed + 1 if enough == steps else 1
+        steps, number = enough, number + 1
     return _epsilon(steps)
 
 

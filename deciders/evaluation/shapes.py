@@ -85,8 +85,8 @@ class Reranked(RunningSums):
 
     def sum_before(self, place: int) -> int:
         """Sum of the rows with one of the first ``place`` values."""
-        found: int = self._sums.item(place)
-        return found
+        total: int = self._sums.item(place)
+        return total
 
     def place_below(self, bound: int) -> int:
         """Number of values < ``bound``."""
@@ -109,8 +109,8 @@ class Reranked(RunningSums):
     def copy(self) -> Histogram:
         """Histogram of the table."""
         counts = np.diff(self._running).astype(np.int64)
-        kept = counts > 0
-        return Histogram(self.base.values[kept], counts[kept])
+        present = counts > 0
+        return Histogram(self.base.values[present], counts[present])
 
     @property
     def values(self) -> Integers:

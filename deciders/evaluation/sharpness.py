@@ -101,19 +101,21 @@ def _errs_seldom(
     """Whether ``shown`` errs hardly ever, or not much more often than ``margin``, at every gap."""
 
     def error(decider: Mechanism, table: Any) -> float:  # noqa: ANN401 - a stand-in
-        found = _law(trial, decider, table)
-        return 1 - found(budget) if found.distance >= 1 else found(budget)
+        law = _law(trial, decider, table)
+        return 1 - law(budget) if law.distance >= 1 else law(budget)
 
-    enough = 2 * float(probability(alpha, "alpha")) ** 2
+    negligible = 2 * float(probability(alpha, "alpha")) ** 2
     for gaps in (_INSIDE, _BEYOND):
         for gap in gaps:
             tables = trial.at(gap)
-            wrong = [error(shown, table) for table in tables]
-            often = [pair for pair in zip(wrong, tables, strict=True) if pair[0] > enough]
-            if any(each > MOST_TIMES * _ROUNDING * error(margin, table) for each, table in often):
+            errors = [error(shown, table) for table in tables]
+            frequent = [pair for pair in zip(errors, tables, strict=True) if pair[0] > negligible]
+            if any(
+                each > MOST_TIMES * _ROUNDING * error(margin, table) for each, table in frequent
+            ):
                 return False
             inside = [_law(trial, shown, table).distance >= 1 for table in tables]
-            if not often and (gap > 1 or inside == [True, True]):
+            if not frequent and (gap > 1 or inside == [True, True]):
                 # Noise errs less often, the farther away the end is that it must pass.
                 break
     return True

@@ -64,10 +64,10 @@ class Reweighted:
 
     def rows_to_lower(self, gap: Ratio, origin: Ratio, lower: int) -> Ratio | None:
         """Changes that lower ``sum (v - origin)`` by ``gap``; see ``RunningSums``."""
-        often, times = self.factor.as_integer_ratio()
-        share = gap[0] * times, gap[1] * often
-        found = self.base.rows_to_lower(share, origin, lower)
-        return found and (found[0] * often, found[1] * times)
+        numerator, denominator = self.factor.as_integer_ratio()
+        share = gap[0] * denominator, gap[1] * numerator
+        changes = self.base.rows_to_lower(share, origin, lower)
+        return changes and (changes[0] * numerator, changes[1] * denominator)
 
     @property
     def mirrored(self) -> "Reweighted":
@@ -115,8 +115,8 @@ class Extended:
         missing = Fraction(*gap) - self.rows * self.value
         if missing <= 0:
             return gap[0], gap[1] * self.value
-        found = self.base.rows_to_lower(missing.as_integer_ratio(), origin, lower)
-        return found and (self.rows + Fraction(*found)).as_integer_ratio()
+        changes = self.base.rows_to_lower(missing.as_integer_ratio(), origin, lower)
+        return changes and (self.rows + Fraction(*changes)).as_integer_ratio()
 
     @property
     def mirrored(self) -> "Extended":
@@ -192,10 +192,10 @@ class Raised:
         addition, missing = max(part - lower * whole, 0), needed * whole
         rows = 0
         for piece, stop in self._beyond((part + addition) // whole, closed=False):
-            held = (whole * self._sum(piece, stop) - part * (stop - piece.start)) * share
-            if held >= missing:
+            gain = (whole * self._sum(piece, stop) - part * (stop - piece.start)) * share
+            if gain >= missing:
                 return self._rows_within(piece, (missing, share), origin)
-            rows, missing = rows + stop - piece.start, missing - held
+            rows, missing = rows + stop - piece.start, missing - gain
         return by_additions(rows, missing, share, addition)
 
     def _rows_within(self, piece: Part, gap: Ratio, origin: Ratio) -> Ratio:

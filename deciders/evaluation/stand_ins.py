@@ -52,19 +52,19 @@ def stand_ins_at(histogram: Histogram, gap: Fraction, shape: Shape) -> Iterator[
     A side is left out if no table can be that far off.
     """
     for side in (1, -1):
-        found = _at(histogram, gap, side, shape)
-        if found is not None:
-            yield found
+        stand_in = _at(histogram, gap, side, shape)
+        if stand_in is not None:
+            yield stand_in
 
 
 def _at(histogram: Histogram, gap: Fraction, side: int, shape: Shape) -> StandIn | None:
-    aggregate, more = shape.aggregate, side * math.ceil(gap)
+    aggregate, change = shape.aggregate, side * math.ceil(gap)
     if aggregate == "COUNT":
-        return _counting(histogram.mass + more)
+        return _counting(histogram.mass + change)
     if aggregate == "COUNT DISTINCT":
-        return _multiplied(histogram, histogram.mass + more)
+        return _multiplied(histogram, histogram.mass + change)
     if aggregate == "SUM":
-        return _summing(histogram, more, side, shape)
+        return _summing(histogram, change, side, shape)
     if not histogram.mass:
         return None
     return (_averaging if aggregate == "AVG" else _shifted)(histogram, gap, side, shape)
@@ -141,20 +141,20 @@ def _raised(table: RunningSums, total: int, upper: int, step: int) -> Raised | N
     if mass * upper < total:
         return None
 
-    def shortage(place: int, rows: int, held: int) -> int:
+    def shortage(place: int, rows: int, below: int) -> int:
         """Minus the sum if the value before ``place`` and all larger values are at the bound."""
-        return value_at(place - 1) * rows - held - upper * mass
+        return value_at(place - 1) * rows - below - upper * mass
 
     # Larger values reach the bound sooner.
     place = table.first_beyond(shortage, -total, range(1, table.size + 1)) - 1
-    free, held = rows_before(place), sum_before(place)
-    by = (total - held - upper * (mass - free)) // free // step * step
-    kept = table.place_below(upper - by)
-    at_upper = mass - rows_before(kept)
-    before = sum_before(kept) + by * (mass - at_upper) + upper * at_upper
+    free, free_sum = rows_before(place), sum_before(place)
+    by = (total - free_sum - upper * (mass - free)) // free // step * step
+    free_after = table.place_below(upper - by)
+    at_upper = mass - rows_before(free_after)
+    before = sum_before(free_after) + by * (mass - at_upper) + upper * at_upper
     rows = -(-(total - before) // step)
-    more = at_upper + rows
-    parts = Part(0, at_upper, to=upper), Part(at_upper, more, by + step), Part(more, mass, by)
+    end = at_upper + rows
+    parts = Part(0, at_upper, to=upper), Part(at_upper, end, by + step), Part(end, mass, by)
     return Raised(
         table, tuple(part for part in parts if part.start < part.stop), before + rows * step
     )

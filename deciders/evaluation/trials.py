@@ -63,11 +63,11 @@ class Trial:
 
     def at(self, gap: Fraction) -> tuple[StandIn, ...]:
         """Stand-ins at least ``gap`` times the tolerance from the answer."""
-        found = self._stand_ins.get(gap)
-        if found is None:
-            found = tuple(stand_ins_at(self.table, gap * self._tolerance, self.shape))
-            self._stand_ins[gap] = found
-        return found
+        tables = self._stand_ins.get(gap)
+        if tables is None:
+            tables = tuple(stand_ins_at(self.table, gap * self._tolerance, self.shape))
+            self._stand_ins[gap] = tables
+        return tables
 
     @property
     def far(self) -> tuple[StandIn, ...]:
@@ -77,10 +77,10 @@ class Trial:
     def law(self, mechanism: Any, table: Any) -> Law:  # noqa: ANN401 - a decider or an estimator
         """``Pr[yes]``, as a function of epsilon, on the trial's table or one of its stand-ins."""
         key = mechanism, id(table)
-        found = self._laws.get(key)
-        if found is None:
-            found = self._laws[key] = _law(mechanism, table, self.interval)
-        return found
+        chance = self._laws.get(key)
+        if chance is None:
+            chance = self._laws[key] = _law(mechanism, table, self.interval)
+        return chance
 
 
 def _law(mechanism: Any, table: Any, interval: Interval) -> Law:  # noqa: ANN401 - as above

@@ -73,8 +73,8 @@ class NaiveExponentialCount(ExponentialDecider, NoBounds, DeciderDefaults):
 
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
         """0 if ``epsilon/2 >= ln((1 - alpha)/alpha)``, else infinity (ours)."""
-        enough = float(budget_of(epsilon)) / 2 >= log_odds(alpha)
-        return Threshold(0.0 if enough else math.inf, exact=True)
+        suffices = float(budget_of(epsilon)) / 2 >= log_odds(alpha)
+        return Threshold(0.0 if suffices else math.inf, exact=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,11 +63,11 @@ class ExponentialMedian(ExponentialDecider, LatticeBounds, DeciderDefaults):
         runs = np.concatenate(([_LOWEST], histogram.values, [_HIGHEST]))
         first, last = math.floor(interval.lower) + 1, math.ceil(interval.upper) - 1
         inside = self._points(runs, max(first, lower), min(last, upper))
-        every = self._points(runs, lower, upper)
+        points = self._points(runs, lower, upper)
         doubled = -np.abs(2 * histogram.cumulative_counts - histogram.mass)
         # Subtract the best score first, in integers: then no epsilon makes the other scores vanish.
         exponents = as_float(budget_of(epsilon)) * (doubled - doubled.max()) / 4
-        return _log_weight(inside, exponents) - _log_weight(every - inside, exponents)
+        return _log_weight(inside, exponents) - _log_weight(points - inside, exponents)
 
     def _points(self, runs: Integers, first: int, last: int) -> Floats:
         """Lattice points within ``first .. last`` in each run ``(runs[i], runs[i+1]]``."""

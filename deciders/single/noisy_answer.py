@@ -229,13 +229,13 @@ class NoisyAnswer(DeciderDefaults, ABC):
         # Least distance to an end that has all of alpha, and to an end that has half of alpha.
         whole = half = math.inf
         for trial in trials:
-            near = self.accepting(trial.table, trial.interval)
-            if near.settled is not None:
+            law = self.accepting(trial.table, trial.interval)
+            if law.settled is not None:
                 return math.inf
-            if math.isinf(near.last - near.first):
-                whole = min(whole, near.distance)
+            if math.isinf(law.last - law.first):
+                whole = min(whole, law.distance)
             else:
-                half = min(half, near.distance)
+                half = min(half, law.distance)
             whole = min(whole, least_beyond(self, trial))
         needed = epsilon_at(half, level / 2)
         if whole < half:

@@ -146,12 +146,12 @@ class PlainSparseVectorSum(TruncationRungs, DeciderDefaults):
         grid = fineness(scale)
         steps = scale * grid
         rho = noise.laplace(0, steps)
-        kept = self.rungs[:rungs]
-        queries = [histogram.sum_at_most(t) * grid // t for t in kept]
-        for query, t in zip(queries, kept, strict=True):
+        thresholds = self.rungs[:rungs]
+        queries = [histogram.sum_at_most(t) * grid // t for t in thresholds]
+        for query, t in zip(queries, thresholds, strict=True):
             if noise.laplace(query, steps) >= interval.upper * grid / t + rho:
                 return Decision(outcome=False)
-        for query, t in zip(queries, kept, strict=True):
+        for query, t in zip(queries, thresholds, strict=True):
             if noise.laplace(query, steps) >= Fraction(_next_above(interval.lower) * grid, t) + rho:
                 return Decision(outcome=True)
         return Decision(outcome=False)

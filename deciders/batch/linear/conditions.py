@@ -38,8 +38,8 @@ class Intervals:
     def up_to(cls, length: int, widest: int) -> "Intervals":
         """All intervals of at most ``widest`` places, sorted by their first place."""
         first, extra = np.divmod(np.arange(length * widest), widest)
-        kept = first + extra < length
-        return cls(length, first[kept], (first + extra)[kept])
+        fits = first + extra < length
+        return cls(length, first[fits], (first + extra)[fits])
 
     def sums(self, columns: Numbers) -> Numbers:
         """Sums over each interval along the first axis, by prefix sums."""

@@ -85,14 +85,14 @@ class GroupedWeights:
     def divide(self, query: UnitQuery) -> None:
         """Divide groups until each is inside or outside ``query``, then add it as measured."""
         inside = self._queries.queries.conditions.row(query.condition)
-        held = np.bincount(self._groups[inside], minlength=self._classes.size)
-        divided = np.flatnonzero((held > 0) & (held < self._classes))
-        parents = np.concatenate((np.arange(held.size), divided))
+        selected = np.bincount(self._groups[inside], minlength=self._classes.size)
+        divided = np.flatnonzero((selected > 0) & (selected < self._classes))
+        parents = np.concatenate((np.arange(selected.size), divided))
         moved = inside & np.isin(self._groups, divided)
         part = self._counted(moved, divided)
         self._selected[:, divided] -= part
         self._selected = np.concatenate((self._selected, part), axis=1)
-        self._groups[moved] = held.size + np.searchsorted(divided, self._groups[moved])
+        self._groups[moved] = selected.size + np.searchsorted(divided, self._groups[moved])
         self._classes = np.bincount(self._groups)
         self._line, self._table = self._line[parents], self._table[parents]
         self._masses = self._masses[parents]

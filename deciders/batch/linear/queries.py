@@ -104,8 +104,8 @@ class NumericalQueries:
 def class_tails(table: Numbers, weights: Integers, thresholds: Integers) -> Tails:
     """Tails of each line of a table of cells; ``weights`` has one line for all, or one for each."""
     ends = np.stack([np.searchsorted(line, thresholds, side="right") for line in weights])
-    held, mass = _upto(table, ends)
-    above = mass - held
+    upto, mass = _upto(table, ends)
+    above = mass - upto
     return Tails(above, _upto(table * weights, ends)[0] + above * thresholds)
 
 

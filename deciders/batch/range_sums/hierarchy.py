@@ -43,7 +43,7 @@ class Crossings:
         self.left = np.maximum(self.first - 1, 0)
         self.right = np.minimum(self.last, edges.size - 2)
 
-    def held(self) -> Integers:
+    def whole(self) -> Integers:
         """Number of ranges that hold each node whole."""
         some = self.last > self.first
         number = self._edges.size
@@ -127,14 +127,14 @@ class Hierarchy:
 
     def _by_node(self, measured: Floats) -> list[Floats]:
         """Measurements divided by their weights; 0 for nodes without a measurement."""
-        found, used = [], 0
+        levels, first = [], 0
         for weights in self.weights:
-            level, kept = np.zeros(weights.size), weights > 0
-            number = int(kept.sum())
-            level[kept] = measured[used : used + number] / weights[kept]
-            found.append(level)
-            used += number
-        return found
+            level, measurable = np.zeros(weights.size), weights > 0
+            size = int(measurable.sum())
+            level[measurable] = measured[first : first + size] / weights[measurable]
+            levels.append(level)
+            first += size
+        return levels
 
     @cached_property
     def _levels(self) -> list[_Level]:
@@ -208,7 +208,7 @@ def greedy_hierarchy(starts: Integers, stops: Integers, coefficients: Floats) ->
     """
     edges = level_edges(coefficients.size)
     crossings = [Crossings(level, starts, stops) for level in edges]
-    whole = [level_crossings.held() for level_crossings in crossings]
+    whole = [level_crossings.whole() for level_crossings in crossings]
     by_parent = [np.zeros_like(whole[0]), *(np.repeat(above, 2) for above in whole[:-1])]
     shares: list[Floats] = []
     state = _leaves(edges[-1], whole[-1] - by_parent[-1], coefficients)
@@ -226,64 +226,64 @@ class _Ranges(NamedTuple):
     """Ranges' demands on each node of a level.
 
     ``parts`` and ``gain`` are squared covariances with the node's count: ``parts`` of all ranges'
-    parts in it together, ``gain`` of one range that holds it whole.  ``held`` is the number of
+    parts in it together, ``gain`` of one range that holds it whole.  ``whole`` is the number of
     ranges that hold it whole but not its parent; ``by_parent`` is the number that hold its parent.
     """
 
     parts: Floats
     gain: Floats
-    held: Integers
+    whole: Integers
     by_parent: Integers
 
 
-def _leaves(edges: Integers, held: Integers, coefficients: Floats) -> _State:
+def _leaves(edges: Integers, whole: Integers, coefficients: Floats) -> _State:
     present = np.diff(edges)
     weighted = np.zeros(present.size)
     weighted[present > 0] = coefficients**2
-    return _State(present.astype(float), weighted, held * weighted, np.ones(coefficients.size))
+    return _State(present.astype(float), weighted, whole * weighted, np.ones(coefficients.size))
 
 
 def _joined(below: _State, sizes: Integers, ranges: _Ranges) -> tuple[_State, Floats]:
     """Nodes made of pairs of the nodes ``below``, and the share that each takes."""
     total, weighted, error = (v[0::2] + v[1::2] for v in (below.total, below.weighted, below.error))
-    # Each variance has two parts.  ``told`` falls with the variance of the node's count; ``beyond``
-    # only grows as the children's share falls.  Both are computed for one range that holds the
-    # node, and for all parts in it together.
-    told_of_one = ranges.gain / total
-    told = ranges.parts / total + ranges.held * told_of_one
-    beyond_one = _beyond(weighted, told_of_one)
-    beyond = _beyond(error + ranges.held * weighted, told)
+    # Each variance has two parts.  ``explained`` falls with the variance of the node's count;
+    # ``residual`` only grows as the children's share falls.  Both are computed for one range that
+    # holds the node, and for all parts in it together.
+    explained_one = ranges.gain / total
+    explained = ranges.parts / total + ranges.whole * explained_one
+    residual_one = _residual(weighted, explained_one)
+    residual = _residual(error + ranges.whole * weighted, explained)
 
-    def variance(rest: Floats, mute: Floats, heard: Floats) -> Floats:
-        return mute / rest**2 + heard / (rest**2 + total * (1 - rest) ** 2)
+    def variance(rest: Floats, residual_part: Floats, explained_part: Floats) -> Floats:
+        return residual_part / rest**2 + explained_part / (rest**2 + total * (1 - rest) ** 2)
 
-    errors = variance(_SHARES, beyond + ranges.by_parent * beyond_one, told)
+    errors = variance(_SHARES, residual + ranges.by_parent * residual_one, explained)
     # A single cell is measured only once.
     rest = np.where(sizes > 1, _SHARES[np.argmin(errors, axis=0), 0], 1.0)
     shrunk = variance(rest, np.zeros(1), np.ones(1))
     state = _State(
         total * shrunk,
-        variance(rest, beyond_one, told_of_one),
-        variance(rest, beyond, told),
+        variance(rest, residual_one, explained_one),
+        variance(rest, residual, explained),
         below.shares * np.repeat(shrunk, sizes),
     )
     return state, 1 - rest
 
 
-def _beyond(whole: Floats, part: Floats) -> Floats:
+def _residual(whole: Floats, part: Floats) -> Floats:
     """``whole - part``, set to 0 if it is only rounding: shares would magnify that."""
     difference = whole - part
     return np.where(difference > 1e-9 * whole, difference, 0.0)
 
 
-def hierarchy_of_shares(taken: Sequence[Floats], leaves: int) -> Hierarchy:
+def hierarchy_of_shares(shares: Sequence[Floats], leaves: int) -> Hierarchy:
     """Tree, given the share that each inner node takes of the norm that its parents leave.
 
     Weights are whole, add up to NORM on every path, and are at least 1 for a leaf.
     """
     left = np.array([NORM])
     weights: list[Integers] = []
-    for shares in taken:
-        weights.append(np.minimum(np.rint(shares * left).astype(np.int64), left - 1))
+    for level_shares in shares:
+        weights.append(np.minimum(np.rint(level_shares * left).astype(np.int64), left - 1))
         left = np.repeat(left - weights[-1], 2)
     return Hierarchy((*weights, left * np.diff(level_edges(leaves)[-1])), leaves)

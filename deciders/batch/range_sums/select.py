@@ -132,8 +132,8 @@ def ranking(
     budget.  By default the truncations are ``proposals``.
     """
     errors = _ExpectedErrors(workload, public, epsilon)
-    every = _mechanisms(workload, public, truncations)
-    rows = [RankingRow(errors.of(mechanism), mechanism) for mechanism in every]
+    candidates = _mechanisms(workload, public, truncations)
+    rows = [RankingRow(errors.of(mechanism), mechanism) for mechanism in candidates]
     return sorted(rows, key=lambda ranked: ranked.error)
 
 
@@ -142,14 +142,14 @@ def best(workload: RangeSums, public: Histogram, epsilon: Number) -> RangeSumMec
 
     The sum of a mechanism's errors stops once it exceeds the least error so far.
     """
-    errors, every = _ExpectedErrors(workload, public, epsilon), _mechanisms(workload, public)
-    least, found = math.inf, dict[int, float]()
+    errors, candidates = _ExpectedErrors(workload, public, epsilon), _mechanisms(workload, public)
+    least, totals = math.inf, dict[int, float]()
     # Begin without truncation: that is cheap, and few others are as good.
-    places = sorted(range(len(every)), key=lambda n: bool(every[n].truncation.share))
+    places = sorted(range(len(candidates)), key=lambda n: bool(candidates[n].truncation.share))
     for place in places:
-        found[place] = errors.of(every[place], least)
-        least = min(least, found[place])
-    return every[min(found, key=lambda place: (found[place], place))]
+        totals[place] = errors.of(candidates[place], least)
+        least = min(least, totals[place])
+    return candidates[min(totals, key=lambda place: (totals[place], place))]
 
 
 def _mechanisms(

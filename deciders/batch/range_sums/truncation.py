@@ -90,19 +90,19 @@ class SparseVectorTruncation:
 
     def rungs(self, top: int) -> list[int]:
         """Rungs below ``top``: at ``top`` nothing is truncated anyway."""
-        growth, rung, found = exact(self.growth), exact(self.start), []
+        growth, rung, thresholds = exact(self.growth), exact(self.start), []
         while rung < top:
-            found.append(max(1, math.floor(rung)))
+            thresholds.append(max(1, math.floor(rung)))
             rung *= growth
-        return sorted(set(found))
+        return sorted(set(thresholds))
 
     def _surpluses(self, counts: Integers, buckets: Buckets, rungs: list[int]) -> list[int]:
         """``g_j`` of each rung."""
-        kept = exact(self.kept)
+        part = exact(self.kept)
         below = np.concatenate(([0], np.cumsum(counts)))
-        held = below[np.searchsorted(buckets.ends, rungs, side="right")]
-        needed = kept.numerator * int(below[-1])
-        return [kept.denominator * int(rows) - needed for rows in held]
+        rows_below = below[np.searchsorted(buckets.ends, rungs, side="right")]
+        bar = part.numerator * int(below[-1])
+        return [part.denominator * int(rows) - bar for rows in rows_below]
 
     def _scales(self, budget: Fraction) -> tuple[Fraction, Fraction]:
         """Scales of the threshold's noise, and of the noise of each rung."""
@@ -114,10 +114,10 @@ class SparseVectorTruncation:
     ) -> int:
         """First rung whose noisy surplus reaches the noisy threshold, else ``top``."""
         rungs = self.rungs(top)
-        once, each = self._scales(budget)
-        needed = noise.laplace(0, once)
+        bar_scale, rung_scale = self._scales(budget)
+        bar = noise.laplace(0, bar_scale)
         for rung, surplus in zip(rungs, self._surpluses(counts, buckets, rungs), strict=True):
-            if noise.laplace(surplus, each) >= needed:
+            if noise.laplace(surplus, rung_scale) >= bar:
                 return rung
         return top
 
@@ -128,17 +128,19 @@ class SparseVectorTruncation:
     def law(self, counts: Integers, buckets: Buckets, budget: Fraction) -> Law:
         """Probabilities of the rungs: an integral over the threshold's noise."""
         rungs = self.rungs(buckets.top)
-        once, each = map(as_float, self._scales(budget))
+        bar_scale, rung_scale = map(as_float, self._scales(budget))
         # Half a unit: whole numbers are compared, and the integral takes the noise as continuous.
         surpluses = np.array(self._surpluses(counts, buckets, rungs), dtype=np.float64) + 0.5
 
         def passed(y: Floats) -> Floats:
-            going_on = np.cumprod(laplace_cdf((once * y - surpluses[:, None]) / each), axis=0)
+            going_on = np.cumprod(
+                laplace_cdf((bar_scale * y - surpluses[:, None]) / rung_scale), axis=0
+            )
             density = np.exp(-np.abs(y)) / 2
             # The first row is the probability of reaching the first rung.
             return np.vstack((density, going_on * density))
 
-        reached = np.append(integral(passed, surpluses / once), 0.0)
+        reached = np.append(integral(passed, surpluses / bar_scale), 0.0)
         chances = np.maximum(-np.diff(reached), 0.0)
         return tuple(zip([*rungs, buckets.top], chances.tolist(), strict=True))
 
@@ -216,13 +218,13 @@ class RecursiveTruncation:
         to_top, width = math.ceil(height / beta) - index, max(1, math.floor(_CELL / beta))
         above, below = max(0, to_top), max(1, 1 - to_top)
         last = below + math.ceil(_RAREST / rate)
-        found = [(buckets.top, _beyond(above, rate) if above else 1 - _beyond(below, rate))]
-        found.append((self.at(index - last, buckets.top, budget), _beyond(last, rate)))
+        chances = [(buckets.top, _beyond(above, rate) if above else 1 - _beyond(below, rate))]
+        chances.append((self.at(index - last, buckets.top, budget), _beyond(last, rate)))
         for sign, first, end in ((1, 0, above), (-1, below, last)):
             for low in range(first, end, width):
                 chance, distance = _cell(low, min(low + width, end), rate)
-                found.append((self.at(index + sign * distance, buckets.top, budget), chance))
-        return tuple(found)
+                chances.append((self.at(index + sign * distance, buckets.top, budget), chance))
+        return tuple(chances)
 
 
 # Ways to find a threshold.  ``share`` (the paper's rho) is the part of a release's budget that the

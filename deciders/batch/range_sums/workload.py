@@ -93,8 +93,8 @@ class RangeSums:
     def sums(self, values: NDArray[Any]) -> NDArray[Any]:
         """``W values``, exact for an array of Python integers."""
         running = running_sums(values)
-        found: NDArray[Any] = running[self.stops] - running[self.starts]
-        return found
+        sums_of_ranges: NDArray[Any] = running[self.stops] - running[self.starts]
+        return sums_of_ranges
 
     def answers(self, counts: Integers, thresholds: int | Integers | None = None) -> Exact:
         """Exact sums ``WDx``, or ``WTx`` clamped to one threshold, or to one for each range."""
@@ -104,8 +104,8 @@ class RangeSums:
         rows = running_sums(counts.astype(object))
         sums = running_sums(ends.astype(object) * counts)
         clamped = clamp.astype(object) * (rows[self.stops] - rows[above])
-        found: Exact = sums[above] - sums[self.starts] + clamped
-        return found
+        answers_of_ranges: Exact = sums[above] - sums[self.starts] + clamped
+        return answers_of_ranges
 
     def edges(self, weights: Integers | None = None) -> Integers:
         """First buckets of the cells that some range, or a step of ``weights``, separates."""
