@@ -76,7 +76,7 @@ class ValueBounds:
 
     @property
     def bounds(self) -> tuple[int, int, int]:
-        """Lattice."""
+        """Lower bound, upper bound and step of the lattice, in units."""
         return self.lower, self.upper, self.step
 
     @property
@@ -116,7 +116,7 @@ class LatticeBounds:
 
     @property
     def bounds(self) -> tuple[int | None, int | None, int]:
-        """Lattice."""
+        """Lower bound, upper bound and step of the lattice, in units."""
         return self.lower, self.upper, self.step
 
     def reaches(self, interval: Interval) -> bool:

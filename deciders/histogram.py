@@ -190,10 +190,10 @@ class Histogram(RunningSums):
 
 
 class PackedHistogram(Histogram):
-    """Histogram that ``unpacked`` gives whenever it is asked, and may forget in between."""
+    """Histogram that every read takes from ``unpacked``, which may drop it in between."""
 
     def __init__(self, unpacked: Callable[[], Histogram]) -> None:
-        """Nothing is unpacked yet."""
+        """Keep the function; nothing is unpacked yet."""
         self.__dict__["unpacked"] = unpacked
 
     def _unpacked(self) -> Histogram:
@@ -221,7 +221,7 @@ class PackedHistogram(Histogram):
         return self._unpacked().cumulative_sums
 
     def __repr__(self) -> str:
-        """Type alone, as above."""
+        """Type alone: the counts may be private, and a traceback may show this."""
         return "PackedHistogram(...)"
 
 

@@ -250,7 +250,7 @@ class SecureNoise:
         """True with probability ``1 / (1 + exp(-logit))``, by one discrete Laplace draw.
 
         With ``a = exp(-1/scale)`` a draw is >= 1 with probability ``a / (1 + a)``.  At ``scale =
-        1/|logit|`` this is the chance of the less likely choice.  For no logit does anything
+        1/|logit|`` this is the chance of the less likely choice.  No logit makes the computation
         overflow or underflow.  The scale is private, like the logit, so its law is made anew for
         every draw: a cached law would be faster, and the time would reveal that two scales are
         equal.

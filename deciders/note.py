@@ -1,7 +1,7 @@
-"""Notes: what a reader must know beside the figures, as values until somebody shows them.
+"""Notes: facts that a reader must know beside the figures, as values until they are shown.
 
 A note is a code and public facts.  Its sentence is the function of that code in
-``reports/text/notes.py``; here nobody knows a word of it.
+``reports/text/notes.py``; this module has no sentences.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-# Codes of notes that are told before anything is spent, and are errors under --strict.
+# Codes of notes that are shown before anything is spent, and are errors under --strict.
 WARNINGS = frozenset(
     {
         "alpha-wide",
@@ -26,7 +26,7 @@ WARNINGS = frozenset(
         "texts-unknown",
     }
 )
-# What a shown warning begins with.
+# Beginning of a shown warning.
 WARNING = "Warning: "
 # The sentence of each code, as a function of its facts.
 SENTENCES: dict[str, Callable[..., str]] = {}
@@ -41,12 +41,12 @@ class Note:
 
     @property
     def warns(self) -> bool:
-        """Whether the note is told before anything is spent."""
+        """Whether the note is shown before anything is spent."""
         return self.code in WARNINGS
 
     @property
     def sentence(self) -> str:
-        """Sentence of the note, or its code where nothing that shows notes is loaded."""
+        """Sentence of the note, or its code if no sentences are loaded."""
         spell = SENTENCES.get(self.code)
         return spell(**dict(self.facts)) if spell else self.code
 

@@ -12,7 +12,7 @@ def plain(number: Fraction) -> int | float:
 
 
 def plain_ratio(numerator: int, denominator: int) -> int | float:
-    """Exact quotient by a whole number > 0, as ``plain`` has it, at the cost of no Fraction."""
+    """``plain`` of a quotient by a whole number > 0, without a Fraction."""
     whole, rest = divmod(numerator, denominator)
     return numerator / denominator if rest else whole
 
@@ -45,9 +45,9 @@ def epsilon_option(epsilon: Fraction | float) -> str:
 
 
 def epsilon_text(epsilon: Fraction | float) -> str:
-    """Budget as a reader sees it: as an option, and of a fraction about how much that is.
+    """Budget for a reader: as an option takes it, and beside a fraction its decimal.
 
-    ``1/67 (0.0149)``: rounded down, so that what is written for it costs no more.
+    The decimal is rounded down, so a budget typed from it costs no more: ``1/67 (0.0149)``.
     """
     text = epsilon_option(epsilon)
     if "/" not in text:

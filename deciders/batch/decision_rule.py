@@ -81,7 +81,7 @@ def threshold(errors: Errors, alpha: Number) -> Threshold:
     return Threshold(math.inf if tau is None else float(tau), isinstance(errors, NoiseSum))
 
 
-def decided(
+def answer_verdict(
     errors: Errors, released: int, interval: Interval, possible: AnswerRange = _ANY
 ) -> Decision:
     """Verdict on ``interval`` from the released answer, in units: Algorithm 1.

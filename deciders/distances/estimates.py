@@ -208,16 +208,16 @@ def holm(p_values: ArrayLike) -> Floats:
 
 def half_width(law: VectorLaw, n: int, alpha: float) -> float:
     """Half the width of the interval of a distance of a tenth, among ``n`` rows; at most 1."""
-    return _foretold(_one(law), law, n, alpha)
+    return _typical_half_width(_one(law), law, n, alpha)
 
 
 def mean_half_width(law: VectorLaw, weights: Sequence[Fraction], n: int, alpha: float) -> float:
     """Half the width of the interval of a weighted mean of a tenth, among ``n`` rows; at most 1."""
     check_weights(weights)
-    return _foretold(law.weighted(map(float, weights)), law, n, alpha)
+    return _typical_half_width(law.weighted(map(float, weights)), law, n, alpha)
 
 
-def _foretold(noise: WeightedNoise, law: VectorLaw, n: int, alpha: float) -> float:
+def _typical_half_width(noise: WeightedNoise, law: VectorLaw, n: int, alpha: float) -> float:
     critical = critical_values(noise, law.rows, float(alpha))
     return min(1.0, (critical.at(_TYPICAL) + _ROUNDING) / max(n, 1))
 

@@ -40,7 +40,7 @@ class Estimator(Protocol):
     Conformers: LaplaceEstimate, SumAndCount, RankCounts, ExponentialQuantile, RaceEstimate.
     MajorityCounts serves one decider only.
     ``exact``: both p-values, ``below`` and ``at_least``, can be small.  Otherwise one of them, or
-    both, are always 1, and an outcome is worth what ``accept`` says on public stand-ins.
+    both, are always 1; then only ``accept`` on public stand-ins tells what an outcome is worth.
     """
 
     id: ClassVar[str]
@@ -146,16 +146,18 @@ def outside(
     estimator: Estimator, released: EstimatorOutput, interval: Interval, epsilon: Number
 ) -> float:
     """P-value of the claim that the answer is not inside ``interval``."""
-    return clear_of(estimator, released, estimator.span(interval), epsilon)
+    return outside_span(estimator, released, estimator.span(interval), epsilon)
 
 
-def clear_of(estimator: Estimator, released: EstimatorOutput, span: Span, epsilon: Number) -> float:
+def outside_span(
+    estimator: Estimator, released: EstimatorOutput, span: Span, epsilon: Number
+) -> float:
     """P-value of the claim that the answer is not between the two cuts of ``span``."""
     low, high = span
     return 0.0 if low >= high else estimator.apart(released, span, epsilon)
 
 
-def claimed(
+def outcome_p_value(
     estimator: Estimator,
     released: EstimatorOutput,
     interval: Interval,

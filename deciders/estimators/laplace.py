@@ -70,7 +70,7 @@ class LaplaceEstimate:
 
     @property
     def bounds(self) -> tuple[int | None, int | None, int]:
-        """Lattice."""
+        """Lower bound, upper bound and step of the lattice, in units."""
         return self.lower, self.upper, self.step
 
     @property

@@ -59,7 +59,7 @@ class SumAndCount(BonferroniClaims):
 
     @property
     def bounds(self) -> tuple[int, int, int]:
-        """Lattice."""
+        """Lower bound, upper bound and step of the lattice, in units."""
         return self.lower, self.upper, self.step
 
     def _scales(self, epsilon: Number) -> tuple[Fraction, Fraction]:

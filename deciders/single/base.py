@@ -8,7 +8,7 @@ from functools import partial
 from typing import ClassVar, NamedTuple, Protocol
 
 from pqd.deciders.distributions import sigmoid
-from pqd.deciders.estimators.base import Estimator, EstimatorOutput, claimed
+from pqd.deciders.estimators.base import Estimator, EstimatorOutput, outcome_p_value
 from pqd.deciders.estimators.laplace import LaplaceEstimate
 from pqd.deciders.evaluation.effectiveness import Threshold, searched_threshold
 from pqd.deciders.evaluation.needed_budget import searched_epsilon
@@ -117,7 +117,7 @@ class Decider(Protocol):
 
 
 class DeciderDefaults:
-    """Mix-in with the defaults: nothing settled, proved or estimated; thresholds by search.
+    """Mix-in with the defaults: no settled verdict, no p-value, no estimate; thresholds by search.
 
     A conformer that releases more than its verdict overrides them.
     """
@@ -129,7 +129,7 @@ class DeciderDefaults:
     releases_answer: ClassVar[bool] = False
 
     def settled(self, interval: Interval) -> bool | None:
-        """None: the published deciders always spend."""
+        """None: the published deciders always spend their budget."""
         return None
 
     def largest_scale(self, epsilon: Number) -> Fraction:
@@ -190,9 +190,9 @@ class GenericDecider(ABC):
     """Mix-in of Algorithm 1 (Patwa 2023): estimate, then compare; a subclass defines the estimator.
 
     Guarantee: epsilon-DP, like the estimator: the verdict, its p-value, the estimate and its
-    interval are functions of one release.  The p-value is that of the estimator's claim.  It
-    holds for every rule and every D: the probability that a verdict is wrong
-    and has a p-value of at most alpha is at most alpha.
+    interval are functions of one release.  The p-value is that of the estimator's claim.  It holds
+    for every rule and every D: the probability that a verdict is wrong and has a p-value of at most
+    alpha is at most alpha.
     """
 
     __slots__ = ()
@@ -203,7 +203,7 @@ class GenericDecider(ABC):
     def estimator(self, interval: Interval, epsilon: Number) -> Estimator:
         """Estimator that releases the statistic."""
 
-    def says(self, estimator: Estimator, released: EstimatorOutput, interval: Interval) -> bool:
+    def rule(self, estimator: Estimator, released: EstimatorOutput, interval: Interval) -> bool:
         """Verdict of Algorithm 1: whether the estimate lies inside the interval."""
         estimate = estimator.estimate(released)
         return estimate is not None and interval.contains(estimate)
@@ -218,8 +218,8 @@ class GenericDecider(ABC):
     def verdict(self, released: EstimatorOutput, interval: Interval, epsilon: Number) -> Decision:
         """Verdict that follows from a release, by post-processing."""
         estimator = self.estimator(interval, epsilon)
-        outcome = self.says(estimator, released, interval)
-        p_value = claimed(estimator, released, interval, epsilon, outcome=outcome)
+        outcome = self.rule(estimator, released, interval)
+        p_value = outcome_p_value(estimator, released, interval, epsilon, outcome=outcome)
         return Decision(outcome, p_value, released=released.numbers)
 
     def estimated(
@@ -238,7 +238,7 @@ class LaplaceRule(GenericDecider):
 
     __slots__ = ()
 
-    def says(self, estimator: Estimator, released: EstimatorOutput, interval: Interval) -> bool:
+    def rule(self, estimator: Estimator, released: EstimatorOutput, interval: Interval) -> bool:
         """Verdict of Algorithm 1 on the answer before it is cut, as ``accept`` assumes."""
         if not isinstance(estimator, LaplaceEstimate):
             raise TypeError("the rule is that of a Laplace estimate")

@@ -106,7 +106,7 @@ class HistogramMedian(GenericDecider, LatticeBounds, DeciderDefaults):
         """Three noisy counts on the fine grid."""
         return MajorityCounts.finely(interval, epsilon)
 
-    def says(self, estimator: Estimator, released: EstimatorOutput, interval: Interval) -> bool:
+    def rule(self, estimator: Estimator, released: EstimatorOutput, interval: Interval) -> bool:
         """Verdict of Algorithm 3."""
         return estimator.contains(released, estimator.span(interval))
 

@@ -21,7 +21,7 @@ from pqd.deciders.batch.base import BatchOutput
 from pqd.deciders.batch.decision_rule import (
     Errors,
     SimulatedErrors,
-    decided,
+    answer_verdict,
     estimate,
     on_either_side,
     proved_outcomes,
@@ -69,7 +69,9 @@ class BatchRule:
 
     def decision(self, output: BatchOutput) -> Decision:
         """Verdict: post-processing of the batch's output."""
-        return decided(self.errors, round(output.answers[self.place]), self.interval, self.possible)
+        return answer_verdict(
+            self.errors, round(output.answers[self.place]), self.interval, self.possible
+        )
 
     def estimate(self, decision: Decision) -> Estimate:
         """Released answer, and its interval if the noise is known."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pqd.comparison.leaderboard import Evidence
 from pqd.deciders.estimators import Estimator, EstimatorOutput, inside, outside, within
-from pqd.deciders.estimators.base import Span, claimed, clear_of
+from pqd.deciders.estimators.base import Span, outcome_p_value, outside_span
 from pqd.deciders.numbers import plain
 from pqd.deciders.single.base import Decision
 from pqd.deciders.single.split_margins import SplitMargins
@@ -132,7 +132,9 @@ class _EstimateOutcome:
         return _cell(comparison, number, self._names[number], yes, p_value, gaps=gaps)
 
     def _claimed(self, interval: Interval, *, outcome: bool) -> float | None:
-        return claimed(self._estimator, self._released, interval, self._epsilon, outcome=outcome)
+        return outcome_p_value(
+            self._estimator, self._released, interval, self._epsilon, outcome=outcome
+        )
 
     def evidence(self, weight: Fraction) -> Evidence:
         return Evidence(weight, tuple(self._within), tuple(self._outside), self._never)
@@ -147,7 +149,7 @@ class _EstimateOutcome:
         spans = self._estimator.span(first), self._estimator.span(second)
         return max(
             (
-                clear_of(self._estimator, self._released, part, self._epsilon)
+                outside_span(self._estimator, self._released, part, self._epsilon)
                 for part in _beyond(*spans)
             ),
             default=0.0,

@@ -8,7 +8,7 @@ import pytest
 
 from pqd.deciders import Decision, Interval
 from pqd.deciders.batch.decision_rule import (
-    decided,
+    answer_verdict,
     rates,
     reach,
 )
@@ -94,8 +94,12 @@ def test_a_sum_of_no_draws_is_nothing() -> None:
     none = NoiseSum(0, Fraction(3))
     assert [none.at_least(x) for x in (-1, 0, 1)] == [1, 1, 0]
     assert [none.inside(*ends) for ends in ((0, 1), (-4, 5), (1, 5), (-5, 0))] == [1, 1, 0, 0]
-    assert decided(none, 0, Interval(-1, 1)) == Decision(outcome=True, p_value=0.0, released=(0,))
-    assert decided(none, 3, Interval(-1, 1)) == Decision(outcome=False, p_value=0.0, released=(3,))
+    assert answer_verdict(none, 0, Interval(-1, 1)) == Decision(
+        outcome=True, p_value=0.0, released=(0,)
+    )
+    assert answer_verdict(none, 3, Interval(-1, 1)) == Decision(
+        outcome=False, p_value=0.0, released=(3,)
+    )
     assert rates(none, Fraction(1, 2)) == ErrorRates(0.0, 0.0)
     assert reach(none, 0.05) == 0
 

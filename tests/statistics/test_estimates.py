@@ -26,7 +26,7 @@ from pqd.deciders.estimators import (
     outside,
     within,
 )
-from pqd.deciders.estimators.base import clear_of, whole_span
+from pqd.deciders.estimators.base import outside_span, whole_span
 from pqd.deciders.histogram import EMPTY
 from tests.support.noises import Scaled
 
@@ -224,7 +224,7 @@ def untrue(
             estimator, released, Interval(at - 10**6, at), epsilon
         ),
         "outside": lambda released: outside(estimator, released, Interval(at - 1, at + 1), epsilon),
-        "clear of": lambda released: clear_of(estimator, released, (at, at + 1), epsilon),
+        "outside a span": lambda released: outside_span(estimator, released, (at, at + 1), epsilon),
     }
     return [
         Untrue(name, estimator, histogram, epsilon, p_value) for name, p_value in claims.items()
@@ -247,7 +247,9 @@ def untrue_of_mean(estimator: SumAndCount, histogram: Histogram, epsilon: float)
         "outside": lambda released: outside(
             estimator, released, Interval(at - near, at + near), epsilon
         ),
-        "clear of": lambda released: clear_of(estimator, released, (at - near, at + near), epsilon),
+        "outside a span": lambda released: outside_span(
+            estimator, released, (at - near, at + near), epsilon
+        ),
     }
     return [
         Untrue(name, estimator, histogram, epsilon, p_value) for name, p_value in claims.items()
@@ -276,7 +278,7 @@ def untrue_of_rank(p: Fraction, epsilon: float, cuts: tuple[int, ...]) -> list[U
     raised: dict[str, Claim] = {
         "below": lambda released: estimator.below(released, low, epsilon),
         "outside": lambda released: outside(estimator, released, Interval(low - 1, high), epsilon),
-        "clear of": lambda released: clear_of(estimator, released, (low, high), epsilon),
+        "outside a span": lambda released: outside_span(estimator, released, (low, high), epsilon),
     }
     return [
         *[Untrue(name, estimator, balanced, epsilon, value) for name, value in sunk.items()],

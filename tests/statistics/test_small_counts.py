@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from pqd.deciders import DECIDERS, Decision, Histogram, Interval, Lattice, for_lattice
-from pqd.deciders.batch.decision_rule import decided, estimate
+from pqd.deciders.batch.decision_rule import answer_verdict, estimate
 from pqd.deciders.bounds import AnswerRange
 from pqd.deciders.distributions import NoiseSum
 from pqd.deciders.estimators import EstimatorOutput, LaplaceEstimate, SumAndCount
-from pqd.deciders.estimators.base import claimed, inside
+from pqd.deciders.estimators.base import inside, outcome_p_value
 from pqd.deciders.single.inverse_sensitivity import verdict_of
 
 ALPHA = Fraction(1, 20)
@@ -67,14 +67,14 @@ def decider_way(name: str, lattice: Lattice) -> Said:
 def compared(noisy: int, interval: Interval, epsilon: Fraction) -> tuple[Decision, Ends]:
     released = EstimatorOutput((noisy,))
     yes = inside(COUNTS, released, interval)
-    p_value = claimed(COUNTS, released, interval, epsilon, outcome=yes)
+    p_value = outcome_p_value(COUNTS, released, interval, epsilon, outcome=yes)
     return Decision(yes, p_value), ends_of(COUNTS.confidence(released, epsilon, ALPHA))
 
 
 def batched(possible: AnswerRange) -> Said:
     def said(noisy: int, interval: Interval, epsilon: Fraction) -> tuple[Decision, Ends]:
         errors = NoiseSum(1, 1 / epsilon)
-        found = decided(errors, noisy, interval, possible)
+        found = answer_verdict(errors, noisy, interval, possible)
         return found, ends_of(estimate(errors, noisy, ALPHA, possible)[1:])
 
     return said

@@ -11,7 +11,7 @@ from pqd.deciders.batch.decision_rule import (
     Errors,
     SimulatedErrors,
     accept,
-    decided,
+    answer_verdict,
     on_either_side,
     rates,
     reach,
@@ -60,14 +60,14 @@ def wrong_levels(rule: Rule, noise: NoiseSum, interval: Interval) -> list[tuple[
 def test_a_false_claim_has_a_small_p_no_more_often_than_p(
     noise: NoiseSum, interval: Interval
 ) -> None:
-    assert wrong_levels(decided, noise, interval) == []
+    assert wrong_levels(answer_verdict, noise, interval) == []
 
 
 def off_by_one(errors: Errors, released: int, interval: Interval) -> Decision:
     """Wrong: as if the answer had to be one farther out to be outside."""
     low, high = math.floor(interval.lower) + 1, math.ceil(interval.upper)
     if not low <= released < high:
-        return decided(errors, released, interval)
+        return answer_verdict(errors, released, interval)
     assert isinstance(errors, NoiseSum)
     p = max(errors.at_least(released - low + 2), errors.at_least(high - released + 1))
     return Decision(outcome=True, p_value=p)
@@ -77,7 +77,7 @@ def nearer_end(errors: Errors, released: int, interval: Interval) -> Decision:
     """Wrong: within is proved of the farther end alone."""
     low, high = math.floor(interval.lower) + 1, math.ceil(interval.upper)
     if not low <= released < high:
-        return decided(errors, released, interval)
+        return answer_verdict(errors, released, interval)
     assert isinstance(errors, NoiseSum)
     p = min(errors.at_least(released - low + 1), errors.at_least(high - released))
     return Decision(outcome=True, p_value=p)
@@ -86,12 +86,12 @@ def nearer_end(errors: Errors, released: int, interval: Interval) -> Decision:
 def fewer_draws(errors: Errors, released: int, interval: Interval) -> Decision:
     """Wrong: as if an answer held one draw, however many it adds up."""
     assert isinstance(errors, NoiseSum)
-    return decided(NoiseSum(1, errors.scale), released, interval)
+    return answer_verdict(NoiseSum(1, errors.scale), released, interval)
 
 
 def single_sided(errors: Errors, released: int, interval: Interval) -> Decision:
     """Wrong: without Bonferroni's factor for the two ways to be outside."""
-    right = decided(errors, released, interval)
+    right = answer_verdict(errors, released, interval)
     p = right.p_value or 0.0
     return right if right.outcome else Decision(outcome=False, p_value=p / 2)
 
@@ -106,14 +106,14 @@ def test_wrong_p_values_are_caught(rule: Rule) -> None:
 def test_the_verdict_is_that_of_the_released_answer(interval: Interval) -> None:
     for errors in (NOISE[0], NOISE[5], SimulatedErrors((1.0, -2.0))):
         for released in range(-20, 40):
-            found = decided(errors, released, interval)
+            found = answer_verdict(errors, released, interval)
             assert found.outcome == interval.contains(released)
             assert found.margin is None
             assert (found.p_value is None) == isinstance(errors, SimulatedErrors)
 
 
 def test_an_interval_that_holds_no_whole_number_is_sure() -> None:
-    assert decided(NOISE[0], 0, Interval(Fraction(1, 3), Fraction(2, 3))) == Decision(
+    assert answer_verdict(NOISE[0], 0, Interval(Fraction(1, 3), Fraction(2, 3))) == Decision(
         outcome=False, p_value=0.0, released=(0,)
     )
 
@@ -121,8 +121,10 @@ def test_an_interval_that_holds_no_whole_number_is_sure() -> None:
 def test_a_p_value_tends_to_nothing_with_the_distance() -> None:
     interval = Interval(0, 1000)
     for noise in (NOISE[0], NOISE[5]):
-        inside = [decided(noise, r, interval).p_value or 0.0 for r in (1, 10, 100, 500)]
-        outside = [decided(noise, r, interval).p_value or 0.0 for r in (1000, 1010, 1100, 5000)]
+        inside = [answer_verdict(noise, r, interval).p_value or 0.0 for r in (1, 10, 100, 500)]
+        outside = [
+            answer_verdict(noise, r, interval).p_value or 0.0 for r in (1000, 1010, 1100, 5000)
+        ]
         for found in (inside, outside):
             assert found == sorted(found, reverse=True)
             assert found[0] > 0.3

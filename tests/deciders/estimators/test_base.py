@@ -28,7 +28,7 @@ from pqd.deciders.estimators import (
     outside,
     within,
 )
-from pqd.deciders.estimators.base import clear_of, two_sided, whole_span
+from pqd.deciders.estimators.base import outside_span, two_sided, whole_span
 from pqd.deciders.histogram import EMPTY
 from tests.support.estimators import (
     COUNTS,
@@ -168,9 +168,9 @@ def test_intervals_beyond_64_bits_hold_everything() -> None:
 
 
 def test_a_span_without_room_is_cleared_for_free() -> None:
-    assert clear_of(COUNTS, released(3), (4, 4), 1) == 0
-    assert clear_of(COUNTS, released(3), (5, 4), 1) == 0
-    assert clear_of(COUNTS, released(4), (4, 5), 1) == 1
+    assert outside_span(COUNTS, released(3), (4, 4), 1) == 0
+    assert outside_span(COUNTS, released(3), (5, 4), 1) == 0
+    assert outside_span(COUNTS, released(4), (4, 5), 1) == 1
 
 
 @given(
