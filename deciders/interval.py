@@ -26,10 +26,6 @@ class Interval:
         object.__setattr__(self, "lower", low)
         object.__setattr__(self, "upper", high)
 
-    def __hash__(self) -> int:
-        """Hash of whole numbers: hashing a Fraction takes a modular inverse."""
-        return hash((*self.lower.as_integer_ratio(), *self.upper.as_integer_ratio()))
-
     @classmethod
     def around(cls, centre: Number, tau: Number) -> "Interval":
         """``(centre - tau, centre + tau)``; ``tau`` must be greater than 0."""

@@ -45,11 +45,6 @@ class Lattice:
                 f"bounds {lower}:{upper} with step {step} are finer than 2^53 steps; widen the step"
             )
 
-    def __hash__(self) -> int:
-        """Hash of whole numbers: hashing a Fraction takes a modular inverse."""
-        parts = self.lower, self.upper, self.step
-        return hash(tuple(part.as_integer_ratio() for part in parts))
-
     @property
     def unit(self) -> Fraction:
         """Size of one integer unit, in the attribute's own unit."""

@@ -21,7 +21,7 @@ from pqd.deciders.histogram import Histogram
 from pqd.deciders.interval import Interval
 from pqd.deciders.noise import Noise, fineness
 
-# Grid points by which a claim's noise may exceed real-valued noise, at most.
+# Most grid points by which a claim's noise may exceed real-valued noise.
 _ROUNDED = 3
 
 

@@ -38,7 +38,7 @@ class Mechanism(Protocol):
 
     def accept(
         self,
-        histogram: Any,  # noqa: ANN401 - or a stand-in, which answers what its aggregate asks
+        histogram: Any,  # noqa: ANN401 - or a stand-in
         interval: Interval,
         epsilon: Number,
     ) -> float:

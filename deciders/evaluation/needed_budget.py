@@ -31,7 +31,7 @@ _ROUNDING = 1e-9
 class Budgeted(Mechanism, Protocol):
     """Decider whose budget is planned."""
 
-    def accepting(self, histogram: Any, interval: Interval) -> Law:  # noqa: ANN401 - or a stand-in
+    def acceptance(self, histogram: Any, interval: Interval) -> Law:  # noqa: ANN401 - or a stand-in
         """``accept`` as a function of epsilon."""
         ...
 

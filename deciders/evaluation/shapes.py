@@ -29,8 +29,8 @@ Ranks = Callable[[Any], Any]
 class Reranked(RunningSums):
     """Table with the values of ``base`` and rounded new running counts, so its shape is kept.
 
-    A value may have no rows.  If ``listed``, running counts are looked up in an array of all of
-    them; otherwise ``base`` may be held by blocks, and no sum may be read.
+    A value may have no rows.  If ``listed``, all running counts are computed at once; otherwise
+    each is computed when it is read, and no sum may be read.
     """
 
     base: Histogram

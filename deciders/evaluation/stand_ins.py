@@ -33,10 +33,6 @@ class Shape:
     step: int = 1
     p: Fraction = HALF
 
-    def __hash__(self) -> int:
-        """Hash of whole numbers: hashing a Fraction takes a modular inverse."""
-        return hash((self.aggregate, self.lower, self.upper, self.step, self.p.numerator))
-
     @property
     def ends(self) -> tuple[int, int]:
         """Bounds of the values; a missing bound is 2^62 away."""

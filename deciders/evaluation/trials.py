@@ -85,8 +85,8 @@ class Trial:
 
 def _law(mechanism: Any, table: Any, interval: Interval) -> Law:  # noqa: ANN401 - as above
     """Law of a decider, or for an estimator a partial call of its ``accept``."""
-    if hasattr(mechanism, "accepting"):
-        return cast("Law", mechanism.accepting(table, interval))
+    if hasattr(mechanism, "acceptance"):
+        return cast("Law", mechanism.acceptance(table, interval))
     return partial(mechanism.accept, table, interval)
 
 

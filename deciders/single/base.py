@@ -79,8 +79,8 @@ class Decider(Protocol):
         """Lower, upper and step of the attribute, None where the decider needs no bound."""
         ...
 
-    def settled(self, interval: Interval) -> bool | None:
-        """Answer if every table has the same answer, else None; costs nothing."""
+    def constant_verdict(self, interval: Interval) -> bool | None:
+        """Verdict if every table has the same verdict, else None; costs nothing."""
         ...
 
     def largest_scale(self, epsilon: Number) -> Fraction:
@@ -91,7 +91,7 @@ class Decider(Protocol):
         """Exact ``Pr[yes]`` on ``histogram``: not private, for analysis only."""
         ...
 
-    def accepting(self, histogram: Histogram, interval: Interval) -> Callable[[Fraction], float]:
+    def acceptance(self, histogram: Histogram, interval: Interval) -> Callable[[Fraction], float]:
         """``accept`` as a function of epsilon, for a search."""
         ...
 
@@ -101,7 +101,7 @@ class Decider(Protocol):
         """One epsilon-DP verdict (guarantee and source in each conformer)."""
         ...
 
-    def estimated(
+    def answer_estimate(
         self, decision: Decision, interval: Interval, epsilon: Number, alpha: Number
     ) -> Estimate:
         """Private answer as far as ``decision`` reveals it, by post-processing."""
@@ -117,7 +117,7 @@ class Decider(Protocol):
 
 
 class DeciderDefaults:
-    """Mix-in with the defaults: no settled verdict, no p-value, no estimate; thresholds by search.
+    """Mix-in with the defaults: no constant verdict, p-value or estimate; thresholds by search.
 
     A conformer that releases more than its verdict overrides them.
     """
@@ -128,7 +128,7 @@ class DeciderDefaults:
     proves: ClassVar[frozenset[bool]] = NEITHER
     releases_answer: ClassVar[bool] = False
 
-    def settled(self, interval: Interval) -> bool | None:
+    def constant_verdict(self, interval: Interval) -> bool | None:
         """None: the published deciders always spend their budget."""
         return None
 
@@ -136,13 +136,13 @@ class DeciderDefaults:
         """Bound ``9/epsilon``, which holds for every decider except those of sums."""
         return 9 / budget_of(epsilon)
 
-    def accepting(
+    def acceptance(
         self: Decider, histogram: Histogram, interval: Interval
     ) -> Callable[[Fraction], float]:
         """``accept`` as a function of epsilon."""
         return partial(self.accept, histogram, interval)
 
-    def estimated(
+    def answer_estimate(
         self,
         decision: Decision,
         interval: Interval,
@@ -222,7 +222,7 @@ class GenericDecider(ABC):
         p_value = outcome_p_value(estimator, released, interval, epsilon, outcome=outcome)
         return Decision(outcome, p_value, released=released.numbers)
 
-    def estimated(
+    def answer_estimate(
         self, decision: Decision, interval: Interval, epsilon: Number, alpha: Number
     ) -> Estimate:
         """Estimate, and its confidence interval at level alpha."""

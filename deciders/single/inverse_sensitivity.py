@@ -56,7 +56,8 @@ class SensitivityDecider(Decider, Protocol):
 class MarginLaw:
     """Chance of a yes as a function of the margin: not private, for analysis only.
 
-    ``distance`` is the margin: infinite if yes is settled, minus infinite if no is settled.
+    ``distance`` is the margin: infinite if every table is a yes, minus infinite if every table is a
+    no.
     """
 
     distance: float
@@ -83,7 +84,10 @@ class MarginLaw:
 
 
 class InverseSensitivity(ABC):
-    """Mix-in of the deciders of this file; each defines ``margin`` and ``settled``."""
+    """Mix-in of the deciders of this file.
+
+    Each defines ``margin``, ``reach`` and ``constant_verdict``.
+    """
 
     __slots__ = ()
 
@@ -98,16 +102,16 @@ class InverseSensitivity(ABC):
         """Farthest answers that ``changes`` changes of rows can produce."""
 
     @abstractmethod
-    def settled(self, interval: Interval) -> bool | None:
-        """Answer if every table has the same answer, else None; costs nothing."""
+    def constant_verdict(self, interval: Interval) -> bool | None:
+        """Verdict if every table has the same verdict, else None; costs nothing."""
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """Chance of a yes; see ``MarginLaw``."""
-        return self.accepting(histogram, interval)(budget_of(epsilon))
+        return self.acceptance(histogram, interval)(budget_of(epsilon))
 
-    def accepting(self, histogram: Histogram, interval: Interval) -> MarginLaw:
+    def acceptance(self, histogram: Histogram, interval: Interval) -> MarginLaw:
         """``accept`` as a function of epsilon; the margin is computed once."""
-        answer = self.settled(interval)
+        answer = self.constant_verdict(interval)
         if answer is None:
             return MarginLaw(self.margin(histogram, interval))
         return MarginLaw(math.inf if answer else -math.inf)
@@ -143,7 +147,7 @@ class InverseSensitivity(ABC):
         The p-value is the largest probability, over all tables with the other verdict, of a margin
         at least as far on this side: ``a^M/(1 + a)`` for a yes, ``a^(1-M)/(1 + a)`` for a no.
         """
-        answer = self.settled(interval)
+        answer = self.constant_verdict(interval)
         if answer is not None:
             return Decision(answer, p_value=0.0)
         budget = budget_of(epsilon)
@@ -221,7 +225,7 @@ class InverseCount(InverseSensitivity, NoBounds, DeciderDefaults):
         """Counts from ``changes`` fewer to ``changes`` more."""
         return Reach(histogram.mass - changes, histogram.mass + changes)
 
-    def settled(self, interval: Interval) -> bool | None:
+    def constant_verdict(self, interval: Interval) -> bool | None:
         """No if no count lies inside the interval."""
         return None if _holds_whole(interval, 0) else False
 
@@ -246,7 +250,7 @@ class InverseSum(InverseSensitivity, ValueBounds, DeciderDefaults):
         """Reach of the sum."""
         return sum_reach(histogram, changes, self.lower, self.upper)
 
-    def settled(self, interval: Interval) -> bool | None:
+    def constant_verdict(self, interval: Interval) -> bool | None:
         """No if no possible sum lies inside; yes if 0 is the only possible sum and lies inside."""
         least = -NEVER if self.lower < 0 else 0
         most = NEVER if self.upper > 0 else 0
@@ -271,7 +275,7 @@ class InverseMean(InverseSensitivity, ValueBounds, DeciderDefaults):
         """Reach of the mean."""
         return mean_reach(histogram, changes, self.lower, self.upper)
 
-    def settled(self, interval: Interval) -> bool | None:
+    def constant_verdict(self, interval: Interval) -> bool | None:
         """No if no mean of values within the bounds is inside."""
         low, high = math.floor(interval.lower), math.ceil(interval.upper)
         return False if high <= self.lower or low >= self.upper else None
@@ -311,7 +315,7 @@ class InverseQuantile(InverseSensitivity, LatticeBounds, DeciderDefaults):
         """Reach of the quantile."""
         return quantile_reach(histogram, changes, self.p)
 
-    def settled(self, interval: Interval) -> bool | None:
+    def constant_verdict(self, interval: Interval) -> bool | None:
         """No if no lattice point is inside."""
         return None if self.reaches(interval) else False
 
@@ -341,7 +345,7 @@ class InverseDistinct(InverseSensitivity, NoBounds, DeciderDefaults):
         """Reach of the number of distinct values."""
         return distinct_reach(histogram, changes)
 
-    def settled(self, interval: Interval) -> bool | None:
+    def constant_verdict(self, interval: Interval) -> bool | None:
         """No if no count lies inside the interval."""
         return None if _holds_whole(interval, 0) else False
 

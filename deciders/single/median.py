@@ -112,20 +112,20 @@ class HistogramMedian(GenericDecider, LatticeBounds, DeciderDefaults):
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """``sum_k Pr[ceil(n~/2) = k] F(k - q1) F(k - q2)``."""
-        return self.accepting(histogram, interval)(budget_of(epsilon))
+        return self.acceptance(histogram, interval)(budget_of(epsilon))
 
-    def accepting(self, histogram: Histogram, interval: Interval) -> Callable[[Fraction], float]:
+    def acceptance(self, histogram: Histogram, interval: Interval) -> Callable[[Fraction], float]:
         """``accept`` as a function of epsilon; the counts are taken once."""
         return partial(majority_probability, *counts_beyond(histogram, whole_span(interval)))
 
-    def estimated(
+    def answer_estimate(
         self, decision: Decision, interval: Interval, epsilon: Number, alpha: Number
     ) -> Estimate:
         """Bounds on the median, each an end of the interval or None.
 
         A cut stands for an end of the interval: values are compared, unrounded, with that end.
         """
-        estimate = GenericDecider.estimated(self, decision, interval, epsilon, alpha)
+        estimate = GenericDecider.answer_estimate(self, decision, interval, epsilon, alpha)
         low, high = self.estimator(interval, epsilon).cuts
         ends = {low: interval.lower, high: interval.upper}
         return Estimate(

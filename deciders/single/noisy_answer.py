@@ -38,7 +38,7 @@ from pqd.deciders.single.inverse_sensitivity import epsilon_at, least_steps, ste
 class NoiseLaw:
     """Chance of a yes with noise around an answer: not private, for analysis only.
 
-    ``first`` and ``last`` are the ends of ``NoisyAnswer._inside``.  ``settled`` is the verdict if
+    ``first`` and ``last`` are the ends of ``NoisyAnswer._inside``.  ``constant`` is the verdict if
     every table has the same one, else None.  ``range`` holds the possible answers.
     """
 
@@ -46,7 +46,7 @@ class NoiseLaw:
     first: float
     last: float
     sensitivity: int
-    settled: bool | None
+    constant: bool | None
     range: AnswerRange
 
     @property
@@ -56,8 +56,8 @@ class NoiseLaw:
 
     def __call__(self, epsilon: Fraction) -> float:
         """``Pr[Z >= first - q] - Pr[Z > last - q]``."""
-        if self.settled is not None:
-            return float(self.settled)
+        if self.constant is not None:
+            return float(self.constant)
         return self._chance(self.first, self.last, epsilon)
 
     def _chance(self, first: float, last: float, epsilon: Fraction) -> float:
@@ -73,8 +73,8 @@ class NoiseLaw:
 
     def proof_chance(self, epsilon: Fraction, alpha: Number) -> float:
         """Exact chance of a yes with a p-value of at most alpha."""
-        if self.settled is not None:
-            return float(self.settled)
+        if self.constant is not None:
+            return float(self.constant)
         far = self._far(epsilon, probability(alpha, "alpha"))
         first, last = self.first + far - 1, self.last - far + 1
         if first > last or first > self.range.most or last < self.range.least:
@@ -83,8 +83,8 @@ class NoiseLaw:
 
     def refutation_chance(self, epsilon: Fraction, alpha: Number) -> float:
         """Exact chance of a no with a p-value of at most alpha."""
-        if self.settled is not None:
-            return 1.0 - self.settled
+        if self.constant is not None:
+            return 1.0 - self.constant
         level, width = probability(alpha, "alpha"), self.last - self.first
         if not math.isinf(width):
             # Noise as far beyond the other end counts too (``NoisyAnswer.verdict``).
@@ -126,12 +126,12 @@ class NoisyAnswer(DeciderDefaults, ABC):
         first, last = math.floor(interval.lower) + 1, math.ceil(interval.upper) - 1
         return -math.inf if first <= least else first, math.inf if last >= most else last
 
-    def settled(self, interval: Interval) -> bool | None:
+    def constant_verdict(self, interval: Interval) -> bool | None:
         """No if no possible answer lies inside the interval, yes if all of them do."""
-        return self._settled(*self._inside(interval))
+        return self._constant_verdict(*self._inside(interval))
 
-    def _settled(self, first: float, last: float) -> bool | None:
-        """``settled`` for an interval with the ``first`` and ``last`` answer inside."""
+    def _constant_verdict(self, first: float, last: float) -> bool | None:
+        """``constant_verdict`` of an interval with the ``first`` and ``last`` answer inside."""
         least, most = self.estimator.range
         if max(least, first) > min(most, last):
             return False
@@ -143,22 +143,22 @@ class NoisyAnswer(DeciderDefaults, ABC):
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """Chance of a yes; see ``NoiseLaw``."""
-        return self.accepting(histogram, interval)(budget_of(epsilon))
+        return self.acceptance(histogram, interval)(budget_of(epsilon))
 
-    def accepting(self, histogram: Histogram, interval: Interval) -> NoiseLaw:
+    def acceptance(self, histogram: Histogram, interval: Interval) -> NoiseLaw:
         """``accept`` as a function of epsilon; the answer is computed once."""
         estimator, (first, last) = self.estimator, self._inside(interval)
-        settled = self._settled(first, last)
+        constant = self._constant_verdict(first, last)
         true, sensitivity = estimator.answer(histogram), estimator.sensitivity
-        return NoiseLaw(true, first, last, sensitivity, settled, estimator.range)
+        return NoiseLaw(true, first, last, sensitivity, constant, estimator.range)
 
     def decide(
         self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
     ) -> Decision:
         """One epsilon-DP verdict with its p-value, and the noisy answer."""
-        settled = self.settled(interval)
-        if settled is not None:
-            return Decision(settled, p_value=0.0)
+        constant = self.constant_verdict(interval)
+        if constant is not None:
+            return Decision(constant, p_value=0.0)
         return self.verdict(self.estimator.release(histogram, epsilon, noise), interval, epsilon)
 
     def verdict(self, released: EstimatorOutput, interval: Interval, epsilon: Number) -> Decision:
@@ -169,10 +169,10 @@ class NoisyAnswer(DeciderDefaults, ABC):
         ``tail(m)``.  For a no that is m steps beyond an end it is ``tail(m)`` plus, if there is
         another end, the tail beyond that end (docs/theory.md, Theorem B1).
 
-        ``N`` is first cut to the possible answers.  The cut changes no verdict: an interval that is
-        not settled holds a possible answer, and ends beyond all possible answers are ignored.  The
-        cut moves ``N`` towards the end that matters, or not at all, so no p-value decreases: it
-        stays valid.
+        ``N`` is first cut to the possible answers.  The cut changes no verdict: an interval
+        without a constant verdict holds a possible answer, and ends beyond all possible answers are
+        ignored.  The cut moves ``N`` towards the end that matters, or not at all, so no p-value
+        decreases: it stays valid.
         """
         estimator, (first, last) = self.estimator, self._inside(interval)
         noisy, scale = estimator.range.cut(released.numbers[0]), estimator.scale(epsilon)
@@ -186,7 +186,7 @@ class NoisyAnswer(DeciderDefaults, ABC):
         shown = margin if self.counts_rows else None
         return Decision(margin >= 1, p_value, shown, released=released.numbers)
 
-    def estimated(
+    def answer_estimate(
         self, decision: Decision, interval: Interval, epsilon: Number, alpha: Number
     ) -> Estimate:
         """Noisy answer, and the whole numbers within a quantile of the noise (``confidence``)."""
@@ -229,8 +229,8 @@ class NoisyAnswer(DeciderDefaults, ABC):
         # Least distance to an end that has all of alpha, and to an end that has half of alpha.
         whole = half = math.inf
         for trial in trials:
-            law = self.accepting(trial.table, trial.interval)
-            if law.settled is not None:
+            law = self.acceptance(trial.table, trial.interval)
+            if law.constant is not None:
                 return math.inf
             if math.isinf(law.last - law.first):
                 whole = min(whole, law.distance)

@@ -43,8 +43,8 @@ class SplitMargins:
         return EstimatorOutput(tuple(noise.laplace(margin, scale) for margin in margins))
 
     def decision(self, released: EstimatorOutput, interval: Interval, epsilon: Number) -> Decision:
-        """Verdict on one interval; settled intervals need no margin: ``intervals`` lacks them."""
-        answer = self.decider.settled(interval)
+        """Verdict on one interval.  ``intervals`` lacks those with a constant verdict."""
+        answer = self.decider.constant_verdict(interval)
         if answer is not None:
             return Decision(answer, p_value=0.0)
         noisy = released.numbers[self.intervals.index(interval)]

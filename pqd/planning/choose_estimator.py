@@ -201,7 +201,7 @@ class EstimatorChoice:
             decider = replace(
                 decider, lower=shape["lower"], upper=shape["upper"], step=shape["step"]
             )
-        open_intervals = [i for i in self.intervals if i and decider.settled(i) is None]
+        open_intervals = [i for i in self.intervals if i and decider.constant_verdict(i) is None]
         split = SplitMargins(
             cast("InverseSensitivity", decider), tuple(sorted(set(open_intervals), key=_ends))
         )

@@ -36,7 +36,7 @@ class VerdictMeasurement(QueryMeasurement[Output]):
     @cached_property
     def is_constant(self) -> bool:
         """Whether every table within the bounds has the same verdict, which then costs nothing."""
-        return self.decider.settled(self.interval) is not None
+        return self.decider.constant_verdict(self.interval) is not None
 
     def ledger_facts(self) -> dict[str, Any]:
         """Public facts that the ledger keeps of the charge."""
@@ -142,7 +142,7 @@ class DeciderRule(MarginRule):
 
     def estimate(self, decision: Decision) -> Estimate:
         """Estimate from the statistic that the decider releases; empty if it releases none."""
-        return self.decider.estimated(decision, self.interval, self.epsilon, self.alpha)
+        return self.decider.answer_estimate(decision, self.interval, self.epsilon, self.alpha)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ class AnswerRule:
 
     def estimate(self, decision: Decision) -> Estimate:
         """Noisy answer and its interval."""
-        return self.decider.estimated(decision, self.interval, self.epsilon, self.alpha)
+        return self.decider.answer_estimate(decision, self.interval, self.epsilon, self.alpha)
 
     def margin_ends(self, decision: Decision, estimate: Estimate) -> tuple[int, int] | None:
         """Ends of the margins of all answers in the confidence interval."""

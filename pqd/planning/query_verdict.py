@@ -151,7 +151,7 @@ def planned_verdict(bound: BoundQuery) -> QueryVerdict:
     measurement: VerdictMeasurement[Any]
     rule: VerdictRule
     terms = parameters.epsilon, parameters.alpha
-    if isinstance(decider, NoisyAnswer) and decider.settled(plan.interval) is None:
+    if isinstance(decider, NoisyAnswer) and decider.constant_verdict(plan.interval) is None:
         measurement = AnswerMeasurement(**facts, estimator=decider.estimator)
         rule = AnswerRule(*terms, decider, plan.interval)
     else:

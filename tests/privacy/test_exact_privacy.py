@@ -132,7 +132,7 @@ def test_a_margin_moves_by_at_most_one() -> None:
             interval = Interval.around(
                 centre + int(rng.integers(-9, 9)), Fraction(int(rng.integers(1, 60)), 7)
             )
-            if decider.settled(interval) is not None:
+            if decider.constant_verdict(interval) is not None:
                 continue
             value = int(rng.choice(points))
             tables = [Histogram.from_values(rows) for rows in (values, [*values, value])]

@@ -277,7 +277,7 @@ def test_three_counts_bound_the_median_by_the_ends_of_the_interval() -> None:
         ((0, 0, 0), (None, None)),
     ):
         found = decider.verdict(EstimatorOutput(tuple(n * grid for n in counts)), interval, "1")
-        assert decider.estimated(found, interval, "1", 0.05) == (None, *ends)
+        assert decider.answer_estimate(found, interval, "1", 0.05) == (None, *ends)
 
 
 # The race, and the margins ------------------------------------------------------------------------

@@ -59,7 +59,7 @@ def decider_way(name: str, lattice: Lattice) -> Said:
 
     def said(noisy: int, interval: Interval, epsilon: Fraction) -> tuple[Decision, Ends]:
         found = decider.verdict(EstimatorOutput((noisy,)), interval, epsilon)
-        return found, ends_of(decider.estimated(found, interval, epsilon, ALPHA)[1:])
+        return found, ends_of(decider.answer_estimate(found, interval, epsilon, ALPHA)[1:])
 
     return said
 
@@ -168,7 +168,7 @@ def test_sums_of_negative_values_are_cut_at_0_from_above() -> None:
     said = decider.verdict(EstimatorOutput((40,)), interval, epsilon)
     at_0 = decider.verdict(EstimatorOutput((0,)), interval, epsilon)
     assert (said.outcome, said.p_value) == (at_0.outcome, at_0.p_value)
-    value, low, high = decider.estimated(said, interval, epsilon, ALPHA)
+    value, low, high = decider.answer_estimate(said, interval, epsilon, ALPHA)
     assert (value, high) == (0, 0)
     assert low < -20
 
@@ -180,7 +180,7 @@ def test_the_chances_of_proofs_are_those_of_the_releases(name: str, epsilon: Fra
     decider: Any = DECIDERS[name]()
     for tau, true in itertools.product(TAUS, (0, 2, 6, 11, 25)):
         interval, table = Interval.around(CENTRE, tau), Histogram.of_mass(true)
-        law = decider.accepting(table, interval)
+        law = decider.acceptance(table, interval)
         drawn = {True: 0.0, False: 0.0}
         start = true if name == "noisy_count" else int(decider.margin(table, interval))
         for number, chance in releases(start, 1 / epsilon):
@@ -208,7 +208,7 @@ def test_noise_on_a_fine_grid_is_cut_too(epsilon: Fraction) -> None:
     at_0 = decider.verdict(EstimatorOutput((0,)), interval, epsilon)
     for noisy in (-40 * grid, -grid // 3, 5 * grid + 1, 30 * grid):
         found = decider.verdict(EstimatorOutput((noisy,)), interval, epsilon)
-        value, low, high = decider.estimated(found, interval, epsilon, ALPHA)
+        value, low, high = decider.answer_estimate(found, interval, epsilon, ALPHA)
         assert 0 <= low <= value <= high
         assert high - low >= 1
         if noisy < 0:

@@ -95,7 +95,7 @@ def outcomes(
     decider: Decider, histogram: Histogram, interval: Interval, epsilon: Fraction, draws: Draws
 ) -> Booleans:
     """Outcomes of ``decider.decide``, one for each run of ``draws``."""
-    settled = decider.settled(interval)
+    settled = decider.constant_verdict(interval)
     if settled is not None:
         return np.full(draws.size, settled)
     return RULES[decider.id](decider, histogram, interval, epsilon, draws)

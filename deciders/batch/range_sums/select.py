@@ -78,7 +78,7 @@ class _ExpectedErrors:
     """Expected total squared errors on ``public``, from the bias by threshold and the noise."""
 
     def __init__(self, workload: RangeSums, public: Histogram, epsilon: Number) -> None:
-        self._workload, self._epsilon = workload, epsilon
+        self._workload, self._public, self._epsilon = workload, public, epsilon
         self._counts = workload.buckets.counts(public)
         self._exact = workload.answers(self._counts)
         # Cached: truncations share thresholds, and all mechanisms share their bias.
@@ -89,7 +89,7 @@ class _ExpectedErrors:
     def of(self, mechanism: RangeSumMechanism, limit: float = math.inf) -> float:
         """Error of a mechanism; infinite if it exceeds ``limit``."""
         budgets = mechanism.budgets(self._epsilon)
-        law = self._law(mechanism.truncation, budgets[0])
+        law = self._law(mechanism, budgets[0])
         if math.fsum(chance * float(self._bias(at).sum()) for at, chance in law.items()) > limit:
             return math.inf
         error = 0.0
@@ -103,13 +103,10 @@ class _ExpectedErrors:
                 return math.inf
         return error
 
-    def _law(self, truncation: Truncation, budget: Fraction) -> dict[int, float]:
-        key = truncation, budget
+    def _law(self, mechanism: RangeSumMechanism, budget: Fraction) -> dict[int, float]:
+        key = mechanism.truncation, budget
         if key not in self._laws:
-            chances: dict[int, float] = {}
-            for threshold, chance in truncation.law(self._counts, self._workload.buckets, budget):
-                chances[threshold] = chances.get(threshold, 0.0) + chance
-            self._laws[key] = chances
+            self._laws[key] = mechanism.law(self._public, self._epsilon)
         return self._laws[key]
 
     def _bias(self, threshold: int) -> Floats:

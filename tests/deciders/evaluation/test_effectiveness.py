@@ -263,7 +263,7 @@ def test_sums_of_shapes_are_exact_beyond_64_bits() -> None:
 def test_a_law_is_the_chance_of_a_yes_at_each_epsilon(decider_id: str) -> None:
     decider: Any = DECIDERS[decider_id](lower=0, upper=85)
     interval = Interval.around(AGES.median, Fraction(7, 2))
-    law = decider.accepting(AGES, interval)
+    law = decider.acceptance(AGES, interval)
     for epsilon in (Fraction(1, 50), Fraction(1, 3), Fraction(4)):
         assert law(epsilon) == decider.accept(AGES, interval, epsilon)
 

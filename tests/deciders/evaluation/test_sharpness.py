@@ -50,7 +50,7 @@ def error(decider: Any, table: Any, interval: Interval, epsilon: Fraction) -> fl
 def proof_chance(decider: Any, table: Any, interval: Interval, epsilon: Fraction) -> float:
     """Chance of a yes with a p-value of at most 5 %: of noise that goes that much less far."""
     inner = least_margin(epsilon, Fraction(1, 20)) - 1
-    if decider.settled(interval) is not None:
+    if decider.constant_verdict(interval) is not None:
         return float(decider.accept(table, interval, epsilon))
     a = float(np.exp(-float(epsilon)))
     short = inner + 1 - int(decider.margin(table, interval))
@@ -60,7 +60,7 @@ def proof_chance(decider: Any, table: Any, interval: Interval, epsilon: Fraction
 
 def refutation_chance(decider: Any, table: Any, interval: Interval, epsilon: Fraction) -> float:
     """Chance of a no with a p-value of at most 5 %: of noise that goes that much farther."""
-    if decider.settled(interval) is not None:
+    if decider.constant_verdict(interval) is not None:
         return 1 - float(decider.accept(table, interval, epsilon))
     inner, a = least_margin(epsilon, Fraction(1, 20)) - 1, float(np.exp(-float(epsilon)))
     short = inner + int(decider.margin(table, interval))
@@ -70,14 +70,14 @@ def refutation_chance(decider: Any, table: Any, interval: Interval, epsilon: Fra
 
 def as_defined(shown: Any, margin: Any, table: Histogram, interval: Interval, at: Fraction) -> bool:
     """Every stand-in made and evaluated anew, none left out."""
-    proved = shown.accepting(table, interval).proof_chance(at, 0.05)
+    proved = shown.acceptance(table, interval).proof_chance(at, 0.05)
     if proof_chance(margin, table, interval, at) - proved > MOST_LOST:
         return False
     shape, gaps = shape_of(shown), (2,) if shown.aggregate == "COUNT" else (2, 4, 8, 16, 32)
     beyond: list[Any] = [EMPTY] * (not interval.contains(0))
     beyond += [each for gap in gaps for each in stand_ins_at(table, gap * interval.tau, shape)]
     for each in beyond:
-        refuted = shown.accepting(each, interval).refutation_chance(at, 0.05)
+        refuted = shown.acceptance(each, interval).refutation_chance(at, 0.05)
         if refutation_chance(margin, each, interval, at) - refuted > MOST_LOST:
             return False
     if shown.aggregate == "COUNT":

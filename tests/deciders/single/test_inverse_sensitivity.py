@@ -79,7 +79,7 @@ def test_margin_against_breadth_first_search(decider_id: str, values: tuple[int,
     answers = {table: answer(made.aggregate, histograms[table], p) for table in every}
     for start, width in itertools.product((-4, -1, 0, 1, 3), (3, 4, 10)):
         interval = Interval(Fraction(start, 2), Fraction(start + width, 2))
-        if decider.settled(interval) is not None:
+        if decider.constant_verdict(interval) is not None:
             continue
 
         def inside(counts: Table, interval: Interval = interval) -> bool:
@@ -111,7 +111,7 @@ def test_a_settled_answer_is_true_of_every_table() -> None:
             Interval("3/2", "7/4"),
             Interval(4, 5),
         ):
-            settled = decider.settled(interval)
+            settled = decider.constant_verdict(interval)
             if settled is None:
                 continue
             for table in tables(3):
@@ -121,8 +121,8 @@ def test_a_settled_answer_is_true_of_every_table() -> None:
 
 def test_a_sum_that_can_only_be_zero_is_settled() -> None:
     decider = for_lattice("inv_sum", "SUM", Lattice(0, 0))
-    assert decider.settled(Interval(-1, 1)) is True
-    assert decider.settled(Interval(1, 2)) is False
+    assert decider.constant_verdict(Interval(-1, 1)) is True
+    assert decider.constant_verdict(Interval(1, 2)) is False
     decision = decider.decide(Histogram.from_values([0, 0]), Interval(-1, 1), 1, SimulatedNoise(1))
     assert (decision.outcome, decision.p_value, decision.margin) == (True, 0.0, None)
 

@@ -113,7 +113,7 @@ def answers(name: str) -> range:
 def test_the_chance_of_a_yes_is_that_of_its_releases(name: str, epsilon: Fraction) -> None:
     decider = decider_of(name)
     for interval in intervals():
-        if decider.settled(interval) is not None:
+        if decider.constant_verdict(interval) is not None:
             continue
 
         @cache
@@ -132,16 +132,19 @@ def test_the_chance_of_a_yes_is_that_of_its_releases(name: str, epsilon: Fractio
 def test_a_settled_answer_is_true_of_every_table_and_costs_no_noise(name: str) -> None:
     decider, settled = decider_of(name), set()
     for interval in (*intervals(), Interval(-9, -1), Interval("1/3", "2/3"), Interval(-99, 99)):
-        found = decider.settled(interval)
+        found = decider.constant_verdict(interval)
         settled.add(found)
         if found is not None:
             assert all(interval.contains(true) is found for true in answers(name))
             decision = decider.decide(Histogram.of_mass(0), interval, 1, SimulatedNoise(1))
             assert decision == Decision(found, p_value=0.0)
-            assert decider.estimated(decision, interval, 1, 0.05) == Estimate()
+            assert decider.answer_estimate(decision, interval, 1, 0.05) == Estimate()
     assert settled == {None, False}
     only = for_lattice("noisy_sum", "SUM", Lattice(0, 0))
-    assert (only.settled(Interval(-1, 1)), only.settled(Interval(1, 2))) == (True, False)
+    assert (only.constant_verdict(Interval(-1, 1)), only.constant_verdict(Interval(1, 2))) == (
+        True,
+        False,
+    )
 
 
 # Loss against the margin --------------------------------------------------------------------------
@@ -197,7 +200,7 @@ def level(
     """Largest chance, over answers and intervals, of a wrong verdict with a p-value of alpha."""
     decider, worst = decider_of(name), 0.0
     for interval in intervals():
-        if decider.settled(interval) is not None:
+        if decider.constant_verdict(interval) is not None:
             continue
         scale = decider.estimator.scale(epsilon)
         ends = math.floor(interval.lower), math.ceil(interval.upper)
@@ -248,13 +251,13 @@ def narrower(estimate: Estimate) -> tuple[float, float]:
 def least_coverage(name: str, epsilon: Fraction, alpha: float, ends: Ends) -> float:
     """Least chance, over answers, that the answer is between the ends."""
     decider, interval, least = decider_of(name), Interval.around(20, 5), 1.0
-    if decider.settled(interval) is not None:
+    if decider.constant_verdict(interval) is not None:
         interval = Interval.around(-20, 5)
 
     @cache
     def ends_of(noisy: int) -> tuple[float, float]:
         decision = Decision(outcome=True, released=(noisy,))
-        estimate = decider.estimated(decision, interval, epsilon, alpha)
+        estimate = decider.answer_estimate(decision, interval, epsilon, alpha)
         low, high = ends(estimate)
         assert estimate.value is not None
         assert low - 1 <= estimate.value <= high + 1
