@@ -56,22 +56,22 @@ def stand_ins_at(histogram: Histogram, gap: Fraction, shape: Shape) -> Iterator[
 def _at(histogram: Histogram, gap: Fraction, side: int, shape: Shape) -> StandIn | None:
     aggregate, change = shape.aggregate, side * math.ceil(gap)
     if aggregate == "COUNT":
-        return _counting(histogram.mass + change)
+        return _count_table(histogram.mass + change)
     if aggregate == "COUNT DISTINCT":
-        return _multiplied(histogram, histogram.mass + change)
+        return _distinct_table(histogram, histogram.mass + change)
     if aggregate == "SUM":
-        return _summing(histogram, change, side, shape)
+        return _sum_table(histogram, change, side, shape)
     if not histogram.mass:
         return None
-    return (_averaging if aggregate == "AVG" else _shifted)(histogram, gap, side, shape)
+    return (_mean_table if aggregate == "AVG" else _quantile_table)(histogram, gap, side, shape)
 
 
-def _counting(count: int) -> Rows | None:
+def _count_table(count: int) -> Rows | None:
     """Table of ``count`` rows."""
     return Rows(count) if 0 <= count <= _LARGEST else None
 
 
-def _multiplied(histogram: Histogram, count: int) -> StandIn | None:
+def _distinct_table(histogram: Histogram, count: int) -> StandIn | None:
     """Table of ``count`` distinct values, whose multiplicities keep their proportions."""
     if not 0 < count <= _LARGEST:
         return None if count else EMPTY
@@ -79,7 +79,7 @@ def _multiplied(histogram: Histogram, count: int) -> StandIn | None:
     return Reweighted(base, Fraction(count, base.mass))
 
 
-def _summing(histogram: Histogram, missing: int, side: int, shape: Shape) -> StandIn | None:
+def _sum_table(histogram: Histogram, missing: int, side: int, shape: Shape) -> StandIn | None:
     """Table whose sum is ``missing`` greater: by larger counts, else by additional rows.
 
     Additional rows have the farthest value of the table, else the bound, else (without bounds)
@@ -108,7 +108,7 @@ def _summing(histogram: Histogram, missing: int, side: int, shape: Shape) -> Sta
     return Histogram.merged([histogram, Histogram.from_values([value])])
 
 
-def _shifted(histogram: Histogram, gap: Fraction, side: int, shape: Shape) -> StandIn | None:
+def _quantile_table(histogram: Histogram, gap: Fraction, side: int, shape: Shape) -> StandIn | None:
     """Table with all values moved by whole steps until the quantile is far enough."""
     low, high = shape.ends
     centre = histogram.quantile(shape.p)
@@ -117,17 +117,17 @@ def _shifted(histogram: Histogram, gap: Fraction, side: int, shape: Shape) -> St
     return Moved(histogram, side * by, low, high) if side * (reached - centre) >= gap else None
 
 
-def _averaging(histogram: Histogram, gap: Fraction, side: int, shape: Shape) -> Raised | None:
+def _mean_table(histogram: Histogram, gap: Fraction, side: int, shape: Shape) -> Raised | None:
     """Table with all values moved by whole steps, within bounds, to move the mean by ``gap``."""
     low, high = shape.ends
     gain = math.ceil(gap * histogram.mass)
     if side > 0:
-        return _raised(histogram, histogram.total + gain, high, shape.step)
-    lowered = _raised(histogram.mirrored, gain - histogram.total, -low, shape.step)
+        return _raised_table(histogram, histogram.total + gain, high, shape.step)
+    lowered = _raised_table(histogram.mirrored, gain - histogram.total, -low, shape.step)
     return lowered and lowered.mirrored
 
 
-def _raised(table: RunningSums, total: int, upper: int, step: int) -> Raised | None:
+def _raised_table(table: RunningSums, total: int, upper: int, step: int) -> Raised | None:
     """Table with all values raised by whole steps, at most to ``upper``, to sum to ``total``.
 
     As few rows as possible take the last step: the largest rows that can take it.
