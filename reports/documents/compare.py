@@ -475,11 +475,6 @@ class Columns:
     titles: tuple[str, ...]
     legend: tuple[str, ...]
 
-    @property
-    def width(self) -> int:
-        """Width of each, in cells."""
-        return max(5, 2 + max(map(len, self.titles), default=0))
-
 
 def column_names(report: CompareReport) -> Columns:
     """Short titles of the candidates: their names, or letters where these are long."""

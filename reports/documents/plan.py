@@ -199,7 +199,7 @@ def _said(query: PlannedQuery) -> str:
 
 
 def _details(query: PlannedQuery, plan: PlanReport) -> Sequence[Block]:
-    amount = tolerance(query.tau, query.tolerance or plan.tolerance, "±")
+    amount = tolerance(query.tau, query.tolerance or plan.tolerance)
     candidates = [candidate for candidate in query.candidates if candidate.shown]
     return [
         _interval(query),

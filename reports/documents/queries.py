@@ -140,7 +140,7 @@ def verdict_row(verdict: Verdict, stated: str, *, mixed: bool) -> Row:
         Cell(verdict.id),
         Cell(copy, float(verdict.q_synthetic)),
         Cell(tolerance, float(verdict.tau)),
-        Cell(in_millions(off_by_text(verdict, "±")), gap),
+        Cell(in_millions(off_by_text(verdict)), gap),
         Cell(sure, verdict.p_value),
     )
     return Row(
@@ -191,13 +191,13 @@ def _price_marks(verdict: Verdict, *, mixed: bool) -> Iterator[str]:
         yield "cost 0"
 
 
-def off_by_text(verdict: Verdict, sign: str) -> str:
+def off_by_text(verdict: Verdict) -> str:
     """How far the private answer is from the copy's, as far as the verdict's output tells it.
 
     With its sign and its interval where the answer was estimated, such as ``-339 ±12``; else a
     bound, without a sign.
     """
-    if not verdict.is_distance and (gap := signed_gap(verdict, sign)):
+    if not verdict.is_distance and (gap := signed_gap(verdict)):
         return gap
     if not verdict.standing.answer:
         return "?"
@@ -263,7 +263,7 @@ def verdict_details(verdict: Verdict, stated: str) -> Iterator[Block]:
             verdict.standing.badge.tone,
             amount_text(verdict, least),
         )
-    facts = [Line(text, _ROLES[role]) for text, role in list(sentences(verdict, stated, "±"))[1:-1]]
+    facts = [Line(text, _ROLES[role]) for text, role in list(sentences(verdict, stated))[1:-1]]
     if instead := instead_sentence(verdict):
         facts.append(Line(instead, "advice"))
     yield Lines(facts)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,6 @@ from pqd.reports.text.numbers import (
     epsilon_text,
     first_of,
     number_text,
-    p_cell,
     p_value_text,
     threshold_text,
 )
@@ -30,7 +28,6 @@ from pqd.reports.text.query import (
     proof_sentence,
     remarks,
     sentences,
-    tolerance,
     verdict_words,
 )
 
@@ -177,28 +174,6 @@ def stamped(check: CheckResult, text: str) -> str:
     return f"SIMULATED: {text}" if any(v.simulated for v in check.verdicts) else text
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A check as a row of a table: p, the synthetic answer and the tolerance, blank without."""
-
-    p: str
-    answer: str
-    tolerance: str
-
-
-def row(check: CheckResult) -> Row:
-    """Cells of a check beside its message."""
-    if len(check.verdicts) != 1:
-        groups = f"{len(check.verdicts)} groups" if check.verdicts else ""
-        return Row("", groups, check.tolerance)
-    (verdict,) = check.verdicts
-    if verdict.is_distance:
-        return Row(p_cell(verdict.p_value, verdict.alpha), "", distance_tolerance(verdict, check))
-    amount = tolerance(verdict.tau, check.tolerance, "±").removeprefix("tolerance ")
-    answer = number_text(verdict.q_synthetic)
-    return Row(p_cell(verdict.p_value, verdict.alpha), answer, amount)
-
-
 def distance_tolerance(verdict: Verdict, check: CheckResult) -> str:
     """Tolerance of a distance; of a score in the words of the spec, which says its least value."""
     if verdict.aggregate == MEAN_DISTANCE:
@@ -206,23 +181,23 @@ def distance_tolerance(verdict: Verdict, check: CheckResult) -> str:
     return amount_text(verdict, verdict.tau)
 
 
-def detail_lines(check: CheckResult, sign: str = "±") -> Iterator[str]:
+def detail_lines(check: CheckResult) -> Iterator[str]:
     """Lines with all that is known of a check below its message."""
     place = f"line {check.line} of the spec"
     # What stopped a run is no check.
     stated = f"; expected: {check.expect}; tolerance {check.tolerance}"
     yield place + (stated if check.expect else "")
     if len(check.verdicts) == 1:
-        for text, _ in sentences(check.verdicts[0], check.tolerance, sign):
+        for text, _ in sentences(check.verdicts[0], check.tolerance):
             yield text
     for verdict in check.verdicts if len(check.verdicts) > 1 else ():
-        yield group_line(verdict, sign)
+        yield _group_line(verdict)
     yield from advice(check)
 
 
-def group_line(verdict: Verdict, sign: str = "±") -> str:
+def _group_line(verdict: Verdict) -> str:
     """Verdict on one group in one line."""
-    return "   ".join([verdict_words(verdict)[0], *group_parts(verdict, sign)])
+    return "   ".join([verdict_words(verdict)[0], *group_parts(verdict)])
 
 
 def advice(check: CheckResult) -> Iterator[str]:

@@ -58,10 +58,10 @@ def amount_text(facts: QueryFacts, amount: float | None, digits: int = 4) -> str
     return f"{number_text(round(100 * amount, 9), digits)} %"
 
 
-def asked_sentence(facts: QueryFacts, stated: str, sign: str) -> str:
+def asked_sentence(facts: QueryFacts, stated: str) -> str:
     """Synthetic answer with its tolerance; of a distance, which is 0 to the copy, that alone."""
     if not facts.is_distance:
-        amount = tolerance(facts.tau, facts.tolerance or stated, sign)
+        amount = tolerance(facts.tau, facts.tolerance or stated)
         return f"synthetic answer {number_text(facts.q_synthetic)}, {amount}"
     amount = amount_text(facts, facts.tau)
     if facts.aggregate == MEAN_DISTANCE:
@@ -69,10 +69,10 @@ def asked_sentence(facts: QueryFacts, stated: str, sign: str) -> str:
     return f"tolerance {amount} of the rows"
 
 
-def tolerance(verdict_tau: float, stated: str, sign: str) -> str:
+def tolerance(verdict_tau: float, stated: str) -> str:
     """Tolerance in one line, such as ``tolerance ±56.1 (5%)``."""
     share = f" ({stated})" if stated.endswith("%") else ""
-    return f"tolerance {sign}{number_text(verdict_tau)}{share}"
+    return f"tolerance ±{number_text(verdict_tau)}{share}"
 
 
 def proof_sentence(facts: CandidateFacts) -> str | None:
@@ -115,9 +115,9 @@ def _short(value: float) -> float:
     return round(value) if abs(value) >= 1000 else value
 
 
-def gap_sentence(verdict: Verdict, sign: str) -> str | None:
+def gap_sentence(verdict: Verdict) -> str | None:
     """How far the noisy private answer is from the copy's and which way, None where not known."""
-    if verdict.is_distance or (gap := signed_gap(verdict, sign)) is None:
+    if verdict.is_distance or (gap := signed_gap(verdict)) is None:
         return None
     noisy = verdict.gap or 0
     side = "above" if noisy > 0 else "below"
@@ -126,7 +126,7 @@ def gap_sentence(verdict: Verdict, sign: str) -> str | None:
     return f"off by {gap} ({_sure(verdict)}): the private answer is {way} the copy's"
 
 
-def signed_gap(verdict: Verdict, sign: str) -> str | None:
+def signed_gap(verdict: Verdict) -> str | None:
     """Signed gap and what its interval reaches to either side, such as ``-339 ±12``.
 
     Rounded so that the interval that is shown holds the exact one; None without both ends.
@@ -139,7 +139,7 @@ def signed_gap(verdict: Verdict, sign: str) -> str | None:
     shown = gap if isinstance(gap, int) and place <= 0 else round(gap, -place)
     widest = max(high - shown, shown - low, 0)
     mark = "+" if shown > 0 else ""
-    return f"{mark}{number_text(shown, 9)} {sign}{bound_text(widest, up=True)}"
+    return f"{mark}{number_text(shown, 9)} ±{bound_text(widest, up=True)}"
 
 
 def margin_sentence(verdict: Verdict) -> str | None:
@@ -247,16 +247,16 @@ def thresholds_sentence(facts: QueryFacts) -> str:
     return f"effectiveness thresholds: {', '.join(parts) or 'not known'}"
 
 
-def sentences(verdict: Verdict, stated: str, sign: str) -> Iterator[tuple[str, str]]:
+def sentences(verdict: Verdict, stated: str) -> Iterator[tuple[str, str]]:
     """Lines under the head of a verdict, each with a role (plain, warning, detail)."""
     yield query_text(verdict.aggregate, verdict.attribute, verdict.p, verdict.where), "plain"
-    question = asked_sentence(verdict, stated, sign)
+    question = asked_sentence(verdict, stated)
     if verdict.is_distance:
         yield f"{question}: is the private table's distribution so near to the copy's?", "plain"
     else:
         ends = f"{number_text(verdict.lower, 9)} and {number_text(verdict.upper, 9)}"
         yield f"{question}: is the private answer between {ends}?", "plain"
-    private = _private(verdict), gap_sentence(verdict, sign)
+    private = _private(verdict), gap_sentence(verdict)
     for text in (*private, margin_sentence(verdict), estimating_sentence(verdict)):
         if text:
             yield text, "plain"
@@ -272,10 +272,10 @@ def _private(verdict: Verdict) -> str | None:
     return f"private answer {text}" if text else None
 
 
-def group_parts(verdict: Verdict, sign: str) -> Iterator[str]:
+def group_parts(verdict: Verdict) -> Iterator[str]:
     """Parts of the line on one group, beside its badge."""
     yield verdict.group or verdict.id
-    amount = f"{number_text(verdict.q_synthetic)} {sign}{number_text(verdict.tau, 3)}"
+    amount = f"{number_text(verdict.q_synthetic)} ±{number_text(verdict.tau, 3)}"
     yield f"{verdict.aggregate.lower()} {amount}"
     yield p_value_text(verdict.p_value, verdict.alpha)
     yield from marks(verdict)

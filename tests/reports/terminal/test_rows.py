@@ -31,7 +31,7 @@ def test_a_pass_is_at_most_so_far_off_and_a_failure_at_least(
 ) -> None:
     verdict = replace(ABOVE, outcome=outcome, p_value=0.001, low=low, high=high)
     assert verdict.standing == ("trusted" if outcome == "yes" else "not trusted")
-    assert off_by_text(verdict, "+-") == told
+    assert off_by_text(verdict) == told
 
 
 COLUMNS = (

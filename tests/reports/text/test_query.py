@@ -148,9 +148,9 @@ Gap = tuple[float | None, float | None, float | None]
 def test_a_gap_is_rounded_to_what_holds_its_interval(gap: Gap, shown: str | None) -> None:
     middle, low, high = gap
     found = replace(VERDICT, gap=middle, gap_low=low, gap_high=high)
-    assert signed_gap(found, "±") == shown
+    assert signed_gap(found) == shown
     if shown is None:
-        assert gap_sentence(found, "±") is None
+        assert gap_sentence(found) is None
         return
     centre, reach = (float(part.replace(",", "")) for part in shown.split(" ±"))
     assert low is not None
@@ -167,7 +167,7 @@ def test_a_gap_is_rounded_to_what_holds_its_interval(gap: Gap, shown: str | None
 )
 def test_which_way_is_said_where_it_is_known(gap: Gap, way: str) -> None:
     middle, low, high = gap
-    sentence = gap_sentence(replace(VERDICT, gap=middle, gap_low=low, gap_high=high), "±") or ""
+    sentence = gap_sentence(replace(VERDICT, gap=middle, gap_low=low, gap_high=high)) or ""
     assert sentence.endswith(f"(95 %): the private answer is {way} the copy's")
 
 
@@ -293,7 +293,7 @@ def test_the_private_answer_as_released(
     estimate, low, high = facts
     found = replace(VERDICT, estimate=estimate, low=low, high=high)
     assert estimate_text(found) == text
-    told = [line for line, _ in sentences(found, "5%", "±")]
+    told = [line for line, _ in sentences(found, "5%")]
     assert any(line == f"private answer {text}" for line in told) is (text is not None)
 
 
