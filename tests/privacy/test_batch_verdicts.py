@@ -164,9 +164,10 @@ def test_verdicts_are_a_function_of_the_release(mode: str) -> None:
     drawn = measure([part.measurements], None, SimulatedNoise(4))
     stored = {batch.cache_key: decode(encode(drawn[batch])) for batch in batches(part)}
     assert all(isinstance(one, BatchOutput) for one in stored.values())
+    own = verdicts(part, drawn)
     for other in (part, made(mode, SECRET.iloc[:0]), made(mode, table(9, 900).assign(job="spy"))):
         assert [batch.cache_key for batch in batches(other)] == list(stored)
-        assert verdicts(other, Outputs(stored, drawn.quote)) == verdicts(part, drawn)
+        assert verdicts(other, Outputs(stored, drawn.quote)) == own
 
 
 def test_verdicts_read_from_the_ledger_are_those_that_were_drawn(tmp_path: Path) -> None:
