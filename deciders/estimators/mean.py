@@ -146,6 +146,8 @@ def _edge(ruled_out: Callable[[Fraction], bool], end: Fraction, middle: Fraction
     """Last value that is ruled out on the way from ``end``; ``end`` if it is not ruled out."""
     if end == middle or not ruled_out(end):
         return end
+    if ruled_out(middle):
+        return middle
     return bracket(
         lambda cut: not ruled_out(cut), end, middle, _rounded_middle, halvings=_HALVINGS
     )[0]
