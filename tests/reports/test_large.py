@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,25 +13,11 @@ from pqd.reports.text.numbers import LISTED, MOST_IN_FULL, first_of
 from pqd.reports.writers.terminal import terminal_text
 from pqd.reports.writers.terminal.layout import Extent
 from pqd.reports.writers.terminal.table import PASSES
-from tests.support import compare_reports, release_reports
-from tests.support.audit_reports import audit_of, many_groups, many_queries, plan_of
+from tests.support.audit_reports import audit_of, many_queries, plan_of
 from tests.support.check_reports import FAIL, PASS, many_checks, report_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pqd.reports.models.report import Report
+from tests.support.large_reports import LARGE
 
 QUIET = Extent.QUIET
-LARGE: dict[str, Callable[[int], Report]] = {
-    "audit": lambda number: audit_of(*many_queries(number)),
-    "audit-groups": many_groups,
-    "plan": lambda number: plan_of(*many_queries(number)),
-    "plan-without-budget": lambda number: plan_of(*many_queries(number), epsilon=None),
-    "check": many_checks,
-    "compare": compare_reports.many_compared,
-    "release": lambda number: release_reports.report_of(*map(release_reports.count, range(number))),
-}
 MORE = re.compile(r"([\d,]+) more   \(--all lists them\)")
 
 
@@ -111,12 +96,12 @@ def test_markdown_fits_in_a_comment_and_says_what_it_leaves_out(kind: str) -> No
 
 
 def test_markdown_of_many_verdicts_has_the_worst() -> None:
-    text = audit_of(*many_queries(3000)).to_markdown()
+    text = LARGE["audit"](3000).to_markdown()
     table = text.partition("\nand ")[0]
     assert "**NO**" in table
     assert "**yes**" not in table
     # Where groups of several queries stand together, each has its whole name.
-    assert "<code>by-x&#91;x = 1&#93;</code>" in many_groups(3000).to_markdown()
+    assert "<code>by-x&#91;x = 1&#93;</code>" in LARGE["audit-groups"](3000).to_markdown()
 
 
 def test_an_output_for_github_names_the_worst_alone() -> None:

@@ -149,10 +149,16 @@ def test_a_twin_without_escaping_is_caught(kind: str, monkeypatch: pytest.Monkey
         stays_text(QUOTING[kind], SCRIPT)
 
 
+@cache
+def written(number: int) -> tuple[str, Page]:
+    """Page of a report, and what a browser reads of it."""
+    text = html_text(REPORTS[number], "pqd again")
+    return text, Page(text)
+
+
 @pytest.mark.parametrize("number", range(len(REPORTS)))
 def test_every_page_is_whole(number: int) -> None:
-    text = html_text(REPORTS[number], "pqd again")
-    page = Page(text)
+    text, page = written(number)
     tags = [tag for tag, _ in page.tags]
     assert text.startswith('<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">')
     assert [tags.count(tag) for tag in ("h1", "main", "title", "style")] == [1] * 4
@@ -169,8 +175,7 @@ def test_every_page_is_whole(number: int) -> None:
 
 @pytest.mark.parametrize("number", range(len(REPORTS)))
 def test_every_page_loads_and_runs_nothing_else(number: int) -> None:
-    text = html_text(REPORTS[number])
-    page = Page(text)
+    text, page = written(number)
     (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
     (script,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', text)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import cache
 
 import pytest
 from hypothesis import example, given
@@ -34,11 +35,16 @@ def read(text: str) -> Page:
     return Page(MARKDOWN.render(text))
 
 
+@cache
+def plain_tags(plain: str) -> list[tuple[str, tuple[str, ...]]]:
+    return read(markdown_text(quoting(plain))).tags
+
+
 def stays_text_in_markdown(text: str) -> None:
     source = markdown_text(quoting(text))
+    page = read(source)
     # A message of blanks has no paragraph of its own.
-    plain = "x" if text.strip() else " "
-    assert read(source).tags == read(markdown_text(quoting(plain))).tags
+    assert page.tags == plain_tags("x" if text.strip() else " ")
     remaining = re.sub(r"</?(details|summary|code|pre)>|<!-- -->", "", source)
     assert "<" not in remaining
     assert not re.search(r"https?:|www\.|\bGH-\d", remaining, re.IGNORECASE)
@@ -46,7 +52,7 @@ def stays_text_in_markdown(text: str) -> None:
         assert "\x1b" not in line
         if line.startswith("|"):
             assert line.count("|") in {6, 7}
-    for _, chunk in read(source).texts:
+    for _, chunk in page.texts:
         assert not re.search(r"[@#]\w|:\w+:", chunk)
     # The check of the longest name: what is shown is the text itself.
     codes = read(source.partition("</details>")[0] + "</details>")

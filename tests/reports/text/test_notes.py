@@ -4,6 +4,7 @@ import ast
 import inspect
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -87,10 +88,17 @@ EXAMPLES = (
 )
 
 
-def made() -> Iterator[tuple[str, list[str | None]]]:
-    """Yield the code and the keywords of each note that pqd makes."""
+@cache
+def made() -> tuple[tuple[str, list[str | None]], ...]:
+    """Code and keywords of each note that pqd makes."""
+    return tuple(_calls())
+
+
+def _calls() -> Iterator[tuple[str, list[str | None]]]:
     for path in sorted((ROOT / "pqd").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        source = path.read_text("utf-8")
+        # Most files make none, and to parse them takes long.
+        for node in ast.walk(ast.parse(source)) if "note(" in source else ():
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "note":
                 codes = [each for each in ast.walk(node.args[0]) if isinstance(each, ast.Constant)]
                 names = [keyword.arg for keyword in node.keywords]
