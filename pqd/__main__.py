@@ -82,8 +82,8 @@ def _of_interrupts(name: str) -> object:
 def _tell() -> int:
     """Say what was spent, let no further Ctrl-C in, and give the exit code."""
     _ignore()
-    told, exit_code = _of_interrupts("told"), _of_interrupts("exit_code")
-    _say(str(told()) if callable(told) else _NOTHING_SPENT)
+    message, exit_code = _of_interrupts("interruption"), _of_interrupts("exit_code")
+    _say(str(message()) if callable(message) else _NOTHING_SPENT)
     return exit_code() if callable(exit_code) else _INTERRUPTED
 
 

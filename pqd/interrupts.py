@@ -58,7 +58,7 @@ def exit_code() -> int:
     return _BEYOND + (PRESSED[0] if PRESSED else signal.SIGINT)
 
 
-def told() -> str:
+def interruption() -> str:
     """Message of a run that was interrupted: what it had charged."""
     word = _SIGNALS[signal.Signals(PRESSED[0] if PRESSED else signal.SIGINT)]
     return f"pqd: {word}; {charged_so_far() or 'nothing was spent'}"

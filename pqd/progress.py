@@ -65,12 +65,12 @@ def warn(warnings: Iterable[Note], progress: Progress) -> None:
     ParameterError
         If there is one, in a context where warnings are errors.
     """
-    told = tuple(dict.fromkeys(warnings))
-    for each in told:
+    distinct = tuple(dict.fromkeys(warnings))
+    for each in distinct:
         progress(each)
-    if told and _STRICT.get():
-        one = len(told) == 1
+    if distinct and _STRICT.get():
+        one = len(distinct) == 1
         raise ParameterError(
-            f"{len(told):,} warning{'' if one else 's'}, which --strict makes "
+            f"{len(distinct):,} warning{'' if one else 's'}, which --strict makes "
             f"{'an error' if one else 'errors'}; nothing was spent"
         )

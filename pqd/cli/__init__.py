@@ -24,7 +24,7 @@ from pqd.deciders.errors import ParameterError, PqdError, readable
 from pqd.engine.sources.locations import like_table
 from pqd.engine.sources.postgres_address import without_address
 from pqd.exception_barrier import withheld
-from pqd.interrupts import PRESSED, charged_so_far, exit_code, heed, told
+from pqd.interrupts import PRESSED, charged_so_far, exit_code, heed, interruption
 from pqd.paths import numbered_alike
 from pqd.reports.escape import visible
 
@@ -231,7 +231,7 @@ def _with_charge(message: str) -> str:
 
 def _interrupted() -> NoReturn:
     """End as the shell expects it of the signal, and say what it cost."""
-    _fail(told(), exit_code())
+    _fail(interruption(), exit_code())
 
 
 def _fail(message: str, code: int) -> NoReturn:

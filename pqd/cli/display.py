@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pqd.cli.option_groups import option_group
 from pqd.deciders.errors import ParameterError
+from pqd.deciders.names import nearest_names
 
 if TYPE_CHECKING:
     from pqd.reports.models.report import Report
@@ -89,18 +89,18 @@ class DisplayOptions:
         name = self.explain
         if name is None:
             return queries
-        found = tuple(
+        matches = tuple(
             query
             for query in queries
             if name in {query.id, query.block} or name.startswith(f"{query.id}[")
         )
-        if not found:
+        if not matches:
             from pqd.errors import NothingSelectedError
 
             known = [query.id or "" for query in queries]
-            near = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known[:8]
+            near = nearest_names(name, known, cutoff=0.4) or known[:8]
             raise NothingSelectedError(f"there is no query {name!r}; there is {', '.join(near)}")
-        return found
+        return matches
 
     def show(self, report: Report) -> None:
         """Print a report."""

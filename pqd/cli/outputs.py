@@ -407,8 +407,8 @@ def raise_together(*failures: Exception) -> None:
         raise [*broken, *failures][0]
     if failures:
         lost = any(isinstance(error, LostOutputError) for error in failures)
-        told = dict.fromkeys(sorted(map(str, failures), key=reports_charges))
-        raise (LostOutputError if lost else RunError)("\n".join(told))
+        messages = dict.fromkeys(sorted(map(str, failures), key=reports_charges))
+        raise (LostOutputError if lost else RunError)("\n".join(messages))
 
 
 def path_in_repository(spec: Path) -> str:

@@ -137,10 +137,10 @@ def release(
         # While what follows is loaded.
         secret = opened_ahead(private)
         terms = stated.read(columns)
-        asked = queries.read(private, synthetic)
-        display.selected(asked)
+        workload = queries.read(private, synthetic)
+        display.selected(workload)
         accountant = ledger.accountant(private, replaying=display.explains)
-        run = partial(_of_tables, secret, synthetic, asked, terms, accountant, new_file)
+        run = partial(_of_tables, secret, synthetic, workload, terms, accountant, new_file)
     failed = []
     try:
         report = run()

@@ -129,7 +129,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         columns=columns,
         detail=Detail.CURVES if detailed else Detail.THRESHOLDS,
     )
-    with cell_progress() as told:
+    with cell_progress() as progress:
         return run_audit(
             private,
             synthetic,
@@ -139,7 +139,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
             accountant=Accountant(ledger_path(private, ledger), fresh=fresh),
             unit=privacy_unit(unit, max_rows),
             sharing=budget.sharing,
-            progress=told,
+            progress=progress,
         )
 
 

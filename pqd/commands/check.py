@@ -83,7 +83,7 @@ def check(
         is spent; RunError if reading breaks.  A check that is wrong by itself is an entry of the
         report, not an error.
     """
-    with cell_progress() as told:
+    with cell_progress() as progress:
         return run_check(
             read_spec(spec),
             SecureNoise(),
@@ -93,7 +93,7 @@ def check(
             dry_run=dry_run,
             baseline=baseline,
             detailed=detailed,
-            progress=told,
+            progress=progress,
         )
 
 

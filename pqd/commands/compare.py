@@ -187,7 +187,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
             marginals=marginals,
             facts=facts,
         )
-        with cell_progress() as told:
+        with cell_progress() as progress:
             return run_ranking(
                 private,
                 synthetics,
@@ -195,14 +195,14 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
                 SecureNoise(),
                 accountant=accountant,
                 unit=people,
-                progress=told,
+                progress=progress,
             )
     workload = as_queries(() if queries is None else queries)
     workload, tau = with_tolerances(workload, tau, tolerances)
     shared = Parameters.parse(
         tau=tau, epsilon=epsilon, alpha=alpha, mechanism=estimator, columns=stated
     )
-    with cell_progress() as told:
+    with cell_progress() as progress:
         return run_compare(
             private,
             synthetics,
@@ -211,7 +211,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
             SecureNoise(),
             accountant=accountant,
             unit=people,
-            progress=told,
+            progress=progress,
         )
 
 

@@ -68,8 +68,8 @@ def planned(
     elif any(each.cache_key in quote.new for each in measurements):
         parts = [FREE_ASKED]
     else:
-        settled = all(verdict.is_constant for verdict in verdicts)
-        parts = [FREE_SETTLED if settled else FREE_KNOWN]
+        are_constant = all(verdict.is_constant for verdict in verdicts)
+        parts = [FREE_SETTLED if are_constant else FREE_KNOWN]
     unproved = dict.fromkeys(filter(None, (proof_sentence(v.taken) for v in verdicts)))
     low = [v for v in verdicts if v.taken.worst > v.criteria.alpha]
     threshold = max((v.taken.tau_min or 0 for v in low), default=None)
@@ -90,7 +90,7 @@ def _result(
     return CheckResult(
         id=name,
         line=check.line,
-        sql=check.asked,
+        sql=check.sql_text,
         tolerance=check.tolerance.text if check.score else str(check.tau),
         expect=check.expect,
         severity=check.severity,

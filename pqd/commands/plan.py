@@ -72,9 +72,9 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
             criteria = criteria.at(stated.epsilon)
         else:
             budget = stated
-    with cell_progress() as told:
-        told(Step.PLANNING)
-        return run_plan(synthetic, workload, criteria, people, told, budget=budget)
+    with cell_progress() as progress:
+        progress(Step.PLANNING)
+        return run_plan(synthetic, workload, criteria, people, progress, budget=budget)
 
 
 def run_plan(

@@ -127,16 +127,22 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
     if private is None:
         if not dry_run:
             raise ParameterError("the private table is missing; give it, or take dry_run=True")
-        with cell_progress() as told:
-            return run_profile_plan(None, synthetic, parameters, told, unit=people)
+        with cell_progress() as progress:
+            return run_profile_plan(None, synthetic, parameters, progress, unit=people)
     accountant = Accountant(ledger_path(private, ledger), fresh=fresh)
-    with cell_progress() as told:
+    with cell_progress() as progress:
         if dry_run:
             return run_profile_plan(
-                private, synthetic, parameters, told, accountant=accountant, unit=people
+                private, synthetic, parameters, progress, accountant=accountant, unit=people
             )
         return run_profile(
-            private, synthetic, parameters, SecureNoise(), told, accountant=accountant, unit=people
+            private,
+            synthetic,
+            parameters,
+            SecureNoise(),
+            progress,
+            accountant=accountant,
+            unit=people,
         )
 
 

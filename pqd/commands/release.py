@@ -121,7 +121,7 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     accountant = Accountant(ledger_path(private, ledger), fresh=fresh)
     workload = as_queries(queries)
     target = None if table is None else check_new(table)
-    with cell_progress() as told:
+    with cell_progress() as progress:
         return run_release(
             private,
             synthetic,
@@ -130,7 +130,7 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
             SecureNoise(),
             accountant=accountant,
             table=target,
-            progress=told,
+            progress=progress,
         )
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pqd.accounting.accountant import Accountant
+from pqd.deciders.names import names_and_more, nearest_names
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import NothingSelectedError, NotPublicError, PqdError, TableError
 from pqd.marginals.bound_distances import BoundDistance, DistanceRequest, bind_distances
@@ -66,12 +66,10 @@ def selected_checks(spec: Spec, only: str | Sequence[str]) -> list[SelectedCheck
 def _known_names(name: str, spec: Spec, known: Sequence[str]) -> str:
     """Names of checks that may have been meant, and how many there are."""
     number = len(spec.checks)
-    if near := difflib.get_close_matches(name, known, n=3, cutoff=0.6):
+    if near := nearest_names(name, known, cutoff=0.6):
         verb = "is" if len(near) == 1 else "are"
         return f"the nearest of its {number} {verb} {', '.join(near)}"
-    names = [check.id for check in spec.checks[:_LISTED]]
-    rest = f" and {number - len(names)} more" if number > len(names) else ""
-    return f"it has {', '.join(names)}{rest}"
+    return f"it has {names_and_more([check.id for check in spec.checks], _LISTED)}"
 
 
 class BoundChecks:
@@ -193,7 +191,7 @@ class BoundChecks:
             return []
         request = DistanceRequest(
             id=selected.id,
-            text=check.asked,
+            text=check.sql_text,
             columns=check.marginal,
             distance=check.distance,
             ways=check.ways,

@@ -29,13 +29,13 @@ def verdicts_of(
 ) -> tuple[Verdict, ...]:
     """Verdicts as planned; one whose identity is in ``shown`` already counts as replayed."""
     shown = set() if shown is None else shown
-    found = []
+    rows = []
     for planned in verdicts:
         replayed = outputs.replayed(planned.measurement) or planned.identity in shown
-        found.append(_verdict(planned, outputs, synthetic, noise, replayed=replayed))
+        rows.append(_verdict(planned, outputs, synthetic, noise, replayed=replayed))
         if not planned.is_constant:
             shown.add(planned.identity)
-    return tuple(found)
+    return tuple(rows)
 
 
 def _verdict(

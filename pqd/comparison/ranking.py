@@ -203,7 +203,7 @@ class Ranking:
         if not self._plan.each:
             return ()
         marginals = self._bound.marginals
-        found = [
+        rows = [
             RankedMarginal(
                 columns=each.columns,
                 cells=each.marginal.size,
@@ -213,7 +213,7 @@ class Ranking:
             )
             for place, each in enumerate(marginals)
         ]
-        return tuple(sorted(found, key=lambda each: -max(e.value for e in each.estimates)))
+        return tuple(sorted(rows, key=lambda each: -max(e.value for e in each.estimates)))
 
     def _mean(self, copy: int, ways: int | None) -> ShareEstimate:
         """Mean distance of a copy; for all marginals the mean of the means by ways, if known."""

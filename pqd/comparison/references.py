@@ -82,8 +82,8 @@ def add_references(  # noqa: PLR0913 - those of a comparison
     warn((*plan.measurements.warnings, *later.measurements.warnings), progress)
     charge = quote_sets([plan.measurements], accountant, progress).charge
     # A query that is settled now may not be settled with one more candidate.
-    settled = [each for each in later.comparisons if each.measurement.is_constant]
-    more = sum((each.parameters.epsilon for each in settled), Fraction(0))
+    constants = [each for each in later.comparisons if each.measurement.is_constant]
+    more = sum((each.parameters.epsilon for each in constants), Fraction(0))
     after = replace(charge, epsilon=charge.epsilon + more)
     quote_sets([later.measurements], accountant, progress, after=after)
 

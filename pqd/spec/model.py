@@ -70,7 +70,7 @@ class Check:
         return Tolerance(1 - least.amount, relative=False, text=f"score at least {least.text}")
 
     @property
-    def asked(self) -> str:
+    def sql_text(self) -> str:
         """Query, or distance in words, that a report shows as SQL."""
         if self.score is not None:
             return f"{MEAN_DISTANCE}({self.score}, {self.ways} ways)"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqd.batches.mechanisms import RunBudget
+from pqd.deciders.names import suggestion
 from pqd.engine.sources.locations import check_scheme, is_address
 from pqd.engine.sources.postgres_address import without_address
 from pqd.errors import NothingSelectedError, ParameterError, TableError
@@ -25,7 +26,7 @@ from pqd.spec.problems import Code, Place, Problem, SpecError, printable
 from pqd.spec.schema import CHECK_NEEDS, SECTION, SECTIONS
 from pqd.spec.toml import UnreadableError, read_toml
 from pqd.spec.validation import Document, Values, header
-from pqd.spec.value_types import quoted, suggestion
+from pqd.spec.value_types import quoted
 from pqd.stated.column_facts import parse_columns
 
 if TYPE_CHECKING:

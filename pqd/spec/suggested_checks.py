@@ -138,7 +138,7 @@ def _named(workload: BoundWorkload, *aggregates: str) -> Iterator[BoundQuery]:
     return (each for each in workload.queries if each.query.aggregate in aggregates)
 
 
-def _told(bound: BoundQuery, tau: Fraction, epsilon: Fraction) -> Fraction | None:
+def _least_tolerance(bound: BoundQuery, tau: Fraction, epsilon: Fraction) -> Fraction | None:
     """Least tolerance that can be decided at a budget; None if none can."""
     criteria = Criteria.of(tau=tau, alpha=_LEVEL).at(epsilon)
     request = QueryRequest(bound.query, criteria)
@@ -155,12 +155,12 @@ def _counted(workload: BoundWorkload) -> Iterator[Candidate]:
         rows = bound.synthetic[0].mass
 
         def check(epsilon: Fraction, bound: BoundQuery = bound, rows: int = rows) -> SuggestedCheck:
-            told = _told(bound, Fraction(1), epsilon) or Fraction(rows)
-            enough = told <= _USUAL * rows
+            threshold = _least_tolerance(bound, Fraction(1), epsilon) or Fraction(rows)
+            enough = threshold <= _USUAL * rows
             comment = f"The copy has {rows:,} rows."
             if not enough:
                 comment += " So few that less than this cannot be told at this epsilon."
-            tau = "5%" if enough else rounded_up(told)
+            tau = "5%" if enough else rounded_up(threshold)
             return SuggestedCheck("rows", {"sql": bound.query.sql, "tau": tau}, comment)
 
         yield check
@@ -177,11 +177,11 @@ def _tolerance(expected: float, rows: int, epsilon: Fraction) -> Fraction | None
     The margin of a distance s is (tau - s) / (1 + tau), in shares of the rows.  With t the least
     tolerance that can be decided at distance 0, tau = s + t + s t.
     """
-    told = DistanceDecider().tau_min(rows, epsilon, _LEVEL).tau
-    if math.isinf(told):
+    threshold = DistanceDecider().tau_min(rows, epsilon, _LEVEL).tau
+    if math.isinf(threshold):
         return None
     apart = Fraction(expected + _deviation(rows))
-    tau = apart + Fraction(told) + apart * Fraction(told)
+    tau = apart + Fraction(threshold) + apart * Fraction(threshold)
     return tau if tau <= _MOST_TAU else None
 
 
@@ -277,14 +277,14 @@ def _average(bound: BoundQuery, histogram: Histogram, unit: Fraction) -> Candida
     word = "median" if bound.query.aggregate == "MEDIAN" else "mean"
 
     def check(epsilon: Fraction) -> SuggestedCheck | None:
-        told = _told(bound, max(apart, unit), epsilon)
-        if told is None or apart + told > _MOST_OF_RANGE * reach:
+        threshold = _least_tolerance(bound, max(apart, unit), epsilon)
+        if threshold is None or apart + threshold > _MOST_OF_RANGE * reach:
             return None
         comment = (
             f"Sampling alone moves the {word} by up to {_short(apart)} (three standard errors); "
-            f"{_short(told)} can be told at this epsilon."
+            f"{_short(threshold)} can be told at this epsilon."
         )
-        keys: dict[str, object] = {"sql": bound.query.sql, "tau": rounded_up(apart + told)}
+        keys: dict[str, object] = {"sql": bound.query.sql, "tau": rounded_up(apart + threshold)}
         return SuggestedCheck(bound.query.id or word, keys, comment)
 
     return check

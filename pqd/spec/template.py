@@ -174,12 +174,12 @@ def _numbers(table: Table) -> dict[str, Lattice]:
     """Lattice of each column of numbers that has values."""
     engine = SyntheticTables([table]).engine
     schema = engine.schema(table, table.columns, {})
-    found = {
+    lattices = {
         name: engine.profile(schema, quote_identifier(name))
         for name in table.columns
         if schema[name] is Kind.NUMBER
     }
-    return {name: lattice for name, lattice in found.items() if lattice}
+    return {name: lattice for name, lattice in lattices.items() if lattice}
 
 
 def _written(checks: tuple[SuggestedCheck, ...]) -> Iterator[str]:

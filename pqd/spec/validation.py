@@ -8,10 +8,11 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
 from pqd.deciders import ParameterError
+from pqd.deciders.names import closest_name, suggestion
 from pqd.spec.problems import Code, Place, Problem, SpecValueError
 from pqd.spec.schema import NAME_PATTERN, SECTION, SECTIONS, Section
 from pqd.spec.toml import SINGLE_CHECK
-from pqd.spec.value_types import closest_name, quoted, suggestion, value_text
+from pqd.spec.value_types import quoted, value_text
 
 if TYPE_CHECKING:
     from pqd.spec.positions import Places, Where

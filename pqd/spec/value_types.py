@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any
 
 from pqd.deciders import ParameterError
 from pqd.deciders.exact import budget_of, exact, positive, probability
+from pqd.deciders.names import suggestion
 from pqd.spec.problems import Code, SpecValueError, printable
 from pqd.sql.tolerance import Tolerance
 from pqd.stated.budgets import MOST_EPSILON, stated_budget
@@ -28,19 +28,6 @@ def quoted(text: str) -> str:
     """Name or text of the file as a message may show it: on one line, in quotes."""
     short = text if len(text) <= 60 else text[:57] + "..."
     return f'"{printable(short)}"'
-
-
-def closest_name(name: str, known: Iterable[str]) -> str | None:
-    """Name among the ``known`` names that was probably meant; None if none is near."""
-    lowered = {other.lower(): other for other in known}
-    near = get_close_matches(name.lower(), lowered, n=1)
-    return lowered[near[0]] if near else None
-
-
-def suggestion(name: str, known: Collection[str]) -> str:
-    """Hint for a name that is not among the ``known`` names."""
-    near = closest_name(name, known)
-    return f"did you mean {near}?" if near else f"use {', '.join(known)}"
 
 
 def value_text(value: object) -> str:

@@ -5,7 +5,6 @@ DOUBLE, so arithmetic saturates instead of overflowing.  Casts, divisions, regul
 whatever else may raise on some value are not admitted: such an error would reveal private rows.
 """
 
-import difflib
 import math
 from collections.abc import Callable
 from functools import reduce
@@ -13,6 +12,7 @@ from typing import NamedTuple, NoReturn
 
 from sqlglot import exp
 
+from pqd.deciders.names import nearest_names
 from pqd.errors import QueryError
 from pqd.sql.schema import Kind, Schema, fold_case, header_hint
 
@@ -98,7 +98,7 @@ class ExpressionChecker:
                 f'there is no column "{name}"; a name with a hyphen needs double quotes: '
                 + " or ".join(f'"{known}"' for known in hyphenated[:3])
             )
-        near = difflib.get_close_matches(lowered, list(self._names), n=3, cutoff=0.5)
+        near = nearest_names(lowered, self._names)
         names = [self._names[name] for name in near] or list(self._schema)[:8]
         some = "begin with" if len(self._schema) > len(names) else "are"
         lead = "the nearest are" if near else f"the columns {some}"

@@ -74,9 +74,9 @@ def sql_statements(text: str, path: Path) -> list[Statement]:
     """
     reader = _SqlReader(text)
     reader.split(_places(text, path))
-    for number, statement in enumerate(reader.found, start=1):
+    for number, statement in enumerate(reader.statements, start=1):
         _check_select(statement.sql, path, f"statement {number}")
-    return reader.found
+    return reader.statements
 
 
 def is_unfinished(sql: str) -> bool:
@@ -101,7 +101,7 @@ def list_statements(text: str, path: Path) -> list[Statement]:
         If it is no such list, or no CSV; the message quotes nothing of it.
     """
     rows = csv.reader(io.StringIO(text))
-    found = []
+    statements = []
     try:
         columns = [name.strip().lower() for name in next(rows, [])]
         whole = _SQL in columns
@@ -117,11 +117,11 @@ def list_statements(text: str, path: Path) -> list[Statement]:
                 row = dict(zip(columns, map(str.strip, cells), strict=False))
                 if whole:
                     _check_select(row.get(_SQL, ""), path, f"row {number}")
-                found.append(_row(row, line, more=len(cells) > len(columns)))
+                statements.append(_row(row, line, more=len(cells) > len(columns)))
             line = rows.line_num + 1
     except csv.Error:
         raise QueryError(f"the query file {path} is not a CSV; check its quotes") from None
-    return found
+    return statements
 
 
 def _row(row: Mapping[str, str], line: int, *, more: bool) -> Statement:
@@ -164,7 +164,7 @@ class _SqlReader:
     """Reader of a text: the statements so far, and the values stated beside the next statement."""
 
     def __init__(self, text: str) -> None:
-        self.found: list[Statement] = []
+        self.statements: list[Statement] = []
         self._text = text
         self._ends = [match.start() for match in re.finditer("\n", text)]
         self._forget()
@@ -192,9 +192,9 @@ class _SqlReader:
         after = self._comments(end, len(self._text), "after the last statement")
         if first is not None:
             self._add(first, last)
-        if self.found:
-            final = self.found[-1]
-            self.found[-1] = final._replace(mistakes=(*final.mistakes, *after))
+        if self.statements:
+            final = self.statements[-1]
+            self.statements[-1] = final._replace(mistakes=(*final.mistakes, *after))
 
     def _add(self, first: int, last: int | None) -> None:
         statement = Statement(
@@ -204,7 +204,7 @@ class _SqlReader:
             tuple(self._mistakes),
             tuple(self._misplaced),
         )
-        self.found.append(statement)
+        self.statements.append(statement)
         self._forget()
 
     def _before(self, start: int, stop: int) -> None:

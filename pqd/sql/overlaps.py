@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqd.sql.regions import Region
-from pqd.sql.value_sets import _ANYTHING, _NOTHING, ValueSet, _one_type
+from pqd.sql.value_sets import ANYTHING, NOTHING, ValueSet, one_type
 
 if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
@@ -30,9 +30,9 @@ class Overlaps:
         self._regions = regions
         names = {name: None for region in regions for name in region}
         self._columns = {
-            name: _Pieces([region.get(name, _ANYTHING) for region in regions]) for name in names
+            name: _Pieces([region.get(name, ANYTHING) for region in regions]) for name in names
         }
-        self._filled = np.array([_NOTHING not in region.values() for region in regions], np.bool_)
+        self._filled = np.array([NOTHING not in region.values() for region in regions], np.bool_)
 
     def before(self, place: int) -> Flags:
         """Whether each region before ``place`` may share a row with the region at ``place``.
@@ -57,7 +57,7 @@ class _Pieces:
         self._codes = np.array([codes.setdefault(one, len(codes)) for one in sets], np.intp)
         self._number = len(codes)
         # Values of two types have no common order, so nothing is proved about them.
-        self._comparable = _one_type(sets)
+        self._comparable = one_type(sets)
         if not self._comparable:
             return
         cuts = sorted({cut for one in codes for cut in one.cuts})
@@ -78,12 +78,12 @@ class _Pieces:
     def _sets_sharing(self, code: int) -> Flags:
         """Whether each set shares a piece with the set of number ``code``."""
         # Number of the set's pieces before each piece.
-        held = np.zeros(self._pieces + 1, np.intp)
+        before = np.zeros(self._pieces + 1, np.intp)
         for low, high in self._runs[code]:
-            held[low + 1 : high + 1] = 1
-        held.cumsum(out=held)
+            before[low + 1 : high + 1] = 1
+        before.cumsum(out=before)
         sharing = np.zeros(self._number, np.bool_)
-        sharing[self._owner[held[self._high] > held[self._low]]] = True
+        sharing[self._owner[before[self._high] > before[self._low]]] = True
         return sharing
 
 

@@ -11,9 +11,8 @@ from functools import cached_property
 
 from pqd.deciders.exact import Number
 from pqd.errors import QueryError
-from pqd.sql.parser import TOO_DEEP
 from pqd.sql.schema import Schema
-from pqd.sql.select import BoundExpression, Select, is_whole, refuse
+from pqd.sql.select import TOO_DEEP, BoundExpression, Select, is_whole, refuse
 from pqd.sql.shapes import Conjunction, conjunction
 from pqd.sql.tolerance import Tolerance
 

@@ -18,16 +18,16 @@ from pqd.sql.predicate import Atom, Predicate
 from pqd.sql.schema import quote_identifier, quote_literal
 from pqd.sql.shapes import condition_tree
 from pqd.sql.value_sets import (
-    _ANYTHING,
-    _NOTHING,
-    _NULL,
-    _PRESENT,
+    ANYTHING,
+    NOTHING,
+    NULL,
+    PRESENT,
     Cut,
     Value,
     ValueSet,
-    _one_type,
-    _swept,
+    combination,
     disjoint,
+    one_type,
 )
 
 Region = Mapping[str, ValueSet]
@@ -52,7 +52,7 @@ def region(predicate: Predicate | None) -> Region:
     # A branch of OR that does not mention a column admits everything there.
     columns = set().union(*named) if predicate.how == "and" else set(named[0]).intersection(*named)
     return {
-        column: _swept(predicate.how, [part[column] for part in parts if column in part])
+        column: combination(predicate.how, [part[column] for part in parts if column in part])
         for column in sorted(columns)
     }
 
@@ -67,19 +67,19 @@ def separating(first: Region, second: Region) -> str | None:
         no row lies in both regions; None proves nothing.
     """
     for column in sorted(first.keys() | second.keys()):
-        if disjoint(first.get(column, _ANYTHING), second.get(column, _ANYTHING)):
+        if disjoint(first.get(column, ANYTHING), second.get(column, ANYTHING)):
             return column
     return None
 
 
 def describe(column: str, region: Region) -> str:
     """Short words for the values that ``region`` admits on ``column``, to show a proof."""
-    name, admitted = quote_identifier(column), region.get(column, _ANYTHING)
+    name, admitted = quote_identifier(column), region.get(column, ANYTHING)
     fixed = {
-        _ANYTHING: f"{name} is anything",
-        _PRESENT: f"{name} is not NULL",
-        _NULL: f"{name} is NULL",
-        _NOTHING: f"{name} admits no value",
+        ANYTHING: f"{name} is anything",
+        PRESENT: f"{name} is not NULL",
+        NULL: f"{name} is NULL",
+        NOTHING: f"{name} admits no value",
     }
     if admitted in fixed:
         return fixed[admitted]
@@ -147,10 +147,12 @@ def _truth(node: exp.Expr) -> _Truth:
 
 def _joined(how: Literal["and", "or"], truths: Sequence[_Truth]) -> _Truth:
     """Truth of an AND or OR of conditions on one column."""
-    false = _swept("or" if how == "and" else "and", [truth.false for truth in truths])
+    false = combination("or" if how == "and" else "and", [truth.false for truth in truths])
     # If values of two types meet, nothing is known.
-    exact = all(truth.exact for truth in truths) and _one_type(truth.true for truth in truths)
-    return _Truth(truths[0].column, _swept(how, [truth.true for truth in truths]), false, exact)
+    exact = all(truth.exact for truth in truths) and one_type(truth.true for truth in truths)
+    return _Truth(
+        truths[0].column, combination(how, [truth.true for truth in truths]), false, exact
+    )
 
 
 def _compared(operator: type[exp.Expr], column: str, value: Value | None) -> _Truth:
@@ -159,18 +161,18 @@ def _compared(operator: type[exp.Expr], column: str, value: Value | None) -> _Tr
         _, true, false, exact = _compared(_NEGATED[operator], column, value)
         return _Truth(column, false, true, exact)
     if operator in {exp.Is, exp.NullSafeEQ}:
-        true = _NULL if value is None else _constants_only(value)
+        true = NULL if value is None else _constants_only(value)
         return _Truth(column, true, ValueSet(not true.null, not true.start, true.cuts))
     # From here on a comparison with NULL is unknown, which is neither TRUE nor FALSE.
     if value is None:
-        return _Truth(column, _NOTHING, _NOTHING)
+        return _Truth(column, NOTHING, NOTHING)
     wild = isinstance(value, str) and not {"%", "_"}.isdisjoint(value)
     if operator is exp.ILike or (operator is exp.Like and wild):
-        return _Truth(column, _PRESENT, _PRESENT, exact=False)
+        return _Truth(column, PRESENT, PRESENT, exact=False)
     if operator not in _HALF_LINES:
         true = _constants_only(value)
     elif isinstance(value, (str, bool)):
-        return _Truth(column, _PRESENT, _PRESENT, exact=False)
+        return _Truth(column, PRESENT, PRESENT, exact=False)
     else:
         start, above = _HALF_LINES[operator]
         true = ValueSet(null=False, start=start, cuts=((value, above),))

@@ -23,10 +23,9 @@ from sqlglot import exp
 
 from pqd.errors import QueryError
 from pqd.sql.expressions import SQL_LIMIT, ExpressionChecker, double_text
-from pqd.sql.parser import quiet
 from pqd.sql.predicate import Atom, Predicate, combined, normal_form
 from pqd.sql.schema import Schema
-from pqd.sql.select import BoundExpression, Select
+from pqd.sql.select import BoundExpression, Select, quiet
 
 _TOKEN = re.compile(
     r"""

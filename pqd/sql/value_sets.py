@@ -33,7 +33,7 @@ class ValueSet:
     @property
     def single(self) -> object:
         """Type of the only admitted value (None for NULL); False if more values are admitted."""
-        if self == _NULL:
+        if self == NULL:
             return None
         values = {value for value, _ in self.cuts}
         if self.null or len(values) != 1:
@@ -45,16 +45,16 @@ class ValueSet:
         return type(value) if len(self.cuts) == 2 and not self.start else False
 
 
-_ANYTHING = ValueSet(null=True, start=True)
+ANYTHING = ValueSet(null=True, start=True)
 
 
-_PRESENT = ValueSet(null=False, start=True)
+PRESENT = ValueSet(null=False, start=True)
 
 
-_NULL = ValueSet(null=True, start=False)
+NULL = ValueSet(null=True, start=False)
 
 
-_NOTHING = ValueSet(null=False, start=False)
+NOTHING = ValueSet(null=False, start=False)
 
 
 def disjoint(first: ValueSet, second: ValueSet) -> bool:
@@ -83,15 +83,15 @@ def disjoint(first: ValueSet, second: ValueSet) -> bool:
 
 def union(first: ValueSet, second: ValueSet) -> ValueSet:
     """Set that holds at least the values that either set admits."""
-    return _swept("or", (first, second))
+    return combination("or", (first, second))
 
 
-def _swept(how: Literal["and", "or"], parts: Sequence[ValueSet]) -> ValueSet:
+def combination(how: Literal["and", "or"], parts: Sequence[ValueSet]) -> ValueSet:
     """Set that all (and) or any (or) of ``parts`` admit; everything if types of values mix."""
     if len(parts) == 1:
         return parts[0]
-    if not _one_type(parts):
-        return _ANYTHING
+    if not one_type(parts):
+        return ANYTHING
     least = len(parts) if how == "and" else 1
     depth = sum(part.start for part in parts)
     start = inside = depth >= least
@@ -109,6 +109,6 @@ def _swept(how: Literal["and", "or"], parts: Sequence[ValueSet]) -> ValueSet:
     return ValueSet(sum(part.null for part in parts) >= least, start, tuple(cuts))
 
 
-def _one_type(parts: Iterable[ValueSet]) -> bool:
+def one_type(parts: Iterable[ValueSet]) -> bool:
     """Whether all cuts are at values of one type, so that they have an order."""
     return len({type(value) for part in parts for value, _ in part.cuts}) <= 1

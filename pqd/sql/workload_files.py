@@ -101,12 +101,12 @@ def read_queries(path: str | Path, tables: Iterable[str | Path] = ()) -> tuple[Q
     queries, mistakes = [], []
     lines: dict[str, int] = {}
     for number, statement in enumerate(statements, start=1):
-        query, found = _query(statement)
+        query, own = _query(statement)
         first = lines.setdefault(statement.id, statement.line) if statement.id else statement.line
         if first != statement.line:
-            found.append(Mistake(statement.line, f"line {first} has that id; ids must differ"))
+            own.append(Mistake(statement.line, f"line {first} has that id; ids must differ"))
         label = statement.id or f"q{number}"
-        mistakes += [f"{path.name}, line {line}, query {label}: {text}" for line, text in found]
+        mistakes += [f"{path.name}, line {line}, query {label}: {text}" for line, text in own]
         queries += [query] if query else []
     if mistakes:
         more = len(mistakes) - _MOST_MISTAKES

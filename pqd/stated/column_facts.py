@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -16,11 +15,12 @@ from sqlglot import exp
 
 from pqd.deciders import Lattice, ParameterError
 from pqd.deciders.exact import exact, positive
+from pqd.deciders.names import nearest_names, suggestion
 from pqd.deciders.numbers import number_text
 from pqd.errors import QueryError
-from pqd.sql.parser import statements
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind, Schema, fold_case
+from pqd.sql.select import statements
 
 # The most cells that can be stated for one column.
 MOST_STATED = 1000
@@ -87,7 +87,7 @@ def column_name(schema: Schema, name: str, query: Query) -> str:
 
 def unknown_column(name: str, columns: Iterable[str], use: str) -> ParameterError:
     """Error for a column that does not exist, with the nearest names."""
-    near = difflib.get_close_matches(name, list(columns), n=3, cutoff=0.5)
+    near = nearest_names(name, columns)
     hint = f"; the nearest are {', '.join(near)}" if near else ""
     return ParameterError(f'{use}: there is no column "{name}"{hint}')
 
@@ -137,9 +137,8 @@ def _facts(name: str, stated: Mapping[str, Any]) -> ColumnFacts:
         raise ParameterError(f'columns["{name}"] must be a mapping such as {{"bounds": (0, 100)}}')
     for key in stated:
         if key not in known:
-            near = difflib.get_close_matches(str(key), known, n=1)
-            hint = f"; did you mean {near[0]}?" if near else f"; use {', '.join(known)}"
-            raise ParameterError(f'columns["{name}"] has the unknown key {key!r}{hint}')
+            hint = suggestion(str(key), known)
+            raise ParameterError(f'columns["{name}"] has the unknown key {key!r}; {hint}')
     bounds, kind = stated.get("bounds"), stated.get("type")
     if bounds is not None and not (isinstance(bounds, (tuple, list)) and len(bounds) == 2):
         raise ParameterError(f'columns["{name}"]: bounds are two numbers, such as (0, 100)')

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number
+from pqd.deciders.names import closest_name, names_and_more
 from pqd.sql.tolerance import Tolerance
 
 if TYPE_CHECKING:
@@ -103,8 +103,8 @@ def with_tolerances(
     names = {name for query in queries for name in (query.id, query.block) if name}
     for name in stated:
         if name not in names:
-            near = difflib.get_close_matches(name, names, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            near = closest_name(name, names)
+            hint = f"; did you mean {near!r}?" if near else ""
             raise ParameterError(
                 f"a tolerance is given for {name!r}, but there is no such query{hint}"
             )
@@ -126,9 +126,7 @@ def _first(queries: Sequence[Query]) -> Number:
     taus = [query.tau for query in queries if query.tau is not None]
     without = [query.id or "" for query in queries if query.tau is None]
     if not taus or without:
-        more = len(without) - _MOST_NAMED
-        names = ", ".join(without[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
-        who = f" for {names}" if taus else ""
+        who = f" for {names_and_more(without, _MOST_NAMED)}" if taus else ""
         raise ParameterError(
             f"tau (--tau) is missing{who}; give it a value such as 10 or 3.2%, or every query one "
             "of its own (-- tau: 5% before it in a .sql file, a column tau in a list)"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from pqd.deciders.names import names_and_more
 from pqd.reports.blocks import (
     PAGE,
     Badge,
@@ -517,9 +518,7 @@ def _named_sentence(report: CompareReport) -> Iterator[str]:
     for row in report.leaderboard:
         parts = []
         if row.wins:
-            more = len(row.wins) - 3
-            rest = f" and {more} more" if more > 0 else ""
-            parts.append(f"closest on {', '.join(row.wins[:3])}{rest}")
+            parts.append(f"closest on {names_and_more(row.wins, 3)}")
         if row.worst:
             parts.append(f"farthest off on {', '.join(row.worst)}")
         if parts:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from pqd.deciders.names import names_and_more
 from pqd.reports.blocks import Document, Lines, Section
 from pqd.reports.documents.shared import lines
 from pqd.reports.text.numbers import counted, epsilon_text
@@ -45,9 +46,7 @@ def account_lines(account: AccountFacts) -> Iterator[str]:
 
 
 def _run_line(run: RunFacts) -> str:
-    names = ", ".join(run.queries[:_MOST_NAMED])
-    more = len(run.queries) - _MOST_NAMED
-    names += f" and {more} more" if more > 0 else ""
+    names = names_and_more(run.queries, _MOST_NAMED)
     moment = run.time[:16].replace("T", " ")
     whom = f", per {run.unit}" if run.unit else ""
     spent = f"epsilon {epsilon_text(run.epsilon)}"

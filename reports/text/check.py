@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from pqd.deciders.names import names_and_more
 from pqd.reports.blocks import Badge
 from pqd.reports.escape import caret_lines, visible
 from pqd.reports.models.query import MEAN_DISTANCE
@@ -108,9 +109,8 @@ def grouped_message(verdicts: int, wrong: Sequence[str], unsure: Sequence[str], 
 
 
 def _named(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     # A group of two columns has a comma in its name.
-    return "; ".join(names[:_MOST_NAMED]) + more
+    return names_and_more(names, _MOST_NAMED, "; ")
 
 
 def worst_first(report: CheckReport) -> list[CheckResult]:

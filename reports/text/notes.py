@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pqd.deciders.errors import readable
+from pqd.deciders.names import names_and_more
 from pqd.deciders.note import Note, sentence
 from pqd.reports.text.numbers import counted, epsilon_text, listed, number_text, share_text
 
@@ -225,9 +226,8 @@ def classes_not_weighed(batch: str, reason: str) -> str:
 @sentence
 def conditions_open(batch: str, conditions: Sequence[str]) -> str:
     """Note that what can hold together is known from synthetic rows alone."""
-    more = f" and {len(conditions) - 3:,} more" if len(conditions) > 3 else ""
     return (
-        f"{batch}: what can hold together of {', '.join(conditions[:3])}{more} is "
+        f"{batch}: what can hold together of {names_and_more(conditions, 3)} is "
         "known from synthetic rows alone; a private row that combines these otherwise "
         "counts as meeting none of them."
     )
@@ -305,8 +305,7 @@ def _named(groups: Sequence[str]) -> str:
     names = [group for group in groups if group]
     if not names:
         return ""
-    more = len(names) - _MOST_NAMED
-    return f" ({'; '.join(names[:_MOST_NAMED])}{f' and {more:,} more' if more > 0 else ''})"
+    return f" ({names_and_more(names, _MOST_NAMED, '; ')})"
 
 
 def refused_lead(refused: Sequence[QueryRefusal]) -> str:

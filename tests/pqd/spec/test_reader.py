@@ -126,12 +126,12 @@ def test_every_key_is_read(spec: Callable[..., Spec], tmp_path: Path) -> None:
 
 def test_a_distance_has_a_tolerance_and_a_name(spec: Callable[..., Spec]) -> None:
     checks = {check.id: check for check in spec(FULL).checks}
-    assert [checks[name].asked for name in ("fourth", "fifth", "sixth")] == [
+    assert [checks[name].sql_text for name in ("fourth", "fifth", "sixth")] == [
         "TOTAL VARIATION(age, sex)",
         "KOLMOGOROV-SMIRNOV(age)",
         "MEAN DISTANCE(overall, 1 ways)",
     ]
-    assert checks["second"].asked == checks["second"].sql
+    assert checks["second"].sql_text == checks["second"].sql
     assert checks["fourth"].tolerance.share == Fraction(1, 50)
     assert checks["sixth"].tolerance.share == Fraction(1, 10)
     assert checks["sixth"].tolerance.text == "score at least 90%"

@@ -427,7 +427,9 @@ def or_of_any_branch(predicate: Predicate | None) -> Region:
         return region(predicate)
     parts = [or_of_any_branch(part) for part in predicate.parts]
     return {
-        column: value_sets._swept(predicate.how, [part[column] for part in parts if column in part])
+        column: value_sets.combination(
+            predicate.how, [part[column] for part in parts if column in part]
+        )
         for column in set().union(*parts)
     }
 

@@ -143,7 +143,7 @@ def test_pieces_in_any_order_are_read_as_a_whole_reads_them(pieces: list[str]) -
 
 def test_each_shape_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     Query("SELECT SUM(age) FROM D WHERE age < 5 AND name = 'a' AND age > 2")
-    monkeypatch.setattr("pqd.sql.parser.sqlglot.parse", None)
+    monkeypatch.setattr("pqd.sql.select.sqlglot.parse", None)
     query = Query("SELECT SUM(age) FROM D WHERE age < 6.5 AND name = 'b' AND name = 'c'")
     assert query.where == "age < 6.5 AND name = 'b' AND name = 'c'"
     assert query.mentioned == {"age", "name"}

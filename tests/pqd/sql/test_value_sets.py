@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqd.sql.value_sets import (
-    _ANYTHING,
-    _NOTHING,
-    _NULL,
-    _PRESENT,
+    ANYTHING,
+    NOTHING,
+    NULL,
+    PRESENT,
     Value,
     ValueSet,
-    _swept,
+    combination,
     disjoint,
 )
 
@@ -36,11 +36,11 @@ sets = st.builds(
 
 @given(sets, sets)
 def test_sets_are_disjoint_if_the_sweep_leaves_nothing(first: ValueSet, second: ValueSet) -> None:
-    assert disjoint(first, second) == (_swept("and", (first, second)) == _NOTHING)
+    assert disjoint(first, second) == (combination("and", (first, second)) == NOTHING)
 
 
-@pytest.mark.parametrize("one", [_ANYTHING, _NOTHING, _NULL, _PRESENT])
+@pytest.mark.parametrize("one", [ANYTHING, NOTHING, NULL, PRESENT])
 def test_nothing_is_disjoint_from_all_and_anything_from_nothing_alone(one: ValueSet) -> None:
-    assert disjoint(one, _NOTHING)
-    assert disjoint(_NOTHING, one)
-    assert disjoint(one, _ANYTHING) == (one == _NOTHING)
+    assert disjoint(one, NOTHING)
+    assert disjoint(NOTHING, one)
+    assert disjoint(one, ANYTHING) == (one == NOTHING)

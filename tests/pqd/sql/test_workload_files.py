@@ -88,7 +88,7 @@ def test_statements_are_those_of_the_parser(text: str) -> None:
             return str(error)
         reader = file_statements._SqlReader(text)
         reader.split(places)
-        return reader.found
+        return reader.statements
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(file_statements, "tokens", lambda _: None)
