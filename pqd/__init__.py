@@ -1,6 +1,6 @@
 """pqd tells, under differential privacy, which queries can be trusted on synthetic data."""
 
-# Nothing is imported here: Ctrl-C is a traceback until the command line listens to it.
+# Nothing is imported here: until the command line handles Ctrl-C, an interrupt is a traceback.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pqd.commands.audit import audit
@@ -41,7 +41,7 @@ __all__ = [
     "release",
 ]
 
-# Where each public name lives; nothing heavy is imported before it is used.
+# Module of each public name, which is imported when the name is first used.
 _HOMES = {
     "audit": "pqd.commands.audit",
     "AuditReport": "pqd.reports.models.audit",
@@ -67,7 +67,7 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'pqd' has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415 - see above
+    from importlib import import_module  # noqa: PLC0415 - nothing is imported at the start
 
     value = getattr(import_module(home), name)
     globals()[name] = value

@@ -1,6 +1,6 @@
 """The command line's entry: ``pqd`` and ``python -m pqd``."""
 
-# What Python has loaded at its start; all else is loaded where Ctrl-C is listened to.
+# Import only what Python has already loaded: the rest is imported once Ctrl-C is handled.
 import os
 import sys
 
@@ -8,29 +8,29 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-# New objects between two searches for circles of them.  Python's 700 suit a program that runs for
-# long: what a run makes of its queries stays to its end, and would be searched again and again.
-# It makes few circles, and the memory of one that is not found is free again when the run ends.
+# Number of new objects after which Python searches for reference cycles.  Python's 700 suit a
+# program that runs for long.  The objects of a run live to its end, so Python would search them
+# again and again.  A run makes few cycles, and their memory is free again when the run ends.
 _NEW_OBJECTS = 1_000_000
-# Numpy's linear algebra is asked for one thread: others would spin for a tenth of a second before
-# they sleep, and what is multiplied here is small.
+# Numpy's linear algebra gets one thread: the matrices are small, and other threads would spin for
+# a tenth of a second before they sleep.
 _ALGEBRA = "OPENBLAS_NUM_THREADS"
 _BROKEN, _INTERRUPTED = 3, 130
-# Shells add the number of the signal to it.
+# A shell adds the number of the signal to this exit code.
 _SIGNALLED = 128
 _NOTHING_SPENT = "pqd: interrupted; nothing was spent"
 _TERMINATED = "pqd: terminated; nothing was spent"
-# A library that is loaded, or Python, gets no memory.
+# Parts of the messages of Python and of libraries that get no memory while they are loaded.
 _UNLOADED = ("failed to map segment", "annot allocate memory", "error return without exception set")
 _NO_MEMORY = "pqd: memory ran out while the program was loaded; give the process more (ulimit -v)"
 
 
 def main() -> "NoReturn":
-    """Run the command line; Ctrl-C is one line even while it loads, or ends."""
+    """Run the command line; Ctrl-C prints one line, even while the program loads or ends."""
     try:
         code = _run()
     except BaseException as error:
-        # What is interrupted while it loads may raise another error.
+        # A module that is interrupted while it loads may raise another error.
         if isinstance(error, KeyboardInterrupt) or _of_interrupts("PRESSED"):
             code = _tell()
         elif isinstance(error, MemoryError) or any(sign in str(error) for sign in _UNLOADED):
@@ -43,15 +43,15 @@ def main() -> "NoReturn":
 
 def _run() -> int:
     """Exit code of the command line."""
-    import signal  # noqa: PLC0415 - as above
+    import signal  # noqa: PLC0415 - after Python's start
 
     # Windows has no SIGHUP.
     for number in {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _end_early)
-    import gc  # noqa: PLC0415 - as above
+    import gc  # noqa: PLC0415 - after Python's start
 
-    from pqd.interrupts import ignore, listen  # noqa: PLC0415 - as above
+    from pqd.interrupts import ignore, listen  # noqa: PLC0415 - after Python's start
 
     listen(_end_early)
     gc.set_threshold(_NEW_OBJECTS)
@@ -69,18 +69,18 @@ def _run() -> int:
 
 
 def _end_early(number: int, _frame: object) -> "NoReturn":
-    """End by a signal that comes before the command line listens; what is PID 1 would ignore it."""
+    """End the process by a signal that comes early; without a handler, PID 1 would ignore it."""
     _say(_TERMINATED)
     os._exit(_SIGNALLED + number)
 
 
 def _of_interrupts(name: str) -> object:
-    """Name of ``pqd.interrupts``, None where that was not loaded to its end."""
+    """Value of a name in ``pqd.interrupts``; None if the module is not wholly loaded."""
     return getattr(sys.modules.get("pqd.interrupts"), name, None)
 
 
 def _tell() -> int:
-    """Say what was spent, let no further Ctrl-C in, and give the exit code."""
+    """Say what was spent, ignore further Ctrl-C, and return the exit code."""
     _ignore()
     message, exit_code = _of_interrupts("interruption"), _of_interrupts("exit_code")
     _say(str(message()) if callable(message) else _NOTHING_SPENT)
@@ -92,12 +92,12 @@ def _say(text: str) -> None:
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
     except (OSError, AttributeError):
-        # There is nobody to tell.
+        # Nobody reads standard error.
         return
 
 
 def _ignore() -> None:
-    """Let no further Ctrl-C in; one that comes here already is the same one."""
+    """Ignore further Ctrl-C; a second one that comes meanwhile counts as the first."""
     ignore = _of_interrupts("ignore")
     if not callable(ignore):
         return
@@ -108,31 +108,32 @@ def _ignore() -> None:
 
 
 def _fill_streams() -> None:
-    """Stand in for a standard stream that was closed before the start.
+    """Open a stand-in for each standard stream that was closed before the start.
 
-    Else the next file to be opened would have its number.  What is written to standard output is
-    lost then, as on a full disk: the stand-in cannot be written to.
+    Otherwise the next file to be opened would get the number of that stream.  The stand-in for
+    standard output cannot be written to, so writing fails as on a full disk.
     """
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
-            # It takes the least number that is free: theirs, in their order.
+            # The system gives the lowest free number, which is that of the closed stream.
             number = os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)
             mode = "r" if name == "stdin" else "w"
             setattr(sys, name, os.fdopen(number, mode, encoding="utf-8"))
 
 
 def _leave(code: int) -> "NoReturn":
-    """End the process without Python's own end.
+    """End the process without Python's own shutdown.
 
-    That would take every object apart, a sixth of a short run.  And where reading broke, a thread
-    of pyarrow may still ask for bytes of the file, and abort the process in place of its exit code.
+    The shutdown frees every object, which takes a sixth of a short run.  And after a failed read, a
+    thread of pyarrow may still ask for bytes of the file and abort the process without our exit
+    code.
     """
     _ignore()
     for stream in filter(None, (sys.stdout, sys.stderr)):
         try:
             stream.flush()
         except (OSError, ValueError):
-            # What was to be shown is lost.
+            # The rest of the output is lost.
             code = code or _BROKEN
     os._exit(code)
 

@@ -30,21 +30,21 @@ __all__ = [
     "overtaken",
 ]
 
-# What may be done about a file that the system keeps closed.
+# Advice for a file that the system does not let us read.
 NO_PERMISSION = (
     "permission denied; ask its owner for the right to read it, or run as a user who has it"
 )
 
 
-# What is said of a charge that no ledger shows.
+# Words for a charge that no ledger shows.
 NO_RECORD = "is on no record"
 
 
 class QueryError(PqdError, ValueError):
     """A query that pqd does not understand or does not admit.
 
-    ``start`` and ``stop`` are the offsets in ``sql`` of the part at fault, None where the whole
-    text is.  The message marks the place.
+    ``start`` and ``stop`` are the offsets in ``sql`` of the part at fault; None means the whole
+    text.  The message marks the part.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class TableError(PqdError, ValueError):
 
 
 class NotPublicError(TableError):
-    """A table that was given as public and is the private one, or another private one."""
+    """A table that is given as public but is the private table, or another private table."""
 
 
 class NothingSelectedError(PqdError, ValueError):
@@ -70,11 +70,11 @@ class NothingSelectedError(PqdError, ValueError):
 
 
 class UnknownAnswerError(PqdError, ValueError):
-    """A stored answer was asked for that the ledger does not have; nothing was spent."""
+    """The ledger does not have the stored answer that is to be shown; nothing was spent."""
 
 
 class RunError(PqdError, RuntimeError):
-    """The run broke on the way; the message never holds a value of the private table."""
+    """The run broke before its end; the message never holds a value of the private table."""
 
     exit_code = 3
 
@@ -97,23 +97,23 @@ class LedgerError(RunError):
 
 
 class LostLedgerError(LedgerError):
-    """The ledger was removed or replaced during a run: what was charged is on no record."""
+    """The ledger was removed or replaced during a run: the record of the charge is gone."""
 
 
 class BudgetError(PqdError, ValueError):
-    """The budget does not reach for the whole run; nothing was spent."""
+    """The budget does not cover the whole run; nothing was spent."""
 
     exit_code = 4
 
 
 def overtaken(paid: str, error: BudgetError, advice: str = "") -> RunError:
-    """Error of a run that has paid for ``paid``, where another run then took the rest it needed."""
+    """Error of a run that has paid for ``paid`` when another run takes the budget for the rest."""
     reason = str(error).replace(" Nothing was spent.", "")
     return RunError(f"{paid} were paid for, and then {reason}{advice}")
 
 
 def _marked(sql: str, start: int | None, stop: int | None) -> str:
-    """Line of ``sql`` that holds ``start``, with carets under the part at fault."""
+    """Line of ``sql`` with the offset ``start``, and carets under the part at fault."""
     if start is None:
         return "\n".join(f"  {line[:100]}" for line in sql.strip().splitlines()[:8])
     begin = sql.rfind("\n", 0, start) + 1

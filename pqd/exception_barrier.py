@@ -1,8 +1,8 @@
-"""Work on private rows, out of which nothing comes but what it returns.
+"""Exception barrier: work on private rows leaks nothing except its result.
 
-An error on the way is raised anew: its frames hold private counts in their variables, and so does
-whatever shows a traceback with those (``pytest -l``, error trackers).  The message of an error that
-is not pqd's own may quote a value, so it is withheld as well.
+An error is raised anew without its frames, whose variables hold private counts: tools such as
+``pytest -l`` and error trackers show them.  The message of an error that is not pqd's own may quote
+a private value, so the message is withheld too.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import TypeVar
 from pqd.errors import PqdError, RunError
 
 Result = TypeVar("Result")
-# What the words for an error begin with that nobody foresaw.
+# First words of the message for an unexpected error.
 INTERNAL = "internal error"
 NO_MEMORY = "memory ran out"
 _TO_DO = (
     "give the process more (ulimit -v, or the limit of its container), or take fewer threads "
     "(--threads 1), columns or queries"
 )
-# What is said where a library is not loaded, or Python goes on without: for want of memory.
+# Parts of messages that mean that memory ran out while a library was loaded.
 _UNLOADED = ("failed to map segment", "annot allocate memory")
 _SAID: dict[type, str] = {
     RuntimeError: "can't start new thread",
@@ -32,16 +32,16 @@ _SAID: dict[type, str] = {
 
 
 def sealed(work: Callable[[], Result]) -> Result:
-    """Result of ``work``; an error has neither its frames nor what it arose from.
+    """Result of ``work``; an error is raised without its frames and its cause.
 
     Raises
     ------
     PqdError
         As ``work`` does.
     RunError
-        For any other error: its kind and place alone.
+        For any other error; the message gives only its type and place.
     BaseException
-        What ends the work from outside, as it is: Ctrl-C, a timeout, the end of the process.
+        Unchanged, if the work is ended from outside: Ctrl-C, a timeout, the end of the process.
     """
     failure: BaseException
     try:
@@ -52,13 +52,13 @@ def sealed(work: Callable[[], Result]) -> Result:
         failure = RunError(withheld(error))
     except BaseException as error:  # noqa: BLE001 - from outside, which knows no value
         failure = error
-    # Outside the handlers, which would chain it to the first.
+    # Raise outside the handlers, which would chain the error to the first one.
     failure.__cause__ = failure.__context__ = None
     raise failure.with_traceback(None)
 
 
 def withheld(error: Exception) -> str:
-    """Words that may be told of an error that nobody foresaw."""
+    """Message for an unexpected error: its type and place, without its own message."""
     if of_memory(error):
         return f"{NO_MEMORY}; {_TO_DO}"
     place = traceback.extract_tb(error.__traceback__)[-1]
@@ -70,12 +70,12 @@ def withheld(error: Exception) -> str:
 
 
 def of_memory(error: BaseException | None) -> bool:
-    """Whether memory ran out, as an error or what it arose from says."""
+    """Whether an error, or its cause, means that memory ran out."""
     return error is not None and (
         isinstance(error, MemoryError)
         or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
         or type(error).__name__ == "OutOfMemoryException"
-        # No other message is looked into: it may quote a private value.
+        # Other messages are not read: they may quote a private value.
         or (isinstance(error, ImportError) and any(sign in str(error) for sign in _UNLOADED))
         or str(error) == _SAID.get(type(error))
         or of_memory(error.__cause__ or error.__context__)

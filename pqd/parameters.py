@@ -1,4 +1,4 @@
-"""Parameters that a caller states in public: tolerance, budget, facts about columns; all exact."""
+"""Parameters of a run, all public and exact: tolerance, budget, facts about columns."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Detail(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criteria:
-    """Criteria of a verdict, without a budget: enough to plan by; nothing is measured on them.
+    """Criteria of a verdict, without a budget: enough for a plan, not for a measurement.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Criteria:
     columns
         Public facts of columns.
     detail
-        How far the deciders that fit are evaluated.
+        How thoroughly the deciders that fit are evaluated.
     lazy
         Whether figures on which no choice depends are computed when they are first read.  In a run
         that spends, nothing may read them after the charge: an error would come too late.
@@ -93,17 +93,17 @@ class Parameters(Criteria):
 
     @classmethod
     def parse(cls, *, epsilon: Number | None, **criteria: Any) -> Parameters:  # noqa: ANN401 - as of
-        """Parameters as a caller states them: the budget, and what ``Criteria.of`` reads."""
+        """Parameters as a caller states them: the budget, and the arguments of ``Criteria.of``."""
         return Criteria.of(**criteria).at(epsilon)
 
     @property
     def criteria(self) -> Criteria:
-        """The same without the budget, for queries that share one."""
+        """These criteria without the budget, for queries that share a budget."""
         return Criteria(**{field.name: getattr(self, field.name) for field in fields(Criteria)})
 
 
 def privacy_unit(column: str | None, max_rows: int | str = 1) -> PrivacyUnit | None:
-    """Privacy unit that is stated, None where one row is one person."""
+    """Privacy unit as a caller states it; None if one row is one person."""
     if column is None:
         if exact(max_rows, "max_rows") != 1:
             raise ParameterError(

@@ -1,4 +1,4 @@
-"""Paths that a caller gives: whether the system can follow them, and how a file is written."""
+"""Paths from a caller: whether the system can follow a path, and how a file is written."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from pathlib import Path
 from pqd.errors import ParameterError, RunError
 
 _NUMBER = re.compile(r"[0-9]+")
-# No such flag on Windows, whose links take rights of their own to make.
+# Windows has no such flag; there, making a link takes a special right.
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
-# Mode of a new file, of which the mask takes its part, and of one that its owner alone may read.
+# Mode of a new file (before the umask), and mode of a file that only its owner may read.
 _MODE, _PRIVATE = 0o666, 0o600
 
 
 def usable(path: str | Path, name: str | None = None) -> Path:
-    """``path``, which the system must be able to follow: no loop, no NUL, no folder that is closed.
+    """``path``, after a check that the system can follow it: no loop, no NUL, no closed folder.
 
-    ``name`` is what the message calls it instead.
+    ``name`` is the name of the path in the message.
 
     Raises
     ------
     ParameterError
-        Before anything is read or spent.
+        If the system cannot follow the path; nothing is read or spent.
     """
     place = Path(path)
     try:
         place.resolve()
-        # From Python 3.13 on nothing else tells a loop from a file that is not there.
+        # From Python 3.13 on only stat() tells a loop from a file that is not there.
         with suppress(FileNotFoundError, NotADirectoryError):
             place.stat()
         str(place).encode()
@@ -49,16 +49,16 @@ def usable(path: str | Path, name: str | None = None) -> Path:
 
 
 def numbered_alike(one: str, other: str) -> bool:
-    """Whether two paths differ in numbers alone, as those of parts of one table do."""
+    """Whether two paths differ only in numbers, like the paths of two parts of one table."""
     first, second = ((Path(path).parent, _NUMBER.split(Path(path).name)) for path in (one, other))
     return one != other and first == second
 
 
 def writable(path: Path, *, append: bool = False) -> Path:
-    """``path``, which must be writable: after the charge it would be too late to find out.
+    """``path``, after a check that it can be written, which must come before the charge.
 
-    It must be a file, or no file yet, or a device such as /dev/null: a link would hide what is
-    written to, and a pipe may never have a reader.
+    The path must be a file, a new file, or a device such as /dev/null.  A link would hide which
+    file is written, and a pipe may never have a reader.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def writable(path: Path, *, append: bool = False) -> Path:
     folder = path.absolute().parent
     if not folder.is_dir():
         raise ParameterError(f"{path} cannot be written: there is no such folder")
-    # What is written whole takes the place of the old file, for which the folder must be writable.
+    # A whole file replaces the old one, for which the folder must be writable.
     whole = not (append or path.is_char_device())
     needed = [*([path] if path.exists() else []), *([folder] if whole else [])]
     if not all(os.access(place, os.W_OK) for place in needed):
@@ -91,27 +91,27 @@ def writable(path: Path, *, append: bool = False) -> Path:
 
 
 def write_text(path: Path, text: str, *, append: bool = False) -> None:
-    """Write a whole file, or no file at all; or add ``text`` at the end of one.
+    """Write a whole file, or nothing; or append ``text`` to a file.
 
     Raises
     ------
     RunError
-        If it cannot be written; the old file is still there then.
+        If the file cannot be written; the old file is then still there.
     """
     content = text.encode("utf-8", errors="backslashreplace")
     with told_as_unwritten(path):
         if append or path.is_char_device():
-            # Nothing waits for the reader of a pipe that was made here meanwhile.
+            # Do not wait for a reader if the file has meanwhile become a pipe.
             _write(path, content, os.O_APPEND | _NO_LINK | _NO_WAIT, _MODE)
         else:
             with draft_of(path) as draft:
-                # What replaces a private file is private from the start.
+                # A file that replaces a private file is private from the start.
                 _write(draft, content, os.O_EXCL, _PRIVATE if path.exists() else _MODE)
 
 
 @contextmanager
 def told_as_unwritten(path: Path) -> Iterator[None]:
-    """Context in which errors of the system, and places that are refused, become RunError."""
+    """Context in which an error of the system, or a refused path, becomes a RunError."""
     try:
         yield
     except ParameterError as error:
@@ -123,12 +123,11 @@ def told_as_unwritten(path: Path) -> Iterator[None]:
 
 @contextmanager
 def draft_of(path: Path) -> Iterator[Path]:
-    """Name of a draft beside ``path``, which takes that place when it is whole and on the disk.
+    """Path of a draft beside ``path``; the draft replaces ``path`` when it is whole and on disk.
 
-    Whoever reads the place finds the old file or the new one.  Nothing is left of a draft that is
-    not finished.
+    A reader of ``path`` gets the old file or the new one.  An unfinished draft is removed.
     """
-    # Short, since a report may have the longest name that a file may have.
+    # The name is short: the report's own name may be as long as the system allows.
     draft = path.with_name(f".pqd-{os.urandom(8).hex()}")
     try:
         yield draft
@@ -139,7 +138,7 @@ def draft_of(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             draft.unlink()
-    # The file is whole by now; some systems cannot be asked to keep its name.
+    # The file is whole by now; some systems cannot sync a folder.
     with suppress(OSError):
         folder = os.open(path.absolute().parent, os.O_RDONLY)
         try:
@@ -149,7 +148,7 @@ def draft_of(path: Path) -> Iterator[Path]:
 
 
 def _take_over(path: Path, draft: Path) -> None:
-    """Give a draft the mode of the file that it replaces, and its owner where that is allowed."""
+    """Give a draft the mode of the file that it replaces, and its owner if the system allows it."""
     if not path.exists():
         return
     old = path.stat()
@@ -167,7 +166,7 @@ def _write(path: Path, content: bytes, flags: int, mode: int) -> None:
             while left:
                 left = left[os.write(opened, left) :]
         except BaseException:
-            # Nothing is left of what does not fit.  A device has no end to cut.
+            # Remove the part that was written.  A device cannot be cut.
             with suppress(OSError):
                 os.ftruncate(opened, before)
             raise

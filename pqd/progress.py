@@ -1,4 +1,4 @@
-"""Progress of a run, as those who wait for it are told."""
+"""Progress of a run: its steps and warnings, for whoever waits for it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _STRICT: ContextVar[bool] = ContextVar("strict", default=False)
 
 
 class Step(StrEnum):
-    """What a run is at; none of it depends on the private table."""
+    """Step of a run; the steps do not depend on the private table."""
 
     PLANNING = "Planning"
     READING_COPY = "Reading the synthetic table"
@@ -33,13 +33,13 @@ class Step(StrEnum):
 
 
 class Progress(Protocol):
-    """Told what a run is at; it must show nothing of the private table, not even its size.
+    """Callback for the steps of a run; it must not show even the size of the private table.
 
-    A warning (pqd/planning/query_warnings.py) is to be read, whatever comes after.
+    A warning (pqd/planning/query_warnings.py) must stay readable, whatever step comes after it.
     """
 
     def __call__(self, stage: Step | Note, done: int = 0, total: int = 0) -> None:
-        """Note that ``done`` of ``total`` public steps of ``stage`` are done."""
+        """Show that ``done`` of ``total`` public parts of ``stage`` are done."""
         ...
 
 
@@ -49,7 +49,7 @@ def silent(stage: Step | Note, done: int = 0, total: int = 0) -> None:
 
 @contextmanager
 def strict(*, stated: bool) -> Iterator[None]:
-    """Context in which warnings are errors, if it is so ``stated``."""
+    """Context in which warnings are errors if ``stated``."""
     token = _STRICT.set(stated)
     try:
         yield
@@ -58,12 +58,12 @@ def strict(*, stated: bool) -> Iterator[None]:
 
 
 def warn(warnings: Iterable[Note], progress: Progress) -> None:
-    """Tell warnings, which are about public facts, before anything is spent.
+    """Show warnings, which concern public facts, before anything is spent.
 
     Raises
     ------
     ParameterError
-        If there is one, in a context where warnings are errors.
+        If there is a warning, in a context where warnings are errors.
     """
     distinct = tuple(dict.fromkeys(warnings))
     for each in distinct:

@@ -28,7 +28,7 @@ _SPEC = "audit.toml"
 
 
 class UntrustedWarning(UserWarning):
-    """A check that does not hold, but whose severity is ``warn``."""
+    """A check that fails, but whose severity is ``warn``."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -64,7 +64,7 @@ class Trust:
 
     @cached_property
     def report(self) -> CheckReport:
-        """The report of all checks of the spec; the first use runs, and pays for, them."""
+        """Report of all checks of the spec; the first use runs the checks and pays for them."""
         return _run(self._spec)
 
     def assert_trusted(
@@ -93,17 +93,17 @@ class Trust:
         Returns
         -------
         CheckResult
-            What held.
+            The result of the check, which did not fail.
 
         Raises
         ------
         AssertionError
             If the verdict is not as expected; the message says why.
         PqdError
-            If the query, the spec or a table cannot be used, or the budget does not reach.
+            If the query, the spec or a table cannot be used, or the budget is too small.
         """
         __tracebackhide__ = True
-        # Imported late: pytest loads plugins at its start.
+        # Import here: pytest loads plugins at its start.
         from pqd.deciders.exact import probability  # noqa: PLC0415
         from pqd.spec import Check  # noqa: PLC0415
         from pqd.stated.budgets import stated_budget  # noqa: PLC0415
@@ -112,7 +112,7 @@ class Trust:
         if query in {check.id for check in self._spec.checks}:
             if tau is not None or epsilon is not None:
                 raise TypeError(f"the terms of the check {query!r} stand in {self._path.name}")
-            return _held(self._entry(query, name))
+            return _passing(self._entry(query, name))
         if tau is None or epsilon is None:
             known = ", ".join(check.id for check in self._spec.checks[:8])
             raise TypeError(
@@ -135,7 +135,7 @@ class Trust:
             line=1,
         )
         alone = replace(self._spec, checks=(check,), synthetic={name: self._spec.synthetic[name]})
-        return _held(_run(alone).checks[0])
+        return _passing(_run(alone).checks[0])
 
     def _table(self, name: str | None) -> str:
         names = list(self._spec.synthetic)
@@ -154,14 +154,14 @@ class Trust:
 
 
 def _run(spec: Spec) -> CheckReport:
-    from pqd.commands.check import run_check  # noqa: PLC0415 - the same
+    from pqd.commands.check import run_check  # noqa: PLC0415 - pytest loads plugins at its start
     from pqd.deciders import SecureNoise  # noqa: PLC0415 - pytest loads plugins at its start
 
     return run_check(spec, SecureNoise())
 
 
-def _held(entry: CheckResult) -> CheckResult:
-    """Entry that does not fail the build; skip or warn where it says so."""
+def _passing(entry: CheckResult) -> CheckResult:
+    """Entry that does not fail the build; a test is skipped or warned as the entry says."""
     __tracebackhide__ = True
     text = _harmless(f"{entry.id}: {entry.message}")
     if entry.gate in {"fail", "error"}:
@@ -174,7 +174,7 @@ def _held(entry: CheckResult) -> CheckResult:
 
 
 def _harmless(text: str) -> str:
-    """``text`` as a terminal and a build's log may show it."""
+    """``text`` in a form that is safe for a terminal and for the log of a build."""
     from pqd.reports.escape import inert, visible  # noqa: PLC0415 - pytest loads plugins at its start
 
     return inert(visible(text, keep="\n"))

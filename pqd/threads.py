@@ -1,4 +1,4 @@
-"""Threads: how many read tables at a time; no result depends on it."""
+"""Threads: how many threads read tables; no result depends on their number."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pqd.errors import ParameterError
 
 VARIABLE, OPTION = "PQD_THREADS", "--threads"
 _MOST = 1023
-# Number that the command line states for the run in this context, None for the variable's.
+# Number from the command line for the run in this context; None leaves it to PQD_THREADS.
 _STATED: ContextVar[int | None] = ContextVar("threads", default=None)
 
 
 @contextmanager
 def stated_threads(stated: str | None) -> Iterator[None]:
-    """Context of a run by ``stated`` threads, which win over PQD_THREADS; None leaves it to that.
+    """Context of a run with ``stated`` threads; None leaves the number to PQD_THREADS.
 
-    Threads that the run starts are outside of the context: ask for the number before.
+    Threads that the run starts do not see the context: call ``thread_count`` before they start.
 
     Raises
     ------
@@ -34,7 +34,7 @@ def stated_threads(stated: str | None) -> Iterator[None]:
 
 
 def thread_count() -> int:
-    """Number that the run states, else PQD_THREADS, by default that of the cores there are.
+    """Number of threads: as the run states, else PQD_THREADS, else the number of cores.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def thread_count() -> int:
 
 def _number(stated: str, source: str) -> int:
     digits = stated.lstrip("0")
-    # Python makes no number of very many digits.
+    # Python refuses to convert very many digits.
     short = stated.isascii() and stated.isdigit() and len(digits) <= len(str(_MOST))
     if not short or not 1 <= (number := int(digits or "0")) <= _MOST:
         raise ParameterError(f"{source} is a number of threads from 1 to {_MOST}")

@@ -1,6 +1,6 @@
-"""The command line: one file per command; this one runs them and turns errors into exit codes.
+"""The command line: one file per command; this file runs them and turns errors into exit codes.
 
-A command is loaded where it is run, or where all are shown.
+A command is imported only when it runs, or when the help lists all commands.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from pqd.reports.escape import visible
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Exit code that Typer makes of KeyboardInterrupt, whatever the signal was.
+# Exit code that Typer gives for a KeyboardInterrupt, whatever signal raised it.
 _INTERRUPTED = 130
 
 
 def _first(name: str) -> str | None:
-    """Command to begin with, for a caller who names a file and leaves the command out."""
+    """Command that is proposed to a caller who names a file but no command."""
     if name.lower().endswith(".toml"):
         return "check"
     return "profile" if like_table(name) else None
 
 
 class _Commands(TyperGroup):
-    """Commands of pqd; files without one are told which to begin with."""
+    """Commands of pqd; a file without a command gets a proposal."""
 
     def parse_args(self, ctx: typer._click.Context, args: list[str]) -> list[str]:
-        """Arguments that are left for a command; ParameterError if the first names a file."""
+        """Arguments for the command; ParameterError if the first argument names a file."""
         first = _first(args[0]) if args else None
         if first and not ctx.resilient_parsing:
             raise ParameterError(
@@ -56,14 +56,14 @@ class _Commands(TyperGroup):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: typer._click.Context) -> object:
-        """What the command gives; of a mistake in its arguments no address is shown."""
+        """Result of the command; a message on wrong arguments shows no address."""
         with _no_address():
             return super().invoke(ctx)
 
 
 @contextmanager
 def _no_address() -> Iterator[None]:
-    """Context in which mistakes of usage are brief and quote no address: it may hold a password."""
+    """Context in which messages on usage are brief and quote no address (or password)."""
     try:
         yield
     except typer._click.exceptions.UsageError as error:  # noqa: SLF001 - Typer has its own click
@@ -72,7 +72,7 @@ def _no_address() -> Iterator[None]:
 
 
 class _OnTables(TyperCommand):
-    """Command on tables; a shell that made many names of a pattern is told of the quotes."""
+    """Command on tables; it explains the quotes if the shell made many names of a pattern."""
 
     def parse_args(self, ctx: typer._click.Context, args: list[str]) -> list[str]:
         """Arguments that are left.
@@ -80,8 +80,8 @@ class _OnTables(TyperCommand):
         Raises
         ------
         ParameterError
-            If there are tables too many, or the two are named as parts of one: one part would be
-            taken as public.
+            If there are too many tables, or the two look like parts of one table: then one part
+            would be taken as public.
         """
         try:
             left = super().parse_args(ctx, args)
@@ -105,7 +105,7 @@ class _OnTables(TyperCommand):
         return left
 
 
-# Commands in the order of the help, each a function of its module's name, and their classes.
+# Commands in the order of the help, with their classes; module and function have the same name.
 _COMMANDS: dict[str, type[TyperCommand] | None] = {
     "profile": _OnTables,
     "audit": _OnTables,
@@ -121,7 +121,7 @@ _LEDGER = "ledger"
 
 @cache
 def command_line(*names: str) -> typer.Typer:
-    """Command line of the commands ``names``; of all by default, with ``pqd help``."""
+    """Command line with the commands ``names``; by default all commands, and ``pqd help``."""
     line = typer.Typer(
         name="pqd",
         cls=_Commands,
@@ -180,7 +180,7 @@ def _help(
 
 def main() -> None:
     """Run the command line; every error is one message on stderr and an exit code."""
-    # No verdict that was paid for may be lost to a terminal that cannot show a sign.
+    # A terminal that cannot show some character must not lose a verdict that was paid for.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -191,7 +191,7 @@ def main() -> None:
         with inert_streams():
             _run()
     except SystemExit:
-        # It is told of by now.
+        # The message on the interrupt is written by now.
         PRESSED.clear()
         raise
 
@@ -207,7 +207,7 @@ def _run() -> None:
         raise
     except LostOutputError as error:
         charged = charged_so_far()
-        # A reader that has enough, such as head, is no fault where nothing was paid for.
+        # A reader that stops early, such as head, is no error if nothing was paid for.
         if charged or not error.unread:
             _fail(f"pqd: {error}; {charged or 'nothing was spent'}", error.exit_code)
         sys.exit(error.exit_code)
@@ -224,13 +224,13 @@ def _run() -> None:
 
 
 def _with_charge(message: str) -> str:
-    """Message that ends with what was charged before."""
+    """Message, with a sentence at its end on what was charged before the error."""
     charges = sys.modules.get("pqd.accounting.run_charges")
     return str(charges.with_charges(message)) if charges else message
 
 
 def _interrupted() -> NoReturn:
-    """End as the shell expects it of the signal, and say what it cost."""
+    """Say what the interrupted run cost, and end with the exit code of the signal."""
     _fail(interruption(), exit_code())
 
 

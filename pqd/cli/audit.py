@@ -71,7 +71,7 @@ def audit(
     display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
     from pqd.engine.tables import opened_ahead
 
-    # While what follows is loaded.
+    # Open the table while the modules below are imported.
     secret = opened_ahead(private)
     people = unit.read()
     from pqd.cli.progress import progress
@@ -81,18 +81,18 @@ def audit(
     workload, criteria = criteria.of(queries.read(private, synthetic))
     shown = display.selected(workload)
     if spent.sharing is None:
-        # Each is drawn by itself, so that one can be replayed without the others.
+        # Each query is measured by itself, so one can be replayed without the others.
         workload = shown
-    # Where all share a budget, all are replayed, but curves are drawn of what is shown alone.
+    # Queries that share a budget are replayed together; only shown queries get curves.
     in_full = [query.id or "" for query in shown] if display.explains else []
     detailed = display.verbose or targets.has_curves(len(workload))
     terms = options.criteria(criteria, columns, criteria.decider, detailed=detailed).at(
         spent.epsilon
     )
-    # The terminal's table reads no threshold; all else does, and it must not break once spent.
+    # Every output but the terminal's table reads thresholds, which must not fail after a charge.
     terms = replace(terms, lazy=not (targets.renderings or display.detailed))
     accountant = ledger.accountant(private, replaying=display.explains)
-    # OpenDP loads in the background from here on, while the tables are read.
+    # From here on OpenDP is loaded in the background, while the tables are read.
     noise = SecureNoise()
     with progress() as show:
         report = run_audit(

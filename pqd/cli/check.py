@@ -36,7 +36,7 @@ class BaselineOptions:
     ] = False
 
     def check(self, *, dry_run: bool) -> None:
-        """Refuse what cannot be read or is contradictory, before anything is spent."""
+        """Refuse unreadable files and contradictory options, before anything is spent."""
         if self.update_baseline and self.baseline is None:
             raise ParameterError("--update-baseline needs --baseline FILE to write to")
         if self.update_baseline and dry_run:
@@ -56,7 +56,7 @@ class BaselineOptions:
         return None if fresh else self.baseline
 
     def update(self, report: CheckReport, check_place: Callable[[], None]) -> None:
-        """Write the results of a run, if that is asked for and the place is still free."""
+        """Write the results of a run as a baseline, if an option says so and the place is free."""
         if not self.update_baseline or self.baseline is None:
             return
         from pqd.commands.baseline import read_baseline, write_baseline
@@ -111,7 +111,7 @@ def check(
 
     with targets.stopping():
         read = read_spec(spec)
-    # Not rendered if refused: an output may name what it must not overwrite.
+    # A refused output is not rendered: it may name a file that must not be overwritten.
     tables = [table.path for table in (read.private, *read.synthetic.values())]
     account = ledger_of(read, ledger.ledger)
     targets = targets.beside(*tables, ledger=account)
@@ -131,7 +131,7 @@ def check(
 
     failed = failures_of(partial(standing, partial(baseline.update, report, check_baseline)))
     targets.finish(report, display, *failed)
-    # What is only shown again is judged by no one.
+    # An earlier verdict that is only shown again fails no build.
     raise typer.Exit(0 if display.explains else report.exit_code)
 
 
@@ -149,7 +149,7 @@ def _run(
     from pqd.commands.check import run_check
     from pqd.deciders import SecureNoise
 
-    # OpenDP loads in the background from here on, while the tables are read.
+    # From here on OpenDP is loaded in the background, while the tables are read.
     noise = SecureNoise()
     with progress() as tell:
         return run_check(

@@ -68,7 +68,7 @@ class ComparisonOptions:
 
     @property
     def stated(self) -> dict[str, object]:
-        """Options by name, those that are not as they are if left out."""
+        """Options by name that differ from their defaults."""
         return {
             "--epsilon": self.epsilon,
             "--estimator": self.estimator != "auto",
@@ -220,12 +220,12 @@ def compare(
     display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
     from pqd.engine.tables import opened_ahead
 
-    # While what follows is loaded.
+    # Open the table while the modules below are imported.
     secret = opened_ahead(private)
     people = unit.read()
     from pqd.deciders import SecureNoise
 
-    # OpenDP loads in the background from here on, while the tables are read.
+    # From here on OpenDP is loaded in the background, while the tables are read.
     noise = SecureNoise()
     from pqd.cli.progress import progress
 
@@ -247,7 +247,7 @@ def compare(
     rules = comparison.read(terms.at(comparison.epsilon))
     shown = display.selected(workload)
     if not comparison.with_references:
-        # References are made of the columns of all queries.
+        # References are drawn from the columns of all queries.
         workload = shown
     accountant = ledger.accountant(private, replaying=display.explains)
     with progress() as show:

@@ -1,4 +1,4 @@
-"""The terminal report of a run: how much of it is shown, or one of its questions in full."""
+"""The terminal report of a run: how much of it is shown, or one verdict in full."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 
 @option_group
 class DisplayOptions:
-    """How much the terminal shows; one line per verdict, the worst first, if nothing is said."""
+    """How much the terminal shows; by default one line per verdict, the worst first."""
 
     all: Annotated[
         bool,
         typer.Option(
-            "--all", help="Show a line for every verdict; else passes beyond ten are one."
+            "--all",
+            help="Show a line for every verdict; by default one line sums up passes beyond ten.",
         ),
     ] = False
     verbose: Annotated[
@@ -44,15 +45,15 @@ class DisplayOptions:
         str | None,
         typer.Option(
             metavar="ID",
-            help="Show all that is known of one verdict of an earlier run, whose queries and "
-            "options are repeated, from the ledger; spends nothing.",
+            help="Show everything about one verdict of an earlier run: repeat its queries and "
+            "options. The answer comes from the ledger; nothing is spent.",
         ),
     ] = None
 
     def check(self, *, outputs: bool = False, fresh: bool = False) -> None:
         """Refuse options that contradict each other, before anything is read.
 
-        ``outputs``: the report is also written elsewhere; ``fresh``: what is known is paid again.
+        ``outputs``: the report is also written elsewhere; ``fresh``: known answers are paid again.
         """
         more = {
             "--all": self.all,
@@ -79,12 +80,12 @@ class DisplayOptions:
         return self.verbose or self.explains
 
     def selected(self, queries: tuple[Query, ...]) -> tuple[Query, ...]:
-        """Queries that are shown: the explained one, or the one that it is a group of.
+        """Queries that are shown: all of them, or the explained one, or the query it is a group of.
 
         Raises
         ------
         NothingSelectedError
-            There is no such query.
+            If there is no such query.
         """
         name = self.explain
         if name is None:

@@ -1,4 +1,4 @@
-"""``pqd ledger``: what was ever spent, and whether the record is whole."""
+"""``pqd ledger``: all that was spent, and whether the record is complete."""
 
 from __future__ import annotations
 

@@ -60,6 +60,6 @@ def _options_of(group: type[Any]) -> Iterator[inspect.Parameter]:
 
 
 def _option(name: str, annotation: Any, default: Any) -> inspect.Parameter:  # noqa: ANN401 - any
-    # By keyword: an option with a default may stand before an argument without one.
+    # By keyword, so that an option with a default may stand before an argument without a default.
     kind = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(name, kind, annotation=annotation, default=default)

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share, in groups; each is written here alone."""
+"""Arguments and options that several commands share, in groups; each is stated only here."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 def path(text: str) -> Path:
-    """Path of a file as it is given; where it is used it is asked whether it is ``usable``.
+    """Path of a file as given; whoever uses it checks that it is ``usable``.
 
-    Some versions of Typer's own parser break on a path that no system can follow.
+    Some versions of Typer's own parser break on a path that the system cannot follow.
     """
     return Path(text)
 
@@ -58,8 +58,8 @@ Threads = Annotated[
     str | None,
     typer.Option(
         metavar="N",
-        help="How many threads read, 1 to 1023; else as the variable PQD_THREADS says, else one "
-        "for each core. No result depends on it.",
+        help="Number of threads that read tables, 1 to 1023; by default the variable PQD_THREADS, "
+        "else one per core. No result depends on it.",
         show_default=False,
     ),
 ]
@@ -68,15 +68,15 @@ Strict = Annotated[
     bool,
     typer.Option(
         "--strict",
-        help="Make warnings errors: of a text or number that the copy never holds, a tolerance or "
-        "budget that is seldom meant, cells that do not fit their kind. Nothing is spent then.",
+        help="Stop at a warning, before anything is spent. Warnings concern a text or number that "
+        "the copy never holds, an unusual tolerance or budget, or cells of another kind.",
     ),
 ]
 
 
 @option_group
 class QueryOptions:
-    """Queries of a run: given one by one, or in a file, each once per bin."""
+    """Queries of a run: one by one or in a file; with bins, each query once per bin."""
 
     query: Annotated[
         list[str] | None,
@@ -144,13 +144,13 @@ class CriteriaOptions:
         list[str] | None,
         typer.Option(
             metavar="ID=TAU",
-            help="Tolerance of one query, before that of the file of queries and --tau; may be "
-            "given several times.",
+            help="Tolerance of one query; it goes before the one in the file of queries and before "
+            "--tau. May be given several times.",
         ),
     ] = None
 
     def of(self, queries: tuple[Query, ...]) -> tuple[tuple[Query, ...], Self]:
-        """Queries with tolerances of their own, and the criteria of those that have none."""
+        """Queries, some with their own tolerance, and the criteria of the other queries."""
         from pqd.stated.queries import with_tolerances
 
         stated = values_by_name(self.tau_of or [], "tolerance", "q1=5%", last=True)
@@ -166,8 +166,8 @@ class VerdictOptions(CriteriaOptions):
         str,
         typer.Option(
             metavar="NAME",
-            help="auto (wrong least often on public data), paper (its Table 4), or the id of a "
-            "decider.",
+            help="auto (the decider that is wrong least often on public data), paper (Table 4 of "
+            "the paper), or the id of a decider.",
         ),
     ] = "auto"
 
@@ -216,7 +216,7 @@ class ColumnOptions:
 
 @option_group
 class UnitOptions:
-    """Whose rows are protected together."""
+    """Privacy unit: whose rows are protected together."""
 
     unit: Annotated[
         str | None,
@@ -244,25 +244,27 @@ class UnitOptions:
 
 @option_group
 class LedgerOptions:
-    """Account of the private table."""
+    """Ledger: the account of the private table."""
 
     ledger: Annotated[
         Path | None,
         typer.Option(
             parser=path,
             metavar="FILE",
-            help="Where the budget is kept; else as the variable PQD_LEDGER says, else "
+            help="Ledger that keeps the budget; by default the variable PQD_LEDGER, else "
             "pqd-ledger.sqlite beside the private table.",
             show_default=False,
         ),
     ] = None
     fresh: Annotated[
         bool,
-        typer.Option("--fresh", help="Draw and pay again what the ledger could replay at no cost."),
+        typer.Option(
+            "--fresh", help="Measure, and pay for, again what the ledger could replay at no cost."
+        ),
     ] = False
 
     def accountant(self, private: str, *, replaying: bool = False) -> Accountant:
-        """Accountant of a private table; one that is ``replaying`` spends nothing."""
+        """Accountant of a private table; if ``replaying``, it spends nothing."""
         from pqd.accounting.accountant import Accountant
         from pqd.accounting.ledger_location import ledger_path
 
@@ -291,7 +293,7 @@ def criteria(
 
 
 def with_threads(command: Callable[..., None]) -> Callable[..., None]:
-    """Command with the options ``--threads`` and ``--strict`` after its others, run by them."""
+    """Command that also takes ``--threads`` and ``--strict``, and runs as they say."""
 
     @functools.wraps(command)
     def run(
@@ -317,7 +319,7 @@ def with_threads(command: Callable[..., None]) -> Callable[..., None]:
 def values_by_name(
     texts: list[str], what: str, example: str, *, last: bool = False
 ) -> dict[str, str]:
-    """Values by name of ``NAME=VALUE`` texts; the sign may be in a file, and in a group's id."""
+    """Values by name from ``NAME=VALUE`` texts; with ``last``, a name may hold ``=`` too."""
     values: dict[str, str] = {}
     for text in texts:
         name, sign, value = text.rpartition("=") if last else text.partition("=")

@@ -1,4 +1,4 @@
-"""All that the command line writes: the terminal report, and renderings beside it."""
+"""Outputs of the command line: the terminal report, and renderings beside it."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 FILES, GITHUB, JUNIT = ("json", "markdown", "html"), "github", "junit"
 _SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 _STANDARD = "-"
-# Word of the help for what is a file.
+# Word for a file in the help.
 _FILE = "FILE"
 
-# What writes or shows something; and what does it, or refuses.
+# Function that writes or shows something; and function that calls it, or refuses.
 _Act = Callable[[], None]
 _Condition = Callable[[_Act], None]
 
@@ -57,8 +57,8 @@ class Target(NamedTuple):
 class Targets:
     """Renderings of one run, at most one of them on standard output.
 
-    ``spec`` is the file that GitHub's annotations point into, None where a run has none.  No
-    rendering goes to a file of ``inputs``, to the ``ledger`` where it is stated, or to any other.
+    ``spec`` is the file that GitHub's annotations point into; None if the run has no spec.  No
+    rendering may overwrite a file of ``inputs``, the stated ``ledger`` or another ledger.
     """
 
     renderings: tuple[Target, ...] = ()
@@ -113,10 +113,10 @@ class Targets:
             )
 
     def finish(self, report: Report, display: DisplayOptions, *failed: Exception) -> None:
-        """Write what is asked for, then show the report: files are there if nobody reads it.
+        """Write all renderings, then show the report, so that files are there if nobody reads it.
 
-        Each is tried, also where another fails; all failures are told, ``failed`` ones first.
-        Nothing is written or shown that a ledger has meanwhile lost the charge of.
+        Each output is tried even if another fails; one error lists all failures, ``failed`` first.
+        If the ledger has meanwhile lost the charge, nothing is written or shown.
         """
         show = partial(standing, partial(display.show, report))
         acts: list[_Act] = [
@@ -127,27 +127,27 @@ class Targets:
         raise_together(*failed, *failures_of(*acts))
 
     def write(self, report: Report) -> None:
-        """Write every rendering; all failures are told."""
+        """Write every rendering; one error lists all failures."""
         raise_together(*failures_of(*self._files(report), *self._streams(report)))
 
     def _files(self, report: Report, when: _Condition | None = None) -> Iterator[_Act]:
-        """Yield what writes each rendering to its file, ``when`` that may be done."""
+        """Functions that write the renderings to their files, each called through ``when``."""
         for target in self.renderings:
             place = _file_of(target)
             if place is not None:
                 yield partial(self._write, target.kind, report, place, when or _always)
 
     def _write(self, kind: str, report: Report, place: str, when: _Condition) -> None:
-        # It takes long enough for much to happen, so that all is asked after it.
+        # A rendering takes long, so all checks come after it.
         text = rendering("markdown" if kind == GITHUB else kind, report)
         path, append = Path(place), kind == GITHUB
-        # Meanwhile a ledger may have been made there, that of this run too.
+        # Meanwhile a ledger may have been created at this place, even by this run.
         with told_as_unwritten(path):
             self.check_place(place, append=append)
         when(partial(write_text, path, text, append=append))
 
     def _streams(self, report: Report, when: _Condition | None = None) -> Iterator[_Act]:
-        """Yield what writes annotations, and the rendering on standard output."""
+        """Functions that write annotations, and the rendering on standard output."""
         for target in self.renderings:
             if target.kind == GITHUB and self.spec is not None:
                 yield partial(self._annotate, report, self.spec, when or _always)
@@ -208,7 +208,7 @@ class OutputOptions:
         spec: Path | None = None,
         ledger: Path | None = None,
     ) -> Targets:
-        """Targets of all that is asked for; ``spec`` is the file of a check.
+        """Targets of all stated outputs; ``spec`` is the file of a check.
 
         Raises
         ------
@@ -232,7 +232,7 @@ class OutputOptions:
 
 @option_group
 class CheckOutputOptions(OutputOptions):
-    """Renderings of a check, with those that only a spec has."""
+    """Renderings of a check, including those that only a spec has."""
 
     output: Annotated[
         list[str] | None,
@@ -271,7 +271,7 @@ def _file_of(target: Target) -> str | None:
 
 
 def _is_same(one: Path, other: Path) -> bool:
-    """Whether two paths are those of one file, which need not be there yet."""
+    """Whether two paths lead to one file, which need not exist yet."""
     if usable(one).exists() and usable(other).exists():
         return one.samefile(other)
     return one.resolve() == other.resolve()
@@ -296,7 +296,7 @@ def check_place(
 
 
 def new_table(path: str | None) -> Path | None:
-    """Path of a table that is to be made; refused before anything is spent if it cannot be."""
+    """Path of a new table; refused before anything is spent if it cannot be written."""
     if path is None:
         return None
     from pqd.engine.sources.export import check_new
@@ -318,7 +318,7 @@ def rendering(kind: str, report: Report) -> str:
 
 
 def _shown_command() -> str | None:
-    """Command of the run, as a page shows it: whoever gets the page sees no folder, no address."""
+    """Command of the run as a page shows it, without folders and addresses."""
     context = get_current_context(silent=True)
     if context is None:
         return None
@@ -352,7 +352,7 @@ def _shown_command() -> str | None:
 
 
 def _shown_value(metavar: str, value: str) -> str:
-    """Value of an option or argument, of a file its name alone; a fraction keeps its stroke."""
+    """Value of an option or argument; of a file only its name; a fraction keeps its stroke."""
     if _FILE not in metavar or is_address(value):
         return without_address(value)
     name, sign, path = value.partition("=") if "=" in metavar else ("", "", value)
@@ -373,7 +373,7 @@ def write(text: str, place: str) -> None:
 
 
 def failures_of(*writers: _Act) -> list[Exception]:
-    """Failures of writers, each of which is tried."""
+    """Failures of writers; every writer is tried."""
     failures: list[Exception] = []
     for write_one in writers:
         try:
@@ -388,7 +388,7 @@ def _always(act: _Act) -> None:
 
 
 def standing(act: _Act) -> None:
-    """Write or show a report while the ledger holds what the run has charged."""
+    """Write or show a report, if the ledger still holds the charge of the run."""
     from pqd.accounting.run_charges import run_charges
 
     run_charges().check_standing()
@@ -396,9 +396,9 @@ def standing(act: _Act) -> None:
 
 
 def raise_together(*failures: Exception) -> None:
-    """Raise one error that tells all failures; that of a mistake of pqd's own before all others.
+    """Raise one error that lists all failures; an error of pqd itself is raised in its place.
 
-    What was charged is told at the end, after all of them.
+    The sentence on the charge comes last.
     """
     from pqd.accounting.run_charges import reports_charges
 
@@ -412,7 +412,7 @@ def raise_together(*failures: Exception) -> None:
 
 
 def path_in_repository(spec: Path) -> str:
-    """Path of a spec as GitHub wants it: relative to the repository, where it is in it."""
+    """Path of a spec for GitHub: relative to the repository, if the spec lies in it."""
     home = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
     with suppress(ValueError):
         return spec.resolve().relative_to(home.resolve()).as_posix()

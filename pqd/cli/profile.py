@@ -152,7 +152,7 @@ def profile(
     display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
     from pqd.engine.tables import opened_ahead
 
-    # While what follows is loaded.
+    # Open the table while the modules below are imported.
     secret = opened_ahead(private)
     people = unit.read()
     parameters = stated.read(marginals, columns)
@@ -170,7 +170,7 @@ def profile(
         from pqd.commands.profile import run_profile
         from pqd.deciders import SecureNoise
 
-        # OpenDP loads in the background from here on, while the tables are read.
+        # From here on OpenDP is loaded in the background, while the tables are read.
         noise = SecureNoise()
         with progress() as show:
             report = run_profile(

@@ -13,7 +13,7 @@ from pqd.reports.escape import visible
 
 @contextmanager
 def progress() -> Iterator[run.Progress]:
-    """Callback that drives the line; nothing is shown unless stderr is a terminal."""
+    """Callback that moves the line; without a terminal on stderr only warnings are shown."""
     console = Console(stderr=True)
     warned: set[Note] = set()
     with _line(console) as move:
@@ -22,7 +22,7 @@ def progress() -> Iterator[run.Progress]:
             if not isinstance(stage, Note):
                 move(stage, done, total)
             elif stage not in warned:
-                # Above the line, or alone where there is none; each once.
+                # Each warning is printed once, above the line if there is a line.
                 warned.add(stage)
                 console.print(
                     f"pqd: {visible(str(stage))}", markup=False, highlight=False, soft_wrap=True
@@ -33,11 +33,11 @@ def progress() -> Iterator[run.Progress]:
 
 @contextmanager
 def _line(console: Console) -> Iterator[run.Progress]:
-    """Line of a terminal, which is gone at the end; elsewhere there is none."""
+    """Line in a terminal, removed at the end; without a terminal there is no line."""
     if not console.is_terminal:
         yield run.silent
         return
-    # Where nobody waits for it, it is not loaded.
+    # Import the progress bar only for a terminal.
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()

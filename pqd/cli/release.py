@@ -58,7 +58,7 @@ class ReleaseOptions:
 
     @property
     def stated(self) -> bool:
-        """Whether what a spec says by itself is given."""
+        """Whether an option is given that the spec states itself."""
         return bool(self.total_epsilon or self.mechanism or self.alpha or self.unit)
 
     def read(self, columns: ColumnOptions) -> Parameters:
@@ -134,7 +134,7 @@ def release(
         _check(display, targets, ledger, new_file)
         from pqd.engine.tables import opened_ahead
 
-        # While what follows is loaded.
+        # Open the table while the modules below are imported.
         secret = opened_ahead(private)
         terms = stated.read(columns)
         workload = queries.read(private, synthetic)
@@ -145,7 +145,7 @@ def release(
     try:
         report = run()
     except UnwrittenTableError as error:
-        # The answers are there, and paid for.
+        # The answers exist, and are paid for.
         report, failed = error.report, [error]
     targets.finish(report, display, *failed)
 
@@ -171,7 +171,7 @@ def _of_tables(
     from pqd.commands.release import run_release
     from pqd.deciders import SecureNoise
 
-    # OpenDP loads in the background from here on, while the tables are read.
+    # From here on OpenDP is loaded in the background, while the tables are read.
     noise = SecureNoise()
     with progress() as show:
         return run_release(
@@ -202,7 +202,7 @@ def _of_spec(
     from pqd.commands.release import run_release_spec
     from pqd.deciders import SecureNoise
 
-    # OpenDP loads in the background from here on, while the tables are read.
+    # From here on OpenDP is loaded in the background, while the tables are read.
     noise = SecureNoise()
     with progress() as show:
         return run_release_spec(

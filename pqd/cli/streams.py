@@ -1,7 +1,7 @@
-"""Standard output and error of the command line: no line of them is a command to a build's runner.
+"""Standard output and error of the command line: no line is a command to the runner of a build.
 
-Whoever names a query, a group or a file could else end a job's masking, or write errors that no
-check has found, into a log that a runner reads.
+Otherwise whoever names a query, a group or a file could write commands into a log that a runner
+reads: end the masking of secrets, or report errors that no check has found.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ from typing import Any, TextIO
 from pqd.errors import RunError
 from pqd.reports.escape import inert
 
-# A terminal of fewer cells is none: what has no width shows nothing.
+# A terminal of fewer columns is treated as one of the usual width.
 _LEAST_WIDTH, _USUAL_WIDTH = 20, 80
-# A width of more digits is none.
+# A longer number is not taken as a width.
 _DIGITS = 5
 
 
 class LostOutputError(RunError):
-    """Standard output cannot be written to; ``unread``: its reader has closed it."""
+    """Standard output cannot be written; ``unread`` says that its reader has closed it."""
 
     def __init__(self, message: str, *, unread: bool = False) -> None:
-        """Keep what it is."""
+        """Keep whether the reader has closed the stream."""
         self.unread = unread
         super().__init__(message)
 
 
 class Inert:
-    """A text stream to which only inert text is written; ``plain`` is the stream behind it.
+    """Text stream that passes only inert text to ``plain``, the stream behind it.
 
-    ``reporting`` is whether it is standard output: LostOutputError is raised where that fails.
-    What is lost on standard error has nobody to be told.
+    ``reporting`` is True for standard output, whose failures raise LostOutputError.  Failures of
+    standard error are dropped: nobody could read a message on them.
     """
 
     def __init__(self, plain: TextIO, *, reporting: bool) -> None:
-        """Stand before ``plain``."""
+        """Take the stream behind this one."""
         self.plain, self._reporting = plain, reporting
 
     def write(self, text: str) -> int:
-        """Write ``text`` with what a runner would obey written out."""
+        """Write ``text`` with the commands to a runner escaped."""
         with self.heard():
             self.plain.write(inert(text))
         return len(text)
@@ -55,7 +55,7 @@ class Inert:
 
     @contextmanager
     def heard(self) -> Iterator[None]:
-        """Context in which the stream's errors are one of ours, or none."""
+        """Context in which an error of the stream becomes LostOutputError, or is dropped."""
         try:
             yield
         except OSError as error:
@@ -67,7 +67,7 @@ class Inert:
             ) from None
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the stream has
-        """Attribute of the stream, but not its bytes: nothing is written past this."""
+        """Attribute of the stream, except those that would write past this class."""
         if name in {"buffer", "detach", "writelines"}:
             raise AttributeError(name)
         return getattr(self.plain, name)
@@ -75,7 +75,7 @@ class Inert:
 
 @contextmanager
 def inert_streams() -> Iterator[None]:
-    """Stand before both streams for a while."""
+    """Context in which standard output and error pass only inert text."""
     streams = sys.stdout, sys.stderr
     sys.stdout = Inert(sys.stdout, reporting=True)
     sys.stderr = Inert(sys.stderr, reporting=False)
@@ -86,7 +86,7 @@ def inert_streams() -> Iterator[None]:
 
 
 def command_to_runner(text: str, *, aside: bool) -> None:
-    """Write lines that the runner is to obey, to standard error if ``aside``."""
+    """Write lines that the runner must obey; to standard error if ``aside``."""
     stream: Any = sys.stderr if aside else sys.stdout
     with stream.heard():
         stream.plain.write(text)
@@ -94,7 +94,7 @@ def command_to_runner(text: str, *, aside: bool) -> None:
 
 
 def mend_width() -> None:
-    """State the usual width where a terminal has next to none, or a variable says so."""
+    """Set the usual width if the terminal, or the variable COLUMNS, states an unusable one."""
     for name, least in (("COLUMNS", _LEAST_WIDTH), ("LINES", 1)):
         stated = os.environ.get(name)
         if stated is not None and not _is_number(stated, least):

@@ -1,4 +1,4 @@
 """One file per command: its public function, and its pipeline."""
 
-# The sentences of all notes: whatever runs a command can spell what it finds.
+# Import the sentences of all notes, so that every command can print its notes.
 import pqd.reports.text.notes as _notes  # noqa: F401

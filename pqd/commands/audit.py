@@ -144,7 +144,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
 
 
 @reporting_charges()
-def run_audit(  # noqa: PLR0913 - those of an audit, read
+def run_audit(  # noqa: PLR0913 - the arguments of an audit, parsed
     private: object,
     synthetic: object,
     queries: tuple[Query, ...],
@@ -157,7 +157,7 @@ def run_audit(  # noqa: PLR0913 - those of an audit, read
     sharing: str | None = None,
     in_full: Collection[str] = (),
 ) -> AuditReport:
-    """Audit with ``noise``; see ``pqd.audit``.
+    """Audit with ``noise`` and parsed arguments; see ``pqd.audit``.
 
     With ``sharing`` the epsilon of ``parameters`` is the total of all queries.  Without an
     accountant no account is kept.  Queries whose ids are ``in_full`` have every candidate and
@@ -191,12 +191,13 @@ def run_audit(  # noqa: PLR0913 - those of an audit, read
 
 
 def _foresee(verdicts: Sequence[QueryVerdict]) -> None:
-    """Compute what the lines of verdicts tell, before anything is spent.
+    """Compute the figures of the verdicts' lines, before anything is spent.
 
-    Of as many as any report shows in full; the lines of a longer one, which are few, compute more.
+    At most MOST_IN_FULL verdicts are shown in full; a longer report computes the few lines that it
+    shows.
     """
-    # Read for their own sake: that computes the error rates of each.
+    # Reading the property computes the error rates of each verdict.
     _ = [verdict.choice.taken.worst for verdict in verdicts[:MOST_IN_FULL]]
     low = (verdict for verdict in verdicts if verdict.choice.taken.needed is not None)
-    # And the budget of each that errs too often.
+    # The budget that is needed by each verdict that errs too often.
     _ = list(islice(low, MOST_IN_FULL))

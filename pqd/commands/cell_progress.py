@@ -1,6 +1,6 @@
-"""Progress of a run in the cell of a notebook that waits for it; elsewhere nothing is shown.
+"""Progress of a run in the cell of a notebook; outside a notebook nothing is shown.
 
-No widget is needed: one output of the cell is written again and again, and emptied at the end.
+No widget is needed: one output of the cell is rewritten at each step, and emptied at the end.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from pqd.deciders.note import Note
 from pqd.progress import Progress, Step, silent
 from pqd.reports.escape import visible
 
-# So many messages of one stage go to the notebook at most.
+# Most messages of one step that go to the notebook.
 _STEPS = 50
 
 
 @contextmanager
 def cell_progress() -> Iterator[Progress]:
-    """Callback that shows a run's stages in the cell of a notebook, and leaves nothing there."""
+    """Callback that shows the steps of a run in the cell, and leaves nothing in it."""
     if not _in_kernel():
         yield silent
         return
@@ -33,7 +33,7 @@ def cell_progress() -> Iterator[Progress]:
 
 
 def _in_kernel() -> bool:
-    """Whether this is the kernel of a notebook, rather than a script or IPython's own prompt."""
+    """Whether this is the kernel of a notebook, not a script or the prompt of IPython."""
     module = sys.modules.get("IPython")
     shell = module.get_ipython() if module else None
     return getattr(shell, "kernel", None) is not None
@@ -48,7 +48,7 @@ class _Cell:
         self._shown: tuple[str, int] | None = None
 
     def show(self, stage: Step | Note, done: int = 0, total: int = 0) -> None:
-        """Show a stage, and how much of it is done; the report itself has the warnings."""
+        """Show a step, and how much of it is done; warnings stand in the report."""
         step = done * _STEPS // total if total else 0
         if isinstance(stage, Note) or self._shown == (stage, step):
             return
@@ -67,7 +67,7 @@ class _Cell:
     def _write(self, data: dict[str, str]) -> None:
         from IPython.display import display  # noqa: PLC0415 - it runs, so it is there
 
-        # A notebook that is gone ends no run, least of all one that is paid for.
+        # A run must not end because its notebook is gone: it may be paid for.
         with suppress(Exception):
             if self._handle is None:
                 self._handle = display(data, raw=True, display_id=True)  # type: ignore[no-untyped-call]

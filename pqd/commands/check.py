@@ -51,7 +51,7 @@ def check(
     baseline: str | Path | None = None,
     detailed: bool = False,
 ) -> CheckReport:
-    """Run the checks of a spec file (docs/ci.md), with what they mean for a build.
+    """Run the checks of a spec file (docs/ci.md), and say whether a build passes.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
         else:
             report = _decided(spec, bound, plan, accountant, noise, progress)
     if report.cost.ledger and spec.ledger and path == spec.ledger.path:
-        # The name that the spec gives it may hide another.
+        # Show the name as the spec writes it, so that no value of ``${NAME}`` is shown.
         name = Path(spec.ledger.written).name
         report = replace(report, cost=replace(report.cost, ledger=name))
     return report if earlier is None else against(report, earlier, Path(str(baseline)).name)
@@ -255,14 +255,14 @@ def plan_checks(bound: BoundChecks, budget: RunBudget | None) -> CheckPlan:
 
 
 def _number(distances: Sequence[BoundDistance]) -> int:
-    """Number of different measurements of distances, at whatever budget."""
+    """Number of different measurements of distances; budgets do not count."""
     return len({distance_verdict(each, Fraction(1)).measurement.cache_key for each in distances})
 
 
 def _distance_plans(
     distances: Sequence[BoundDistance], share: Fraction | None, broken: dict[str, PqdError]
 ) -> Iterator[VerdictPlan]:
-    """Plan of the distances of each profile; one that is refused is broken."""
+    """Plan of the distances of each profile; a refused distance breaks its check."""
     planned = [_planned_distance(each, share, broken) for each in distances]
     verdicts = [verdict for verdict in planned if verdict is not None]
     for profile in dict.fromkeys(verdict.bound.profile for verdict in verdicts):
@@ -272,11 +272,11 @@ def _distance_plans(
 def _planned_distance(
     distance: BoundDistance, share: Fraction | None, broken: dict[str, PqdError]
 ) -> DistanceVerdict | None:
-    """Verdict at its own budget or at its share; None if it is refused, and its check broken."""
+    """Verdict at its own budget or at its share; None if a refusal breaks its check."""
     criteria, unit = distance.request.criteria, distance.profile.unit
     epsilon = criteria.epsilon if isinstance(criteria, Parameters) else None
     if epsilon is None and share is not None:
-        # What a person costs is so many times the epsilon of a row.
+        # A person costs the epsilon of one row times the rows that count.
         epsilon = share / rows_per_person(unit)
     try:
         if epsilon is None:

@@ -243,8 +243,8 @@ def run_compare(  # noqa: PLR0913 - those of a comparison, read
         )
         costs, notes, before = [references.cost], [*references.notes], references.plan
     plan = candidates.plan(queries, parameters, unit, progress)
-    # A query that the candidates cannot answer is not measured for a reference's sake: its cost
-    # was not part of the quote before the references were paid for.
+    # A query that the candidates cannot answer is not measured for the references alone: the quote
+    # before the references were paid for did not include its cost.
     left_out = {each.id: each for each in (before or plan).bound.left_out}
     plan = replace(
         plan, comparisons=tuple(c for c in plan.comparisons if c.query.id not in left_out)
@@ -254,7 +254,7 @@ def run_compare(  # noqa: PLR0913 - those of a comparison, read
     except BudgetError as error:
         if not run_charges().spent:
             raise
-        # Not a refusal at no cost: another run has spent meanwhile what this one had counted on.
+        # This refusal comes after a charge: meanwhile another run has spent the rest of the budget.
         raise overtaken("the references", error) from None
     compared, evidence = _outcomes(plan, outputs, candidates.names, parameters, noise)
     alpha = parameters.parameters.alpha

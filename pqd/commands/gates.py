@@ -41,7 +41,7 @@ def judged(check: Check, name: str, verdicts: Sequence[Verdict]) -> CheckResult:
 
 
 def gate_of(check: Check, status: Status) -> Gate:
-    """Gate of a status: what it means for the build."""
+    """Gate of a status: whether the build passes, warns or fails."""
     if status == "as expected":
         return "pass"
     gate: Gate = "fail"
@@ -52,7 +52,7 @@ def gate_of(check: Check, status: Status) -> Gate:
 
 
 def broken(check: Check, name: str, error: PqdError) -> CheckResult:
-    """Result of a check that cannot be decided: an error whatever its severity."""
+    """Result of a check that cannot be decided: an error at any severity."""
     return _result(check, name, "broken", "error", str(error), exit_code=error.exit_code)
 
 

@@ -88,7 +88,7 @@ def run_plan(
 ) -> PlanReport:
     """Plan ``queries``; see ``pqd.plan``.  They share ``budget`` if there is one."""
     tables = public_tables(synthetic, names=column_names(queries, unit))
-    # Of many queries a terminal shows few, and of those that fit only the decider that is taken.
+    # A terminal shows few of many queries, and of a query that fits only the decider it takes.
     criteria = replace(criteria, lazy=True)
     requests = [QueryRequest.of(query, criteria) for query in queries]
     bound = bind(tables, requests, criteria.columns, unit)
@@ -113,7 +113,7 @@ def run_plan(
         criteria.epsilon if isinstance(criteria, Parameters) else None,
         criteria.alpha,
         tuple(bound.notes),
-        # What is asked twice is drawn once.
+        # Two equal queries are one measurement.
         None
         if verdicts is None
         else quote_of([[each.measurement for each in verdicts]]).charge.epsilon,

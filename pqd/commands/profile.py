@@ -164,7 +164,7 @@ def run_profile(
     tables = _separated(private, synthetic, parameters, accountant, unit)
     plan = _plan(tables, parameters, unit, progress)
     if plan.zoom:
-        # Refusals come before the distances are paid for.
+        # Refuse before the distances are paid for.
         _quotes(plan, accountant, progress)
     outputs = measure([plan.measurements], accountant, noise, progress)
     runs = [outputs]
@@ -200,7 +200,7 @@ def run_profile_plan(
     accountant: Accountant | None = None,
     unit: PrivacyUnit | None = None,
 ) -> ProfileReport:
-    """Plan of a profile, from the copy alone: what can be told from the tolerance, and the price.
+    """Plan of a profile, from the copy alone: which distances can be decided, and the price.
 
     Of the private table, if there is one, only that it is another than the copy, and what a ledger
     has of it.  Nothing is spent.

@@ -110,7 +110,7 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
         again they cost nothing.
     """
     check_unit(unit)
-    # A release has no tolerance; that parameter is not used.
+    # A release has no tolerance; the parameter is not used.
     parameters = Parameters.parse(
         tau=1,
         epsilon=total_budget(total_epsilon),
@@ -159,11 +159,11 @@ def run_release(  # noqa: PLR0913 - those of a release, read
     _check(queries, parameters)
     tables = separate_tables(private, synthetic, accountant=accountant, names=column_names(queries))
     if table is not None:
-        # scipy, for a table alone: it is loaded before the charge, since loading may fail.
+        # Only a table needs scipy, which is imported before the charge, since the import may fail.
         from pqd.batches.reweighting import reweighted_table  # noqa: PLC0415
 
         given = [each.given for each in (*tables.tables, tables.private) if each]
-        # Again once it is drawn: meanwhile another run may have made a ledger of it.
+        # Check the place again after the draw: another run may have created a ledger there.
         check_place = partial(check_free, table, given, accountant.path if accountant else None)
         check_place()
     progress(Step.READING_COPY)
@@ -174,7 +174,7 @@ def run_release(  # noqa: PLR0913 - those of a release, read
         raise NothingSelectedError("there is no query to answer")
     progress(Step.SIMULATING)
     plan = select_batches(bound, parameters)
-    # Before the charge: what may take long, or fail, must not come after it.
+    # Steps that take long, or may fail, come before the charge.
     reaches = {each.batch.name: _reaches(each, parameters.alpha) for each in plan.batches}
     outputs = measure([plan.measurements], accountant, noise, progress)
     remarks = [*bound.notes, *_remarks(plan)]
@@ -184,7 +184,7 @@ def run_release(  # noqa: PLR0913 - those of a release, read
         try:
             remarks.append(_drawn(reweighted_table(plan, outputs), table, check_place, accountant))
         except LostLedgerError:
-            # No answer is shown then.
+            # Then no answer is shown.
             raise
         except RunError as error:
             unwritten = str(error)
@@ -217,7 +217,7 @@ def run_release_spec(
     replaying: bool = False,
     table: Path | None = None,
 ) -> ReleaseReport:
-    """Release what ``spec`` says, within its budget; see ``pqd.release``.
+    """Release the queries of ``spec`` within its budget; see ``pqd.release``.
 
     ``replaying``: what the ledger does not know is refused, and nothing is spent.
 
@@ -260,7 +260,7 @@ def _drawn(
     check_place: Callable[[], None],
     accountant: Accountant | None,
 ) -> Note:
-    """Note on the corrected copy, which is written while the ledger holds what it is made of."""
+    """Note on the corrected copy, which is written only if the ledger still holds the charge."""
     if accountant:
         accountant.ledger.check_standing()
     with told_as_unwritten(table):
@@ -290,7 +290,7 @@ def _check(queries: Sequence[Query], parameters: Parameters) -> None:
 
 
 def _remarks(plan: ReleasePlan) -> Iterator[Note]:
-    """Notes on the batches; all of it public."""
+    """Notes on the batches; all of them are public."""
     for planned in plan.batches:
         name, choice = planned.batch.name, planned.choice
         if choice.error >= choice.size / 2 > 0:
@@ -303,7 +303,7 @@ def _remarks(plan: ReleasePlan) -> Iterator[Note]:
             yield note("conditions-open", batch=name, conditions=tuple(planned.open_conditions))
 
 
-# Reach of the noise of each answer of a batch, in units; None where it is not known.
+# Reach of the noise of each answer of a batch, in units; None if it is unknown.
 Reaches = tuple[int | None, ...]
 
 
@@ -316,7 +316,7 @@ def _released(
     low = high = None
     if planned.measure:
         low, high = _thresholds(output, place, len(planned.places))
-    # To whole units: every exact answer is a number of them, and one that a table can have.
+    # Round to whole units: every exact answer is a whole number of units that a table can have.
     possible = possible_answers(planned.measure)
     released = possible.cut(round(output.answers[place]))
     ends = _ends(possible, released, reaches[planned.batch.name][place])

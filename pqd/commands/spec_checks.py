@@ -73,7 +73,7 @@ def _known_names(name: str, spec: Spec, known: Sequence[str]) -> str:
 
 
 class BoundChecks:
-    """Selected checks, bound; one that is wrong by itself is broken, and the others go on.
+    """Selected checks, bound; a wrong check is broken, and the others go on.
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ class BoundChecks:
     def _bound_distances(
         self, name: str, tables: SyntheticTables | TableError
     ) -> tuple[BoundDistance, ...]:
-        """Distances to one synthetic table, as far as they can be told."""
+        """Distances to one synthetic table, without those that are refused."""
         checks = [each for each in self.checks if each.synthetic == name and not each.check.sql]
         requests = [request for each in checks for request in self._marginals[each.id]]
         if not requests:
@@ -184,7 +184,7 @@ class BoundChecks:
         check = selected.check
         try:
             criteria = self._criteria(selected)
-            # From 1 on it is no tolerance of a distance.
+            # A distance takes a tolerance below 1.
             _ = criteria.tolerance.share
         except PqdError as error:
             self.broken[selected.id] = error
@@ -200,7 +200,7 @@ class BoundChecks:
         return [request]
 
     def _criteria(self, selected: SelectedCheck) -> Criteria:
-        """Criteria of the verdicts of a check, with its budget if it has one of its own."""
+        """Criteria of the verdicts of a check, with the check's own budget if it has one."""
         check = selected.check
         shown = self._explained in {check.id, selected.id}
         criteria = Criteria(

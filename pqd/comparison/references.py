@@ -81,7 +81,7 @@ def add_references(  # noqa: PLR0913 - those of a comparison
     later = candidates.plan(queries, parameters, unit, progress)
     warn((*plan.measurements.warnings, *later.measurements.warnings), progress)
     charge = quote_sets([plan.measurements], accountant, progress).charge
-    # A query that is settled now may not be settled with one more candidate.
+    # A constant output may no longer be constant with one more candidate.
     constants = [each for each in later.comparisons if each.measurement.is_constant]
     more = sum((each.parameters.epsilon for each in constants), Fraction(0))
     after = replace(charge, epsilon=charge.epsilon + more)

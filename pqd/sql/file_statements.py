@@ -152,7 +152,7 @@ def _of_parts(row: Mapping[str, str]) -> str:
 
 
 def _check_select(sql: str, path: Path, place: str) -> None:
-    """Refuse text that may be a table, or a dump of one, before anything of it is quoted."""
+    """Refuse text that may be a table, or the dump of a table, before a message quotes it."""
     if not _SELECT.match(sql):
         raise QueryError(
             f"the query file {path} holds something else than queries: its {place} "

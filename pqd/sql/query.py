@@ -77,7 +77,7 @@ class Query:
         return None if self.tau is None else Tolerance.parse(self.tau)
 
     def _check_names(self) -> None:
-        """Refuse names that some report cannot print: found later, they would cost budget."""
+        """Refuse names that some report cannot print, before they cost budget."""
         for name in (self.id, self.block, self.group):
             if name is not None and not (isinstance(name, str) and is_whole(name)):
                 raise QueryError(f"the id {name!r} of a query is not text; write a word or a few")
@@ -117,7 +117,7 @@ class Query:
                 )
 
     def within(self, tau: Number) -> Query:
-        """Same query with its own tolerance ``tau``; it is not parsed again."""
+        """Same query with the tolerance ``tau``; the SQL is not parsed again."""
         other = copy(self)
         _set(other, tau=tau)
         other.__dict__.pop("tolerance", None)
