@@ -73,7 +73,7 @@ def reweighted_table(plan: ReleasePlan, outputs: Outputs) -> ReweightedTable:
     tables, batches = plan.bound.tables, plan.batches
     table, engine = tables.tables[0], tables.engine
     frame = engine.frame(table)
-    rows = [engine.each(plan.bound.schema, planned.batch.workload) for planned in batches]
+    rows = [engine.by_row(plan.bound.schema, planned.batch.workload) for planned in batches]
     kinds, first, counts = _kinds(rows)
     parts = [
         _answer_system(planned, each, first, outputs[planned.batch])

@@ -139,9 +139,9 @@ class ColumnFacts:
         codes = CellFacts(self._sql, partitions).of(self._batch)
         return np.column_stack([codes[each].astype(np.int64) for each in partitions])
 
-    def each(self, workload: ScanPlan) -> ContingencyTable:
+    def by_row(self, workload: ScanPlan) -> ContingencyTable:
         """Atoms and lattice place of each row, in the rows' order."""
-        return ContingencyCounter(self._sql, workload).each(self._batch)
+        return ContingencyCounter(self._sql, workload).by_row(self._batch)
 
     def _all_rows(self, names: Names) -> Combinations:
         return self._batch.combinations(names)
@@ -151,7 +151,7 @@ class ColumnFacts:
         sizes = [len(self._batch.columns[name].values) for name in names]
         if len(names) == 1:
             return Combinations(np.empty(0, np.uint8), sizes[0], (np.arange(sizes[0]),))
-        parts = [part.combinations(names) for part in self._batch.parts(JOINED)]
+        parts = [part.combinations(names) for part in self._batch.slices(JOINED)]
         if len(parts) == 1:
             return parts[0]
         digits = map(np.concatenate, zip(*(each.digits for each in parts), strict=True))

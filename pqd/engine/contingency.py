@@ -97,7 +97,7 @@ class ContingencyCounter:
         order = order[tally.counts[order] > 0]
         return ContingencyTable(words[order], places[order], tally.counts[order])
 
-    def each(self, batch: Batch) -> ContingencyTable:
+    def by_row(self, batch: Batch) -> ContingencyTable:
         """Table with a cell for every row, in the order of the rows."""
         cells = self._cells(batch)
         ones = np.ones(batch.rows, np.int64)

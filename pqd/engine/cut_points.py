@@ -48,7 +48,7 @@ class CutPoints:
         scale: Fraction,
         bounds: tuple[Fraction, Fraction] | None,
     ) -> CutPoints:
-        """Fences at the ends of open ``intervals``, in units of ``scale`` each.
+        """Cut points at the ends of open ``intervals``, in units of ``scale`` each.
 
         A value inside one is beyond its lower end and not yet at its upper one; on the whole
         numbers that is ``whole_span``, whose cuts are the marks.

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from pqd.deciders import Lattice
     from pqd.engine.counting.batch import Batch, Names
-    from pqd.engine.counting.facts import Found, TypedSQL
+    from pqd.engine.counting.facts import FactArrays, TypedSQL
     from pqd.engine.scan_plan import ScanPlan, Statistic
     from pqd.sql.predicate import Predicate
 
@@ -292,15 +292,15 @@ def place_facts(sql: TypedSQL, value: str, lattice: Lattice) -> Facts:
     return Facts(sql, sql.names(place), [place], _whole_numbers)
 
 
-def _numbers(values: Sequence[pa.Array]) -> Found:
+def _numbers(values: Sequence[pa.Array]) -> FactArrays:
     return [numpy_of(values[0])]
 
 
-def _whole_numbers(values: Sequence[pa.Array]) -> Found:
+def _whole_numbers(values: Sequence[pa.Array]) -> FactArrays:
     return [filled(values[0], NULL)]
 
 
-def _hashes(sql: TypedSQL, key: bytes, values: Sequence[pa.Array]) -> Found:
+def _hashes(sql: TypedSQL, key: bytes, values: Sequence[pa.Array]) -> FactArrays:
     """Keyed hash of 63 bits of each value's text: a fixed map of values, so a row is in one place.
 
     That two values meet, of which the chance is 10^-6 for 10^7 of them, costs accuracy alone.

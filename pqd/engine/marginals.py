@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pqd.engine.counting.batch import Batch
-    from pqd.engine.counting.facts import Found, TypedSQL
+    from pqd.engine.counting.facts import FactArrays, TypedSQL
     from pqd.engine.partitions import Partition
     from pqd.engine.scan_plan import PrivacyUnit
 
@@ -224,7 +224,7 @@ class CellFacts:
         return cells
 
 
-def _cells(partitions: Sequence[Partition], values: Sequence[pa.Array]) -> Found:
+def _cells(partitions: Sequence[Partition], values: Sequence[pa.Array]) -> FactArrays:
     """Cell of each value in each of ``partitions``."""
     held = numpy_of(values[0])
     return [as_codes(one.codes(held), one.size) for one in partitions]

@@ -1,8 +1,8 @@
-"""Scans: what is counted of a table, batch by batch, and what is kept of it between two scans.
+"""Scans: the counts of a table, batch by batch, and the batches that are kept between two scans.
 
-A scan is a fold: each batch is counted, and counts add up.  Batches are kept from the recognition
-of a table to its counts, as codes and values, while they are small enough; a larger private table
-is read again for each scan.
+A scan is a fold: a counter counts each batch, and the counts of batches add up.  The batches that
+were read to recognise a table are kept for its counts if they are small enough.  A larger private
+table is read again for each scan.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class LocalScanner:
             self._read(read, (), key)
             batches = self._memory.batches
         if batches:
-            return whole(part for batch in batches for part in batch.parts(JOINED))
+            return whole(rows for batch in batches for rows in batch.slices(JOINED))
         return self._read_again(read, key, whole)
 
     def _read_again(

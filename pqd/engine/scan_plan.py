@@ -1,4 +1,4 @@
-"""A workload: queries that share one scan of a table."""
+"""Scan plan: the statistics of the queries that share one scan of a table."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ class Measure:
     lattice: Lattice | None
     total: Lattice | None = None
     cut_points: CutPoints | None = None
-    # What is the same but for this is counted once: spelled otherwise, it is no other number.
+    # Two measures that differ in this alone are one number, which is counted once.
     stated: bool = field(default=False, compare=False)
 
     def __hash__(self) -> int:
-        """Hash of the text alone: few measures differ in anything else."""
+        """Hash of the SQL alone: two measures with the same SQL are rare."""
         return hash(self.sql)
 
     @property
@@ -75,7 +75,7 @@ class Measure:
 
     @property
     def scanned(self) -> Measure:
-        """Output of the scan for it: between cut points values as they are, the same for all."""
+        """Measure that the scan takes; with cut points it is the value, which all of them share."""
         return self if self.cut_points is None else Measure(self.sql, None, cut_points=CutPoints())
 
 
@@ -122,7 +122,7 @@ class ScanPlan:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """Everything distinct that is aggregated, as it is scanned."""
+        """Every distinct measure, in the form that the scan takes."""
         return tuple(
             dict.fromkeys(
                 statistic.measure.scanned for statistic in self.statistics if statistic.measure
@@ -143,7 +143,7 @@ def place_sql(measure: Measure) -> str:
     lower, step = (f"{float(x)!r}::DOUBLE" for x in (lattice.lower, lattice.step))
     number = finite_sql(measure.sql)
     place = f"LEAST(GREATEST(round(({number} - {lower}) / {step}), 0e0), {lattice.points - 1}e0)"
-    # GREATEST and LEAST pass over NULL, so it is asked for before.
+    # GREATEST and LEAST ignore a NULL, so CASE looks for it first.
     return f"CASE WHEN ({number}) IS NULL THEN NULL ELSE CAST({place} AS BIGINT) END"
 
 

@@ -1,7 +1,7 @@
-"""Scanner of a private table of Spark: what is asked of it is counted where its rows are.
+"""Scanner of a private table of Spark, whose rows are counted where they are.
 
-Its content is counted first, under a key of the run too; each later scan counts that again, so that
-a table which changed in between is refused.
+The first job counts the content of the table under a key of the run.  Each later scan counts the
+content again, and refuses a table that changed in between.
 """
 
 from __future__ import annotations
@@ -212,7 +212,9 @@ class PersonCells:
     key: bytes
     sql: ArrowSQL
 
-    def told(self, batch: pa.RecordBatch) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def persons_and_ranks(
+        self, batch: pa.RecordBatch
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Number of the person, and rank, of each row of a batch of all ``columns``.
 
         Rows that the engine takes for one person's have one number; the order of persons is that

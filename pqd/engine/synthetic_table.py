@@ -134,9 +134,9 @@ class SyntheticTable(Engine):
         """Distinct values of a column of the loaded synthetic table, and the rows with each."""
         return self._column_facts(schema).value_counts(column)
 
-    def each(self, schema: Schema, workload: ScanPlan) -> ContingencyTable:
+    def by_row(self, schema: Schema, workload: ScanPlan) -> ContingencyTable:
         """Atoms and lattice place of each row of the synthetic table, in its order."""
-        return self._column_facts(schema).each(workload)
+        return self._column_facts(schema).by_row(workload)
 
     def frame(self, table: Table) -> "pd.DataFrame":
         """All columns of the synthetic table, its rows in their order."""

@@ -1,4 +1,4 @@
-"""Table of a run: what it is to it, what it is called, its source, and what was read of it."""
+"""Table of a run: its role, its name, its source, and what was read of it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ Whole = TypeVar("Whole")
 
 
 class Scanner(Protocol):
-    """Table that can be counted.  Conformers: LocalScanner (every source), SparkScanner.
+    """Scanner of one table, which reads, recognises and counts it.
+
+    Conformers: LocalScanner (every source), SparkScanner.
 
     A private table that cannot be read is a RunError, a public one a TableError; no message says
     anything of the content.
@@ -47,8 +49,8 @@ class Scanner(Protocol):
     def same_rows(self, public: Table, names: Collection[str]) -> bool:
         """Whether ``public`` is the same multiset of rows, however its cells are written.
 
-        The columns ``names`` are compared first, then all.  A table of which that breaks is unlike
-        any other: an error would tell that the private columns are exactly those of a copy.
+        The columns ``names`` are compared first, then all.  If the comparison of all columns
+        breaks, the answer is no: an error would say that the columns ``names`` are equal.
         """
         ...
 

@@ -51,8 +51,8 @@ def table_of(source: Source, role: Role, given: object = None) -> Table:
 def opened_ahead(given: str) -> Table | str:
     """Private table, opened, and its digest under way, if ``given`` is a CSV; else as it is.
 
-    The digest takes the core that has nothing to do while the modules of a run are loaded.  What is
-    wrong with the table is told where it is opened again.
+    A thread takes the digest while the modules of a run are loaded.  If the table cannot be opened,
+    the error is raised where it is opened again.
     """
     # Where there can be no more threads, it is taken later.
     with suppress(PqdError, OSError, RuntimeError):

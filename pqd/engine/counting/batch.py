@@ -96,7 +96,7 @@ class Batch:
         """The same rows with columns ``names`` alone, and with ``ranks``."""
         return Batch(self.rows, {name: self.columns[name] for name in names}, ranks)
 
-    def parts(self, rows: int) -> Iterator[Batch]:
+    def slices(self, rows: int) -> Iterator[Batch]:
         """The same rows in batches of so many at most, one at least."""
         if self.rows <= rows:
             yield self

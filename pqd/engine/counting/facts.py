@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pqd.engine.counting.combinations import Combinations
     from pqd.sql.schema import Kind, Schema
 
-    Found = list[NDArray[Any]]
-    Make = Callable[[Sequence[pa.Array]], Found]
+    FactArrays = list[NDArray[Any]]
+    FactsOf = Callable[[Sequence[pa.Array]], FactArrays]
 
 # Values of a column cast to a kind, and those that they were cast from.
 Known = dict[tuple[str, "Kind"], tuple[pa.Array, pa.Array]]
@@ -88,30 +88,30 @@ class ByValue:
     It is remembered until more than ``MOST`` values are known; to forget changes nothing.
     """
 
-    def __init__(self, find: Callable[[pa.Array], Found]) -> None:
+    def __init__(self, function: Callable[[pa.Array], FactArrays]) -> None:
         """Take the function, which gives arrays aligned with the values."""
-        self._find = find
+        self._function = function
         self._known: pa.Array | None = None
-        self._found: Found = []
+        self._facts: FactArrays = []
 
-    def of(self, values: pa.Array) -> Found:
+    def of(self, values: pa.Array) -> FactArrays:
         """Facts of distinct ``values``, aligned with them."""
         known = self._known
         if known is values:
-            return self._found
+            return self._facts
         if known is None or known.type != values.type or len(known) > MOST:
-            self._known, self._found = values, self._find(values)
-            return self._found
+            self._known, self._facts = values, self._function(values)
+            return self._facts
         places = pc.index_in(values, value_set=known)
         new = values.filter(places.is_null())
         if len(new):
-            more = self._find(new)
+            more = self._function(new)
             self._known = pa.concat_arrays([known, new])
-            self._found = [np.concatenate(both) for both in zip(self._found, more, strict=True)]
+            self._facts = [np.concatenate(both) for both in zip(self._facts, more, strict=True)]
         place = filled(places, -1)
         fresh = place < 0
         place = np.where(fresh, len(known) - 1 + np.cumsum(fresh), place)
-        return [each[place] for each in self._found]
+        return [each[place] for each in self._facts]
 
     def __repr__(self) -> str:
         """Name of the type alone: what it holds may be private, and a traceback may show this."""
@@ -119,21 +119,24 @@ class ByValue:
 
 
 class Facts:
-    """Facts of the cells of columns ``names``: what ``make`` finds in values of ``expressions``.
+    """Facts of the cells of columns ``names``, by SQL ``expressions`` over them.
 
-    ``make`` gives arrays, which have an entry for each of the values.
+    ``facts_of`` gives arrays, with an entry for each value of the expressions.
     """
 
-    def __init__(self, sql: TypedSQL, names: Names, expressions: Sequence[str], make: Make) -> None:
+    def __init__(
+        self, sql: TypedSQL, names: Names, expressions: Sequence[str], facts_of: FactsOf
+    ) -> None:
         """Nothing is evaluated yet."""
-        self._sql, self._names, self._expressions, self._make = sql, names, expressions, make
+        self._sql, self._names = sql, names
+        self._expressions, self._facts_of = expressions, facts_of
         self._by_value = ByValue(self._of_values)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy for another process: it knows no value."""
-        return Facts, (self._sql, self._names, self._expressions, self._make)
+        return Facts, (self._sql, self._names, self._expressions, self._facts_of)
 
-    def of(self, batch: Batch) -> tuple[NDArray[Any], Found]:
+    def of(self, batch: Batch) -> tuple[NDArray[Any], FactArrays]:
         """Code of each row, and the facts of each code."""
         if len(self._names) == 1:
             column = batch.columns[self._names[0]]
@@ -142,13 +145,13 @@ class Facts:
         table = self._sql.table(batch, self._names, combinations)
         return combinations.codes, self._evaluated(table)
 
-    def _of_values(self, values: pa.Array) -> Found:
+    def _of_values(self, values: pa.Array) -> FactArrays:
         (name,) = self._names
         return self._evaluated(pa.table({name: self._sql.typed(name, values)}))
 
-    def _evaluated(self, table: pa.Table) -> Found:
+    def _evaluated(self, table: pa.Table) -> FactArrays:
         chunks = self._sql.sql.evaluated(table, self._expressions)
-        parts = [self._make([each.combine_chunks() for each in chunk]) for chunk in chunks]
+        parts = [self._facts_of([each.combine_chunks() for each in chunk]) for chunk in chunks]
         return parts[0] if len(parts) == 1 else list(map(np.concatenate, zip(*parts, strict=True)))
 
     def __repr__(self) -> str:
@@ -156,7 +159,7 @@ class Facts:
         return "Facts(...)"
 
 
-def truth_octets(truths: Sequence[pa.Array]) -> Found:
+def truth_octets(truths: Sequence[pa.Array]) -> FactArrays:
     """Truths of many conditions, 8 to an octet: octet ``i`` of each value is entry ``i``."""
     parts = (truths[first : first + OCTET] for first in range(0, len(truths), OCTET))
     return [np.packbits(np.stack(list(map(numpy_of, part))), 0, "little")[0] for part in parts]

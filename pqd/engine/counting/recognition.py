@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pqd.engine.counting.batch import Batch, Names
-    from pqd.engine.counting.facts import Found
+    from pqd.engine.counting.facts import FactArrays
 
     Texts = Callable[[pa.Array], Sequence[str | None]]
 
@@ -176,7 +176,7 @@ def column_key(name: str, key: bytes) -> bytes:
     return hashlib.blake2b(fold_case(name).encode(), key=key[:64], digest_size=64).digest()
 
 
-def _numbers(texts: Texts, key: bytes, values: pa.Array) -> Found:
+def _numbers(texts: Texts, key: bytes, values: pa.Array) -> FactArrays:
     """Numbers of distinct values (values, 4) below the prime; that of no text is another one."""
     keyed = hashlib.blake2b(key=key, digest_size=8 * LANES)
     digests = bytearray()

@@ -1,4 +1,4 @@
-"""Blocks ahead: a thread of its own makes the next blocks of a table while the last is taken up."""
+"""Blocks ahead: one thread reads the next blocks of a table while another uses the last."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WAITING = 4
 
 
 def blocks_ahead(blocks: Iterator[Block]) -> Generator[Block]:
-    """The same blocks; what breaks in the thread is raised where its block would be."""
+    """The same blocks; an error of the reading thread is raised in place of its block."""
     pool = ThreadPoolExecutor(1)
     try:
         waiting = deque(pool.submit(next, blocks, None) for _ in range(_WAITING))

@@ -235,11 +235,11 @@ class _Parser:
         rows = table.num_rows - 1
         if rows < 0 or _octets_of(table.column(self._column)[rows]) != self._secret:
             return None
-        return self._told(table.slice(0, rows))
+        return self._record_batch(table.slice(0, rows))
 
     def last_rows(self, block: bytearray) -> pa.RecordBatch:
         """Rows of a block that ends where the text does."""
-        return self._told(self._parsed(block, len(block)))
+        return self._record_batch(self._parsed(block, len(block)))
 
     def _parsed(self, block: bytearray, end: int) -> pa.Table:
         self._odd_rows.clear()
@@ -253,8 +253,8 @@ class _Parser:
             convert_options=self._converting,
         )
 
-    def _told(self, table: pa.Table) -> pa.RecordBatch:
-        """Cells of a block that counts, and what is odd of it is told."""
+    def _record_batch(self, table: pa.Table) -> pa.RecordBatch:
+        """Wanted cells of a block; ``odd`` hears of its rows and cells that are odd."""
         for width in self._odd_rows:
             self._odd(width)
         cells = [self._texts(name, table.column(name)) for name in self._wanted]

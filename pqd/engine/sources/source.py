@@ -30,7 +30,7 @@ class Place(NamedTuple):
 
 
 def place_key(place: Place) -> tuple[int | str, ...]:
-    """What is the same of two places that are one, whatever its name is there; none need exist."""
+    """Key that all names of one place share; the place need not exist."""
     with suppress(OSError, ValueError, RuntimeError):
         if place.file:
             status = place.file.stat()
@@ -39,9 +39,9 @@ def place_key(place: Place) -> tuple[int | str, ...]:
 
 
 class UnreadableError(Exception):
-    """A source that cannot be read to its end; ``advice`` says what to do, and quotes no cell.
+    """Error of a source that cannot be read to its end; ``advice`` quotes no cell.
 
-    It never reaches a caller: a scanner (pqd/engine/scan.py) makes one of pqd's errors of it.
+    A scanner (pqd/engine/scan.py) raises an error of pqd's in its place.
     """
 
     def __init__(self, advice: str = "check the file") -> None:
@@ -53,9 +53,9 @@ class UnreadableError(Exception):
 class Source(Protocol):
     """Where the rows of a table are.
 
-    A source is opened without a look at any row: what it says of itself, names and place, is
-    public.  These conform: ``DelimitedFile``, ``ParquetFile``, ``Parts``, ``DuckDBTable``,
-    ``PostgresTable``, ``SparkTable``, ``Frame``, ``LazySource``.
+    A source is opened before any row is read, so its names and places are public.  Conformers:
+    ``DelimitedFile``, ``ParquetFile``, ``Parts``, ``DuckDBTable``, ``PostgresTable``,
+    ``SparkTable``, ``Frame``, ``LazySource``.
 
     Attributes
     ----------
@@ -89,8 +89,8 @@ class Source(Protocol):
     def batches(self, wanted: Sequence[str], odd: Odd) -> Iterator[pa.RecordBatch]:
         """Rows in batches of any size, in Arrow's own types: the ``wanted`` columns.
 
-        There is one batch at least.  ``odd`` is told, in words that quote no cell, what is not as
-        it should be.
+        There is one batch at least.  The source calls ``odd`` with a sentence on each thing that
+        is not as it should be; the sentence quotes no cell.
 
         Raises
         ------
@@ -113,9 +113,9 @@ class Source(Protocol):
 
 
 class TypedSource:
-    """Source whose columns have types, as far as nothing else is said of one.
+    """Source whose columns have types; the base of most sources.
 
-    It is in no file of its own, and may give its rows in any order.
+    Unless a source says otherwise, it is in no file and gives its rows in any order.
     """
 
     @property

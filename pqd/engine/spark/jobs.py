@@ -13,7 +13,14 @@ import pyarrow as pa
 from pqd.engine.reading.values import at_least_one
 from pqd.engine.spark.partial_counts import FIELDS, PERSON_FIELDS, counts_in
 from pqd.engine.spark.sessions import Quiet, mapped
-from pqd.engine.spark.workers import FAILED, Reading, counting, packing, telling, unpacked
+from pqd.engine.spark.workers import (
+    FAILED,
+    Reading,
+    count_mapper,
+    person_mapper,
+    piece_mapper,
+    unpacked,
+)
 from pqd.interrupts import heed
 
 if TYPE_CHECKING:
@@ -31,7 +38,7 @@ _COUNTS = "part int, word binary, rows bigint"
 
 
 class WorkerError(Exception):
-    """Failure that a worker told of in a fixed word: ``reason``."""
+    """Failure of a worker; ``reason`` is one of two fixed numbers."""
 
     def __init__(self, reason: int) -> None:
         """Keep it."""
@@ -50,8 +57,8 @@ def counted(frame: DataFrame, work: Counting, version: str) -> Counts:
         As Spark does; what it says may quote a cell.
     """
     with Quiet(frame.sparkSession):
-        parts = _parts(frame, work, version)
-        added = _added(parts)
+        partial = _partial_counts(frame, work, version)
+        added = _added(partial)
         if work.distinct:
             from pyspark.sql import functions as f  # noqa: PLC0415 - an extra, and a heavy import
 
@@ -85,11 +92,11 @@ def rows_of(frame: DataFrame, wanted: Sequence[str], version: str) -> Iterator[p
         yield from at_least_one(_pieces(selected, Reading(tuple(wanted), version)), schema, wanted)
 
 
-def _parts(frame: DataFrame, work: Counting, version: str) -> DataFrame:
+def _partial_counts(frame: DataFrame, work: Counting, version: str) -> DataFrame:
     """Partial counts of each partition."""
     names = tuple(work.columns)
     if work.persons is None:
-        function = counting(work, Reading(names, version))
+        function = count_mapper(work, Reading(names, version))
         return mapped(_selected(frame, names), function, _COUNTS)
     from pyspark.sql.types import LongType, StructField, StructType  # noqa: PLC0415 - an extra
 
@@ -97,15 +104,15 @@ def _parts(frame: DataFrame, work: Counting, version: str) -> DataFrame:
     selected = _selected(frame, every)
     kept = [every.index(name) for name in names]
     fields = [selected.schema.fields[place] for place in kept]
-    told = StructType(
+    row_type = StructType(
         [StructField(field.name, field.dataType) for field in fields]
         + [StructField(name, LongType()) for name in PERSON_FIELDS]
     )
-    function = telling(work.persons, Reading(every, version), kept)
-    by_person = mapped(selected, function, told).repartition("person")
+    function = person_mapper(work.persons, Reading(every, version), kept)
+    by_person = mapped(selected, function, row_type).repartition("person")
     sorted_rows = by_person.sortWithinPartitions("person")
     reading = Reading(names, version, persons=True)
-    return mapped(sorted_rows, counting(work, reading), _COUNTS)
+    return mapped(sorted_rows, count_mapper(work, reading), _COUNTS)
 
 
 def _selected(frame: DataFrame, names: Sequence[str]) -> DataFrame:
@@ -134,17 +141,17 @@ def _has_cells_in_arrow(kind: DataType) -> bool:
     return kind.typeName() not in _AS_TEXT and all(map(_has_cells_in_arrow, inner))
 
 
-def _added(parts: DataFrame) -> DataFrame:
+def _added(counts: DataFrame) -> DataFrame:
     """Sums of partial counts."""
     from pyspark.sql import functions as f  # noqa: PLC0415 - an extra, and a heavy import
 
     keys = FIELDS[:-1]
-    return parts.groupBy(*keys).agg(f.sum("rows").alias("rows")).select(*FIELDS)
+    return counts.groupBy(*keys).agg(f.sum("rows").alias("rows")).select(*FIELDS)
 
 
 def _pieces(frame: DataFrame, reading: Reading) -> Iterator[pa.RecordBatch]:
     """Rows of ``frame``, partition by partition, each in a few pieces."""
-    pieces = mapped(frame, packing(reading), "piece binary")
+    pieces = mapped(frame, piece_mapper(reading), "piece binary")
     for (piece,) in pieces.toLocalIterator():
         heed()
         yield from unpacked(bytes(piece))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pqd.engine.counting.batch import Batch
 
-# Columns of the rows that Spark adds up: ``rows`` is the sum, the others say of what.
+# Columns of the rows that Spark adds up: a statistic, a key of it, and how often that occurs.
 FIELDS = ("part", "word", "rows")
 # Columns that say of a row whose it is, and its rank among the rows of that person.
 PERSON_FIELDS = ("person", "rank")
@@ -50,12 +50,12 @@ def counts_in(batches: Iterable[pa.RecordBatch]) -> Counts:
     """Counts that batches of FIELDS hold."""
     tallies: dict[int, list[tuple[bytes, int]]] = {}
     for batch in batches:
-        parts, words, rows = (batch.column(name) for name in FIELDS)
-        numbers = numpy_of(parts).tolist(), numpy_of(rows).tolist()
-        keys = words.cast(pa.binary()).to_pylist()
-        for part, count, key in zip(*numbers, keys, strict=True):
-            tallies.setdefault(part, []).append((key, count))
-    return Counts({part: _tally(pairs) for part, pairs in tallies.items()})
+        statistics, keys, rows = (batch.column(name) for name in FIELDS)
+        numbers = numpy_of(statistics).tolist(), numpy_of(rows).tolist()
+        octets = keys.cast(pa.binary()).to_pylist()
+        for statistic, count, key in zip(*numbers, octets, strict=True):
+            tallies.setdefault(statistic, []).append((key, count))
+    return Counts({statistic: _tally(pairs) for statistic, pairs in tallies.items()})
 
 
 def _tally(pairs: Sequence[tuple[bytes, int]]) -> Tally:
@@ -99,7 +99,9 @@ class PersonRows(Protocol):
     @property
     def columns(self) -> Sequence[str]: ...  # noqa: D102 - those that are read
 
-    def told(self, batch: pa.RecordBatch) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def persons_and_ranks(
+        self, batch: pa.RecordBatch
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Number of the person, and rank, of each row.
 
         Rows of one person have one number; those of two may have the same.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Batches = Iterator[pa.RecordBatch]
     Mapped = Callable[[Batches], Batches]
 
-# Part that says that a worker failed, and with which of these words.
+# Statistic whose key says how a worker failed: by one of these numbers.
 FAILED = -(1 << 31)
 BROKEN, OTHER_VERSION = 0, 1
 # Rows, and bytes, of a chunk: a worker holds little more, but for the rows of one person.
@@ -54,11 +54,11 @@ class Reading(NamedTuple):
     persons: bool = False
 
 
-def counting(work: Counting, reading: Reading) -> Mapped:
+def count_mapper(work: Counting, reading: Reading) -> Mapped:
     """Function for Spark's ``mapInArrow``: partial counts of the rows of one partition."""
 
     def counted(batches: Batches) -> Batches:
-        failure = _unfit(reading)
+        failure = _version_failure(reading)
         if failure is None:
             failure = BROKEN
             with suppress(Exception):
@@ -71,24 +71,24 @@ def counting(work: Counting, reading: Reading) -> Mapped:
     return lambda batches: _sealed(counted(batches))
 
 
-def telling(work: PersonRows, reading: Reading, kept: Sequence[int]) -> Mapped:
+def person_mapper(work: PersonRows, reading: Reading, kept: Sequence[int]) -> Mapped:
     """Function for ``mapInArrow``: columns ``kept``, by place, with each row's person and rank.
 
     In place of rows that it fails on is one without a person, on which the count then fails.
     """
 
-    def told(batches: Batches) -> Batches:
-        unfit = _unfit(reading) is not None
+    def rows_with_persons(batches: Batches) -> Batches:
+        other_version = _version_failure(reading) is not None
         for batch in batches:
             rows = None
             with suppress(Exception):
-                rows = None if unfit else _told(work, reading, batch, kept)
+                rows = None if other_version else _with_person_and_rank(work, reading, batch, kept)
             yield _no_person(batch, kept) if rows is None else rows
 
-    return lambda batches: _sealed(told(batches))
+    return lambda batches: _sealed(rows_with_persons(batches))
 
 
-def packing(reading: Reading) -> Mapped:
+def piece_mapper(reading: Reading) -> Mapped:
     """Function for ``mapInArrow``: rows in a few pieces of bytes, for the driver to unpack."""
 
     def packed(batches: Batches) -> Batches:
@@ -115,7 +115,7 @@ def _piece(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     )
 
 
-def _unfit(reading: Reading) -> int | None:
+def _version_failure(reading: Reading) -> int | None:
     """Why this worker cannot count, None if it can."""
     # One thread: Spark has a worker for each core.
     os.environ[VARIABLE] = "1"
@@ -198,10 +198,10 @@ def _named(batch: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(batch.columns[: len(names)], names=list(names))
 
 
-def _told(
+def _with_person_and_rank(
     work: PersonRows, reading: Reading, batch: pa.RecordBatch, kept: Sequence[int]
 ) -> pa.RecordBatch:
-    persons, ranks = work.told(_named(batch, reading.names))
+    persons, ranks = work.persons_and_ranks(_named(batch, reading.names))
     return _with_persons(batch, kept, [arrow_of(persons), arrow_of(ranks)])
 
 

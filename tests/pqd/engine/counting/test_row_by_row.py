@@ -247,7 +247,7 @@ def test_cells_of_rows_are_those_of_each_row(rows: int, batch: int) -> None:
     table, scan = grid(rows), contingency_plan()
     each = [packed_row(row) for row in cells_by_row(table, scan)]
     counter = ContingencyCounter(typed(), scan)
-    assert keys_of(counter.each(batch_of(table))) == each
+    assert keys_of(counter.by_row(batch_of(table))) == each
     cells = counter.whole(folded(map(counter.count, batches_of(table, batch))))
     keys = keys_of(cells)
     assert dict(zip(keys, cells.counts.tolist(), strict=True)) == dict(Counter(each))

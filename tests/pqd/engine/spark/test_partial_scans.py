@@ -28,7 +28,14 @@ from pqd.engine.scan_plan import PrivacyUnit, ScanPlan
 from pqd.engine.spark import workers
 from pqd.engine.spark.partial_counts import SCHEMA as SUMS
 from pqd.engine.spark.partial_counts import Counting, counts_in
-from pqd.engine.spark.workers import BROKEN, FAILED, OTHER_VERSION, Reading, counting, telling
+from pqd.engine.spark.workers import (
+    BROKEN,
+    FAILED,
+    OTHER_VERSION,
+    Reading,
+    count_mapper,
+    person_mapper,
+)
 from pqd.engine.spark_scanner import PersonCells, SparkScan
 from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import Table, open_table
@@ -64,7 +71,7 @@ class Cut:
         else:
             partitions = self._by_person(work)
             reading = Reading(tuple(work.columns), pqd.__version__, self.chunk, persons=True)
-        function = counting(work, reading)
+        function = count_mapper(work, reading)
         outputs = [function(batches_of(each, reading.names)) for each in partitions]
         counts = added(batch for output in outputs for batch in output)
         return counts.multiplicities(work.distinct)
@@ -73,7 +80,7 @@ class Cut:
         """Rows in two partitions, each in the order of its persons."""
         assert work.persons is not None
         every = tuple(work.persons.columns)
-        function = telling(
+        function = person_mapper(
             work.persons, Reading(every, pqd.__version__), [every.index(n) for n in work.columns]
         )
         told = [b for each in self.partitions for b in function(batches_of(each, every))]
@@ -198,7 +205,7 @@ def test_nothing_but_a_word_leaves_a_worker(capfd: pytest.CaptureFixture[str]) -
     rows = pa.table({"s": ["secret"]})
     good, other = Reading(("s",), pqd.__version__), Reading(("s",), "0.0")
     for reading, reason in ((good, BROKEN), (other, OTHER_VERSION)):
-        (batch,) = counting(Broken(), reading)(batches_of(rows, ("s",)))
+        (batch,) = count_mapper(Broken(), reading)(batches_of(rows, ("s",)))
         assert batch.to_pylist() == [{"part": FAILED, "word": word(reason), "rows": 1}]
     assert capfd.readouterr() == ("", "")
 
@@ -208,14 +215,13 @@ def broken_batches() -> Iterator[pa.RecordBatch]:
     raise ValueError("secret")
 
 
-@pytest.mark.parametrize("function", ["packing", "telling"])
+@pytest.mark.parametrize("function", ["piece_mapper", "person_mapper"])
 def test_an_error_of_a_worker_has_no_words_of_its_own(function: str) -> None:
     reading = Reading(("s",), pqd.__version__)
-    made: Callable[..., Any] = getattr(workers, function)
-    others = (reading,) if function == "packing" else (Persons(), reading, [0])
-    arguments = others if function == "packing" else (others[0], reading, [0])
+    mapper: Callable[..., Any] = getattr(workers, function)
+    arguments = (reading,) if function == "piece_mapper" else (Persons(), reading, [0])
     with pytest.raises(RuntimeError) as raised:
-        list(made(*arguments)(broken_batches()))
+        list(mapper(*arguments)(broken_batches()))
     error = raised.value
     assert str(error) == "a worker of pqd failed"
     assert error.__context__ is None
@@ -227,7 +233,7 @@ class Persons:
 
     columns = ("s",)
 
-    def told(self, batch: pa.RecordBatch) -> Any:
+    def persons_and_ranks(self, batch: pa.RecordBatch) -> Any:
         raise ValueError(batch["s"].to_pylist())
 
 
@@ -247,7 +253,7 @@ def test_rows_of_one_person_that_are_apart_fail_the_count(persons: list[list[int
         pa.record_batch([["secret"] * len(each), each, each], schema=kinds) for each in persons
     )
     reading = Reading(("s",), pqd.__version__, 1, persons=True)
-    *_, batch = counting(Counted(), reading)(batches)
+    *_, batch = count_mapper(Counted(), reading)(batches)
     assert batch.to_pylist() == [{"part": FAILED, "word": word(BROKEN), "rows": 1}]
 
 
@@ -255,7 +261,7 @@ def test_persons_in_order_may_be_any_numbers() -> None:
     numbers = [-(2**63), -1, 0, 2**63 - 1]
     rows = pa.record_batch({"s": ["a"] * 4, "person": numbers, "rank": numbers})
     reading = Reading(("s",), pqd.__version__, 1, persons=True)
-    parts = list(counting(Counted(), reading)(iter([rows.slice(0, 2), rows.slice(2)])))
+    parts = list(count_mapper(Counted(), reading)(iter([rows.slice(0, 2), rows.slice(2)])))
     assert [part.num_rows for part in parts] == [0, 0]
 
 
@@ -268,8 +274,10 @@ class Counted(Broken):
 
 def test_a_person_that_cannot_be_told_fails_the_count() -> None:
     reading = Reading(("s",), pqd.__version__)
-    told = list(telling(Persons(), reading, [0])(batches_of(pa.table({"s": ["secret"]}), ("s",))))
+    told = list(
+        person_mapper(Persons(), reading, [0])(batches_of(pa.table({"s": ["secret"]}), ("s",)))
+    )
     assert told[0].to_pylist() == [{"s": None, "person": None, "rank": None}]
     persons = reading._replace(persons=True)
-    (batch,) = counting(Broken(), persons)(iter(told))
+    (batch,) = count_mapper(Broken(), persons)(iter(told))
     assert batch.to_pylist() == [{"part": FAILED, "word": word(BROKEN), "rows": 1}]
