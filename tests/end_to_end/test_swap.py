@@ -3,6 +3,7 @@
 ``tests/support/swap_rows.py`` holds what is compared: one command, one workload in each row.
 """
 
+import re
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -44,6 +45,16 @@ ALIKE = {"audit by svt_sum": 1, "audit by svt_sum_plain": 1, "audit by r2t_sum":
 ALIKE |= {"release of range sums": 2}
 
 
+def _renderings(name: str) -> int:
+    return len(next(iter(SWAPS[name].records.values())))
+
+
+# Of each command, which its name begins with, a swap in the most renderings.
+AGAIN = {
+    word: name for name in sorted(SWAPS, key=_renderings) for word in re.findall(r"^\w+", name)
+}
+
+
 @pytest.mark.parametrize("name", SWAPS)
 def test_no_byte_depends_on_the_private_table(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     """All tables under the first record; under each further one two that were not a pair yet."""
@@ -57,8 +68,11 @@ def test_no_byte_depends_on_the_private_table(name: str, capfd: pytest.CaptureFi
         (_, first), *others = outcomes.items()
         said = first.said(renderings)
         for number, (table, other) in enumerate(others):
-            # Renderings are functions of the report: of the same bytes they are made again once.
-            same = other.content == first.content and (place or number)
+            # Renderings are functions of the report: of the same bytes they are made again once,
+            # by one swap of each command.
+            same = other.content == first.content and (
+                place or number or name not in AGAIN.values()
+            )
             assert same or other.said(renderings) == said, (record, table)
         assert all(said.values())
         for text in said.values():
