@@ -71,7 +71,8 @@ class Cell(NamedTuple):
 
     ``sort`` is the exact number behind the text, ``under`` a second line where there is room,
     ``strong`` the figure that a reader looks for.  ``links`` are the parts of a text that names
-    rows, each with the name of its row, which a page leads to.
+    rows, each with the name of its row, which a page leads to.  ``shade`` is the colour behind the
+    text, and ``told`` what a pointer reads there, where a format has either.
     """
 
     text: str = ""
@@ -81,6 +82,8 @@ class Cell(NamedTuple):
     strong: bool = False
     picture: Picture | None = None
     links: Sequence[tuple[str, str]] = ()
+    shade: str = ""
+    told: str = ""
 
     @property
     def empty(self) -> bool:
@@ -93,11 +96,12 @@ class Column(NamedTuple):
 
     ``kind``: a ``badge`` and a ``name`` lead a row; a ``number`` is set right and never broken; a
     ``text`` folds down to ``fold`` characters (0: never); a ``picture`` has no words.
-    ``drop``: where room is short, the column with the largest number is left out first; 0 is kept
-    everywhere, ``PAGE`` is for pages alone.
+    ``drop``: where room is short, the columns with the largest number are left out first; 0 is
+    kept everywhere, ``PAGE`` is for pages alone.
     ``legend`` says above the table what the title means.
     ``below``: where a cell may have two lines, this column is the second line of the one before.
     ``foreign``: the title is a name that a user gave, which no format changes.
+    ``member``: a page shows the column only in the table of a grouped query's groups.
     """
 
     title: str
@@ -107,6 +111,7 @@ class Column(NamedTuple):
     legend: str = ""
     below: bool = False
     foreign: bool = False
+    member: bool = False
 
 
 class Key(NamedTuple):

@@ -19,6 +19,7 @@ from pqd.reports.blocks import (
     Table,
 )
 from pqd.reports.documents.queries import (
+    DECISION,
     NUMBERS,
     TERMS,
     UNKNOWN,
@@ -137,7 +138,12 @@ def _verdicts(report: AuditReport) -> Table:
         return Group(name=standing, badge=standing.badge, rows=rows, fate=standing.fate)
 
     return Table(
-        columns=(Column("verdict", "badge"), Column("query", "name", fold=20), *NUMBERS),
+        columns=(
+            Column("verdict", "badge"),
+            Column("query", "name", fold=20),
+            *NUMBERS,
+            *DECISION,
+        ),
         groups=list(map(group, VERDICTS)),
         find="id or words of a query",
         in_full=True,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pqd.reports.blocks import (
+    PAGE,
     Block,
     Cell,
     Closing,
@@ -26,6 +27,7 @@ from pqd.reports.blocks import (
     Text,
 )
 from pqd.reports.documents.queries import (
+    DECISION,
     NUMBERS,
     TERMS,
     mixed_replays,
@@ -68,7 +70,12 @@ _QUESTION = "Are the private table's answers within the tolerance of the copy's,
 _FEW = 10
 # So many failures show their details at once.
 _OPEN = 5
-_COLUMNS = (Column("verdict", "badge"), Column("check", "name", fold=20), *NUMBERS)
+_COLUMNS = (
+    Column("verdict", "badge"),
+    Column("check", "name", fold=20),
+    *NUMBERS,
+    Column("expected", drop=PAGE),
+)
 _PLANS = (Column("", "badge"), Column("check", "name", fold=14), Column("plan", fold=20))
 
 
@@ -181,19 +188,23 @@ def _row(check: CheckResult, *, mixed: bool) -> Row:
     if any(verdict.simulated for verdict in check.verdicts):
         words.append("SIMULATED")
     members = [*wrong, *unsure][:LISTED] if check.gate != "pass" else []
-    cells = Cell(groups), Cell(check.tolerance), Cell(), Cell(", ".join(words))
-    parts = [verdict_row(verdict, check.tolerance, mixed=mixed) for verdict in members]
+    expected = Cell(check.expect)
+    cells = Cell(groups), Cell(check.tolerance), Cell(), Cell(", ".join(words)), expected
+    rows = [verdict_row(verdict, check.tolerance, mixed=mixed) for verdict in members]
+    parts = [replace(row, cells=(*row.cells[: -len(DECISION)], expected)) for row in rows]
     return _named(check, cells, parts)
 
 
 def _single(check: CheckResult, verdict: Verdict, *, mixed: bool) -> tuple[Cell, ...]:
-    copy, tolerance, gap, sure = verdict_row(verdict, check.tolerance, mixed=mixed).cells[2:]
+    row = verdict_row(verdict, check.tolerance, mixed=mixed)
+    copy, tolerance, gap, sure = row.cells[2 : -len(DECISION)]
     if verdict.is_distance:
         tolerance = tolerance._replace(text=distance_tolerance(verdict, check))
     if check.status == "undecided":
         gap = gap._replace(text="undecided")
     far = ", expected far" if check.expect == "far" else ""
-    return copy, tolerance, gap, sure._replace(text=f"{sure.text}{far}")
+    sure = sure._replace(text=f"{sure.text}{far}")
+    return copy, tolerance, gap, sure, Cell(check.expect)
 
 
 def _named(check: CheckResult, cells: tuple[Cell, ...], parts: Sequence[Row] = ()) -> Row:
@@ -253,7 +264,12 @@ def _grouped(check: CheckResult) -> Table:
     """Groups of a check, the worst first."""
     rows = [verdict_row(verdict, check.tolerance, mixed=False) for verdict in check.verdicts]
     return Table(
-        columns=(Column("verdict", "badge"), Column("group", "name", fold=14), *NUMBERS),
+        columns=(
+            Column("verdict", "badge"),
+            Column("group", "name", fold=14),
+            *NUMBERS,
+            *(column._replace(member=False) for column in DECISION),
+        ),
         groups=[
             Group(
                 name=standing,

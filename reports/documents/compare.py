@@ -247,14 +247,18 @@ def _queries(report: CompareReport) -> Iterator[Block]:
     if not report.queries:
         return
     yield Lines(lines((lead, *columns.legend), "detail"))
-    passes = [query for query in report.queries if _standing(query).fate == "passed"]
+    standings = {query.id: _standing(query) for query in report.queries}
+    passes = [query for query in report.queries if standings[query.id].fate == "passed"]
     ordered = [*worst_compared(report.queries), *passes]
     yield on_page(_heat(ordered, columns.candidates))
     groups = [
         Group(
             name=standing,
+            badge=standing.badge,
             rows=[
-                _row(query, columns.candidates) for query in ordered if _standing(query) is standing
+                _row(query, columns.candidates)
+                for query in ordered
+                if standings[query.id] is standing
             ],
             fate=standing.fate,
         )
@@ -280,7 +284,7 @@ def _standing(query: ComparedQuery) -> Standing:
 def _row(query: ComparedQuery, names: Sequence[str]) -> Row:
     judged = [query.cell(name) for name in names]
     marks = ("SIMULATED", query.simulated), ("replayed", query.replayed)
-    standings = dict.fromkeys(cell.standing for cell in query.cells)
+    standings = {cell.candidate: cell.standing for cell in query.cells}
     return Row(
         id=query.id,
         cells=(
@@ -291,7 +295,10 @@ def _row(query: ComparedQuery, names: Sequence[str]) -> Row:
         ),
         asks=query_text(query.aggregate, query.attribute, query.p, query.where),
         marks=tuple(mark for mark, present in marks if present),
-        names=(*standings, *(f"{cell.candidate}: {cell.standing}" for cell in query.cells)),
+        names=(
+            *dict.fromkeys(standings.values()),
+            *(f"{name}: {standing}" for name, standing in standings.items()),
+        ),
         grouping=_grouping(query),
         member=query.group or query.id,
         details=lambda: _details(query),

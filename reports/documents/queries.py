@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pqd.reports.blocks import (
     NOTHING_OMITTED,
+    PAGE,
     Badge,
     Block,
     Cell,
@@ -62,6 +63,11 @@ NUMBERS = (
     Column("tolerance", "number", drop=3),
     Column("off by", "number", fold=12),
     Column("sure?", fold=13),
+)
+# Columns behind those of a verdict, for the groups of a query.
+DECISION = (
+    Column("threshold", "number", drop=PAGE, member=True),
+    Column("decider", drop=PAGE, member=True),
 )
 UNKNOWN = "there is no query {}; its id stands in the report's lines"
 TERMS = (
@@ -142,6 +148,8 @@ def verdict_row(verdict: Verdict, stated: str, *, mixed: bool) -> Row:
         Cell(tolerance, float(verdict.tau)),
         Cell(in_millions(off_by_text(verdict)), gap),
         Cell(sure, verdict.p_value),
+        Cell(amount_text(verdict, verdict.chosen.tau_min), verdict.chosen.tau_min),
+        Cell(verdict.decider),
     )
     return Row(
         id=verdict.id,

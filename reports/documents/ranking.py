@@ -67,6 +67,8 @@ if TYPE_CHECKING:
 _FRESH = "fresh: what a fresh sample of that copy's own distribution would score"
 # Marginals of several columns that are listed unless all are asked for.
 _WORST = 10
+# Where shades begin, as shares of the largest distance.
+_STEPS = (0.1, 0.25, 0.5, 0.75)
 
 
 def document(report: RankingReport) -> Document:
@@ -186,18 +188,28 @@ def _copy(copy: RankedCopy, digits: int, scale: tuple[float, float], marks: tupl
 def _marginals(report: RankingReport, rows: Sequence[RankedMarginal], ways: int) -> Table:
     names = (Column(copy.candidate, "number", foreign=True) for copy in report.copies)
     most = None if ways == 1 else _WORST
+    largest = max(figure.value for each in report.marginals for figure in each.estimates)
     return Table(
         columns=(Column(ways_text(ways, 1), "name", fold=14), *names),
-        groups=[Group(rows=[_marginal(each) for each in rows], most=most)],
+        groups=[Group(rows=[_marginal(each, report, largest) for each in rows], most=most)],
         find="name of a column" if ways == report.ways else "",
         between="; ",
     )
 
 
-def _marginal(each: RankedMarginal) -> Row:
+def _marginal(each: RankedMarginal, report: RankingReport, largest: float) -> Row:
+    """Row of a marginal; the larger a distance beside the ``largest``, the stronger its shade."""
     digits, name = digits_of(*each.estimates), names_text(each.columns)
-    shares = (Cell(percent_text(figure.value, digits), figure.value) for figure in each.estimates)
-    return Row(id=name, cells=(Cell(name), *shares))
+    cells = [
+        Cell(
+            percent_text(figure.value, digits),
+            figure.value,
+            shade=f"t{sum(figure.value >= share * largest for share in _STEPS if largest)}",
+            told=f"{name}, {copy.candidate}: {figure_text(figure, digits)}",
+        )
+        for copy, figure in zip(report.copies, each.estimates, strict=True)
+    ]
+    return Row(id=name, cells=(Cell(name), *cells))
 
 
 def _headline(report: RankingReport) -> tuple[str, str]:

@@ -51,7 +51,9 @@ def many_view(
     from markupsafe import Markup  # noqa: PLC0415 - comes with Jinja2, which is imported late
 
     places = {name: place for place, name in enumerate(names)}
-    columns = [place for place, column in enumerate(table.columns) if not column.below]
+    columns = [
+        place for place, column in enumerate(table.columns) if not (column.below or column.member)
+    ]
     kinds = [table.columns[place].kind for place in columns]
     name = kinds.index("name")
     small: dict[tuple[str, ...], int] = {}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from html import escape
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -31,15 +33,58 @@ def titled(column: b.Column) -> str:
 
 def told(text: b.Text) -> str | Markup:
     """Sentence whose options are spelled as a shell takes them, and not broken at their hyphens."""
-    from markupsafe import Markup, escape  # noqa: PLC0415 - comes with Jinja2, imported late
+    parts = _OPTION.split(b.plain(text))
+    if len(parts) == 1:
+        return parts[0]
+    shown = list(map(_escaped, parts))
+    shown[1::2] = [f'<span class="word">{option}</span>' for option in shown[1::2]]
+    return _markup("".join(shown))
 
-    first, *rest = _OPTION.split(b.plain(text))
-    if not rest:
-        return first
-    shown = [escape(harmless(part)) for part in (first, *rest)]
-    for place in range(1, len(shown), 2):
-        shown[place] = Markup('<span class="word">{}</span>').format(shown[place])
-    return Markup("").join(shown)
+
+def cell_content(
+    cell: b.Cell,
+    *,
+    marks: Sequence[str] = (),
+    links: Sequence[tuple[str, str]] = (),
+    beside: bool = True,
+) -> str | Markup:
+    """Content of a cell: its badge, its text, the row's marks, and the line under them.
+
+    ``links`` are the parts of a text, each with the anchor that it leads to, or none.  The badge
+    stands ``beside`` the text, or else under it.
+    """
+    if not (cell.badge or cell.under or cell.strong or marks or links):
+        return cell.text
+    text = _escaped(cell.text)
+    if links:
+        text = ", ".join(
+            f'<a href="#{anchor}">{_escaped(part)}</a>' if anchor else _escaped(part)
+            for part, anchor in links
+        )
+    elif cell.strong:
+        text = f"<b>{text}</b>"
+    badge = cell.badge
+    if badge and (beside or not cell.text):
+        shown = f'<span class="badge {badge.tone}">{_escaped(badge.text)}</span>'
+        text = f"{shown} {text}".rstrip()
+    elif badge:
+        text += _under(badge.text)
+    text += "".join(f' <span class="mark">{_escaped(mark)}</span>' for mark in marks)
+    return _markup(text + _under(cell.under))
+
+
+def _under(text: str) -> str:
+    return f' <span class="under">{_escaped(text)}</span>' if text else ""
+
+
+def _escaped(text: str) -> str:
+    return escape(harmless(text), quote=False)
+
+
+def _markup(text: str) -> Markup:
+    from markupsafe import Markup  # noqa: PLC0415 - comes with Jinja2, which is imported late
+
+    return Markup(text)  # noqa: S704 - what it quotes is escaped
 
 
 def code_text(part: b.Code) -> str:

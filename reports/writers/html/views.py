@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import count, groupby
-from typing import Any, NamedTuple
+from itertools import count, groupby, zip_longest
+from types import SimpleNamespace as View
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pqd.deciders.extras import missing_library
 from pqd.reports import blocks as b
@@ -17,7 +18,10 @@ from pqd.reports.writers.html.pictures import (
     placed,
     side_by_side,
 )
-from pqd.reports.writers.html.texts import code_text, titled, told
+from pqd.reports.writers.html.texts import cell_content, code_text, titled, told
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 # A page of more rows makes them by script.
 MOST_ROWS = 300
@@ -28,16 +32,25 @@ _GROUPS = "groups"
 _CLASSES = {"badge": "first", "number": "number", "picture": "band"}
 
 
+class _Place(NamedTuple):
+    """Place of a column, that of the column below it, and its title."""
+
+    place: int
+    below: int | None
+    column: b.Column
+    title: str
+
+
 class CellView(NamedTuple):
     """Cell as its row shows it; ``sort`` is what its column is sorted by, None for its text."""
 
     kind: str
     title: str
-    cell: b.Cell
+    content: str | Markup
     sort: str | None
-    under: str
     picture: Placed | None
-    links: Sequence[tuple[str, str]]
+    shade: str
+    told: str
 
 
 class Views:
@@ -46,6 +59,7 @@ class Views:
     def __init__(self, document: b.Document) -> None:
         """No view yet."""
         self.curves, self._ids = Drawings(), count(1)
+        self._searched: str | None = None
         self.many = any(self._is_many(table) for table in document.tables)
         self._anchors = {} if self.many else _anchors(document)
 
@@ -53,15 +67,15 @@ class Views:
     def _is_many(table: b.Table) -> bool:
         return table.size > MOST_ROWS and any(map(_opens, table.rows))
 
-    def blocks(self, parts: Iterable[b.Block], *, small: bool = False) -> list[dict[str, Any]]:
+    def blocks(self, parts: Iterable[b.Block], *, small: bool = False) -> list[View]:
         """Views of several blocks; tables of details are ``small``."""
         return [self.block(part, small=small) for part in b.spread(parts)]
 
-    def block(self, part: b.Block, *, small: bool = False) -> dict[str, Any]:
+    def block(self, part: b.Block, *, small: bool = False) -> View:
         """View of a block, with the name of its type."""
         name = type(part).__name__.lower()
         view: dict[str, Any] = getattr(self, f"_{name}")(part, small=small)
-        return {"type": name, "small": small, **view}
+        return View(**{"type": name, "small": small, "curve": None, **view})
 
     def _id(self) -> str:
         return f"part-{next(self._ids)}"
@@ -105,14 +119,14 @@ class Views:
 
     def _table(self, table: b.Table, *, small: bool) -> dict[str, Any]:
         table = _without_empty_columns(table)
-        heads = [
-            (titled(column), _class(table, place))
-            for place, column in enumerate(table.columns)
-            if not column.below
-        ]
-        names = _names(table)
+        heads = [(each.title, _class(table, each.place)) for each in _places(table.columns)]
+        names, id_ = _names(table), self._id()
+        if table.find and self._searched is None:
+            self._searched = id_
         shown: dict[str, Any] = {
-            "id": self._id(),
+            "id": id_,
+            # One search goes through all tables below it.
+            "searched": self._searched == id_,
             "label": table.label,
             "heads": heads,
             "signs": table.keys,
@@ -136,8 +150,9 @@ class Views:
         pictured = any(column.kind == "picture" for column in table.columns)
         return {**shown, "style": style, "rows": rows, "pictured": pictured}
 
-    def _rows(self, table: b.Table, rows: Sequence[b.Row], style: str) -> Iterator[dict[str, Any]]:
+    def _rows(self, table: b.Table, rows: Sequence[b.Row], style: str) -> Iterator[View]:
         """Views of rows, the groups of a query together where the worst of them stands."""
+        columns = list(_places(table.columns))
         open_ = {id(row) for group in table.groups if group.open for row in group.rows}
         order = {_called(row): place for place, row in reversed(list(enumerate(rows)))}
         ordered = sorted(rows, key=lambda row: order[_called(row)])
@@ -147,39 +162,51 @@ class Views:
                 continue
             for row in members:
                 panel = self._panel(row.details()) if style == "rows" else None
+                marks = row.marks if panel is None else ()
+                cells = self._cells(columns, row, marks, beside=style == "small")
                 anchor = self._anchors.get(row.id, "")
-                yield {"grouping": None, "row": row, "cells": self._cells(table, row),
-                       "anchor": anchor, "panel": panel, "remark": told(row.remark),
-                       "open": row.open or id(row) in open_}  # fmt: skip
+                yield View(
+                    grouping=None,
+                    row=row,
+                    cells=list(cells),
+                    anchor=anchor,
+                    panel=panel,
+                    remark=told(row.remark),
+                    open=row.open or id(row) in open_,
+                )
 
-    def _cells(self, table: b.Table, row: b.Row) -> list[CellView]:
-        shown: list[CellView] = []
-        for column, cell in zip(table.columns, row.cells, strict=True):
-            if column.below:
-                shown[-1] = shown[-1]._replace(under=cell.text)
-                continue
+    def _cells(
+        self, columns: Sequence[_Place], row: b.Row, marks: Sequence[str], *, beside: bool
+    ) -> Iterator[CellView]:
+        """Views of the cells of a row, whose ``marks`` stand beside its name."""
+        for place, below, column, title in columns:
+            cell = row.cells[place]
+            if below is not None:
+                cell = cell._replace(under=row.cells[below].text)
+            named = column.kind == "name"
+            content = cell_content(
+                cell._replace(strong=False) if named else cell,
+                marks=marks if named else (),
+                links=[(text, self._anchors.get(name, "")) for text, name in cell.links],
+                beside=beside or column.kind == "badge",
+            )
             picture = placed(cell.picture) if cell.picture else None
-            links = [(text, self._anchors.get(name, "")) for text, name in cell.links]
             by = sorted_by(column, cell)
-            view = CellView(column.kind, titled(column), cell, by, cell.under, picture, links)
-            shown.append(view)
-        return shown
+            yield CellView(column.kind, title, content, by, picture, cell.shade, cell.told)
 
-    def _panel(self, parts: Iterable[b.Block]) -> list[dict[str, Any]]:
+    def _panel(self, parts: Iterable[b.Block]) -> list[View]:
         """Views of details; a curve stands beside the sentences before it."""
         views = self.blocks(parts, small=True)
-        shown: list[dict[str, Any]] = []
-        beside = next((view for view in views if view["type"] == "lines"), None)
+        shown: list[View] = []
+        beside = next((view for view in views if view.type == "lines"), None)
         for view in views:
-            if view["type"] == "curves" and beside is not None:
-                beside["curve"] = view["curve"]
+            if view.type == "curves" and beside is not None:
+                beside.curve = view.curve
             else:
                 shown.append(view)
         return shown
 
-    def _grouping(
-        self, table: b.Table, grouping: b.Grouping, rows: Sequence[b.Row]
-    ) -> dict[str, Any]:
+    def _grouping(self, table: b.Table, grouping: b.Grouping, rows: Sequence[b.Row]) -> View:
         """View of a grouped query: how its groups stand, and a table of them by standing."""
         groups = []
         mine = set(map(id, rows))
@@ -189,38 +216,39 @@ class Views:
                 part = replace(group, rows=members)
                 groups.append((part, group.fate != "passed" or len(rows) <= _FEW))
         name = next(at for at, column in enumerate(table.columns) if column.kind == "name")
-        return {
-            "grouping": grouping,
-            "groups": f"{len(rows)} {_GROUPS}",
-            "answers": len(rows),
-            "anchor": self._anchors.get(grouping.name, ""),
-            "tone": groups[0][0].badge.tone,
-            "marks": sorted({mark for row in rows for mark in row.marks}),
-            "shares": _parts(
+        return View(
+            grouping=grouping,
+            groups=f"{len(rows)} {_GROUPS}",
+            answers=len(rows),
+            anchor=self._anchors.get(grouping.name, ""),
+            tone=groups[0][0].badge.tone,
+            marks=sorted({mark for row in rows for mark in row.marks}),
+            shares=_parts(
                 b.Shares([(g.name or _GROUPS, len(g.rows), g.badge.tone) for g, _ in groups])
             ),
             # Nothing but its groups is to be told of it.
-            "open": len(rows) <= _FEW and not any(group.name for group, _ in groups),
-            "columns": [column.kind for column in table.columns if not column.below],
-            "parts": [
-                {
-                    "title": f"{len(group.rows)} {group.name or _GROUPS}",
-                    "open": open_,
-                    "table": self._members(table.columns, group, name),
-                }
+            open=len(rows) <= _FEW and not any(group.name for group, _ in groups),
+            columns=[each.column.kind for each in _places(table.columns)],
+            parts=[
+                View(
+                    title=f"{len(group.rows)} {group.name or _GROUPS}",
+                    open=open_,
+                    table=self._members(table.columns, group, name),
+                )
                 for group, open_ in groups
             ],
-        }
+        )
 
-    def _members(self, columns: tuple[b.Column, ...], group: b.Group, name: int) -> dict[str, Any]:
+    def _members(self, columns: tuple[b.Column, ...], group: b.Group, name: int) -> View:
         """Small table of the groups of a query that fared alike."""
         rows = [
             replace(row, cells=(b.Cell(row.member), *row.cells[:name], *row.cells[name + 1 :]))
             for row in group.rows
         ]
-        titles = (b.Column("group", "name"), *columns[:name], *columns[name + 1 :])
+        others = (*columns[:name], *columns[name + 1 :])
+        titles = (b.Column("group", "name"), *(each._replace(member=False) for each in others))
         table = b.Table(columns=titles, groups=[replace(group, rows=rows)])
-        return self._table(table, small=True)
+        return self.block(table, small=True)
 
 
 def _all(parts: Iterable[b.Block]) -> Iterator[b.Block]:
@@ -247,6 +275,14 @@ def _called(row: b.Row) -> str:
 def _opens(row: b.Row) -> bool:
     """Whether a row says more where it is opened."""
     return bool(row.asks or row.aside or row.open or row.remark)
+
+
+def _places(columns: Sequence[b.Column]) -> Iterator[_Place]:
+    """Places of the columns that stand side by side."""
+    for place, (column, following) in enumerate(zip_longest(columns, columns[1:])):
+        if not (column.below or column.member):
+            below = place + 1 if following is not None and following.below else None
+            yield _Place(place, below, column, titled(column))
 
 
 def _class(table: b.Table, place: int) -> str:
@@ -288,15 +324,15 @@ def sorted_by(column: b.Column, cell: b.Cell) -> str | None:
     return cell.sort if isinstance(cell.sort, str) else repr(cell.sort)
 
 
-def _parts(part: b.Shares) -> list[dict[str, Any]]:
+def _parts(part: b.Shares) -> list[View]:
     boxes = side_by_side(size for _, size, _ in part.parts)
     return [
-        {
-            "name": name,
-            "number": size,
-            "tone": f"part{tone}" if isinstance(tone, int) else tone,
-            "box": box,
-        }
+        View(
+            name=name,
+            number=size,
+            tone=f"part{tone}" if isinstance(tone, int) else tone,
+            box=box,
+        )
         for (name, size, tone), box in zip(part.parts, boxes, strict=True)
     ]
 

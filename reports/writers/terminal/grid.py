@@ -110,10 +110,10 @@ def _places(
             over -= 1
         if over <= 0:
             return places, list(widths.values())
-        spare = [place for place in places if columns[place].spare]
-        if not spare:
+        most = max(columns[place].spare for place in places)
+        if not most:
             return places, []
-        places.remove(max(spare, key=lambda place: columns[place].spare))
+        places = [place for place in places if columns[place].spare != most]
 
 
 def _least(column: Column, cells: Sequence[Text | str]) -> int:
