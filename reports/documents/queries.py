@@ -148,12 +148,10 @@ def verdict_row(verdict: Verdict, stated: str, *, mixed: bool) -> Row:
         Cell(tolerance, float(verdict.tau)),
         Cell(in_millions(off_by_text(verdict)), gap),
         Cell(sure, verdict.p_value),
-        Cell(amount_text(verdict, verdict.chosen.tau_min), verdict.chosen.tau_min),
-        Cell(verdict.decider),
     )
     return Row(
         id=verdict.id,
-        cells=cells,
+        cells=(*cells, *_decision(verdict)),
         asks=question(verdict),
         said=Badge(verdict_words(verdict)[1], standing.badge.tone),
         aside=p_value_text(verdict.p_value, verdict.alpha),
@@ -163,6 +161,14 @@ def verdict_row(verdict: Verdict, stated: str, *, mixed: bool) -> Row:
         member=verdict.group or verdict.id,
         details=lambda: verdict_details(verdict, stated),
     )
+
+
+def _decision(verdict: Verdict) -> tuple[Cell, Cell]:
+    """Threshold and decider of a group; of a whole query they stand in its details."""
+    if not verdict.group:
+        return Cell(), Cell()
+    threshold = verdict.chosen.tau_min
+    return Cell(amount_text(verdict, threshold), threshold), Cell(verdict.decider)
 
 
 def answer_cells(facts: QueryFacts) -> tuple[str, str]:
