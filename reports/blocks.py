@@ -72,7 +72,7 @@ class Cell(NamedTuple):
     ``sort`` is the exact number behind the text, ``under`` a second line where there is room,
     ``strong`` the figure that a reader looks for.  ``links`` are the parts of a text that names
     rows, each with the name of its row, which a page leads to.  ``shade`` is the colour behind the
-    text, and ``told`` what a pointer reads there, where a format has either.
+    text, and ``hint`` what a pointer reads there, where a format has either.
     """
 
     text: str = ""
@@ -83,7 +83,7 @@ class Cell(NamedTuple):
     picture: Picture | None = None
     links: Sequence[tuple[str, str]] = ()
     shade: str = ""
-    told: str = ""
+    hint: str = ""
 
     @property
     def empty(self) -> bool:

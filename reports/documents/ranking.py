@@ -205,7 +205,7 @@ def _marginal(each: RankedMarginal, report: RankingReport, largest: float) -> Ro
             percent_text(figure.value, digits),
             figure.value,
             shade=f"t{sum(figure.value >= share * largest for share in _STEPS if largest)}",
-            told=f"{name}, {copy.candidate}: {figure_text(figure, digits)}",
+            hint=f"{name}, {copy.candidate}: {figure_text(figure, digits)}",
         )
         for copy, figure in zip(report.copies, each.estimates, strict=True)
     ]

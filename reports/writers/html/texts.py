@@ -78,7 +78,7 @@ def _under(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return escape(harmless(text), quote=False)
+    return escape(harmless(text))
 
 
 def _markup(text: str) -> Markup:

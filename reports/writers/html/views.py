@@ -29,7 +29,7 @@ MOST_ROWS = 300
 _FEW = 12
 # Groups of a query that have no name for how they fared.
 _GROUPS = "groups"
-_CLASSES = {"badge": "first", "number": "number", "picture": "band"}
+_CLASSES = {"badge": "first", "name": "name", "number": "number", "picture": "band"}
 
 
 class _Place(NamedTuple):
@@ -50,7 +50,7 @@ class CellView(NamedTuple):
     sort: str | None
     picture: Placed | None
     shade: str
-    told: str
+    hint: str
 
 
 class Views:
@@ -192,7 +192,7 @@ class Views:
             )
             picture = placed(cell.picture) if cell.picture else None
             by = sorted_by(column, cell)
-            yield CellView(column.kind, title, content, by, picture, cell.shade, cell.told)
+            yield CellView(column.kind, title, content, by, picture, cell.shade, cell.hint)
 
     def _panel(self, parts: Iterable[b.Block]) -> list[View]:
         """Views of details; a curve stands beside the sentences before it."""
@@ -286,11 +286,13 @@ def _places(columns: Sequence[b.Column]) -> Iterator[_Place]:
 
 
 def _class(table: b.Table, place: int) -> str:
-    """Class of a column: signs take little room."""
+    """Class of a column: signs take little room, the two ends of an interval much."""
     column = table.columns[place]
-    signs = (row.cells[place] for row in table.rows)
-    if column.kind == "text" and all(cell.badge and not cell.text for cell in signs):
+    cells = [row.cells[place] for row in table.rows]
+    if column.kind == "text" and all(cell.badge and not cell.text for cell in cells):
         return "sign"
+    if column.kind == "number" and any(" to " in cell.text for cell in cells):
+        return "number ends"
     return _CLASSES.get(column.kind, "")
 
 

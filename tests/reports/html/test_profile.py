@@ -200,5 +200,5 @@ def test_bars_of_a_single_column_stand_in_the_order_of_its_cells() -> None:
 def test_an_option_is_not_broken_at_its_hyphens_and_what_stands_beside_it_stays_text() -> None:
     note = LeftOut(columns=("<b>",), reason="<i> & --max-rows '")
     page = html_text(replace(ADULT_PROFILE, left_out=(note,)))
-    assert '&lt;i&gt; &amp; <span class="word">--max-rows</span> &#39;' in page
+    assert '&lt;i&gt; &amp; <span class="word">--max-rows</span> &#x27;' in page
     assert "<i>" not in page
