@@ -133,7 +133,7 @@ STAGES: dict[str, tuple[Any, str] | None] = {
     "recognise": (engine.SyntheticTable, "content"),
     "hash": (RowHash, "hashes"),
     "content": (ContentCounter, "whole"),
-    "read": (batch_home, "stacked"),
+    "read": (batch_home, "column_of"),
     "rows": (histograms_home, "_places"),
     "scan": (engine.SyntheticTable, "_scanned"),
     "counted": (HistogramCounter, "whole"),

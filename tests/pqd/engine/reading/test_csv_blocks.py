@@ -145,7 +145,7 @@ def test_a_reader_that_takes_every_block_to_end_where_a_row_does_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def trusting(self: Any, block: bytearray, end: int) -> object:
-        return self._told(self._parsed(block[:end], end))
+        return self._record_batch(self._parsed(block[:end], end))
 
     monkeypatch.setattr(module._Parser, "rows", trusting)
     assert differing(read, 100) > 10
