@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PROGRAM := $(VENV)/.program
 READY := $(VENV)/.ready
 
-.PHONY: demo install test check pytest test-browser test-fast golden fuzz format lock samples tables notebook architecture pictures browser docs benchmark clean
+.PHONY: demo install test check pytest test-thorough test-browser test-fast golden fuzz format lock samples tables notebook architecture pictures browser docs benchmark clean
 
 demo: $(PROGRAM)
 	$(BIN)/pqd profile samples/census_private.parquet samples/census_synthetic.parquet
@@ -29,8 +29,12 @@ check: $(READY)
 # thread, since all processors are busy.  Modules are compiled once, not in every process of a test.
 RUN_TESTS := PYTHONHASHSEED=0 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q
 pytest: $(READY)
-	$(RUN_TESTS) -n auto --dist worksteal -m "not browser"
-	@echo "Not run: the pages in a browser, which make test-browser looks at."
+	$(RUN_TESTS) -n auto --dist worksteal -m "not browser and not thorough"
+	@echo "Not run: make test-thorough, and the pages in a browser, make test-browser."
+
+# What takes long: simulations, fuzzing, kills, every way to cut a table, builds of the package.
+test-thorough: $(READY)
+	$(RUN_TESTS) -n auto --dist worksteal -m thorough
 
 # The pages of reports in Chromium; make browser installs what drives it.
 test-browser: $(READY)

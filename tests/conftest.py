@@ -72,6 +72,13 @@ SLOW = (
         "test_extending",
     ),
 )
+# What ``make test`` leaves to ``make test-thorough``: guarantees simulated or fuzzed at length,
+# whole runs repeated for every way to cut a table, and builds of the package and the site.
+THOROUGH = (
+    *("statistics", "packaging", "test_small_batches", "test_swap", "test_kill", "test_race"),
+    *("test_fuzz_check", "test_jupyter", "test_site", "test_slow_twin", "test_leaderboard"),
+    *("test_duckdb", "test_large", "test_schema"),
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -85,8 +92,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def markers_of(path: Path) -> tuple[str, ...]:
     """Markers of all tests in a file, by its name and its folders."""
     within = path.relative_to(Path(__file__).parent)
-    slow = not {*within.parts, within.stem}.isdisjoint(SLOW)
-    return (*["slow"] * slow, *["browser"] * ("browser" in within.parts))
+    names = {*within.parts, within.stem}
+    members = {"slow": SLOW, "thorough": THOROUGH, "browser": ("browser",)}
+    return tuple(marker for marker, those in members.items() if not names.isdisjoint(those))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -93,7 +93,7 @@ def test_the_readme_names_both_commands_and_ci_calls_all_tests() -> None:
     assert "$ make demo\n$ make test\n" in readme
     assert re.search(r"^demo:.*\n\t\$\(BIN\)/pqd profile", makefile, flags=re.MULTILINE)
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    assert script.endswith("make test\nmake browser\nmake test-browser\n")
+    assert script.endswith("make test\nmake test-thorough\nmake browser\nmake test-browser\n")
 
 
 def test_hooks_of_commits_call_targets_of_make() -> None:
