@@ -133,5 +133,5 @@ def reach(errors: NoiseSum, alpha: Number) -> int:
     """
     level = float(probability(alpha, "alpha"))
     # ``least`` searches the whole numbers from 1 on.
-    beyond = least(lambda far: 2 * errors.at_least(far) <= level, _FARTHEST)
+    beyond = least(lambda far: 2 * errors.at_least(far) <= level, _FARTHEST, parts=HALF_A_PER_CENT)
     return _FARTHEST if beyond is None else max(beyond - 1, min(errors.count, 1))
