@@ -207,7 +207,7 @@ def holm(p_values: ArrayLike) -> Floats:
 
 
 def half_width(law: VectorLaw, n: int, alpha: float) -> float:
-    """Half the width of the interval of a distance of a tenth, among ``n`` rows; at most 1."""
+    """Half the width of the interval of a distance of 0.1 in a table of ``n`` rows; at most 1."""
     return _typical_half_width(_one(law), law, n, alpha)
 
 

@@ -1,4 +1,7 @@
-"""Deciders of SUM queries: Laplace, Race-to-the-Top, sparse vector (Patwa 2023, section 5)."""
+"""Deciders of SUM queries: Laplace, Race-to-the-Top, sparse vector (Patwa 2023, section 5).
+
+The inverse-sensitivity decider of a sum is in inverse_sensitivity.py, its margin in margins.py.
+"""
 
 import math
 from collections.abc import Iterable

@@ -4,7 +4,7 @@ Two measurements with the same key would get the same answer, and a measurement 
 be paid for twice.  So a key consists only of names and exact values: the ``id`` and the
 ``key_fields`` of a mechanism, and what ``Measurement.cache_key`` adds.  Class names, the order of
 fields and printed forms are no part of it, so they may change.  If a mechanism is changed so that
-its answers differ, it needs a new id.
+its answers differ, it needs a new id.  ``Accountant`` decides by these keys what is replayed.
 """
 
 from __future__ import annotations

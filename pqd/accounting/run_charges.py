@@ -1,4 +1,7 @@
-"""Charges of the current run, so that a run that breaks can report them."""
+"""Charges of the current run in memory, so that a run that breaks can report them.
+
+``Ledger.reserve`` (ledger.py) makes a charge durable.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +106,7 @@ def with_charges(message: str) -> str:
     charges = run_charges().text
     if not charges:
         return message
-    # The words "Nothing was spent" come from code that knew of no earlier charge of the run.
+    # "Nothing was spent" may come from code that does not know what the run has already charged.
     message = _DENIED.sub("", message)
     if NO_RECORD in message:
         charges = f"{run_charges().amount} was charged"

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 # ``auto`` takes clipped composition up to the first number of queries, and other mechanisms up to
 # the second number of draws.
 _MOST_COMPOSED, MOST_DRAWN = 300, 10_000
-# Multiplicative weights allow for a rounding error of 1/1024, to which doubles keep while a noisy
-# size is below 2^42.  This epsilon ensures that.
+# Multiplicative weights allow for a rounding error of 1/1024.  Doubles round less than that while
+# the noisy size is below 2^42, and from this epsilon on it is.
 _LEAST_IN_DOUBLES = Fraction(1, 2**26)
 
 

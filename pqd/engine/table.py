@@ -38,7 +38,7 @@ class Scanner(Protocol):
     ) -> None:
         """Read the stored columns ``names``, and the content under each key, in one pass.
 
-        Blocks of a CSV may be read ``ahead``, by a thread more.
+        With ``ahead`` a second thread reads the blocks of a CSV in advance.
         """
         ...
 

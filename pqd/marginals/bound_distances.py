@@ -92,8 +92,8 @@ def bind_distances(
 ) -> BoundDistances:
     """Bound distances of ``requests``; ``opened`` opens the tables.
 
-    An error concerns its own request alone.  One reading of the synthetic table serves all named
-    marginals, and another one each mean.
+    An error concerns its own request alone.  The synthetic table is read once for all named
+    marginals, and once more for each mean.
     """
     bound: dict[str, BoundDistance] = {}
     errors: dict[str, PqdError] = {}

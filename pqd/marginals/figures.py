@@ -119,7 +119,7 @@ class ProfileFigures:
         return self._score(None)
 
     def _weights(self, ways: int | None) -> list[Fraction]:
-        """Weight of every measured distance in the mean over marginals, of all or of one size."""
+        """Weight of every measured distance in the mean over all marginals, or over one size."""
         marginals = mean_weights(self._bound.marginals, ways)
         return [*marginals, *[Fraction(0)] * (len(self._plan.terms) + 1 - len(marginals))]
 

@@ -211,7 +211,7 @@ def _names_of(outcomes: frozenset[bool]) -> tuple[str, ...]:
     return tuple(name for name, yes in _OUTCOMES if yes in outcomes)
 
 
-# Fields of CandidateFacts: the field of Candidate that each needs, and its value at a scale.
+# For each field of CandidateFacts: the field of Candidate that it is computed from, and how.
 _FIGURES: dict[str, tuple[str, Callable[[Candidate, float], Any]]] = {
     "tau_published": (
         "published",

@@ -72,7 +72,7 @@ class Suggestions(NamedTuple):
 def suggested_checks(
     profile: BoundProfile | None, workload: BoundWorkload, rows: int, total: Fraction
 ) -> Suggestions:
-    """Checks that cost at most ``total`` together, in equal parts; the check on rows always.
+    """Checks that cost at most ``total`` together, in equal parts; one is on the number of rows.
 
     ``profile`` is the copy's profile; None if it has no column to profile.  ``workload`` has the
     bound queries of ``number_queries``.  ``rows`` is the copy's number of rows.

@@ -1,4 +1,7 @@
-"""The tables of a spec compared with the known keys; problems are collected, not raised."""
+"""The tables of a spec compared with the known keys; problems are collected, not raised.
+
+value_types.py reads the values themselves, such as an epsilon.
+"""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from pqd.sql.value_sets import ANYTHING, NOTHING, ValueSet, one_type
 if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
-# Number of sets of a column whose comparison with all other sets is kept.
+# Sets of a column for which the comparisons with all other sets are cached.
 _MOST_KEPT = 1024
 
 

@@ -279,7 +279,7 @@ def _able(plan: PlanReport) -> tuple[int, float]:
     able = [needed for needed in poor if not math.isinf(needed)]
     enough = [query for query in plan.queries if query.decidable]
     most = max(able, default=0.0)
-    # Those that are decided need no more than is planned: most often none of it must be computed.
+    # A query that is decided needs no more than is planned, so its need is seldom computed.
     if enough and most < float(plan.epsilon or math.inf):
         most = max(most, *(_needed(query, plan) for query in enough))
     return len(able) + len(enough), most

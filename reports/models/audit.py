@@ -75,7 +75,7 @@ class LazyVerdict(Lazy, Verdict):
 
 @dataclass(frozen=True, slots=True)
 class CompositionGroup:
-    """Disjoint queries, charged once; ``proof`` has a line for each reason that they are."""
+    """Disjoint queries, charged once; ``proof`` has one line for each reason why."""
 
     ids: tuple[str, ...]
     epsilon: Fraction

@@ -28,7 +28,7 @@ class RunFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountFacts:
-    """One private table, called as when it was first charged; a limit is None where there is none.
+    """One private table, under its name at its first charge; a limit is None where none is set.
 
     ``answers`` counts the queries that would be replayed at no cost.
     """

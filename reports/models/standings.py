@@ -1,4 +1,4 @@
-"""Standings: the one table of what can come of a question, and of what follows from it.
+"""Standings: the one table of outcomes with their words, marks, colours and exit codes.
 
 Every document and every format reads this table; no other file has marks, words, tones or tags of
 a build of its own.  A new standing is one row here, and the rule by which a report takes it.

@@ -19,7 +19,7 @@ _START = re.compile(r"^(\d*)([-+=.):])")
 # Mentions, references and addresses are looked for in finished text: these signs stand apart.
 _APART = frozenset("@#:-")
 _APART_BY = "<!-- -->"
-# A comment holds 65,536 characters: so many of them for a table, and for a list of queries.
+# Characters of a table, and of a list of queries; a comment holds 65,536.
 ROOM = 22_000
 
 

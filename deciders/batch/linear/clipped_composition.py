@@ -83,7 +83,7 @@ def bar(steps: int, scale: Fraction) -> int:
 
 
 def _clip(above: Integers, epsilon: Fraction, noise: Noise) -> int:
-    """Place of the least threshold with few rows above it, as far as the noise allows."""
+    """Place of the least threshold that only a few rows exceed, found by noisy comparisons."""
     places = range(above.size - 1)
     # A bisection makes at most so many comparisons, each with a draw of its own.
     steps = len(places).bit_length()

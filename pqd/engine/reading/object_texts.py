@@ -34,7 +34,7 @@ _MOST_MONTHS = 12 * 10**6
 
 
 def text_of(cell: object) -> str | None:
-    """Cell as text, None for a missing one or one whose text is not its value's alone."""
+    """Cell as text; None if it is missing, or its text depends on more than its value."""
     if type(cell) is str:
         return cell.encode("utf-8", "replace").decode()
     try:

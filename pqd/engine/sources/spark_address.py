@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pqd.errors import TableError
 
-# Formats that state the types of their columns: none is told from private cells.
+# Formats that state the types of their columns, so that no type is inferred from private cells.
 FORMATS = ("parquet", "orc", "avro", "delta", "iceberg", "hudi")
 _SCHEME = re.compile(r"spark(\+[a-z][a-z0-9.-]*)?://", re.IGNORECASE)
 _MASTER = re.compile(r"[^.`]*:\d+")

@@ -80,5 +80,5 @@ def _source(environment: Environment, name: str) -> str:
 
 
 def _digest(text: str) -> str:
-    """Digest that a browser compares an inline style or script with before it takes it."""
+    """Digest that a browser checks before it accepts an inline style or script."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 from pqd.reports import blocks as b
 from pqd.reports.writers.html.texts import code_text, harmless, titled
 
-# As many rows are seen at once, and without the script.
+# Rows that are seen at once, and rows that are read without the script.
 _PAGE = 100
-# As many are printed; a browser gives up beyond some ten thousand.
+# Rows that are printed; a browser gives up beyond some ten thousand.
 _PRINTED = 1000
 # Tones, the worst first.
 _WORST: tuple[b.Tone, ...] = ("no", "open", "yes")
