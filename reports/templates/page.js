@@ -79,14 +79,14 @@
   }
   const { text, standing, all } = form.elements;
   const listed = tables.filter((table) => !table.classList.contains("leaders"));
-  const rows = () => listed.flatMap((table) => [...table.tBodies]);
-  const bodies = rows()
+  const bodies = listed.flatMap((table) => [...table.tBodies])
     .map((body) => ({
       body,
       words: every("[data-find]", body).map((part) => part.textContent).join(" ").toLowerCase(),
       marks: every("[data-standing]", body).map(({ dataset }) => dataset.standing),
     }));
-  const shown = () => rows().filter((body) => !body.hidden);
+  const main = listed.at(-1);
+  const shown = () => [...main.tBodies].filter((body) => !body.hidden);
   const opened = () => shown().flatMap((body) => every("tr > td > details", body));
 
   function filter() {
@@ -100,15 +100,15 @@
       row.hidden = document.getElementById(row.dataset.row).hidden;
     }
     // A row of a grouped query is several answers.
-    const answers = (some) => some.reduce((sum, row) => sum + Number(row.dataset.answers ?? 1), 0);
-    const [number, total] = [answers(shown()), answers(rows())];
+    const answers = (rows) => rows.reduce((sum, row) => sum + Number(row.dataset.answers ?? 1), 0);
+    const [number, total] = [answers(shown()), answers([...main.tBodies])];
     form.querySelector("[role=status]").textContent =
       number === total ? `${total} shown` : `${number} of ${total} shown`;
     label();
   }
 
   function label() {
-    all.hidden = !listed.some((table) => table.querySelector("tr > td > details"));
+    all.hidden = !main.querySelector("tr > td > details");
     const whole = opened().length > 0 && opened().every((details) => details.open);
     all.textContent = whole ? "Close all" : "Open all";
   }
@@ -118,7 +118,7 @@
     for (const details of opened()) details.open = open;
     label();
   });
-  for (const table of listed) table.addEventListener("toggle", label, true);
+  main.addEventListener("toggle", label, true);
   form.addEventListener("input", filter);
   form.addEventListener("submit", (event) => event.preventDefault());
   form.hidden = false;

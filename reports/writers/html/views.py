@@ -59,7 +59,6 @@ class Views:
     def __init__(self, document: b.Document) -> None:
         """No view yet."""
         self.curves, self._ids = Drawings(), count(1)
-        self._searched: str | None = None
         self.many = any(self._is_many(table) for table in document.tables)
         self._anchors = {} if self.many else _anchors(document)
 
@@ -120,13 +119,9 @@ class Views:
     def _table(self, table: b.Table, *, small: bool) -> dict[str, Any]:
         table = _without_empty_columns(table)
         heads = [(each.title, _class(table, each.place)) for each in _places(table.columns)]
-        names, id_ = _names(table), self._id()
-        if table.find and self._searched is None:
-            self._searched = id_
+        names = _names(table)
         shown: dict[str, Any] = {
-            "id": id_,
-            # One search goes through all tables below it.
-            "searched": self._searched == id_,
+            "id": self._id(),
             "label": table.label,
             "heads": heads,
             "signs": table.keys,
