@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PROGRAM := $(VENV)/.program
 READY := $(VENV)/.ready
 
-.PHONY: demo install test check pytest test-thorough test-browser test-fast golden fuzz format lock samples tables notebook architecture pictures browser docs benchmark clean
+.PHONY: demo install test check pytest test-thorough test-browser golden fuzz format lock samples tables notebook architecture pictures browser docs benchmark clean
 
 demo: $(PROGRAM)
 	$(BIN)/pqd profile samples/census_private.parquet samples/census_synthetic.parquet
@@ -39,10 +39,6 @@ test-thorough: $(READY)
 # The pages of reports in Chromium; make browser installs what drives it.
 test-browser: $(READY)
 	$(RUN_TESTS) -n auto --dist worksteal -m browser tests/browser
-
-# What tells most in under a minute: all but whole runs, statistics and the slowest checks.
-test-fast: $(READY)
-	PYTHONHASHSEED=0 $(BIN)/pytest -n auto --dist worksteal -q -m "not slow"
 
 # Writes the texts anew that tests compare with golden files; read what changed in the diff.
 golden: $(READY)

@@ -24,7 +24,7 @@ from benchmarks.standard_errors import Estimate
 from pqd.batches.batch_measurement import BatchMeasurement
 from pqd.batches.batch_verdict import BatchRule
 from pqd.batches.mechanisms import ALONE, TOGETHER, RunBudget
-from pqd.batches.shared_budget import select_sharing
+from pqd.batches.shared_budget import verdict_plans
 from pqd.deciders import Decision, SimulatedNoise
 from pqd.deciders.errors import PqdError
 from pqd.engine.scan_plan import ScanPlan
@@ -34,7 +34,7 @@ from pqd.parameters import Criteria, Detail
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import BoundQuery, QueryRequest
 from pqd.planning.budget_split import at_budget
-from pqd.planning.query_verdict import QueryVerdict
+from pqd.planning.query_verdict import PlannedQueryVerdict
 from pqd.sql.query import Query
 
 QUERIES = 100
@@ -146,25 +146,25 @@ class Experiment:
 
     def _shared(self, mode: str, epsilon: Fraction) -> Line:
         start = time.process_time()
-        (plan,) = select_sharing([self._bound], RunBudget(epsilon, mode))
+        (plan,) = verdict_plans([self._bound], RunBudget(epsilon, mode))
         plan.bound.check()
         planned_verdicts = list(plan.verdicts)
         seconds = time.process_time() - start
         first = planned_verdicts[0]
         name = f"batch: {mode}"
         if mode == "auto":
-            name = f"auto: {first.choice.taken.decider.id}"
+            name = f"auto: {first.choice.taken.mechanism.id}"
         drawn = (self._together if isinstance(first.rule, BatchRule) else self._alone)(
             planned_verdicts
         )
         return self._line(name, planned_verdicts, drawn, seconds)
 
-    def _alone(self, planned_verdicts: Sequence[QueryVerdict]) -> list[list[Decision]]:
+    def _alone(self, planned_verdicts: Sequence[PlannedQueryVerdict]) -> list[list[Decision]]:
         pairs = list(zip(planned_verdicts, self._private, strict=True))
         noises = [SimulatedNoise(trial) for trial in range(self._trials)]
         return [[q.measurement.run(table, noise) for q, table in pairs] for noise in noises]
 
-    def _together(self, planned_verdicts: Sequence[QueryVerdict]) -> list[list[Decision]]:
+    def _together(self, planned_verdicts: Sequence[PlannedQueryVerdict]) -> list[list[Decision]]:
         """Draw the batch; rows are read once."""
         batch, bound = planned_verdicts[0].measurement, self._bound
         if not isinstance(batch, BatchMeasurement):
@@ -181,7 +181,7 @@ class Experiment:
     def _line(
         self,
         name: str,
-        planned_verdicts: Sequence[QueryVerdict],
+        planned_verdicts: Sequence[PlannedQueryVerdict],
         drawn: list[list[Decision]],
         seconds: float,
     ) -> Line:

@@ -1,7 +1,7 @@
 """The mathematics of pqd: deciders as functions of a histogram, an interval and a budget.
 
 The package handles no files and no SQL, and prints nothing.  Values are whole multiples of the
-lattice's unit.
+lattice's unit.  ``pqd/deciders`` is a link to this folder: its name is ``pqd.deciders``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""pqd tells, under differential privacy, which queries can be trusted on synthetic data."""
+"""pqd tells, under differential privacy, which queries can be trusted on synthetic data.
+
+``pqd/deciders`` and ``pqd/reports`` are links to the folders ``deciders/`` and ``reports/``.
+"""
 
 # Nothing is imported here: until the command line handles Ctrl-C, an interrupt is a traceback.
 TYPE_CHECKING = False

@@ -67,7 +67,7 @@ def interruption() -> str:
 def charged_so_far() -> str:
     """Sentence on what the run has charged, and that this stays charged; empty if nothing."""
     # If the module is not loaded, nothing is charged.
-    module = sys.modules.get("pqd.accounting.run_charges")
+    module = sys.modules.get("pqd.accounting.charge_report")
     return str(module.run_charges().text) if module else ""
 
 

@@ -46,9 +46,6 @@ class Criteria:
         Public facts of columns.
     detail
         How thoroughly the deciders that fit are evaluated.
-    lazy
-        Whether figures on which no choice depends are computed when they are first read.  In a run
-        that spends, nothing may read them after the charge: an error would come too late.
     """
 
     tolerance: Tolerance
@@ -56,7 +53,6 @@ class Criteria:
     mechanism: str
     columns: Facts
     detail: Detail = Detail.THRESHOLDS
-    lazy: bool = False
 
     @classmethod
     def of(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pqd.cli
-from pqd.accounting.run_charges import begin_charges
+from pqd.accounting.charge_report import begin_charges
 from pqd.deciders import Histogram, Lattice
 from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
 from pqd.engine.synthetic_table import SyntheticTable
@@ -48,36 +48,15 @@ SURROUNDINGS = (
     *("TTY_INTERACTIVE", "JUPYTER_COLUMNS", "JUPYTER_LINES", "CI", "GITHUB_ACTIONS"),
     *("GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE", "PYTHONIOENCODING", "PYTHONUTF8"),
 )
-# What ``make test-fast`` leaves out: whole runs, exhaustive and statistical checks.
-SLOW = (
-    *("end_to_end", "packaging", "privacy", "statistics", "browser"),
-    *("estimators", "range_sums", "test_noise"),
-    *("test_composition", "test_ledger", "test_cache_keys"),
-    *("test_shared_budget", "test_leaderboard", "test_reference_tables", "test_estimates"),
-    *(
-        "test_marginals",
-        "test_duckdb",
-        "test_snapping",
-        "test_cut_points",
-        "test_grouping",
-        "test_schema",
-    ),
-    *(
-        "test_regions",
-        "test_range_sums",
-        "test_fuzz",
-        "test_startup",
-        "test_documents",
-        "test_site",
-        "test_extending",
-    ),
-)
-# What ``make test`` leaves to ``make test-thorough``: guarantees simulated or fuzzed at length,
-# whole runs repeated for every way to cut a table, and builds of the package and the site.
+# What ``make test`` leaves to ``make test-thorough``: guarantees enumerated, simulated or fuzzed at
+# length, whole runs repeated for every way to cut a table, examples of the documents, and builds.
 THOROUGH = (
-    *("statistics", "packaging", "test_small_batches", "test_swap", "test_kill", "test_race"),
-    *("test_fuzz_check", "test_jupyter", "test_site", "test_slow_twin", "test_leaderboard"),
-    *("test_duckdb", "test_large", "test_schema"),
+    *("statistics", "privacy", "packaging", "conformance"),
+    *("test_small_batches", "test_swap", "test_kill", "test_race", "test_interrupt"),
+    *("test_fuzz_check", "test_duckdb", "test_large", "test_many", "test_schema", "test_fold"),
+    *("test_row_by_row", "test_slow_twin", "test_leaderboard", "test_noise", "test_mechanisms"),
+    *("test_composition", "test_linear_work", "test_snapping", "test_startup"),
+    *("test_documents", "test_extending", "test_site", "test_jupyter"),
 )
 
 
@@ -93,7 +72,7 @@ def markers_of(path: Path) -> tuple[str, ...]:
     """Markers of all tests in a file, by its name and its folders."""
     within = path.relative_to(Path(__file__).parent)
     names = {*within.parts, within.stem}
-    members = {"slow": SLOW, "thorough": THOROUGH, "browser": ("browser",)}
+    members = {"thorough": THOROUGH, "browser": ("browser",)}
     return tuple(marker for marker, those in members.items() if not names.isdisjoint(those))
 
 

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from pqd.accounting.accounts import NO_LIMIT, Budget, Reservation, charge_within
+from pqd.accounting.charge_report import begin_charges, run_charges
 from pqd.accounting.composition import NOTHING, Charge, charge_of
 from pqd.accounting.disjoint_groups import Group, MeasurementCost, composition_groups
 from pqd.accounting.hash_chain import new_secret
 from pqd.accounting.ledger import ROWS, Ledger, key_of
-from pqd.accounting.run_charges import begin_charges, run_charges
 from pqd.engine.engine import Engine
 from pqd.engine.tables import Table
 from pqd.errors import BudgetError, LedgerError, UnknownAnswerError
@@ -72,6 +72,30 @@ class Quote:
     known: Mapping[str, Answer]
     table: RecognisedTable | None = None
 
+    @classmethod
+    def of(
+        cls,
+        sets: Sets,
+        known: Mapping[str, Answer],
+        charge: Callable[[Sequence[Group], AbstractSet[str]], Charge],
+    ) -> Quote:
+        """Quote of the measurements without a known answer; a group never spans two sets."""
+        new: dict[str, Chargeable] = {}
+        groups: list[Group] = []
+        for measurements in sets:
+            costs: dict[str, MeasurementCost] = {}
+            for measurement in measurements:
+                key = measurement.cache_key
+                if key in costs:
+                    costs[key] = costs[key].with_blocks_of(measurement.composition_cost)
+                elif key not in known and key not in new and not measurement.is_constant:
+                    new[key] = measurement
+                    costs[key] = measurement.composition_cost
+            groups.extend(composition_groups(list(costs.values())))
+        keys = {measurement.cache_key for measurements in sets for measurement in measurements}
+        replayed = {key: known[key] for key in keys & known.keys()}
+        return cls(new, tuple(groups), charge(groups, new.keys()), replayed)
+
     @property
     def paid_before(self) -> AbstractSet[str]:
         """Cache keys that earlier runs paid for: answers, and measurements not drawn yet."""
@@ -98,7 +122,7 @@ def quote_of(sets: Sets, budget: Budget = NO_LIMIT) -> Quote:
     BudgetError
         If ``budget`` does not cover all measurements.
     """
-    return _quote(sets, {}, lambda groups, _: charge_within(partial(charge_of, groups), budget))
+    return Quote.of(sets, {}, lambda groups, _: charge_within(partial(charge_of, groups), budget))
 
 
 class Accountant:
@@ -212,7 +236,7 @@ class Accountant:
             )
 
         known = {} if self.fresh else self.ledger.answers(table.fingerprint)
-        return replace(_quote(sets, known, charge), table=table)
+        return replace(Quote.of(sets, known, charge), table=table)
 
     def reserve(
         self, table: RecognisedTable, sets: Sets, progress: Progress = silent
@@ -252,7 +276,15 @@ class Accountant:
             if not quote.new:
                 self.ledger.check_standing()
                 return quote, None
-            charged = self._reserve(table, quote)
+            charged = self.ledger.reserve(
+                table.fingerprint,
+                table.label,
+                {key: measurement.ledger_facts() for key, measurement in quote.new.items()},
+                partial(charge_of, quote.groups),
+                budget=self.budget,
+                fresh=self.fresh,
+                file=table.file,
+            )
             if charged is not None:
                 reservation, charge = charged
                 return replace(quote, charge=charge), reservation
@@ -260,7 +292,7 @@ class Accountant:
     def _replay(self, table: RecognisedTable, sets: Sets) -> Quote:
         """Quote of the answers that the ledger has; nothing else may be drawn."""
         known = self.ledger.answers(table.fingerprint)
-        quote = _quote(sets, known, lambda groups, _: charge_of(groups))
+        quote = Quote.of(sets, known, lambda groups, _: charge_of(groups))
         if quote.new:
             raise UnknownAnswerError(
                 f"the ledger {self.path.name} has no such verdict on this table; run the same "
@@ -268,17 +300,6 @@ class Accountant:
             )
         self.ledger.check_standing()
         return replace(quote, table=table)
-
-    def _reserve(self, table: RecognisedTable, quote: Quote) -> tuple[Reservation, Charge] | None:
-        return self.ledger.reserve(
-            table.fingerprint,
-            table.label,
-            {key: measurement.ledger_facts() for key, measurement in quote.new.items()},
-            partial(charge_of, quote.groups),
-            budget=self.budget,
-            fresh=self.fresh,
-            file=table.file,
-        )
 
     def record(self, outputs: Mapping[str, Answer], reservation: Reservation) -> None:
         """Store the outputs that a charge has paid for; only stored outputs are ever shown.
@@ -294,26 +315,3 @@ class Accountant:
         """Store that a charge drew nothing; if that cannot be stored, the charge stays spent."""
         with suppress(LedgerError):
             self.ledger.record_unused(reservation)
-
-
-def _quote(
-    sets: Sets,
-    known: Mapping[str, Answer],
-    charge: Callable[[Sequence[Group], AbstractSet[str]], Charge],
-) -> Quote:
-    """Quote of the measurements without a known answer; a group never spans two sets."""
-    new: dict[str, Chargeable] = {}
-    groups: list[Group] = []
-    for measurements in sets:
-        costs: dict[str, MeasurementCost] = {}
-        for measurement in measurements:
-            key = measurement.cache_key
-            if key in costs:
-                costs[key] = costs[key].with_blocks_of(measurement.composition_cost)
-            elif key not in known and key not in new and not measurement.is_constant:
-                new[key] = measurement
-                costs[key] = measurement.composition_cost
-        groups.extend(composition_groups(list(costs.values())))
-    keys = {measurement.cache_key for measurements in sets for measurement in measurements}
-    replayed = {key: known[key] for key in keys & known.keys()}
-    return Quote(new, tuple(groups), charge(groups, new.keys()), replayed)

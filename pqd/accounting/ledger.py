@@ -37,9 +37,9 @@ from pqd.accounting.accounts import (
     check_unit,
     encode,
 )
+from pqd.accounting.charge_report import run_charges
 from pqd.accounting.composition import Charge
 from pqd.accounting.hash_chain import Body, Entry, HashChain, entry_hash
-from pqd.accounting.run_charges import run_charges
 from pqd.errors import LedgerError
 from pqd.interrupts import heed
 from pqd.reports.models.ledger import LedgerReport

@@ -35,7 +35,7 @@ from pqd.deciders.note import Note
 from pqd.deciders.single.base import Estimate
 from pqd.parameters import Detail
 from pqd.planning.choose_decider import GAPS, Candidate
-from pqd.planning.query_verdict import QueryVerdict, plan_fields
+from pqd.planning.query_verdict import PlannedQueryVerdict, plan_fields
 from pqd.sql.predicate import Atom
 from pqd.sql.regions import exactly
 
@@ -98,8 +98,8 @@ class BatchCandidate(NamedTuple):
     wrong: tuple[float, ...]
 
     def verdict(
-        self, place: int, single: QueryVerdict, reason: Note, *others: Candidate
-    ) -> QueryVerdict:
+        self, place: int, single: PlannedQueryVerdict, reason: Note, *others: Candidate
+    ) -> PlannedQueryVerdict:
         """Verdict of this batch on the query of ``single``, with ``others`` as rival candidates."""
         taken = self.candidate(place, single)
         choice = replace(single.choice, taken=taken, reason=reason, candidates=(taken, *others))
@@ -109,9 +109,9 @@ class BatchCandidate(NamedTuple):
             among_answers, self.errors[place], single.interval, single.criteria.alpha, possible
         )
         fields = {**plan_fields(single), "choice": choice}
-        return QueryVerdict(**fields, measurement=self.batch, rule=rule)
+        return PlannedQueryVerdict(**fields, measurement=self.batch, rule=rule)
 
-    def candidate(self, place: int, single: QueryVerdict) -> Candidate:
+    def candidate(self, place: int, single: PlannedQueryVerdict) -> Candidate:
         """Evaluation of the batch for one query."""
         errors, tau = self.errors[place], single.interval.tau
         curve = _chances(errors, tau, GAPS) if single.criteria.detail is Detail.CURVES else None
@@ -156,7 +156,7 @@ class OpenConditionsError(ParameterError):
 
 
 def batch_candidates(
-    planner: BatchPlanner, name: str, single: Sequence[QueryVerdict], mechanism: str
+    planner: BatchPlanner, name: str, single: Sequence[PlannedQueryVerdict], mechanism: str
 ) -> list[BatchCandidate]:
     """Batches that could answer the queries of ``single``, the best first.
 
@@ -188,13 +188,13 @@ def batch_candidates(
     return sorted(candidates, key=place)
 
 
-def relative(threshold: Threshold, verdict: QueryVerdict) -> float:
+def relative(threshold: Threshold, verdict: PlannedQueryVerdict) -> float:
     """Threshold of a verdict as a multiple of its tolerance."""
     return threshold.tau / float(verdict.interval.tau)
 
 
 def _candidate(
-    batch: BatchMeasurement, single: Sequence[QueryVerdict], every: Sequence[Errors]
+    batch: BatchMeasurement, single: Sequence[PlannedQueryVerdict], every: Sequence[Errors]
 ) -> BatchCandidate:
     errors = tuple(every[batch.places[selection(verdict.statistic)]] for verdict in single)
     pairs = [(e, verdict.interval.tau) for e, verdict in zip(errors, single, strict=True)]

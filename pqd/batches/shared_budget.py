@@ -15,7 +15,7 @@ from pqd.planning.query_verdict import QueryVerdictPlan, select_deciders
 from pqd.planning.query_warnings import budget_warnings
 
 
-def select_sharing(
+def verdict_plans(
     workloads: Sequence[BoundWorkload], budget: RunBudget | None
 ) -> list[QueryVerdictPlan]:
     """Plan of verdicts for each workload; queries without an epsilon share ``budget``.
@@ -33,13 +33,13 @@ def select_sharing(
     PqdError
         If a mechanism that is named does not fit.
     """
-    return share_with(workloads, budget, 0)[0]
+    return verdict_plans_beside(workloads, budget, 0)[0]
 
 
-def share_with(
+def verdict_plans_beside(
     workloads: Sequence[BoundWorkload], budget: RunBudget | None, others: int
 ) -> tuple[list[QueryVerdictPlan], Fraction | None]:
-    """Plans of ``select_sharing`` where ``others`` measurements share too, and the share of each.
+    """Plans of ``verdict_plans`` where ``others`` measurements share too, and the share of each.
 
     The others, such as distances, have nothing to do with the queries: each gets the share of one
     query.  The share is None if nothing is shared.
@@ -47,7 +47,7 @@ def share_with(
     Raises
     ------
     PqdError
-        As ``select_sharing``.
+        As ``verdict_plans``.
     """
     criteria = [query.criteria for bound in workloads for query in bound.queries]
     sharing = sum(not isinstance(each, Parameters) for each in criteria)

@@ -184,7 +184,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    if charges := sys.modules.get("pqd.accounting.run_charges"):
+    if charges := sys.modules.get("pqd.accounting.charge_report"):
         charges.begin_charges()
     mend_width()
     try:
@@ -225,7 +225,7 @@ def _run() -> None:
 
 def _with_charge(message: str) -> str:
     """Message, with a sentence at its end on what was charged before the error."""
-    charges = sys.modules.get("pqd.accounting.run_charges")
+    charges = sys.modules.get("pqd.accounting.charge_report")
     return str(charges.with_charges(message)) if charges else message
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -89,8 +88,6 @@ def audit(
     terms = options.criteria(criteria, columns, criteria.decider, detailed=detailed).at(
         spent.epsilon
     )
-    # Every output but the terminal's table reads thresholds, which must not fail after a charge.
-    terms = replace(terms, lazy=not (targets.renderings or display.detailed))
     accountant = ledger.accountant(private, replaying=display.explains)
     # From here on OpenDP is loaded in the background, while the tables are read.
     noise = SecureNoise()

@@ -389,7 +389,7 @@ def _always(act: _Act) -> None:
 
 def standing(act: _Act) -> None:
     """Write or show a report, if the ledger still holds the charge of the run."""
-    from pqd.accounting.run_charges import run_charges
+    from pqd.accounting.charge_report import run_charges
 
     run_charges().check_standing()
     act()
@@ -400,7 +400,7 @@ def raise_together(*failures: Exception) -> None:
 
     The sentence on the charge comes last.
     """
-    from pqd.accounting.run_charges import reports_charges
+    from pqd.accounting.charge_report import reports_charges
 
     broken = [error for error in failures if not isinstance(error, PqdError)]
     if len(set(map(str, failures))) == 1 or broken:
@@ -428,8 +428,8 @@ def _checked(report: Report) -> CheckReport:
 
 
 def _stopped(error: PqdError, spec: Path, unit: str | None) -> CheckReport:
+    from pqd.accounting.charge_report import run_charges
     from pqd.accounting.composition import SEQUENTIAL
-    from pqd.accounting.run_charges import run_charges
     from pqd.reports.models.audit import Cost
     from pqd.reports.models.check import CheckReport, stopped
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqd.accounting.accountant import Accountant
+from pqd.accounting.charge_report import reporting_charges
 from pqd.accounting.ledger_location import ledger_path
-from pqd.accounting.run_charges import reporting_charges
 from pqd.batches.mechanisms import RunBudget
-from pqd.batches.shared_budget import select_sharing
+from pqd.batches.shared_budget import verdict_plans
 from pqd.commands.cell_progress import cell_progress
 from pqd.commands.verdicts import verdicts_of
 from pqd.deciders import SecureNoise
@@ -21,11 +20,10 @@ from pqd.engine.scan_plan import PrivacyUnit
 from pqd.parameters import Detail, Parameters, privacy_unit
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
-from pqd.planning.query_verdict import QueryVerdict
 from pqd.planning.table_separation import column_names, separate_tables
 from pqd.progress import Progress, Step, silent
 from pqd.reports.models.audit import AuditReport
-from pqd.reports.text.numbers import EACH_ITS_OWN, MOST_IN_FULL
+from pqd.reports.text.numbers import EACH_ITS_OWN
 from pqd.run.costs import cost_of
 from pqd.run.execution import measure
 from pqd.sql.query import Query
@@ -163,8 +161,8 @@ def run_audit(  # noqa: PLR0913 - the arguments of an audit, parsed
     accountant no account is kept.  Queries whose ids are ``in_full`` have every candidate and
     curve, whatever the detail of the others.
     """
-    budget = None if sharing is None else RunBudget(parameters.epsilon, sharing)
-    criteria = parameters.criteria if budget else parameters
+    total = None if sharing is None else RunBudget(parameters.epsilon, sharing)
+    criteria = parameters.criteria if total else parameters
     tables = separate_tables(
         private, synthetic, accountant=accountant, names=column_names(queries, unit)
     )
@@ -172,12 +170,11 @@ def run_audit(  # noqa: PLR0913 - the arguments of an audit, parsed
     full = replace(criteria, detail=Detail.CURVES)
     requests = [QueryRequest.of(q, full if q.id in in_full else criteria) for q in queries]
     bound = bind(tables, requests, criteria.columns, unit)
-    if budget:
+    if total:
         bound.check()
         progress(Step.SHARING)
-    (plan,) = select_sharing([bound], budget)
+    (plan,) = verdict_plans([bound], total)
     plan.bound.check()
-    _foresee(plan.verdicts)
     outputs = measure([plan.measurements], accountant, noise, progress)
     return AuditReport(
         verdicts_of(plan.verdicts, outputs, tables.label, noise),
@@ -188,16 +185,3 @@ def run_audit(  # noqa: PLR0913 - the arguments of an audit, parsed
         tuple(plan.bound.notes),
         plan.bound.left_out,
     )
-
-
-def _foresee(verdicts: Sequence[QueryVerdict]) -> None:
-    """Compute the figures of the verdicts' lines, before anything is spent.
-
-    At most MOST_IN_FULL verdicts are shown in full; a longer report computes the few lines that it
-    shows.
-    """
-    # Reading the property computes the error rates of each verdict.
-    _ = [verdict.choice.taken.worst for verdict in verdicts[:MOST_IN_FULL]]
-    low = (verdict for verdict in verdicts if verdict.choice.taken.needed is not None)
-    # The budget that is needed by each verdict that errs too often.
-    _ = list(islice(low, MOST_IN_FULL))

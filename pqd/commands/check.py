@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import Budget
-from pqd.accounting.run_charges import reporting_charges
+from pqd.accounting.charge_report import reporting_charges
 from pqd.batches.mechanisms import RunBudget
-from pqd.batches.shared_budget import share_with
+from pqd.batches.shared_budget import verdict_plans_beside
 from pqd.commands.baseline import against, read_baseline
 from pqd.commands.cell_progress import cell_progress
 from pqd.commands.gates import broken, judged, planned
@@ -24,7 +24,7 @@ from pqd.engine.scan_plan import rows_per_person
 from pqd.engine.synthetic_tables import kinds_note
 from pqd.errors import PqdError
 from pqd.marginals.bound_distances import BoundDistance
-from pqd.marginals.distance_verdict import DistanceVerdict, distance_verdict
+from pqd.marginals.distance_verdict import PlannedDistanceVerdict, distance_verdict
 from pqd.parameters import Detail, Parameters
 from pqd.planning.planned_verdict import PlannedVerdict, VerdictPlan
 from pqd.progress import Progress, silent
@@ -243,7 +243,7 @@ def plan_checks(bound: BoundChecks, budget: RunBudget | None) -> CheckPlan:
         for each in distances
         if not isinstance(each.request.criteria, Parameters)
     ]
-    plans, share = share_with(list(bound.workloads.values()), budget, _number(sharing))
+    plans, share = verdict_plans_beside(list(bound.workloads.values()), budget, _number(sharing))
     bound.note_refusals(plans)
     queries = list(zip(bound.workloads, plans, strict=True))
     distances = [
@@ -271,7 +271,7 @@ def _distance_plans(
 
 def _planned_distance(
     distance: BoundDistance, share: Fraction | None, broken: dict[str, PqdError]
-) -> DistanceVerdict | None:
+) -> PlannedDistanceVerdict | None:
     """Verdict at its own budget or at its share; None if a refusal breaks its check."""
     criteria, unit = distance.request.criteria, distance.profile.unit
     epsilon = criteria.epsilon if isinstance(criteria, Parameters) else None

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from pqd.accounting.accountant import Accountant
+from pqd.accounting.charge_report import reporting_charges, run_charges
 from pqd.accounting.ledger_location import ledger_path
-from pqd.accounting.run_charges import reporting_charges, run_charges
 from pqd.commands.cell_progress import cell_progress
 from pqd.commands.rank import run_ranking
 from pqd.comparison.candidates import Candidates

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from pqd.accounting.accountant import quote_of
 from pqd.batches.mechanisms import RunBudget
-from pqd.batches.shared_budget import select_sharing
+from pqd.batches.shared_budget import verdict_plans
 from pqd.commands.cell_progress import cell_progress
 from pqd.deciders.exact import Number
 from pqd.engine.scan_plan import PrivacyUnit
@@ -17,7 +16,12 @@ from pqd.parameters import Criteria, Detail, Parameters, privacy_unit
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.planned_verdict import VerdictMeasurement
-from pqd.planning.query_verdict import DeciderPlan, QueryVerdict, decider_plan, planned_verdict
+from pqd.planning.query_verdict import (
+    DeciderPlan,
+    PlannedQueryVerdict,
+    decider_plan,
+    planned_verdict,
+)
 from pqd.planning.table_separation import column_names, public_tables
 from pqd.progress import Progress, Step, silent, warn
 from pqd.reports.models.plan import PlannedQuery, PlanReport
@@ -88,15 +92,13 @@ def run_plan(
 ) -> PlanReport:
     """Plan ``queries``; see ``pqd.plan``.  They share ``budget`` if there is one."""
     tables = public_tables(synthetic, names=column_names(queries, unit))
-    # A terminal shows few of many queries, and of a query that fits only the decider it takes.
-    criteria = replace(criteria, lazy=True)
     requests = [QueryRequest.of(query, criteria) for query in queries]
     bound = bind(tables, requests, criteria.columns, unit)
-    verdicts: tuple[QueryVerdict, ...] | None = None
+    verdicts: tuple[PlannedQueryVerdict, ...] | None = None
     plans: tuple[DeciderPlan, ...]
     if budget is not None:
         bound.check()
-        (shared,) = select_sharing([bound], budget)
+        (shared,) = verdict_plans([bound], budget)
         bound, plans = shared.bound, shared.verdicts
         verdicts = shared.verdicts
     elif isinstance(criteria, Parameters):
@@ -124,7 +126,7 @@ def run_plan(
     )
 
 
-def _total_needed(verdicts: Sequence[QueryVerdict], budget: RunBudget) -> float | None:
+def _total_needed(verdicts: Sequence[PlannedQueryVerdict], budget: RunBudget) -> float | None:
     """About the budget at which queries that share it equally are all decided, as far as known.
 
     A batch has other errors at another budget, which would have to be simulated.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pqd.accounting.accountant import Accountant
-from pqd.accounting.run_charges import reporting_charges
+from pqd.accounting.charge_report import reporting_charges
 from pqd.comparison.candidates import Candidates
 from pqd.comparison.ranking import Ranking, RankingParameters, RankingPlan, plan_ranking
 from pqd.engine.scan_plan import PrivacyUnit

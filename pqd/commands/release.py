@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import Budget
+from pqd.accounting.charge_report import reporting_charges
 from pqd.accounting.free_places import check_free
 from pqd.accounting.ledger_location import ledger_path
-from pqd.accounting.run_charges import reporting_charges
 from pqd.batches.answers import PlannedBatch, ReleasePlan, scale_of, select_batches, synthetic_sum
 from pqd.batches.batch_measurement import possible_answers
 from pqd.batches.mechanisms import TOGETHER

@@ -11,7 +11,7 @@ from pqd.deciders.note import note
 from pqd.deciders.numbers import plain_ratio
 from pqd.deciders.running_sums import Exact
 from pqd.planning.planned_verdict import PlannedVerdict
-from pqd.reports.models.audit import LazyVerdict, Verdict
+from pqd.reports.models.audit import Verdict
 from pqd.run.execution import Outputs
 
 if TYPE_CHECKING:
@@ -71,9 +71,6 @@ def _verdict(
         replayed=replayed,
         simulated=noise.simulated,
     )
-    if planned.lazy:
-        lazy = {"candidates": lambda: planned.candidates, "tau_min": lambda: planned.taken.tau_min}
-        return LazyVerdict.of(known, lazy)
     return Verdict(**known, candidates=planned.candidates, tau_min=planned.taken.tau_min)
 
 

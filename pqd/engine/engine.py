@@ -158,4 +158,5 @@ class Engine:
         raise unreadable(table)
 
     def _scanner(self, table: Table) -> Scanner:
+        """Scanner of the table's kind of source (pqd/engine/scanner.py says what one does)."""
         return table.scanner(table, self._sql)

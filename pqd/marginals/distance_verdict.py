@@ -25,7 +25,7 @@ _LEAST_NEEDED, _MOST_NEEDED, _HALVINGS = 1e-6, 1e4, 40
 
 # Without slots, so that the decider is evaluated once.
 @dataclass(frozen=True, eq=False, kw_only=True)
-class DistanceVerdict(PlannedVerdict):
+class PlannedDistanceVerdict(PlannedVerdict):
     """Planned verdict on a distance, which is ``bound``."""
 
     bound: BoundDistance
@@ -56,11 +56,6 @@ class DistanceVerdict(PlannedVerdict):
         """Candidates: the one decider of distances."""
         return (self.taken,)
 
-    @property
-    def lazy(self) -> bool:
-        """False: all figures are computed at once."""
-        return False
-
     def facts(self) -> dict[str, Any]:
         """Fields of ``pqd.reports.models.audit.QueryFacts`` but for the candidates."""
         bound = self.bound
@@ -81,7 +76,7 @@ class DistanceVerdict(PlannedVerdict):
         }
 
 
-def distance_verdict(bound: BoundDistance, epsilon: Fraction) -> DistanceVerdict:
+def distance_verdict(bound: BoundDistance, epsilon: Fraction) -> PlannedDistanceVerdict:
     """Planned verdict on a distance, at ``epsilon`` for each row of a person that counts.
 
     Raises
@@ -101,7 +96,7 @@ def distance_verdict(bound: BoundDistance, epsilon: Fraction) -> DistanceVerdict
         distance=bound.distance,
         tau=criteria.tolerance.share,
     )
-    return DistanceVerdict(
+    return PlannedDistanceVerdict(
         criteria=criteria,
         # The answer is a share of the rows; the copy's distance from itself is 0.
         scale=Fraction(1),

@@ -15,21 +15,21 @@ from pqd.parameters import Detail, Parameters
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload, Refusals
 from pqd.planning.choose_decider import Candidate
 from pqd.planning.planned_verdict import VerdictMeasurement
-from pqd.planning.query_verdict import QueryVerdict, QueryVerdictPlan, planned_verdict
+from pqd.planning.query_verdict import PlannedQueryVerdict, QueryVerdictPlan, planned_verdict
 
 
 class SharingQuery(NamedTuple):
     """Query that shares a budget, and the verdict planned for it alone."""
 
     bound: BoundQuery
-    verdict: QueryVerdict
+    verdict: PlannedQueryVerdict
 
-    def at(self, epsilon: Fraction, detail: Detail | None = None) -> QueryVerdict:
+    def at(self, epsilon: Fraction, detail: Detail | None = None) -> PlannedQueryVerdict:
         """Verdict at another budget."""
         same = detail is Detail.ERRORS and self.verdict.measurement.epsilon == epsilon
         return self.verdict if same else at_budget(self.bound, epsilon, detail)
 
-    def wrong(self, verdict: QueryVerdict) -> float:
+    def wrong(self, verdict: PlannedQueryVerdict) -> float:
         """Probability that a verdict on the query is wrong, over true gaps on public stand-ins."""
         (synthetic,), decider = self.bound.synthetic, verdict.choice.decider
         epsilon = verdict.measurement.epsilon
@@ -49,7 +49,9 @@ class SharingQuery(NamedTuple):
         return f"{key} {criteria.mechanism} {criteria.alpha} {interval.lower} {interval.upper}"
 
 
-def at_budget(bound: BoundQuery, epsilon: Fraction, detail: Detail | None = None) -> QueryVerdict:
+def at_budget(
+    bound: BoundQuery, epsilon: Fraction, detail: Detail | None = None
+) -> PlannedQueryVerdict:
     """Verdict of one query by itself at a budget, as ``planned_verdict`` plans it.
 
     ``detail`` applies to this evaluation only; the criteria of the verdict keep the caller's.
@@ -77,7 +79,7 @@ class SharedQueries:
     def __init__(self, bound: BoundWorkload, epsilon: Fraction) -> None:
         """Plan each query at ``epsilon``, to find those that are refused or cost nothing."""
         self.bound = bound
-        self.planned: dict[int, QueryVerdict] = {}
+        self.planned: dict[int, PlannedQueryVerdict] = {}
         self.notes: list[Note] = []
         self.rivals: dict[int, tuple[Candidate, ...]] = {}
         self._refusals = Refusals(bound.refusals)
@@ -108,7 +110,7 @@ class SharedQueries:
         """Number of different measurements of the unplanned queries."""
         return len(distinct(self.unplanned.values()))
 
-    def plan(self, verdicts: dict[int, QueryVerdict]) -> None:
+    def plan(self, verdicts: dict[int, PlannedQueryVerdict]) -> None:
         """Add verdicts by place; their queries are planned then."""
         self.planned |= verdicts
         self.unplanned = {
@@ -122,7 +124,7 @@ class SharedQueries:
         costs = [m.composition_cost for m in {m.cache_key: m for m in measurements}.values()]
         return charge_of(composition_groups([cost for cost in costs if cost.epsilon])).epsilon
 
-    def _with_rivals(self, place: int) -> QueryVerdict:
+    def _with_rivals(self, place: int) -> PlannedQueryVerdict:
         """Verdict with its rivals among the candidates."""
         verdict = self.planned[place]
         candidates = (*verdict.choice.candidates, *self.rivals.get(place, ()))
@@ -142,7 +144,7 @@ class SharedQueries:
 
 def equal_shares(
     queries: Sequence[SharingQuery], epsilon: Fraction, detail: Detail | None = None
-) -> list[QueryVerdict]:
+) -> list[PlannedQueryVerdict]:
     """Verdicts that cost at most ``epsilon`` together, at equal shares.
 
     The composition groups depend on the rows that the queries read, and on no budget.  Each query
@@ -160,7 +162,7 @@ def equal_shares(
     return [_in_group(each.at(share, detail), numbers[each.budget_free_id]) for each in queries]
 
 
-def _in_group(verdict: QueryVerdict, group: str) -> QueryVerdict:
+def _in_group(verdict: PlannedQueryVerdict, group: str) -> PlannedQueryVerdict:
     measurement = verdict.measurement
     if not isinstance(measurement, VerdictMeasurement):
         raise TypeError(measurement)

@@ -3,20 +3,18 @@
 ``auto`` takes the decider that is wrong least often on stand-ins for the private table, at the
 tolerance of the query.  A verdict without a p-value is never decided, so it counts as wrong.  A
 decider that also releases the noisy answer tells how far off the copy is, and in which direction;
-it is taken instead if it is nearly as sharp (``_showing``).  ``paper`` follows the advice of Patwa
-2023, Table 4.
+it is taken instead if it is nearly as sharp (``_noisy_answer_if_sharp``).  ``paper`` follows the
+advice of Patwa 2023, Table 4.
 
 ``auto`` never takes a decider that cannot prove both verdicts.  Such a decider is evaluated only if
-it is named or taken, or if a report shows every candidate (``Detail.CURVES``).  Figures on which no
-choice depends may be computed when they are first read (``Criteria.lazy``).
+it is named or taken, or if a report shows every candidate (``Detail.CURVES``).
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 from pqd.deciders import (
     DECIDERS,
@@ -32,16 +30,13 @@ from pqd.deciders import (
     operating_characteristic,
     published_tau,
 )
-from pqd.deciders.evaluation.effectiveness import shape_of
 from pqd.deciders.evaluation.sharpness import nearly_as_sharp
-from pqd.deciders.evaluation.trials import trial_of
 from pqd.deciders.exact import exceeds
 from pqd.deciders.note import Note, note
 from pqd.deciders.single.base import BOTH
 from pqd.deciders.single.inverse_sensitivity import InverseSensitivity
 from pqd.deciders.single.noisy_answer import NoisyAnswer
 from pqd.parameters import Criteria, Detail, Parameters
-from pqd.reports.models.lazy import Lazy
 from pqd.stated.budgets import AUTO
 
 PAPER = "paper"
@@ -53,8 +48,6 @@ _FIXED = {"COUNT": "lm_count", "MEDIAN": "hist_median"}
 _SHARPEST = {"COUNT": "inv_count"}
 # Up to this alpha no decider of a MEDIAN has a lower threshold than the margin (Theorem 6).
 _LEAST_MEDIAN = Fraction(1, 16)
-# More than the rounding error of a probability in doubles.
-_ROUNDING = 1e-12
 # True gaps, in multiples of tau, at which operating characteristics are given.
 GAPS = tuple(Fraction(step, 8) for step in range(21))
 
@@ -83,7 +76,7 @@ class Candidate:
     would take at that budget.
     """
 
-    decider: VerdictMechanism
+    mechanism: VerdictMechanism
     threshold: Threshold | None = None
     published: float | None = None
     rates: ErrorRates | None = None
@@ -93,15 +86,9 @@ class Candidate:
     @property
     def worst(self) -> float:
         """Larger error probability; 1 if it is unknown, or if a verdict may lack a p-value."""
-        if self.decider.proves != BOTH or self.rates is None:
+        if self.mechanism.proves != BOTH or self.rates is None:
             return 1.0
         return self.rates.worst
-
-
-class LazyCandidate(Lazy, Candidate):
-    """Candidate whose figures are computed when they are first read."""
-
-    __slots__ = ("_lazy",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +102,7 @@ class Choice:
     @property
     def decider(self) -> Decider:
         """Decider that is taken, if no batch decides the query."""
-        return cast("Decider", self.taken.decider)
+        return cast("Decider", self.taken.mechanism)
 
 
 def choose_decider(
@@ -143,23 +130,25 @@ def choose_decider(
         else _published_only(decider, synthetic, criteria)
         for decider in applicable
     )
-    sharpest, name, reason = _names(criteria, aggregate, candidates, synthetic, interval)
+    sharpest, name, reason = _sharpest_and_taken(
+        criteria, aggregate, candidates, synthetic, interval
+    )
     decider = next(decider for decider in applicable if decider.id == name)
-    taken = next(c for c in candidates if c.decider.id == name)
+    taken = next(c for c in candidates if c.mechanism.id == name)
     if not _evaluates(criteria, decider):
         taken = _evaluation(decider, synthetic, interval, criteria)
     always = sharpest != name and criteria.detail >= Detail.BUDGETS
-    if always or (isinstance(criteria, Parameters) and criteria.detail > Detail.ERRORS):
+    planned = isinstance(criteria, Parameters) and criteria.detail > Detail.ERRORS
+    if always or (planned and _errs(taken, criteria.alpha)):
         # At the needed epsilon ``auto`` takes the sharpest decider, if no other is reliable.
         best = (
-            taken if sharpest == name else next(c for c in candidates if c.decider.id == sharpest)
+            taken if sharpest == name else next(c for c in candidates if c.mechanism.id == sharpest)
         )
-        needed = partial(_needed_epsilon, best, synthetic, interval, criteria.alpha)
-        taken = _with_needed_epsilon(taken, needed, None if always else criteria.alpha)
-    return Choice(taken, reason, tuple(taken if c.decider is decider else c for c in candidates))
+        taken = replace(taken, needed=_needed_epsilon(best, synthetic, interval, criteria.alpha))
+    return Choice(taken, reason, tuple(taken if c.mechanism is decider else c for c in candidates))
 
 
-def _names(
+def _sharpest_and_taken(
     criteria: Criteria,
     aggregate: str,
     candidates: Sequence[Candidate],
@@ -172,36 +161,19 @@ def _names(
         name, reason = _table_four(aggregate, candidates)
     if name != AUTO:
         return name, name, reason
-    terms, sharpest = (candidates, synthetic, interval), _SHARPEST.get(aggregate)
+    sharpest = _SHARPEST.get(aggregate)
     if not isinstance(criteria, Parameters):
-        sharpest = sharpest or _least_budget(*terms, criteria.alpha)
+        sharpest = sharpest or _least_budget(candidates)
         return sharpest, sharpest, note("least-budget")
-    sharpest = sharpest or _least_error(*terms, criteria)
-    return sharpest, *_showing(sharpest, note("most-right"), criteria, *terms)
-
-
-def _with_needed_epsilon(
-    taken: Candidate, needed: Callable[[], float], alpha: Fraction | None
-) -> Candidate:
-    """Candidate with the ``needed`` epsilon, if it errs more often than ``alpha``.
-
-    Without an ``alpha`` it has this epsilon in any case.  A lazy candidate computes it later.
-    """
-
-    def epsilon() -> float | None:
-        errs = alpha is None or (taken.rates is not None and exceeds(taken.rates.worst, alpha))
-        return needed() if errs else taken.needed
-
-    if isinstance(taken, LazyCandidate):
-        return taken.with_lazy(needed=epsilon)
-    return replace(taken, needed=epsilon())
+    sharpest = sharpest or _least_error(candidates, interval, criteria.alpha)
+    return sharpest, *_noisy_answer_if_sharp(sharpest, criteria, candidates, synthetic, interval)
 
 
 def _needed_epsilon(
     candidate: Candidate, synthetic: Histogram, interval: Interval, alpha: Fraction
 ) -> float:
     """Needed epsilon of a candidate, computed if it is not known."""
-    known, decider = candidate.needed, cast("Decider", candidate.decider)
+    known, decider = candidate.needed, cast("Decider", candidate.mechanism)
     return needed_epsilon(decider, synthetic, interval, alpha) if known is None else known
 
 
@@ -215,10 +187,8 @@ def _published_only(decider: Decider, synthetic: Histogram, criteria: Criteria) 
     """Candidate with the threshold that the paper prints, and no other figure."""
     if not isinstance(criteria, Parameters):
         return Candidate(decider)
-    published = partial(published_tau, decider, synthetic, criteria.epsilon, criteria.alpha)
-    if criteria.lazy:
-        return LazyCandidate.of({"decider": decider}, {"published": published})
-    return Candidate(decider, published=published())
+    published = published_tau(decider, synthetic, criteria.epsilon, criteria.alpha)
+    return Candidate(decider, published=published)
 
 
 def _check_name(name: str, aggregate: str, applicable: Sequence[Decider]) -> None:
@@ -241,111 +211,54 @@ def _evaluation(
     """Candidate with all figures of the detail in ``criteria``."""
     alpha, detail = criteria.alpha, criteria.detail
     if not isinstance(criteria, Parameters):
-        needed = partial(needed_epsilon, decider, synthetic, interval, alpha)
-        if criteria.lazy and detail is not Detail.CURVES:
-            return LazyCandidate.of({"decider": decider}, {"needed": needed})
-        return Candidate(decider, needed=needed())
+        return Candidate(decider, needed=needed_epsilon(decider, synthetic, interval, alpha))
     epsilon, terms = criteria.epsilon, (decider, synthetic, interval)
-    figures: dict[str, Callable[[], Any]] = {
-        "published": partial(published_tau, decider, synthetic, epsilon, alpha),
-        "rates": partial(error_rates, *terms, epsilon),
-    }
-    if detail >= Detail.THRESHOLDS:
-        figures["threshold"] = partial(decider.tau_min, synthetic, epsilon, alpha)
-    if detail >= Detail.BUDGETS:
-        figures["needed"] = partial(needed_epsilon, *terms, alpha)
-    if detail >= Detail.CURVES:
-        figures["curve"] = partial(operating_characteristic, *terms, epsilon, GAPS)
-    if criteria.lazy:
-        return LazyCandidate.of({"decider": decider}, figures)
-    return Candidate(decider, **{name: figure() for name, figure in figures.items()})
+    return Candidate(
+        decider,
+        published=published_tau(decider, synthetic, epsilon, alpha),
+        rates=error_rates(*terms, epsilon),
+        threshold=(
+            decider.tau_min(synthetic, epsilon, alpha) if detail >= Detail.THRESHOLDS else None
+        ),
+        needed=needed_epsilon(*terms, alpha) if detail >= Detail.BUDGETS else None,
+        curve=(
+            operating_characteristic(*terms, epsilon, GAPS) if detail >= Detail.CURVES else None
+        ),
+    )
 
 
-def _least_error(
-    candidates: Sequence[Candidate],
-    synthetic: Histogram,
-    interval: Interval,
-    parameters: Parameters,
-) -> str:
+def _least_error(candidates: Sequence[Candidate], interval: Interval, alpha: Fraction) -> str:
     """Name of the candidate with the least worst-case error on the stand-ins.
 
     Ties go to the lower threshold in whole steps, then to the order of the registry, which begins
     with the deciders that also release a margin.  Every aggregate has a margin that can always be
-    decided.  Two theorems save the evaluation of the others: for a SUM whose tolerance does not
-    reach beyond 0 the margin errs least (docs/theory.md, Theorem 5), and no decider of a MEDIAN has
-    a lower threshold than the margin (Theorem 6).  A lazy candidate is not evaluated if it already
-    errs more on the copy itself.
+    decided.  Two theorems know the answer: for a SUM whose tolerance does not reach beyond 0
+    the margin errs least (docs/theory.md, Theorem 5), and no decider of a MEDIAN has a lower
+    threshold than the margin (Theorem 6).
     """
 
     def steps(candidate: Candidate) -> float:
         tau = candidate.threshold.tau if candidate.threshold else 0.0
         return tau if math.isinf(tau) else math.ceil(tau)
 
-    first = candidates[0].decider.id
-    if len(candidates) == 1 or (first == "inv_sum" and not interval.contains(0)):
+    first = candidates[0].mechanism.id
+    if first == "inv_sum" and not interval.contains(0):
         return first
-    least, tied = math.inf, list[Candidate]()
-    for candidate in candidates:
-        terms = candidate, synthetic, interval, parameters.epsilon
-        if tied and round(_least_worst(*terms), 12) > least:
-            continue
-        error = round(candidate.worst, 12)
-        if error < least:
-            least, tied = error, []
-        if error == least:
-            tied.append(candidate)
-    best = tied[0].decider.id
-    known = best == "inv_median" and least < 1 and parameters.alpha <= _LEAST_MEDIAN
-    return best if known or len(tied) == 1 else min(tied, key=steps).decider.id
+    errors = [round(candidate.worst, 12) for candidate in candidates]
+    least = min(errors)
+    tied = [c for c, error in zip(candidates, errors, strict=True) if error == least]
+    best = tied[0].mechanism.id
+    known = best == "inv_median" and least < 1 and alpha <= _LEAST_MEDIAN
+    return best if known else min(tied, key=steps).mechanism.id
 
 
-def _least_worst(
-    candidate: Candidate, synthetic: Histogram, interval: Interval, epsilon: Fraction
-) -> float:
-    """Lower bound on the larger error probability, cheap to compute: a no to the copy itself.
-
-    It is 0 for a candidate that is not lazy.
-    """
-    if candidate.decider.proves != BOTH:
-        return 1.0
-    return _false_no(candidate, synthetic, interval, epsilon) if _is_lazy(candidate) else 0.0
+def _errs(candidate: Candidate, alpha: Fraction) -> bool:
+    """Whether an error of a candidate exceeds alpha."""
+    return candidate.rates is not None and exceeds(candidate.rates.worst, alpha)
 
 
-def _is_lazy(candidate: Candidate) -> bool:
-    """Whether the error rates of a candidate are not computed yet."""
-    return isinstance(candidate, LazyCandidate) and "rates" in candidate.unread
-
-
-def _errs(
-    candidate: Candidate, synthetic: Histogram, interval: Interval, parameters: Parameters
-) -> bool:
-    """Whether an error of a candidate exceeds alpha.
-
-    For a lazy candidate the copy itself is tried first, since it often decides.  A noisy answer
-    errs no more on the stand-ins than on the copy (docs/theory.md, Theorem 7), but for rounding.
-    """
-    if _is_lazy(candidate):
-        least = _false_no(candidate, synthetic, interval, parameters.epsilon)
-        if exceeds(least, parameters.alpha):
-            return True
-        clear = not exceeds(least + _ROUNDING, parameters.alpha)
-        if clear and isinstance(candidate.decider, NoisyAnswer):
-            return False
-    return exceeds(candidate.worst, parameters.alpha)
-
-
-def _false_no(
-    candidate: Candidate, synthetic: Histogram, interval: Interval, epsilon: Fraction
-) -> float:
-    """Probability of a no to the copy itself."""
-    decider = cast("Decider", candidate.decider)
-    trial = trial_of(synthetic, interval, shape_of(decider))
-    return 1 - trial.law(decider, synthetic)(epsilon)
-
-
-def _showing(
+def _noisy_answer_if_sharp(
     name: str,
-    reason: Note,
     criteria: Parameters,
     candidates: Sequence[Candidate],
     synthetic: Histogram,
@@ -357,46 +270,27 @@ def _showing(
     often (deciders/evaluation/sharpness.py).  It must be reliable at alpha if ``name`` is.  The
     choice depends on the copy, the query, epsilon, tau and alpha alone.
     """
-    best = next(c for c in candidates if c.decider.id == name)
-    if not isinstance(best.decider, InverseSensitivity):
-        return name, reason
     alpha = criteria.alpha
-    errs = partial(_errs, synthetic=synthetic, interval=interval, parameters=criteria)
-    for shown in candidates:
-        decider = shown.decider
-        if not isinstance(decider, NoisyAnswer):
-            continue
-        # Ask for the noisy answer first: its error is cheap to compute, that of a margin is not.
-        if errs(shown) and not errs(best):
-            continue
-        pair = cast("Decider", decider), cast("Decider", best.decider)
-        if nearly_as_sharp(*pair, synthetic, interval, criteria.epsilon, alpha):
-            return decider.id, note("shows-answer", sharpest=name)
-    return name, reason
+    best = next(c for c in candidates if c.mechanism.id == name)
+    if isinstance(best.mechanism, InverseSensitivity):
+        # A decider that errs too often is not taken, unless the sharpest errs too often as well.
+        reliable = [c for c in candidates if _errs(best, alpha) or not _errs(c, alpha)]
+        for candidate in reliable:
+            pair = cast("Decider", candidate.mechanism), cast("Decider", best.mechanism)
+            if isinstance(candidate.mechanism, NoisyAnswer) and nearly_as_sharp(
+                *pair, synthetic, interval, criteria.epsilon, alpha
+            ):
+                return candidate.mechanism.id, note("shows-answer", sharpest=name)
+    return name, note("most-right")
 
 
-def _least_budget(
-    candidates: Sequence[Candidate], synthetic: Histogram, interval: Interval, alpha: Fraction
-) -> str:
-    """Name of the candidate with the least needed epsilon.
+def _least_budget(candidates: Sequence[Candidate]) -> str:
+    """Name of the candidate with the least needed epsilon, of those that prove both verdicts."""
 
-    A lazy candidate that cannot need less is not evaluated.
-    """
-    best, *others = (c for c in candidates if c.decider.proves == BOTH)
-    for other in others:
-        least = _budget(best)
-        if isinstance(other, LazyCandidate) and math.isfinite(least):
-            # Errors fall as epsilon grows: a candidate that errs too often here needs more.
-            false_no = _false_no(other, synthetic, interval, Fraction(least))
-            if false_no > float(alpha):
-                continue
-        if _budget(other) < least:
-            best = other
-    return best.decider.id
+    def needed(candidate: Candidate) -> float:
+        return math.inf if candidate.needed is None else candidate.needed
 
-
-def _budget(candidate: Candidate) -> float:
-    return math.inf if candidate.needed is None else candidate.needed
+    return min((c for c in candidates if c.mechanism.proves == BOTH), key=needed).mechanism.id
 
 
 def _table_four(aggregate: str, candidates: Sequence[Candidate]) -> tuple[str, Note]:
@@ -409,7 +303,7 @@ def _table_four(aggregate: str, candidates: Sequence[Candidate]) -> tuple[str, N
     if aggregate not in {*_FIXED, "SUM"}:
         raise DeciderError(f"the paper has no decider of {aggregate}; use {AUTO}")
     name = _FIXED.get(aggregate, "lm_sum")
-    printed = {c.decider.id: c.published for c in candidates}
+    printed = {c.mechanism.id: c.published for c in candidates}
     race, laplace = printed.get("r2t_sum"), printed.get("lm_sum")
     if race is not None and laplace is not None and race < laplace:
         name = "r2t_sum"

@@ -217,11 +217,6 @@ class PlannedVerdict(ABC):
     def candidates(self) -> tuple[CandidateFacts, ...]:
         """Every candidate, as a report shows it."""
 
-    @property
-    @abstractmethod
-    def lazy(self) -> bool:
-        """Whether the figures of the candidates are computed when they are first read."""
-
     @abstractmethod
     def facts(self) -> dict[str, Any]:
         """Fields of ``pqd.reports.models.audit.QueryFacts`` but for the candidates."""

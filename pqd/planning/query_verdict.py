@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from pqd.deciders import Interval, applicable
@@ -16,7 +16,7 @@ from pqd.deciders.single.noisy_answer import NoisyAnswer
 from pqd.engine.scan_plan import PrivacyUnit, Statistic
 from pqd.parameters import Criteria, Parameters
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload
-from pqd.planning.choose_decider import Candidate, Choice, LazyCandidate, choose_decider
+from pqd.planning.choose_decider import Candidate, Choice, choose_decider
 from pqd.planning.lattices import lattice_of, on_cut_points, synthetic_answer, with_wider_lattice
 from pqd.planning.planned_verdict import (
     AnswerMeasurement,
@@ -28,7 +28,7 @@ from pqd.planning.planned_verdict import (
     VerdictPlan,
     VerdictRule,
 )
-from pqd.reports.models.query import CandidateFacts, LazyFacts
+from pqd.reports.models.query import CandidateFacts
 from pqd.run.measurement import counted_noun
 from pqd.sql.query import Query
 
@@ -79,11 +79,6 @@ class DeciderPlan:
         """Every candidate, as a report shows it."""
         return tuple(_facts_of(candidate, self.scale) for candidate in self.choice.candidates)
 
-    @property
-    def lazy(self) -> bool:
-        """Whether the figures of the candidates are computed when they are first read."""
-        return isinstance(self.choice.taken, LazyCandidate)
-
     def facts(self) -> dict[str, Any]:
         """Fields of ``pqd.reports.models.audit.QueryFacts`` but for the candidates."""
         query, choice = self.query, self.choice
@@ -111,7 +106,7 @@ _PLAN_FIELDS = tuple(field.name for field in fields(DeciderPlan))
 
 
 @dataclass(frozen=True)
-class QueryVerdict(DeciderPlan, PlannedVerdict):
+class PlannedQueryVerdict(DeciderPlan, PlannedVerdict):
     """Planned verdict on a query: its decider, a measurement and a rule."""
 
     @property
@@ -125,7 +120,7 @@ class QueryVerdictPlan(VerdictPlan):
     """Plan of the verdicts on the queries of a workload, against one synthetic table."""
 
     bound: BoundWorkload
-    verdicts: tuple[QueryVerdict, ...]
+    verdicts: tuple[PlannedQueryVerdict, ...]
 
 
 def select_deciders(bound: BoundWorkload) -> QueryVerdictPlan:
@@ -133,7 +128,7 @@ def select_deciders(bound: BoundWorkload) -> QueryVerdictPlan:
     return QueryVerdictPlan(*bound.select(planned_verdict))
 
 
-def planned_verdict(bound: BoundQuery) -> QueryVerdict:
+def planned_verdict(bound: BoundQuery) -> PlannedQueryVerdict:
     """Verdict of one query by itself, given its budget; raises as ``decider_plan``."""
     parameters = bound.parameters
     plan = decider_plan(bound)
@@ -157,7 +152,7 @@ def planned_verdict(bound: BoundQuery) -> QueryVerdict:
     else:
         measurement = DeciderMeasurement(**facts)
         rule = DeciderRule(*terms, decider, plan.interval)
-    return QueryVerdict(**plan_fields(plan), measurement=measurement, rule=rule)
+    return PlannedQueryVerdict(**plan_fields(plan), measurement=measurement, rule=rule)
 
 
 def plan_fields(plan: DeciderPlan) -> dict[str, Any]:
@@ -194,36 +189,23 @@ def decider_plan(bound: BoundQuery) -> DeciderPlan:
 
 def _facts_of(candidate: Candidate, unit: Fraction) -> CandidateFacts:
     """Candidate as a report shows it, in the query's own unit."""
-    decider, scale = candidate.decider, float(unit)
-    known: dict[str, Any] = {"decider": decider.id, "proves": _names_of(decider.proves)}
-    lazy: dict[str, Callable[[], Any]] = {}
-    pending = candidate.unread if isinstance(candidate, LazyCandidate) else ()
-    for name, (source, figure) in _FIGURES.items():
-        if source in pending:
-            lazy[name] = partial(figure, candidate, scale)
-        else:
-            known[name] = figure(candidate, scale)
-    return LazyFacts.of(known, lazy) if lazy else CandidateFacts(**known)
+    scale, rates, threshold = float(unit), candidate.rates, candidate.threshold
+    return CandidateFacts(
+        decider=candidate.mechanism.id,
+        proves=_names_of(candidate.mechanism.proves),
+        tau_published=None if candidate.published is None else candidate.published * scale,
+        false_no=rates and rates.false_no,
+        false_yes=rates and rates.false_yes,
+        tau_min=None if threshold is None else threshold.tau * scale,
+        tau_min_exact=None if threshold is None else threshold.exact,
+        epsilon_needed=candidate.needed,
+        curve=_points(candidate.curve),
+    )
 
 
 @cache
 def _names_of(outcomes: frozenset[bool]) -> tuple[str, ...]:
     return tuple(name for name, yes in _OUTCOMES if yes in outcomes)
-
-
-# For each field of CandidateFacts: the field of Candidate that it is computed from, and how.
-_FIGURES: dict[str, tuple[str, Callable[[Candidate, float], Any]]] = {
-    "tau_published": (
-        "published",
-        lambda c, scale: None if c.published is None else c.published * scale,
-    ),
-    "false_no": ("rates", lambda c, _: c.rates and c.rates.false_no),
-    "false_yes": ("rates", lambda c, _: c.rates and c.rates.false_yes),
-    "tau_min": ("threshold", lambda c, scale: c.threshold and c.threshold.tau * scale),
-    "tau_min_exact": ("threshold", lambda c, _: c.threshold and c.threshold.exact),
-    "epsilon_needed": ("needed", lambda c, _: c.needed),
-    "curve": ("curve", lambda c, _: _points(c.curve)),
-}
 
 
 def _points(curve: Sequence[float] | None) -> tuple[float | None, ...] | None:

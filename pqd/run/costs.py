@@ -12,7 +12,7 @@ from pathlib import Path
 from pqd.accounting.accountant import Accountant, Quote
 from pqd.accounting.composition import CONCENTRATED, NOTHING, OPTIMAL, PARALLEL, SEQUENTIAL
 from pqd.engine.scan_plan import PrivacyUnit
-from pqd.reports.models.audit import Cost, LazyGroup, LedgerPlace
+from pqd.reports.models.audit import CompositionGroup, Cost, LedgerPlace
 
 
 def cost_of(quote: Quote, accountant: Accountant | None, unit: PrivacyUnit | None) -> Cost:
@@ -22,10 +22,7 @@ def cost_of(quote: Quote, accountant: Accountant | None, unit: PrivacyUnit | Non
         charge.epsilon,
         charge.delta,
         charge.rule,
-        tuple(
-            LazyGroup.of({"ids": g.names, "epsilon": g.epsilon}, {"proof": g.proof})
-            for g in quote.groups
-        ),
+        tuple(CompositionGroup(g.names, g.epsilon, g.proof()) for g in quote.groups),
         unit=unit.column if unit else None,
         max_rows=unit.max_rows if unit else None,
         day=today(),

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pqd.reports.models.lazy import Lazy
 from pqd.reports.models.query import QueryFacts
 from pqd.reports.models.report import CurvedReport, Report, data_frame
 from pqd.reports.models.standings import VERDICTS, Standing, standing_of
@@ -67,12 +66,6 @@ class Verdict(QueryFacts):
         return standing_of(self.outcome, VERDICTS)
 
 
-class LazyVerdict(Lazy, Verdict):
-    """Verdict whose candidates are computed when they are first read."""
-
-    __slots__ = ("_lazy",)
-
-
 @dataclass(frozen=True, slots=True)
 class CompositionGroup:
     """Disjoint queries, charged once; ``proof`` has one line for each reason why."""
@@ -80,12 +73,6 @@ class CompositionGroup:
     ids: tuple[str, ...]
     epsilon: Fraction
     proof: tuple[str, ...] = ()
-
-
-class LazyGroup(Lazy, CompositionGroup):
-    """Composition group whose proof is written when it is first read."""
-
-    __slots__ = ("_lazy",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pqd.deciders.exact import exceeds
-from pqd.reports.models.lazy import Lazy
 
 # What a verdict on a distance has in place of an aggregate; its tau is a share of the rows.
 DISTANCE_AGGREGATES = {
@@ -59,12 +58,6 @@ class CandidateFacts:
         if self.false_no is None or self.false_yes is None:
             return 1.0
         return max(self.false_no, self.false_yes)
-
-
-class LazyFacts(Lazy, CandidateFacts):
-    """Facts of a candidate of which some are computed when they are first read."""
-
-    __slots__ = ("_lazy",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -121,7 +121,7 @@ def test_a_second_interrupt_tells_of_the_charge_too(process: Callable[..., Ran])
         "from fractions import Fraction\n"
         "import pqd.cli\n"
         "from pqd.accounting.composition import Charge\n"
-        "from pqd.accounting.run_charges import run_charges\n"
+        "from pqd.accounting.charge_report import run_charges\n"
         "def again(*_):\n"
         "    run_charges().spent.append(Charge(Fraction(1, 2), Fraction(1, 10**6), 'sequential'))\n"
         "    raise KeyboardInterrupt\n"

@@ -64,7 +64,6 @@ def environment(request: pytest.FixtureRequest) -> Mapping[str, str]:
     return {"PYTHONPATH": str(request.getfixturevalue("site"))}
 
 
-@pytest.mark.slow
 @pytest.mark.xdist_group("wheel")
 def test_packages_of_the_same_names_do_no_harm(
     repository: Path, environment: Mapping[str, str], process: Callable[..., Ran]

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import pqd
-from pqd.batches.shared_budget import select_sharing
+from pqd.batches.shared_budget import verdict_plans
 from pqd.commands.audit import run_audit
 from pqd.commands.compare import run_compare
 from pqd.comparison.comparison_parameters import ComparisonParameters
@@ -161,7 +161,7 @@ def test_a_query_waits_for_a_budget_that_there_must_be() -> None:
     tables = SyntheticTables([table], open_table(SECRET, "private"))
     bound = bind(tables, [QueryRequest(as_queries(SQL)[0], wanted)], {})
     with pytest.raises(ParameterError, match="has no epsilon"):
-        select_sharing([bound], None)
+        verdict_plans([bound], None)
 
 
 SPEC = """

@@ -21,7 +21,7 @@ from pqd.accounting.ledger import Ledger
 from pqd.batches.batch_measurement import BatchMeasurement
 from pqd.batches.batch_verdict import BatchRule
 from pqd.batches.mechanisms import RunBudget
-from pqd.batches.shared_budget import select_sharing
+from pqd.batches.shared_budget import verdict_plans
 from pqd.batches.workload_laplace import WorkloadPlan
 from pqd.commands.audit import run_audit
 from pqd.deciders import SimulatedNoise
@@ -81,7 +81,7 @@ def made(mode: str, private: pd.DataFrame = SECRET, tau: object = 40) -> QueryVe
     criteria = terms(tau).criteria
     requests = [QueryRequest(query, criteria) for query in as_queries(QUERIES)]
     bound = bind(SyntheticTables([opened[0]], opened[1]), requests, criteria.columns)
-    (plan,) = select_sharing([bound], RunBudget(EPSILON, mode))
+    (plan,) = verdict_plans([bound], RunBudget(EPSILON, mode))
     return plan
 
 

@@ -34,7 +34,7 @@ from pqd.errors import ParameterError
 from pqd.parameters import Parameters, privacy_unit
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
-from pqd.planning.query_verdict import QueryVerdict, QueryVerdictPlan, select_deciders
+from pqd.planning.query_verdict import PlannedQueryVerdict, QueryVerdictPlan, select_deciders
 from pqd.sql.workload_files import as_queries
 from tests.support.batches import read_batch
 from tests.support.likeness import like
@@ -90,7 +90,9 @@ def planned(
 
 
 @cache
-def planned_verdicts(sqls: tuple[str, ...], most: int) -> tuple[tuple[QueryVerdict, ...], Any]:
+def planned_verdicts(
+    sqls: tuple[str, ...], most: int
+) -> tuple[tuple[PlannedQueryVerdict, ...], Any]:
     """Verdicts that the product plans, with the schema that their queries are bound to."""
     requests = [QueryRequest(query, terms()) for query in as_queries(sqls)]
     unit = PrivacyUnit("pid", most)

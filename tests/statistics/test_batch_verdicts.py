@@ -17,7 +17,7 @@ from pqd.accounting.composition import Charge
 from pqd.batches.batch_measurement import BatchMeasurement, selection
 from pqd.batches.batch_verdict import BatchRule
 from pqd.batches.mechanisms import RunBudget
-from pqd.batches.shared_budget import select_sharing
+from pqd.batches.shared_budget import verdict_plans
 from pqd.batches.workload_laplace import exact_answers as answered
 from pqd.deciders import Interval, SimulatedNoise
 from pqd.deciders.batch.base import BatchOutput
@@ -62,7 +62,7 @@ def made(queries: list[str], mode: str) -> QueryVerdictPlan:
     terms = Criteria.of(tau=30, alpha=0.05, columns=columns)
     requests = [QueryRequest(query, terms) for query in as_queries(queries)]
     bound = bind(SyntheticTables([opened[0]], opened[1]), requests, terms.columns)
-    (plan,) = select_sharing([bound], RunBudget(Fraction(4, 5), mode))
+    (plan,) = verdict_plans([bound], RunBudget(Fraction(4, 5), mode))
     return plan
 
 

@@ -28,7 +28,7 @@ from pqd.reports.escape import caret_lines
 from pqd.reports.text.numbers import first_of
 from pqd.reports.writers.terminal.grid import GAP
 from pqd.reports.writers.terminal.layout import INDENT, Extent, said
-from pqd.reports.writers.terminal.signs import curve_lines
+from pqd.reports.writers.terminal.pictures import curve_lines
 from pqd.reports.writers.terminal.table import TONES, grid, most_open, shown_by_group
 
 if TYPE_CHECKING:

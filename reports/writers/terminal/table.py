@@ -17,7 +17,7 @@ from pqd.reports.blocks import Group, Table
 from pqd.reports.text.numbers import LISTED, MOST_IN_FULL
 from pqd.reports.writers.terminal.grid import GAP, Column, fits, grid_lines
 from pqd.reports.writers.terminal.layout import Extent, said
-from pqd.reports.writers.terminal.signs import picture_text
+from pqd.reports.writers.terminal.pictures import picture_text
 
 if TYPE_CHECKING:
     from pqd.reports.blocks import Cell, Row

@@ -49,7 +49,7 @@ from pqd.planning.binding import bind
 from pqd.planning.bound_workload import BoundWorkload, QueryRequest
 from pqd.planning.choose_estimator import ESTIMATORS as NAMES
 from pqd.planning.planned_comparison import PlannedComparison, select_estimators
-from pqd.planning.query_verdict import QueryVerdict, select_deciders
+from pqd.planning.query_verdict import PlannedQueryVerdict, select_deciders
 from pqd.sql.workload_files import as_queries
 
 GOLDEN = Path(__file__).with_name("golden_keys.json")
@@ -97,7 +97,7 @@ def bound(
     return workload
 
 
-def verdicts(*queries: str, **how: Any) -> tuple[QueryVerdict, ...]:
+def verdicts(*queries: str, **how: Any) -> tuple[PlannedQueryVerdict, ...]:
     return select_deciders(bound(*queries, **how)).verdicts
 
 

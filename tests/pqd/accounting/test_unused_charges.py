@@ -11,9 +11,9 @@ import pytest
 
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import Budget
+from pqd.accounting.charge_report import run_charges
 from pqd.accounting.hash_chain import HashChain
 from pqd.accounting.ledger import Ledger
-from pqd.accounting.run_charges import run_charges
 from pqd.commands.audit import run_audit
 from pqd.deciders.note import Note
 from pqd.errors import LedgerError, LostLedgerError, RunError

@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pqd.accounting.accountant import _quote, quote_of
+from pqd.accounting.accountant import Quote, quote_of
 from pqd.accounting.composition import charge_of
 from pqd.batches import row_classes as classes_module
 from pqd.batches.batch_measurement import BatchMeasurement
 from pqd.batches.batch_verdict import BatchRule
 from pqd.batches.mechanisms import ALONE, LINEAR, RANGES, SHARINGS, TOGETHER, RunBudget
-from pqd.batches.shared_budget import select_sharing
+from pqd.batches.shared_budget import verdict_plans
 from pqd.deciders import Decision, operating_characteristic
 from pqd.deciders.batch.decision_rule import accept
 from pqd.deciders.distributions import NoiseSum
@@ -29,7 +29,7 @@ from pqd.errors import DeciderError, ParameterError
 from pqd.parameters import Criteria, Parameters
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload, QueryRequest
-from pqd.planning.query_verdict import QueryVerdict, QueryVerdictPlan, select_deciders
+from pqd.planning.query_verdict import PlannedQueryVerdict, QueryVerdictPlan, select_deciders
 from pqd.spec import json_schema
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
@@ -79,7 +79,7 @@ def made(
     workloads = bound_workloads(
         *queries, tau=tau, copies=copies, people=people, decider=decider, columns=columns
     )
-    return select_sharing(workloads, RunBudget(epsilon, mode))
+    return verdict_plans(workloads, RunBudget(epsilon, mode))
 
 
 def bound_workloads(
@@ -116,7 +116,7 @@ GRID = [Fraction(quarters, 4) for quarters in (0, 2, 3, 5, 6, 8)]
 def expected_wrong(workloads: Sequence[BoundWorkload], sharing: RunBudget) -> float:
     """How many verdicts are wrong on average where each gap is as likely, exactly, in public."""
     found = 0.0
-    for before, after in zip(workloads, select_sharing(workloads, sharing), strict=True):
+    for before, after in zip(workloads, verdict_plans(workloads, sharing), strict=True):
         for one, verdict in zip(before.queries, verdicts_of([after]), strict=True):
             chances = accepted(one, verdict)
             wrong = [p if gap > 1 else 1 - p for gap, p in zip(GRID, chances, strict=True)]
@@ -125,7 +125,7 @@ def expected_wrong(workloads: Sequence[BoundWorkload], sharing: RunBudget) -> fl
     return found
 
 
-def accepted(one: BoundQuery, verdict: QueryVerdict) -> Sequence[float]:
+def accepted(one: BoundQuery, verdict: PlannedQueryVerdict) -> Sequence[float]:
     """The chances of a yes, on the worse side, at each gap of the grid."""
     interval, epsilon = verdict.interval, verdict.measurement.epsilon
     if not isinstance(verdict.rule, BatchRule):
@@ -139,7 +139,7 @@ def accepted(one: BoundQuery, verdict: QueryVerdict) -> Sequence[float]:
     return found
 
 
-def verdicts_of(parts: Sequence[QueryVerdictPlan]) -> list[QueryVerdict]:
+def verdicts_of(parts: Sequence[QueryVerdictPlan]) -> list[PlannedQueryVerdict]:
     for part in parts:
         part.bound.check()
     return [verdict for part in parts for verdict in part.verdicts]
@@ -227,7 +227,7 @@ def test_the_whole_costs_what_is_shared(name: str, mode: str) -> None:
 )
 def test_every_mechanism_costs_its_share(mode: str) -> None:
     parts = made(*NESTED[:2], MEANS[0], mode=mode)
-    assert [q.choice.taken.decider.id for q in verdicts_of(parts)] == [
+    assert [q.choice.taken.mechanism.id for q in verdicts_of(parts)] == [
         f"{mode}_batch",
         f"{mode}_batch",
         "inv_mean",
@@ -280,7 +280,7 @@ def test_what_shares_costs_no_more_than_that_whatever_is_replayed() -> None:
             q.measurement.cache_key: Decision(True) for q in verdicts if rng.random() < number / 8
         }
         spent.append(
-            _quote(
+            Quote.of(
                 [part.measurements.measurements for part in parts],
                 known,
                 lambda groups, _: charge_of(groups),
@@ -366,7 +366,7 @@ def test_a_query_with_its_own_budget_is_paid_beside(mode: str) -> None:
     parts = made(own, *NESTED[:2], MEANS[0], mode=mode)
     first, *others = verdicts_of(parts)
     assert first.measurement.epsilon == first.measurement.cost == Fraction(1, 3)
-    assert first.choice.taken.decider.id in {"noisy_count", "inv_count"}
+    assert first.choice.taken.mechanism.id in {"noisy_count", "inv_count"}
     assert total(parts) == EPSILON + Fraction(1, 3)
     assert [q.measurement.cache_key for q in others] == [
         q.measurement.cache_key for q in verdicts_of(made(*NESTED[:2], MEANS[0], mode=mode))
@@ -450,9 +450,9 @@ def test_auto_takes_what_errs_least(name: str) -> None:
         mode: expected_wrong(workloads, RunBudget(EPSILON, mode))
         for mode in (ALONE, "workload", "identity")
     }
-    parts = select_sharing(workloads, RunBudget(EPSILON, "auto"))
+    parts = verdict_plans(workloads, RunBudget(EPSILON, "auto"))
     best = min(scores, key=scores.__getitem__)
-    taken = {q.choice.taken.decider.id for q in verdicts_of(parts)}
+    taken = {q.choice.taken.mechanism.id for q in verdicts_of(parts)}
     alone = {"inv_count", "noisy_count"}
     assert taken <= alone if best == ALONE else taken == {f"{best}_batch"}
     assert expected_wrong(workloads, RunBudget(EPSILON, "auto")) == pytest.approx(
@@ -461,8 +461,8 @@ def test_auto_takes_what_errs_least(name: str) -> None:
     assert "with true gaps from 0 to 2 tau, " in notes(parts)
     # What a reader is shown of the others is what they are worth.
     for verdict in verdicts_of(parts):
-        shown = {c.decider.id for c in verdict.choice.candidates}
-        assert verdict.choice.taken.decider.id in shown
+        shown = {c.mechanism.id for c in verdict.choice.candidates}
+        assert verdict.choice.taken.mechanism.id in shown
         assert any(way.startswith(("inv_", "noisy_")) for way in shown)
         assert any(way.endswith("_batch") for way in shown)
 
@@ -545,8 +545,8 @@ def test_of_ways_that_err_alike_that_of_the_least_thresholds_is_taken() -> None:
     workloads, epsilon = bound_workloads(*CHOICES["few classes"]["queries"], tau=60), Fraction(11)
     for mode in (ALONE, "identity", "workload"):
         assert expected_wrong(workloads, RunBudget(epsilon, mode)) < 1e-10
-    found = verdicts_of(select_sharing(workloads, RunBudget(epsilon, "auto")))
-    assert {q.choice.taken.decider.id for q in found} == {"identity_batch"}
+    found = verdicts_of(verdict_plans(workloads, RunBudget(epsilon, "auto")))
+    assert {q.choice.taken.mechanism.id for q in found} == {"identity_batch"}
 
 
 def test_either_way_is_taken_somewhere() -> None:
@@ -554,7 +554,7 @@ def test_either_way_is_taken_somewhere() -> None:
     for name in ("disjoint", "few classes"):
         given = dict(CHOICES[name])
         parts = made(*given.pop("queries"), **given)
-        ways |= {q.choice.taken.decider.id for q in verdicts_of(parts)}
+        ways |= {q.choice.taken.mechanism.id for q in verdicts_of(parts)}
     assert ways - {"inv_count"} == {"noisy_count", "identity_batch"}
 
 
@@ -571,10 +571,10 @@ def test_the_choice_is_the_same_every_time() -> None:
 def test_one_query_is_asked_by_itself_unless_a_batch_is_named() -> None:
     for query, alone in ((NESTED[0], "noisy_count"), (SUMS[0], "inv_sum")):
         (verdict,) = verdicts_of(parts := made(query))
-        assert verdict.choice.taken.decider.id == alone
+        assert verdict.choice.taken.mechanism.id == alone
         assert "true gaps" not in notes(parts)
         (verdict,) = verdicts_of(made(query, mode="workload"))
-        assert verdict.choice.taken.decider.id == "workload_batch"
+        assert verdict.choice.taken.mechanism.id == "workload_batch"
 
 
 def test_means_are_asked_by_themselves_whatever_is_named() -> None:
@@ -605,7 +605,7 @@ def test_patterns_alone_are_refused_by_a_batch_that_is_named(mode: str) -> None:
 @pytest.mark.parametrize("mode", ["workload", "auto"])
 def test_patterns_are_counted_query_by_query(mode: str) -> None:
     parts = made(*LIKE, mode=mode, tau=50)
-    assert {q.choice.taken.decider.id for q in verdicts_of(parts)} <= {
+    assert {q.choice.taken.mechanism.id for q in verdicts_of(parts)} <= {
         "workload_batch",
         "noisy_count",
     }
@@ -617,8 +617,10 @@ def test_patterns_are_counted_query_by_query(mode: str) -> None:
 def test_a_pattern_among_others_is_set_aside(mode: str) -> None:
     parts = made(LIKE[0], *NESTED, LIKE[1], mode=mode, tau=40)
     first, *others, last = verdicts_of(parts)
-    assert {q.choice.taken.decider.id for q in others} == {"identity_batch"}
-    assert not {first.choice.taken.decider.id, last.choice.taken.decider.id} & {"identity_batch"}
+    assert {q.choice.taken.mechanism.id for q in others} == {"identity_batch"}
+    assert not {first.choice.taken.mechanism.id, last.choice.taken.mechanism.id} & {
+        "identity_batch"
+    }
     assert "COUNT (other conditions): 2 queries" in notes(parts)
     assert total(parts) == EPSILON
 
@@ -629,7 +631,7 @@ def test_too_many_classes_leave_workload(monkeypatch: pytest.MonkeyPatch) -> Non
         made(*NESTED, mode="identity")
     for mode in ("workload", "auto"):
         parts = made(*[among(n, n + 1) for n in range(4)], *NESTED, mode=mode, tau=60)
-        ways = {q.choice.taken.decider.id for q in verdicts_of(parts)}
+        ways = {q.choice.taken.mechanism.id for q in verdicts_of(parts)}
         assert ways <= {"workload_batch", "noisy_count"}
     assert "COUNT: counted query by query only, as the conditions of these 10" in notes(parts)
 
@@ -656,7 +658,7 @@ def test_a_batch_that_does_not_fit_is_refused(query: str, mode: str, message: st
 def test_range_sums_are_answered_by_ranges() -> None:
     queries = [f"SELECT SUM(pay) FROM D WHERE pay {rule}" for rule in ("> 3", "<= 6", "< 8")]
     found = verdicts_of(parts := made(*queries, mode=RANGES))
-    assert {q.choice.taken.decider.id for q in found} == {"ranges_batch"}
+    assert {q.choice.taken.mechanism.id for q in found} == {"ranges_batch"}
     assert total(parts) == EPSILON
 
 
@@ -673,7 +675,7 @@ def test_auto_never_takes_a_batch_without_p_values() -> None:
     score, other = (sum(min(q.taken.worst, 0.5) for q in found) for found in (named, taken))
     assert 2 * score < other
     for verdict in taken:
-        shown = {candidate.decider.id for candidate in verdict.choice.candidates}
+        shown = {candidate.mechanism.id for candidate in verdict.choice.candidates}
         assert not shown & {f"{name}_batch" for name in TOGETHER[2:]}
 
 
@@ -722,6 +724,6 @@ def test_without_a_sharing_nothing_changes() -> None:
     terms = Parameters.parse(tau=20, epsilon=EPSILON, alpha=0.05, columns=COLUMNS)
     requests = [QueryRequest(query, terms) for query in as_queries(NESTED)]
     bound = bind(SyntheticTables([opened[0]], opened[1]), requests, terms.columns)
-    (same,) = select_sharing([bound], None)
+    (same,) = verdict_plans([bound], None)
     assert same.verdicts == select_deciders(bound).verdicts
     assert same.bound == bound

@@ -125,7 +125,6 @@ def stays_text(quoting: Callable[[str], Report], text: str) -> None:
     assert any(visible(text, keep=kept) in shown for kept in ("", "\n"))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", QUOTING)
 @examples(40)
 @given(hostile)

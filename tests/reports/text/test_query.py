@@ -28,7 +28,7 @@ from pqd.reports.text.query import (
 )
 from pqd.reports.writers.terminal import terminal_text
 from pqd.reports.writers.terminal.layout import Extent, Screen
-from pqd.reports.writers.terminal.signs import curve_lines
+from pqd.reports.writers.terminal.pictures import curve_lines
 
 CHOSEN = CandidateFacts(
     "inv_count", 10.0, True, 9.2, 0.02, 0.03, 0.9, tuple([0.9] * 8 + [0.1] * 13)

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
+from pqd.accounting.charge_report import begin_charges, with_charges
 from pqd.accounting.composition import SEQUENTIAL, Charge
-from pqd.accounting.run_charges import begin_charges, with_charges
 from pqd.errors import NO_RECORD
 
 TOLD = (

@@ -1,4 +1,4 @@
-"""Signs on a screen: curves as bars of characters, a picture on a line, carets below a text."""
+"""Pictures made of characters: curves as bars, an interval on a line, carets below a text."""
 
 from __future__ import annotations
 
