@@ -56,7 +56,10 @@ THOROUGH = (
     *("test_fuzz_check", "test_duckdb", "test_large", "test_many", "test_schema", "test_fold"),
     *("test_row_by_row", "test_slow_twin", "test_leaderboard", "test_noise", "test_mechanisms"),
     *("test_composition", "test_linear_work", "test_snapping", "test_startup"),
-    *("test_documents", "test_extending", "test_site", "test_jupyter"),
+    *("test_documents", "test_extending", "test_site", "test_jupyter", "test_pytest_plugin"),
+    *("test_mechanism", "test_multiplicative_weights", "test_cube_noise", "test_ranks"),
+    *("test_reference_tables", "test_typed_texts", "test_table_reader", "test_shapes"),
+    *("test_postgres", "test_audit_batch"),
 )
 
 
