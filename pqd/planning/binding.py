@@ -1,6 +1,6 @@
-"""Binding: queries meet the synthetic tables, which are read once.
+"""Binding: the synthetic tables are read once, and each query gets its synthetic histograms.
 
-Of the private table only the header is read.
+Only the header of the private table is read.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ def bind(
 ) -> BoundWorkload:
     """Workload of all queries on the synthetic tables; a grouped query becomes one query per group.
 
-    ``columns`` are public facts of columns, and of expressions that a query here or in ``others``
-    aggregates.
+    ``columns`` holds public facts about columns, and about expressions that a query here or in
+    ``others`` aggregates.
 
     Raises
     ------
     PqdError
-        TableError or ParameterError for an error that concerns no single query.
+        TableError or ParameterError for an error that does not belong to a single query.
     """
     return _Binding(tables, columns, unit, complete_groups=complete_groups).of(requests, others)
 
 
 def unit_notes(tables: SyntheticTables, unit: PrivacyUnit | None) -> Iterator[Note]:
-    """Notes on synthetic tables without the column of the unit.
+    """Notes on the synthetic tables that lack the column of the unit.
 
     Raises
     ------
@@ -60,7 +60,8 @@ def unit_notes(tables: SyntheticTables, unit: PrivacyUnit | None) -> Iterator[No
         return
     private = tables.private
     if private and fold_case(unit.column) not in map(fold_case, private.columns):
-        # Name only columns that the copy has too: without a header, names would be a private row.
+        # Name only columns that the copy has too: if the header is missing, the private table's
+        # column names are the values of a private row.
         public = set(map(fold_case, tables.columns))
         shared = [name for name in private.columns if fold_case(name) in public]
         raise unknown_column(unit.column, shared, f"unit of {private.label}")
@@ -70,7 +71,7 @@ def unit_notes(tables: SyntheticTables, unit: PrivacyUnit | None) -> Iterator[No
 
 
 class _Binding:
-    """One pass over the queries; a refused query drops out, and the others go on."""
+    """One pass over the queries; a refused query is dropped, and the other queries go on."""
 
     def __init__(
         self,
@@ -133,12 +134,12 @@ class _Binding:
         )
 
     def _group_requests(self, request: QueryRequest) -> list[QueryRequest]:
-        """Requests for one query: the request itself, or one per group."""
+        """Requests for one query: the request itself, or one request per group."""
         query = request.query
         if not query.group_by:
             return [request]
         with self._refusals.of(query):
-            # Resolve the whole query first: its names and kinds must be right for every key.
+            # Resolve the whole query first: its names and kinds must be right for every group.
             resolved = self._expression(query)
             names = [column_name(self._schema, name, query) for name in query.group_by]
             groups = grouped(
@@ -148,7 +149,7 @@ class _Binding:
         return []
 
     def _expression(self, query: Query) -> BoundExpression:
-        """Query in terms of typed columns; an error also says which texts are no numbers."""
+        """Query in terms of typed columns; an error also shows texts that are not numbers."""
         try:
             return query.resolve(self._schema)
         except QueryError as error:
@@ -158,7 +159,7 @@ class _Binding:
             raise
 
     def _statistic(self, request: QueryRequest) -> Iterator[Statistic]:
-        """Yield the statistic of a query; nothing if the query is refused."""
+        """Yield the statistic of a query, or nothing if the query is refused."""
         query = request.query
         with self._refusals.of(query):
             resolved = self._expression(query)
@@ -173,7 +174,7 @@ class _Binding:
             yield Statistic(resolved.predicate, measure, resolved.columns, collapsed)
 
     def _warn(self, request: QueryRequest, resolved: BoundExpression) -> None:
-        """Add warnings of criteria that are allowed but seldom meant; all of it is public."""
+        """Add warnings about criteria that are allowed but often a mistake; all of it is public."""
         self._constants.look_up(resolved.where)
         warnings = warnings_of(request.query, request.criteria)
         self._notes.update(dict.fromkeys(warnings))
@@ -181,7 +182,7 @@ class _Binding:
     def _bound(
         self, request: QueryRequest, statistic: Statistic, synthetic: tuple[Histogram, ...]
     ) -> Iterator[BoundQuery]:
-        """Yield the bound query; nothing if the query is refused."""
+        """Yield the bound query, or nothing if the query is refused."""
         columns = tuple((name, str(self._schema[name])) for name in sorted(statistic.columns))
         tolerance = request.criteria.tolerance
         if beyond := exceeded_bounds(request.query, tolerance, statistic, synthetic):

@@ -1,4 +1,4 @@
-"""Bound workload: queries with their statistics and synthetic histograms; all of it public."""
+"""Bound workload: queries with their statistics and synthetic histograms; everything is public."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Refusal: TypeAlias = tuple["Query", PqdError]
 
 
 class Refusals:
-    """Refusals: the first error of each query, or of each group of a query."""
+    """Refused queries: the first error of each query, or of each group of a query."""
 
     def __init__(self, refusals: Iterable[Refusal] = ()) -> None:
         """Begin with ``refusals``."""
         self._by_id = {query.id or "": (query, error) for query, error in refusals}
 
     def of(self, query: Query) -> AbstractContextManager[None, bool]:
-        """Context that records a PqdError as the refusal of ``query``, and suppresses it."""
+        """Context that records a PqdError as the refusal of ``query`` and suppresses the error."""
         return _Refusing(query, self._by_id)
 
     @property
@@ -70,7 +70,7 @@ Result = TypeVar("Result")
 class QueryRequest:
     """Query with the criteria of its verdict.
 
-    Criteria without a budget are enough for a plan, or for a query that shares a budget.
+    A plan, or a query that shares a budget, needs no budget in its criteria.
     """
 
     query: Query
@@ -78,14 +78,14 @@ class QueryRequest:
 
     @classmethod
     def of(cls, query: Query, criteria: Criteria) -> QueryRequest:
-        """Request of a query; its own tolerance takes precedence."""
+        """Request of a query; the tolerance that the query states takes precedence."""
         own = query.tolerance
         return cls(query, criteria if own is None else replace(criteria, tolerance=own))
 
 
 @dataclass(frozen=True, slots=True)
 class BoundQuery:
-    """Query, or one group of it, that the synthetic tables can answer; all of it public.
+    """Query, or one group of a query, that the synthetic tables can answer; everything is public.
 
     Attributes
     ----------
@@ -109,17 +109,17 @@ class BoundQuery:
 
     @property
     def query(self) -> Query:
-        """Query, or one group of it."""
+        """Query, or one group of a query."""
         return self.request.query
 
     @property
     def criteria(self) -> Criteria:
-        """Criteria of the verdict, perhaps without a budget."""
+        """Criteria of the verdict, with or without a budget."""
         return self.request.criteria
 
     @property
     def parameters(self) -> Parameters:
-        """Criteria with their budget; ParameterError without a budget."""
+        """Criteria with their budget; raises ParameterError if there is no budget."""
         criteria = self.criteria
         return criteria if isinstance(criteria, Parameters) else criteria.at(None)
 
@@ -139,7 +139,7 @@ class BoundWorkload(BoundTables):
     refusals
         The queries, or single groups of queries, that cannot be answered, with their errors.
     complete_groups
-        Whether one refused group makes its whole query refused.
+        Whether the refusal of one group refuses its whole query.
     """
 
     queries: tuple[BoundQuery, ...]
@@ -155,7 +155,8 @@ class BoundWorkload(BoundTables):
         """Raise the first refusal that stops the run; the message names the query.
 
         An error in a query stops the run.  A query without a synthetic answer is only left out,
-        unless no other query remains.  Then the message ends with the warnings, which may say why.
+        unless no other query remains.  In that case the message ends with the warnings, which may
+        explain it.
         """
         for query, error in self.refusals:
             unanswerable = isinstance(error, UnanswerableError)
@@ -169,7 +170,7 @@ class BoundWorkload(BoundTables):
     ) -> tuple[BoundWorkload, tuple[Result, ...]]:
         """Workload of the queries that ``rule`` accepts, and the results of ``rule``.
 
-        A query for which ``rule`` raises a PqdError joins the refusals.
+        If ``rule`` raises a PqdError for a query, the query joins the refusals.
         """
         refusals = Refusals(self.refusals)
         pairs: list[tuple[BoundQuery, Result]] = []

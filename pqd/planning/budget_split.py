@@ -1,4 +1,4 @@
-"""Budget split: equal shares of one total epsilon, for queries that are answered each by itself."""
+"""Budget split: equal shares of one total epsilon for queries that are answered alone."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from pqd.planning.query_verdict import PlannedQueryVerdict, QueryVerdictPlan, pl
 
 
 class SharingQuery(NamedTuple):
-    """Query that shares a budget, and the verdict planned for it alone."""
+    """Query that shares a budget, and the verdict that is planned for this query alone."""
 
     bound: BoundQuery
     verdict: PlannedQueryVerdict
 
     def at(self, epsilon: Fraction, detail: Detail | None = None) -> PlannedQueryVerdict:
-        """Verdict at another budget."""
+        """Verdict on the same query at another budget."""
         same = detail is Detail.ERRORS and self.verdict.measurement.epsilon == epsilon
         return self.verdict if same else at_budget(self.bound, epsilon, detail)
 
@@ -39,10 +39,10 @@ class SharingQuery(NamedTuple):
 
     @property
     def budget_free_id(self) -> str:
-        """Identity that two queries share if they are one measurement at every budget.
+        """Identity that is the same for two queries that are one measurement at every budget.
 
-        It includes criteria and interval: queries that differ in these may get other deciders at
-        another budget.
+        It includes criteria and interval, since queries that differ in these may get different
+        deciders at another budget.
         """
         criteria, interval = self.bound.criteria, self.verdict.interval
         key = self.verdict.measurement.cache_key
@@ -52,9 +52,9 @@ class SharingQuery(NamedTuple):
 def at_budget(
     bound: BoundQuery, epsilon: Fraction, detail: Detail | None = None
 ) -> PlannedQueryVerdict:
-    """Verdict of one query by itself at a budget, as ``planned_verdict`` plans it.
+    """Verdict on one query alone at a budget, as ``planned_verdict`` plans it.
 
-    ``detail`` applies to this evaluation only; the criteria of the verdict keep the caller's.
+    ``detail`` applies to this evaluation only; the returned verdict keeps the caller's detail.
     """
     verdict = planned_verdict(bound.with_criteria(bound.criteria.at(epsilon, detail)))
     return verdict if detail is None else replace(verdict, criteria=bound.criteria.at(epsilon))
@@ -66,18 +66,18 @@ class SharedQueries:
     Attributes
     ----------
     unplanned
-        The queries without a share yet, by place.  Their order does not depend on the order in
-        which the caller states them.
+        The queries that have no share yet, by their position in the workload.  Their order does
+        not depend on the order in which the caller states them.
     planned
-        The verdicts of the other queries, by place.
+        The verdicts on the other queries, by position.
     notes
         Notes on how the queries share.
     rivals
-        The batches that could decide a query instead, by place.
+        The batches that could answer a query instead, by position.
     """
 
     def __init__(self, bound: BoundWorkload, epsilon: Fraction) -> None:
-        """Plan each query at ``epsilon``, to find those that are refused or cost nothing."""
+        """Plan each query at ``epsilon``, to find the queries that are refused or cost nothing."""
         self.bound = bound
         self.planned: dict[int, PlannedQueryVerdict] = {}
         self.notes: list[Note] = []
@@ -111,7 +111,7 @@ class SharedQueries:
         return len(distinct(self.unplanned.values()))
 
     def plan(self, verdicts: dict[int, PlannedQueryVerdict]) -> None:
-        """Add verdicts by place; their queries are planned then."""
+        """Add verdicts by position; their queries are planned from then on."""
         self.planned |= verdicts
         self.unplanned = {
             place: query for place, query in self.unplanned.items() if place not in verdicts
@@ -119,13 +119,13 @@ class SharedQueries:
 
     @property
     def epsilon(self) -> Fraction:
-        """Epsilon of all sharing queries together, if the ledger knows no answer."""
+        """Epsilon of all sharing queries together, if the ledger has no stored answer."""
         measurements = (self.planned[place].measurement for place in self._shared)
         costs = [m.composition_cost for m in {m.cache_key: m for m in measurements}.values()]
         return charge_of(composition_groups([cost for cost in costs if cost.epsilon])).epsilon
 
     def _with_rivals(self, place: int) -> PlannedQueryVerdict:
-        """Verdict with its rivals among the candidates."""
+        """Verdict whose candidates include the batches that could answer the query instead."""
         verdict = self.planned[place]
         candidates = (*verdict.choice.candidates, *self.rivals.get(place, ()))
         return replace(verdict, choice=replace(verdict.choice, candidates=candidates))
@@ -145,11 +145,11 @@ class SharedQueries:
 def equal_shares(
     queries: Sequence[SharingQuery], epsilon: Fraction, detail: Detail | None = None
 ) -> list[PlannedQueryVerdict]:
-    """Verdicts that cost at most ``epsilon`` together, at equal shares.
+    """Verdicts that together cost at most ``epsilon``, at equal shares.
 
-    The composition groups depend on the rows that the queries read, and on no budget.  Each query
-    gets ``epsilon`` divided by the number of groups.  Each measurement states its group, so these
-    queries are never charged more in a run without some of them, or with others.
+    The composition groups depend on the rows that the queries read, not on a budget.  Each query
+    gets ``epsilon`` divided by the number of groups.  Each measurement records its group.  So a
+    later run with fewer or with other queries never charges these queries more.
     """
     costs: dict[str, MeasurementCost] = {}
     for query in queries:
@@ -170,5 +170,5 @@ def _in_group(verdict: PlannedQueryVerdict, group: str) -> PlannedQueryVerdict:
 
 
 def distinct(queries: Iterable[SharingQuery]) -> list[SharingQuery]:
-    """Queries with different measurements: for each measurement the last of its queries."""
+    """Queries with different measurements; of equal measurements the last query is kept."""
     return list({query.budget_free_id: query for query in queries}.values())

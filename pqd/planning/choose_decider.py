@@ -1,13 +1,14 @@
 """Choice of a decider for a query, from public data only.
 
 ``auto`` takes the decider that is wrong least often on stand-ins for the private table, at the
-tolerance of the query.  A verdict without a p-value is never decided, so it counts as wrong.  A
-decider that also releases the noisy answer tells how far off the copy is, and in which direction;
-it is taken instead if it is nearly as sharp (``_noisy_answer_if_sharp``).  ``paper`` follows the
-advice of Patwa 2023, Table 4.
+tolerance of the query.  A verdict without a p-value is never decided, so it counts as wrong.  Some
+deciders also release the noisy answer, which tells how far off the copy is, and in which direction.
+``auto`` prefers such a decider if it is nearly as sharp (``_noisy_answer_if_sharp``).  ``paper``
+follows the advice of Patwa 2023, Table 4.
 
-``auto`` never takes a decider that cannot prove both verdicts.  Such a decider is evaluated only if
-it is named or taken, or if a report shows every candidate (``Detail.CURVES``).
+``auto`` never takes a decider that cannot prove both verdicts.  A decider that cannot is evaluated
+only if the caller names it, or if a report shows every candidate (``Detail.CURVES``).  It is also
+evaluated after the choice if ``paper`` takes it.
 """
 
 import math
@@ -42,11 +43,11 @@ from pqd.stated.budgets import AUTO
 PAPER = "paper"
 # Deciders of Table 4 that the paper advises for every table.
 _FIXED = {"COUNT": "lm_count", "MEDIAN": "hist_median"}
-# Among the deciders that prove both verdicts this one errs least on every table, and has the least
-# threshold and needed epsilon: noise on an answer can cross either end of the interval, noise on a
-# margin only the nearer end (docs/theory.md, Theorem 4).
+# Of the deciders that prove both verdicts, ``inv_count`` errs least on every table.  It also has
+# the least threshold and the least needed epsilon.  Reason: noise on an answer can cross either
+# end of the interval, but noise on a margin only the nearer end (docs/theory.md, Theorem 4).
 _SHARPEST = {"COUNT": "inv_count"}
-# Up to this alpha no decider of a MEDIAN has a lower threshold than the margin (Theorem 6).
+# Up to this alpha no decider of a MEDIAN has a lower threshold than ``inv_median`` (Theorem 6).
 _LEAST_MEDIAN = Fraction(1, 16)
 # True gaps, in multiples of tau, at which operating characteristics are given.
 GAPS = tuple(Fraction(step, 8) for step in range(21))
@@ -70,10 +71,10 @@ class VerdictMechanism(Protocol):
 class Candidate:
     """Decider that fits the query, evaluated on public data, in lattice units.
 
-    Without a budget only ``needed`` is known, the needed epsilon.  ``needed`` and ``curve`` are
-    None below their level of detail.  A decider that is not evaluated has ``published`` alone.  For
-    the decider that ``auto`` takes, ``needed`` is that of the sharpest decider, which ``auto``
-    would take at that budget.
+    Without a budget only the needed epsilon (``needed``) is known.  ``needed`` and ``curve`` are
+    None if the level of detail is too low for them.  A decider that is not evaluated has only
+    ``published``.  The decider that ``auto`` takes has the ``needed`` of the sharpest decider,
+    because ``auto`` would take the sharpest decider at that budget.
     """
 
     mechanism: VerdictMechanism
@@ -114,7 +115,7 @@ def choose_decider(
 ) -> Choice:
     """Choice of the decider for one query among the ``applicable`` ones.
 
-    ``synthetic`` is the histogram of the synthetic table.  The private table takes no part.
+    ``synthetic`` is the histogram of the synthetic table.  The private table is not used.
 
     Raises
     ------
@@ -140,7 +141,7 @@ def choose_decider(
     always = sharpest != name and criteria.detail >= Detail.BUDGETS
     planned = isinstance(criteria, Parameters) and criteria.detail > Detail.ERRORS
     if always or (planned and _errs(taken, criteria.alpha)):
-        # At the needed epsilon ``auto`` takes the sharpest decider, if no other is reliable.
+        # At the needed epsilon ``auto`` takes the sharpest decider if no other decider is reliable.
         best = (
             taken if sharpest == name else next(c for c in candidates if c.mechanism.id == sharpest)
         )
@@ -172,7 +173,7 @@ def _sharpest_and_taken(
 def _needed_epsilon(
     candidate: Candidate, synthetic: Histogram, interval: Interval, alpha: Fraction
 ) -> float:
-    """Needed epsilon of a candidate, computed if it is not known."""
+    """Needed epsilon of a candidate: the known value, or else computed here."""
     known, decider = candidate.needed, cast("Decider", candidate.mechanism)
     return needed_epsilon(decider, synthetic, interval, alpha) if known is None else known
 
@@ -230,11 +231,11 @@ def _evaluation(
 def _least_error(candidates: Sequence[Candidate], interval: Interval, alpha: Fraction) -> str:
     """Name of the candidate with the least worst-case error on the stand-ins.
 
-    Ties go to the lower threshold in whole steps, then to the order of the registry, which begins
-    with the deciders that also release a margin.  Every aggregate has a margin that can always be
-    decided.  Two theorems know the answer: for a SUM whose tolerance does not reach beyond 0
-    the margin errs least (docs/theory.md, Theorem 5), and no decider of a MEDIAN has a lower
-    threshold than the margin (Theorem 6).
+    Ties go to the lower threshold in whole steps, then to the order of the registry.  The registry
+    begins with the deciders that release a margin, which can decide every aggregate.  Two theorems
+    make the comparison unnecessary.  For a SUM whose interval does not contain 0, ``inv_sum`` errs
+    least (docs/theory.md, Theorem 5).  For a MEDIAN, no decider has a lower threshold than
+    ``inv_median`` (Theorem 6).
     """
 
     def steps(candidate: Candidate) -> float:
@@ -266,14 +267,15 @@ def _noisy_answer_if_sharp(
 ) -> tuple[str, Note]:
     """Decider that releases the noisy answer, if it is nearly as sharp as ``name``; else ``name``.
 
-    Nearly as sharp: it errs at most twice as often, or next to never, and proves a yes nearly as
-    often (deciders/evaluation/sharpness.py).  It must be reliable at alpha if ``name`` is.  The
-    choice depends on the copy, the query, epsilon, tau and alpha alone.
+    A decider is nearly as sharp if it errs at most twice as often or almost never, and proves a
+    yes nearly as often (deciders/evaluation/sharpness.py).  If ``name`` is reliable at alpha, the
+    decider must be reliable too.  The choice depends only on the copy, the query, epsilon, tau and
+    alpha.
     """
     alpha = criteria.alpha
     best = next(c for c in candidates if c.mechanism.id == name)
     if isinstance(best.mechanism, InverseSensitivity):
-        # A decider that errs too often is not taken, unless the sharpest errs too often as well.
+        # Skip a decider that errs more often than alpha, unless the sharpest decider does so too.
         reliable = [c for c in candidates if _errs(best, alpha) or not _errs(c, alpha)]
         for candidate in reliable:
             pair = cast("Decider", candidate.mechanism), cast("Decider", best.mechanism)
@@ -285,7 +287,7 @@ def _noisy_answer_if_sharp(
 
 
 def _least_budget(candidates: Sequence[Candidate]) -> str:
-    """Name of the candidate with the least needed epsilon, of those that prove both verdicts."""
+    """Name of the candidate with the least needed epsilon among those that prove both verdicts."""
 
     def needed(candidate: Candidate) -> float:
         return math.inf if candidate.needed is None else candidate.needed
@@ -297,8 +299,8 @@ def _table_four(aggregate: str, candidates: Sequence[Candidate]) -> tuple[str, N
     """Decider that Patwa 2023 advises in Table 4, and the reason.
 
     The table takes R2T if "DS is much smaller than GS".  Here this means that R2T's printed bound
-    is below LM's.  DS is the largest value in the synthetic table, since the private table must
-    not be used.
+    is below LM's.  DS is taken as the largest value in the synthetic table, since the private
+    table must not be used.
     """
     if aggregate not in {*_FIXED, "SUM"}:
         raise DeciderError(f"the paper has no decider of {aggregate}; use {AUTO}")

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 SPLIT = "split"
 ESTIMATORS = ("laplace", "race_to_the_top", "sum_and_count", "rank_counts", "exponential", SPLIT)
-# An estimator for all candidates is taken if its error is at most this share of alpha, since it
-# also estimates gaps.
+# An estimator for all candidates is preferred if its error is at most this share of alpha, since
+# it also estimates gaps.
 _ENOUGH = Fraction(1, 10)
 _INVERSE = {
     "COUNT": "inv_count",
@@ -60,7 +60,7 @@ class EstimatorOption(NamedTuple):
 
     @property
     def is_constant(self) -> bool:
-        """Whether each candidate has the same verdict for every private table."""
+        """Whether the verdict on each candidate is the same for every private table."""
         return isinstance(self.estimator, SplitMargins) and not self.estimator.intervals
 
 
@@ -69,9 +69,9 @@ def choose_estimator(
 ) -> tuple[EstimatorOption, Note]:
     """Estimator that is taken, and the reason.
 
-    A named estimator is taken.  Otherwise only an estimator with p-values is taken, since a verdict
-    without one is never decided.  An estimator for all candidates comes first, since it estimates
-    gaps.
+    A named estimator is taken.  Otherwise the choice is among the estimators that give p-values,
+    since a verdict without a p-value is never decided.  An estimator that serves all candidates is
+    tried first, since it also estimates gaps.
     """
     named = next((option for option in options if option.name == parameters.mechanism), None)
     if named:
@@ -92,7 +92,7 @@ def choose_estimator(
 
 
 def _ends(interval: Interval) -> tuple[Fraction, Fraction]:
-    """Sort key of intervals: the order of the candidates must not change the measurement."""
+    """Sort key of intervals, so that the measurement does not depend on the candidates' order."""
     return interval.lower, interval.upper
 
 
@@ -102,7 +102,7 @@ def _least(options: Sequence[EstimatorOption]) -> EstimatorOption:
 
 @dataclass(frozen=True, slots=True)
 class EstimatorChoice:
-    """Choice among the estimators of one query; a lattice unit is ``finer`` of its units."""
+    """Choice among the estimators of one query; ``finer`` estimator units are one lattice unit."""
 
     query: Query
     parameters: Parameters
@@ -113,7 +113,7 @@ class EstimatorChoice:
 
     @property
     def _shape(self) -> dict[str, int]:
-        """Lattice, in units of an estimator."""
+        """Lattice in the units of the estimator."""
         lattice, finer = self.lattice, self.finer
         return {
             "lower": lattice.lower_units * finer,
@@ -127,7 +127,7 @@ class EstimatorChoice:
         Raises
         ------
         PqdError
-            If none of them can be taken, or the sampler cannot draw the noise.
+            If no estimator can be taken, or the sampler cannot draw the noise.
         """
         options: list[EstimatorOption] = []
         refusal = None
@@ -190,7 +190,7 @@ class EstimatorChoice:
         return next(histogram for histogram, interval in pairs if interval)
 
     def _split(self) -> EstimatorOption:
-        """Option of one inverse-sensitivity verdict per distinct interval, at equal shares."""
+        """Option of inverse-sensitivity verdicts on the distinct intervals, at equal shares."""
         query = self.query
         parameters = {"p": query.p} if query.aggregate == "QUANTILE" else {}
         decider = for_lattice(

@@ -1,4 +1,4 @@
-"""Public lattices: the bounds of each attribute, stated or the copy's, with room for tolerances.
+"""Public lattices: bounds of each attribute, stated or taken from the copy, wider if needed.
 
 Everything here is computed from the synthetic tables and from what the caller states.
 """
@@ -41,7 +41,8 @@ class Bounds:
         """Read no table yet."""
         self._tables, self._schema, self._stated, self._unit = tables, schema, stated, unit
         self._lattices: dict[tuple[str, bool], Lattice] = {}
-        # Spans for the notes, by the attribute in words: of the copy, wider than the copy, stated.
+        # Bounds for the notes, by the name of the attribute.  They are taken from the copy
+        # (``_copy_spans``), widened beyond it (``_wider_spans``) or stated (``_stated_spans``).
         self._copy_spans: dict[str, dict[str, None]] = {}
         self._wider_spans: dict[str, dict[str, None]] = {}
         self._stated_spans: dict[bool, dict[str, str]] = {True: {}, False: {}}
@@ -64,7 +65,7 @@ class Bounds:
         UnanswerableError
             If the attribute has no bounds, or is 0 everywhere in the synthetic table.
         """
-        # A person's total is summed up, where a person may have several rows.
+        # For a SUM, add up each person's rows, since a person may have several rows.
         total_of = self._unit if query.aggregate == "SUM" else None
         place = resolved.value or "", total_of is not None
         if place not in self._lattices:
@@ -91,10 +92,10 @@ class Bounds:
     def for_tolerance(
         self, request: QueryRequest, statistic: Statistic, synthetic: Sequence[Histogram]
     ) -> Statistic:
-        """Statistic of a query; a mean gets room beyond its tolerance, unless bounds are stated.
+        """Statistic of a query; the lattice of a mean is widened, unless its bounds are stated.
 
-        Without this room the copy would bound the answer that it is compared with: if a tolerance
-        reached beyond the copy's bounds, no private mean could ever lie outside it.
+        The lattice of a mean must reach beyond the tolerance.  Otherwise, if the tolerance reached
+        beyond the copy's bounds, every private mean would lie within it.
 
         Raises
         ------
@@ -115,7 +116,7 @@ class Bounds:
     def _lattice(
         self, query: Query, resolved: BoundExpression, total_of: PrivacyUnit | None
     ) -> Lattice:
-        """Lattice of an attribute: the stated bounds and step, else those of the copies."""
+        """Lattice of an attribute: the stated bounds and step, or else the bounds of the copies."""
         name = query.attribute or ""
         facts = facts_of_attribute(self._stated, name)
         try:
@@ -137,7 +138,7 @@ def _spans(bounds: Mapping[str, Iterable[str]]) -> tuple[tuple[str, tuple[str, .
 def exceeded_bounds(
     query: Query, tolerance: Tolerance, statistic: Statistic, synthetic: Sequence[Histogram]
 ) -> str:
-    """Stated bounds that a tolerance reaches beyond, as text; empty if it stays within them."""
+    """Stated bounds, as text, if the tolerance reaches beyond them; else an empty text."""
     measure = statistic.measure
     if measure is None or measure.lattice is None or not measure.stated:
         return ""
@@ -156,7 +157,7 @@ def exceeded_bounds(
 
 
 def lattice_of(query: Query, statistic: Statistic) -> tuple[Lattice, Fraction]:
-    """Lattice of the numbers that a query aggregates; the size of its unit in the query's unit."""
+    """Lattice of the numbers that a query aggregates, and its unit measured in the query's unit."""
     measure = statistic.measure
     lattice = (measure.total or measure.lattice if measure else None) or _COUNTING
     return lattice, Fraction(1) if query.aggregate in _COUNTS else lattice.unit
@@ -168,7 +169,7 @@ def synthetic_answer(query: Query, synthetic: Histogram) -> Fraction:
     Raises
     ------
     UnanswerableError
-        If there is none.
+        If the query has no synthetic answer.
     """
     value = answer(query.aggregate, synthetic, query.p or HALF)
     if value is None:
@@ -185,8 +186,8 @@ def tolerances(
 ) -> tuple[tuple[Fraction, Interval] | None, ...]:
     """Tolerance in the query's unit, and its interval in lattice units, for each synthetic table.
 
-    A table without an answer has None.  A relative tolerance around an answer of 0 is one unit of
-    the lattice, so that only the answer 0 is within.
+    The item of a table without an answer is None.  If the tolerance is relative and the answer is
+    0, tau is one lattice unit, so only the answer 0 lies within the tolerance.
     """
     scale = lattice_of(query, statistic)[1]
     pairs: list[tuple[Fraction, Interval] | None] = []
@@ -205,8 +206,8 @@ def with_wider_lattice(
 ) -> Statistic:
     """Statistic on a lattice that reaches beyond ``intervals``, unless bounds are stated.
 
-    Only the lattice of a mean or an order statistic grows: the synthetic table must not bound the
-    private answer.
+    Only the lattice of a mean or an order statistic is widened, because the synthetic table must
+    not bound the private answer.
 
     Raises
     ------

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class EstimatorMeasurement(QueryMeasurement[EstimatorOutput]):
     """Measurement of one query by an estimator that serves every candidate.
 
-    A unit of the lattice is ``finer`` units of the estimator.
+    ``finer`` units of the estimator are one unit of the lattice.
     """
 
     estimator: Estimator | SplitMargins
@@ -47,7 +47,7 @@ class EstimatorMeasurement(QueryMeasurement[EstimatorOutput]):
 
     @property
     def is_constant(self) -> bool:
-        """Whether each candidate has the same verdict for every private table."""
+        """Whether the verdict on each candidate is the same for every private table."""
         return isinstance(self.estimator, SplitMargins) and not self.estimator.intervals
 
     def parameters(self) -> Mapping[str, Any]:
@@ -61,11 +61,11 @@ class EstimatorMeasurement(QueryMeasurement[EstimatorOutput]):
 
 @dataclass(frozen=True)
 class PlannedComparison:
-    """Plan of the comparison on one query: the candidates' answers and the estimator; all public.
+    """Plan of the comparison on one query; everything in it is public.
 
-    ``answers``, ``taus`` and ``intervals`` hold one item per candidate.  Answers and taus are in
+    ``answers``, ``taus`` and ``intervals`` have one item per candidate.  Answers and taus are in
     the query's unit; intervals are in units of ``scale``.  A candidate without an answer has no
-    interval: it cannot be within its tolerance.
+    interval, since it cannot be within its tolerance.
     """
 
     query: Query
@@ -82,7 +82,7 @@ class PlannedComparison:
     measurement: EstimatorMeasurement
 
     def ends(self, bounds: tuple[Fraction | None, Fraction | None]) -> tuple[Fraction | None, ...]:
-        """Ends between which the answer lies, moved out to cut points if the measure has any."""
+        """Ends that enclose the answer; if there are cut points, each end moves outwards to one."""
         measure = self.measurement.statistic.measure
         if measure is None or measure.cut_points is None:
             return bounds
@@ -108,7 +108,7 @@ def select_estimators(bound: BoundWorkload) -> ComparisonPlan:
 
 
 def with_fit_note(plan: ComparisonPlan, estimator: str) -> ComparisonPlan:
-    """Plan with a warning that names the queries without the stated ``estimator``.
+    """Plan with a warning that names the queries that the stated ``estimator`` does not fit.
 
     Raises
     ------
@@ -144,13 +144,13 @@ def planned_comparison(bound: BoundQuery) -> PlannedComparison:
     taus = tuple(pair[0] if pair else Fraction(0) for pair in pairs)
     intervals = tuple(pair and pair[1] for pair in pairs)
     if not any(intervals):
-        # Raise the error that an audit of the first candidate raises.
+        # Raise the same error as an audit of the first candidate.
         synthetic_answer(query, synthetic[0])
     answers = tuple(None if centre is None else centre * scale for centre in centres)
     statistic = with_wider_lattice(query, bound.statistic, _present(intervals))
     lattice, times = lattice_of(query, statistic)[0], 1
     if query.aggregate in ORDERED:
-        # Use units so fine that each end of an interval has a cut of its own.
+        # Choose a unit so fine that each end of each interval has a cut of its own.
         times = fineness(lattice, _present(intervals))
         intervals = tuple(
             interval and Interval(interval.lower * times, interval.upper * times)
@@ -192,5 +192,5 @@ def _present(intervals: Sequence[Interval | None]) -> list[Interval]:
 
 
 def _finer(histogram: Histogram, times: int) -> Histogram:
-    """Histogram in finer units: ``times`` of them are one unit."""
+    """Histogram in finer units: ``times`` finer units are one old unit."""
     return histogram if times == 1 else Histogram(histogram.values * times, histogram.counts)

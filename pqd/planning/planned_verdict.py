@@ -46,7 +46,7 @@ class VerdictMeasurement(QueryMeasurement[Output]):
 # Without slots, for the same reason.
 @dataclass(frozen=True, kw_only=True)
 class DeciderMeasurement(VerdictMeasurement[Decision]):
-    """Measurement whose output is a verdict on the one interval."""
+    """Measurement whose output is a verdict on one interval."""
 
     def parameters(self) -> Mapping[str, Any]:
         """Parameters of the decider, and the interval."""
@@ -62,8 +62,8 @@ class DeciderMeasurement(VerdictMeasurement[Decision]):
 class AnswerMeasurement(VerdictMeasurement[EstimatorOutput]):
     """Measurement whose output is the noisy answer.
 
-    The interval is no part of it, so another tolerance or another copy is judged by an answer that
-    was paid for before.  The estimate of a comparison is the same measurement.
+    The measurement does not depend on the interval.  So an answer that was paid for before also
+    judges another tolerance or another copy.  The estimate of a comparison is the same measurement.
     """
 
     estimator: LaplaceEstimate
@@ -93,11 +93,11 @@ class VerdictRule(Protocol):
         ...
 
     def estimate(self, decision: Decision) -> Estimate:
-        """Private answer in lattice units, if the verdict releases it, and its interval."""
+        """Private answer in lattice units and its interval, if the verdict releases the answer."""
         ...
 
     def margin_ends(self, decision: Decision, estimate: Estimate) -> tuple[int, int] | None:
-        """Ends that hold the exact margin with probability at least 1 - alpha; None if unknown.
+        """Ends that contain the exact margin with probability at least 1 - alpha; None if unknown.
 
         ``estimate`` is the estimate of the same decision.
         """
@@ -106,7 +106,7 @@ class VerdictRule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MarginRule:
-    """Rule of a measurement whose output is a verdict, perhaps with its margin."""
+    """Rule of a measurement whose output is a verdict, in some cases with its margin."""
 
     epsilon: Fraction
     alpha: Fraction
@@ -121,7 +121,7 @@ class MarginRule:
         return output
 
     def estimate(self, decision: Decision) -> Estimate:
-        """Empty estimate: a margin alone bounds no private answer."""
+        """Empty estimate, because a margin alone gives no bound on the private answer."""
         del decision
         return Estimate()
 
@@ -135,7 +135,7 @@ class MarginRule:
 
 @dataclass(frozen=True, slots=True)
 class DeciderRule(MarginRule):
-    """Rule of a verdict on a query; the decider may also release the answer."""
+    """Rule of a verdict on a query, for deciders that may also release the answer."""
 
     decider: Decider
     interval: Interval
@@ -156,7 +156,7 @@ class AnswerRule:
 
     @property
     def identity(self) -> object:
-        """Ends of the interval, which tell verdicts on one answer apart."""
+        """Ends of the interval, which distinguish the verdicts on one answer."""
         return self.interval.lower, self.interval.upper
 
     def decision(self, output: EstimatorOutput) -> Decision:
@@ -177,7 +177,7 @@ class AnswerRule:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PlannedVerdict(ABC):
-    """Plan of a verdict on a query or on a distance; all of it public.
+    """Plan of a verdict on a query or on a distance; everything in it is public.
 
     Attributes
     ----------
@@ -188,9 +188,9 @@ class PlannedVerdict(ABC):
     answer
         The answer of the synthetic table, in its own unit.
     interval
-        The answers within the tolerance, in lattice units.
+        The interval of answers within the tolerance, in lattice units.
     measurement
-        The measurement that is drawn, its own or that of a batch.
+        The measurement that is drawn: the verdict's own, or the measurement of a batch.
     rule
         The rule that turns the output of the measurement into the verdict.
     """
@@ -205,7 +205,7 @@ class PlannedVerdict(ABC):
     @property
     @abstractmethod
     def check(self) -> str:
-        """Name of the check that it is a verdict of."""
+        """Name of the check that this verdict belongs to."""
 
     @property
     @abstractmethod
@@ -219,7 +219,7 @@ class PlannedVerdict(ABC):
 
     @abstractmethod
     def facts(self) -> dict[str, Any]:
-        """Fields of ``pqd.reports.models.audit.QueryFacts`` but for the candidates."""
+        """Fields of ``pqd.reports.models.audit.QueryFacts`` except the candidates."""
 
     @property
     def is_constant(self) -> bool:
@@ -228,7 +228,7 @@ class PlannedVerdict(ABC):
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """Identity: two verdicts with the same one are one verdict."""
+        """Identity of the verdict: two verdicts with the same identity are the same verdict."""
         return self.measurement.cache_key, self.rule.identity
 
     def decision(self, outputs: Outputs) -> Decision:

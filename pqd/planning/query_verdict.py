@@ -37,7 +37,7 @@ _OUTCOMES = (("yes", True), ("no", False))
 
 @dataclass(frozen=True)
 class DeciderPlan:
-    """Decider of one query, chosen on public data; a plan without a budget only shows it.
+    """Decider of one query, chosen on public data; a plan without a budget only shows the decider.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class DeciderPlan:
     answer, tau
         The synthetic answer and the tolerance, in the query's own unit.
     interval
-        The answers within the tolerance, in lattice units.
+        The interval of answers within the tolerance, in lattice units.
     choice
         The decider that is taken, and the other candidates.
     """
@@ -80,7 +80,7 @@ class DeciderPlan:
         return tuple(_facts_of(candidate, self.scale) for candidate in self.choice.candidates)
 
     def facts(self) -> dict[str, Any]:
-        """Fields of ``pqd.reports.models.audit.QueryFacts`` but for the candidates."""
+        """Fields of ``pqd.reports.models.audit.QueryFacts`` except the candidates."""
         query, choice = self.query, self.choice
         return {
             "id": query.id or "",
@@ -107,11 +107,11 @@ _PLAN_FIELDS = tuple(field.name for field in fields(DeciderPlan))
 
 @dataclass(frozen=True)
 class PlannedQueryVerdict(DeciderPlan, PlannedVerdict):
-    """Planned verdict on a query: its decider, a measurement and a rule."""
+    """Planned verdict on a query: its decider, its measurement and its rule."""
 
     @property
     def check(self) -> str:
-        """Name of the check: the query's id, or for a group that of its whole query."""
+        """Name of the check: the id of the query, or for one group the id of its whole query."""
         return self.query.block or self.query.id or ""
 
 
@@ -124,12 +124,12 @@ class QueryVerdictPlan(VerdictPlan):
 
 
 def select_deciders(bound: BoundWorkload) -> QueryVerdictPlan:
-    """Plan of a verdict for every query; each must have a budget of its own."""
+    """Plan of one verdict per query; each query must have a budget of its own."""
     return QueryVerdictPlan(*bound.select(planned_verdict))
 
 
 def planned_verdict(bound: BoundQuery) -> PlannedQueryVerdict:
-    """Verdict of one query by itself, given its budget; raises as ``decider_plan``."""
+    """Verdict on one query alone, which has its budget; raises the errors of ``decider_plan``."""
     parameters = bound.parameters
     plan = decider_plan(bound)
     decider = plan.choice.decider
@@ -180,7 +180,7 @@ def decider_plan(bound: BoundQuery) -> DeciderPlan:
     deciders = applicable(query.aggregate, lattice, **shape)
     choice = choose_decider(criteria, query.aggregate, deciders, synthetic, interval)
     if isinstance(criteria, Parameters):
-        # Refuse the noise here, on public data: after the first draw nothing may be refused.
+        # Check the noise here, on public data, since no error may occur after the first draw.
         check_scale(choice.decider.largest_scale(criteria.epsilon))
     if choice.decider.compares:
         statistic = on_cut_points(statistic, [interval], scale)

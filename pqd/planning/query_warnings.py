@@ -1,6 +1,6 @@
-"""Warnings of queries that are allowed but seldom meant, shown before anything is spent.
+"""Warnings about queries that are allowed but are often a mistake, shown before budget is spent.
 
-The report shows them too.  Nothing here reads the private table.
+The report shows the warnings too.  Nothing here reads the private table.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from pqd.sql.schema import Kind, Schema, like_values
 from pqd.sql.shapes import condition_tree
 from pqd.stated.budgets import MUCH_EPSILON
 
-# The values of a column with more distinct values are not listed.
+# A column with more distinct values than this is not searched for constants.
 _MOST_VALUES = 10_000
 # The most constants that one warning names.
 _MOST_NAMED = 3
 _KINDS = {str: Kind.TEXT, float: Kind.NUMBER}
-# Conditions whose constants are looked up; a range such as age > 64 is not.
+# Conditions whose constants are looked up.  Ranges such as age > 64 are left out.
 _COMPARED = re.compile(r"(?<![<>])=|<>|\bIN\b|\bLIKE\b", re.IGNORECASE)
-# Characters that make a LIKE pattern more than a text.
+# Characters with a special meaning in a LIKE pattern.
 _WILD = re.compile(r"[%_\\]")
 
 
 def warnings_of(query: Query, criteria: Criteria) -> Iterator[Note]:
-    """Yield warnings of the criteria of a verdict."""
+    """Yield warnings about the criteria of a verdict."""
     tolerance = criteria.tolerance
     if tolerance.relative and tolerance.amount >= 1:
         yield note("tau-wide", tolerance=tolerance.text)
@@ -55,13 +55,13 @@ def warnings_of(query: Query, criteria: Criteria) -> Iterator[Note]:
 
 
 def budget_warnings(epsilon: Fraction) -> Iterator[Note]:
-    """Yield warnings of a budget."""
+    """Yield warnings about a budget."""
     if epsilon > MUCH_EPSILON:
         yield note("epsilon-large", epsilon=epsilon)
 
 
 class Constants:
-    """Constants that conditions compare columns with, looked up in the synthetic tables."""
+    """Constants that conditions compare with columns, looked up in the synthetic tables."""
 
     def __init__(self, tables: SyntheticTables, schema: Schema) -> None:
         """Read no table yet."""
@@ -71,7 +71,7 @@ class Constants:
         self._labels = ", ".join(table.label for table in tables.tables[:3])
 
     def look_up(self, predicate: Predicate | None) -> None:
-        """Record the constants that their column does not hold in any synthetic table."""
+        """Record each constant that does not occur in its column in any synthetic table."""
         for column, constant in _constants(predicate):
             kind = self._schema.get(column)
             known = self._values_of(column) if kind is _KINDS[type(constant)] else None
@@ -79,7 +79,7 @@ class Constants:
                 self._absent.setdefault(column, {})[constant] = None
 
     def warnings(self) -> Iterator[Note]:
-        """Yield warnings of the recorded constants; a single one for many of the same column."""
+        """Yield warnings about the recorded constants; many of one column share one warning."""
         for column, absent in self._absent.items():
             if len(absent) > _MOST_NAMED:
                 yield note(
@@ -101,14 +101,14 @@ class Constants:
                 )
 
     def _values_of(self, column: str) -> Mapping[Any, None] | None:
-        """Values of a column, ascending within each table; None if there are too many."""
+        """Values of a column, ascending within each table; None if the column has too many."""
         if column not in self._known:
             self._known[column] = self._tables.distinct_values(self._schema, column, _MOST_VALUES)
         return self._known[column]
 
 
 def _nearest(constant: str | float, known: Sequence[Any]) -> str | float:
-    """Value of ``known`` nearest to a constant of the same kind."""
+    """Value in ``known`` that is nearest to a constant of the same kind."""
     if isinstance(constant, str):
         return _nearest_text(constant, known)
     nearest: float = min(known, key=lambda value: abs(value - constant))
@@ -116,21 +116,21 @@ def _nearest(constant: str | float, known: Sequence[Any]) -> str | float:
 
 
 def _nearest_text(text: str, known: Sequence[str]) -> str:
-    """Text of ``known`` most similar to ``text``; first a text that differs in capitals only."""
+    """Text in ``known`` most similar to ``text``; a text that differs only in case comes first."""
     near = difflib.get_close_matches(text, known, n=1, cutoff=0.4)
     folded = next((each for each in known if each.lower() == text.lower()), None)
     return folded or next(iter(near), known[0])
 
 
 def _constants(predicate: Predicate | None) -> Iterator[tuple[str, str | float]]:
-    """Yield columns with the constants that =, <>, IN or a plain LIKE compare them with."""
+    """Yield each column and constant that are compared by =, <>, IN or a LIKE without wildcards."""
     for atom in atoms(predicate) if predicate else ():
         yield from _pairs(atom.sql)
 
 
 @lru_cache(maxsize=4096)
 def _pairs(condition: str) -> tuple[tuple[str, str | float], ...]:
-    """Columns and constants of one condition; empty if its SQL is nested too deeply."""
+    """Columns and constants of one condition; empty if the condition is nested too deeply."""
     if not _COMPARED.search(condition):
         return ()
     try:
@@ -173,14 +173,14 @@ _KEY = re.compile(
     r"|ssn|pid|uid|uuid",
     re.IGNORECASE,
 )
-# A column with fewer values is a code rather than a key.
+# A column with fewer values is probably a code, not a key.
 _LEAST_VALUES = 20
 # The most column names that the warning of a missing header shows.
 _EXAMPLES = 3
 
 
 def key_warnings(tables: SyntheticTables, unit: PrivacyUnit | None) -> Iterator[Note]:
-    """Yield warnings of keys that repeat in the first rows of the first table; none with a unit."""
+    """Yield warnings about keys that repeat in the first table's first rows; none with a unit."""
     table = tables.tables[0]
     for name in table.columns if unit is None else ():
         if not _KEY.fullmatch(name):
@@ -192,10 +192,11 @@ def key_warnings(tables: SyntheticTables, unit: PrivacyUnit | None) -> Iterator[
 
 
 def header_warnings(tables: SyntheticTables, names: Collection[str] = ()) -> Iterator[Note]:
-    """Yield warnings of tables without a header: half of the columns hold their own name as a cell.
+    """Yield warnings about tables without a header, found by names that also occur as cells.
 
-    ``names`` are columns of the first table that are in memory.  Without ``names`` the first rows
-    of all columns are read, but only if some column name looks like a number or a day.
+    A table is suspicious if at least half of its columns hold their own name as a cell.  ``names``
+    are columns of the first table that are in memory.  Without ``names`` the first rows of all
+    columns are read, but only if some column name looks like a number or a day.
     """
     for table in tables.tables:
         if names:

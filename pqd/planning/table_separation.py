@@ -2,9 +2,9 @@
 
 A report shows exact answers of the synthetic table.  If somebody gives the private table in its
 place by mistake (a link, a copy, swapped arguments), the report would show exact private answers.
-The refusal says that two tables are the same, and nothing else (docs/limitations.md).  So content
-is compared for whole tables only.  Parts are compared by their paths, since a part may be a single
-row.
+The refusal tells only that two tables are the same (docs/limitations.md).  For that reason content
+is compared for whole tables only.  Parts of a table are compared by their paths, because a part may
+be a single row, and comparing its content would reveal whether the private table has that row.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ def separate_tables(
 ) -> SyntheticTables:
     """Open tables of a run, after a check that no synthetic table is private.
 
-    The check reads the columns ``names`` (None: all), which the run needs anyway.
+    The check reads the columns ``names`` (None: all columns), which the run needs anyway.
 
     Raises
     ------
     PqdError
-        If a table cannot be opened, and as ``check_separation``.
+        If a table cannot be opened, and the errors of ``check_separation``.
     """
     secret = open_table(private, "private")
     tables = SyntheticTables([open_table(source, "synthetic") for source in synthetic], secret)
@@ -59,12 +59,12 @@ def column_names(queries: Iterable[Query], unit: PrivacyUnit | None = None) -> s
 def public_tables(*synthetic: object, names: Collection[str] | None = ()) -> SyntheticTables:
     """Open tables of a plan, after a check that no ledger knows a synthetic table as private.
 
-    The check reads the columns ``names`` (None: all), which the plan needs anyway.
+    The check reads the columns ``names`` (None: all columns), which the plan needs anyway.
 
     Raises
     ------
     PqdError
-        As ``separate_tables``.
+        The errors of ``separate_tables``.
     """
     tables = SyntheticTables([open_table(source, "synthetic") for source in synthetic])
     check_separation(tables, names=names)
@@ -78,18 +78,18 @@ def check_separation(
 ) -> None:
     """Refuse a synthetic table that is private, and a ledger that evades a limit.
 
-    Every run begins with this check; a plan has no private table and no accountant.  The columns
-    ``names`` (None: all) of all tables are read in one pass and compared.
+    Every run begins with this check; a plan has neither a private table nor an accountant.  The
+    columns ``names`` (None: all columns) of all tables are read in one pass and compared.
 
     Raises
     ------
     NotPublicError
         If a synthetic table is the private table, holds the same rows, or is private according to
-        a ledger (the run's, PQD_LEDGER's, or one beside a table).
+        a ledger: the ledger of the run, the ledger of PQD_LEDGER, or a ledger beside a table.
     TableError
         If a synthetic table cannot be read.
     ParameterError, LedgerError
-        As ``check_governing_ledger``.
+        The errors of ``check_governing_ledger``.
     RunError
         If the private table cannot be read.
     """
@@ -107,7 +107,7 @@ def check_separation(
         if ledger.accounts
     ]
     if ledgers:
-        # Take digests before the tables are read: the rows of a known file are not hashed.
+        # Take digests before the tables are read, since the rows of a known file need no hash.
         tables.take_digests()
     by_rows = [ledger for ledger in ledgers if _has_other_accounts(ledger, private)]
     columns = tables.columns if names is None else names
@@ -119,10 +119,10 @@ def check_separation(
 
 
 def _has_other_accounts(ledger: Ledger, private: Table | None) -> bool:
-    """Whether a ledger has accounts of other tables than the private table, known by its file.
+    """Whether a ledger has accounts of tables other than the private table, known by its file.
 
-    If it has none, a synthetic table that it knows holds the private table's rows.  Those rows are
-    compared in any case, so the ledger needs no hash of them.
+    If it has none, then any synthetic table that it knows holds the rows of the private table.
+    Those rows are compared in any case, so the ledger needs no hash of them.
     """
     own = private and ledger.fingerprint_by_file(private)
     return any(account.fingerprint != own for account in ledger.accounts)
@@ -131,7 +131,7 @@ def _has_other_accounts(ledger: Ledger, private: Table | None) -> bool:
 def _content_keys(
     tables: SyntheticTables, accountant: Accountant | None, ledgers: Sequence[Ledger]
 ) -> dict[int, list[bytes]]:
-    """Keys under which the rows of each table are hashed, by the place of the table.
+    """Keys for hashing the rows of each table, by the position of the table.
 
     The synthetic tables come first, then the private table.  A ledger that knows the file of a
     table needs no hash of its rows.
@@ -147,7 +147,7 @@ def _content_keys(
 
 
 def _check_unknown(ledger: Ledger, tables: SyntheticTables, *, by_rows: bool) -> None:
-    """Refuse a synthetic table that has an account in a ledger: by its file, or by its rows."""
+    """Refuse a synthetic table that has an account in a ledger, found by its file or its rows."""
     for engine, public in zip(tables.engines, tables.tables, strict=True):
         if by_rows:
             fingerprint: str | None = ledger.fingerprint_of(engine, public)
@@ -164,7 +164,7 @@ def _check_unknown(ledger: Ledger, tables: SyntheticTables, *, by_rows: bool) ->
 
 
 def _check_other_rows(tables: SyntheticTables, private: Table, names: Collection[str]) -> None:
-    """Refuse a synthetic table with the private table's rows, however their cells are written."""
+    """Refuse a synthetic table with the private table's rows, even if cells are written anew."""
     for public in tables.tables:
         if sealed(partial(tables.engine.same_rows, private, public, names)):
             raise _refusal(public, _ALIKE)
@@ -173,7 +173,7 @@ def _check_other_rows(tables: SyntheticTables, private: Table, names: Collection
 def check_other_places(private: Sequence[Place], public: Table) -> None:
     """Refuse a synthetic table that shares a place (a file, a database table) with the private one.
 
-    Links and other names lead to the same place.  The private table need not exist.
+    A link or another name of a file counts as the same place.  The private table need not exist.
     """
     others = public.source.places
     own = set(map(place_key, private))
