@@ -21,12 +21,12 @@ from pqd.deciders.noise import Noise
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Private output of one decider: all that a decider reveals about the private table D.
+    """Private output of one decider: everything that it reveals about the private table D.
 
-    ``outcome`` is True for yes ("within tolerance").  ``p_value`` bounds the chance of this outcome
-    on every table for which the outcome is wrong; it is None if nothing released gives a bound.
-    ``margin`` is the noisy margin.  ``released`` is the noisy statistic from which the rest
-    follows, for deciders that show it.
+    ``outcome`` is True for yes ("within tolerance").  ``p_value`` is an upper bound on the chance
+    of this outcome, on every table for which the outcome is wrong.  It is None if the released
+    numbers give no bound.  ``margin`` is the noisy margin.  ``released`` is the noisy statistic,
+    from which the rest follows, for deciders that show the statistic.
     """
 
     outcome: bool
@@ -38,7 +38,7 @@ class Decision:
 class Estimate(NamedTuple):
     """Private answer as far as a release reveals it, in lattice units; unknown parts are None.
 
-    The interval from ``low`` to ``high`` holds the answer with probability at least 1 - alpha.
+    The interval from ``low`` to ``high`` contains the answer with probability at least 1 - alpha.
     """
 
     value: Fraction | None = None
@@ -46,12 +46,12 @@ class Estimate(NamedTuple):
     high: Fraction | None = None
 
 
-# The outcomes that can have a p-value.
+# Sets of the outcomes to which a decider can give a p-value.
 BOTH, NO_ALONE, NEITHER = frozenset({True, False}), frozenset({False}), frozenset[bool]()
 
 
 class Decider(Protocol):
-    """One mechanism of one paper, as a frozen value; lattice units throughout.
+    """One mechanism of one paper, as a frozen value; everything is in lattice units.
 
     Conformers: LaplaceCount, NaiveExponentialCount, ExponentialCount (count.py); LaplaceSum,
     RaceToTheTopSum, PlainSparseVectorSum, SparseVectorSum (sum.py);
@@ -59,13 +59,14 @@ class Decider(Protocol):
     InverseMedian, InverseQuantile, InverseDistinct (inverse_sensitivity.py); NoisyCount,
     NoisyDistinct, NoisySum (noisy_answer.py).
 
-    A class makes its decider for a column's lattice by ``on(lattice)`` (called by registry.py).
-    ``accept`` and ``decide`` take the private histogram; everything else is public.  ``epsilon``
-    is any positive number, taken exactly.  ``compares``: the decider only asks of each value
-    whether it lies beyond an end of the interval, so it needs no bounds.  ``proves``: the
-    outcomes to which it can give a p-value; a verdict without a p-value is never decided.
-    ``releases_answer``: it releases the noisy answer, which does not depend on the interval, so
-    one release answers for every tolerance.
+    ``on(lattice)`` makes the decider for a column's lattice (registry.py calls it).
+    ``accept`` and ``decide`` take the private histogram; every other argument is public.
+    ``epsilon`` is any positive number and is used exactly.  ``compares`` is True if the decider
+    only asks whether each value lies beyond an end of the interval, so it needs no bounds.
+    ``proves`` is the set of outcomes to which the decider can give a p-value; a verdict without a
+    p-value is never decided.  ``releases_answer`` is True if the decider releases the noisy answer.
+    That answer does not depend on the interval, so one release gives the verdict for every
+    tolerance.
     """
 
     id: ClassVar[str]
@@ -76,19 +77,19 @@ class Decider(Protocol):
 
     @property
     def bounds(self) -> tuple[int | None, int | None, int]:
-        """Lower, upper and step of the attribute, None where the decider needs no bound."""
+        """Lower, upper and step of the attribute; None where the decider needs no bound."""
         ...
 
     def constant_verdict(self, interval: Interval) -> bool | None:
-        """Verdict if every table has the same verdict, else None; costs nothing."""
+        """Verdict that every table has, which costs nothing; None if verdicts differ."""
         ...
 
     def largest_scale(self, epsilon: Number) -> Fraction:
-        """Largest noise scale that ``decide`` draws, or a bound on it; public."""
+        """Largest noise scale that ``decide`` draws, or a bound on that scale; public."""
         ...
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """Exact ``Pr[yes]`` on ``histogram``: not private, for analysis only."""
+        """Exact ``Pr[yes]`` on ``histogram``; not private, for analysis only."""
         ...
 
     def acceptance(self, histogram: Histogram, interval: Interval) -> Callable[[Fraction], float]:
@@ -98,7 +99,7 @@ class Decider(Protocol):
     def decide(
         self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
     ) -> Decision:
-        """One epsilon-DP verdict (guarantee and source in each conformer)."""
+        """One epsilon-DP verdict; each conformer states its guarantee and source."""
         ...
 
     def answer_estimate(
@@ -112,14 +113,14 @@ class Decider(Protocol):
         ...
 
     def least_epsilon(self, trials: Iterable[Trial], alpha: Number) -> Fraction | float:
-        """About the least epsilon at which the decider errs with at most alpha in every trial."""
+        """Approximate least epsilon at which the decider errs with at most alpha in every trial."""
         ...
 
 
 class DeciderDefaults:
     """Mix-in with the defaults: no constant verdict, p-value or estimate; thresholds by search.
 
-    A conformer that releases more than its verdict overrides them.
+    A conformer that releases more than its verdict overrides the defaults.
     """
 
     __slots__ = ()
@@ -129,11 +130,11 @@ class DeciderDefaults:
     releases_answer: ClassVar[bool] = False
 
     def constant_verdict(self, interval: Interval) -> bool | None:
-        """None: the published deciders always spend their budget."""
+        """None, because the published deciders spend their budget on every query."""
         return None
 
     def largest_scale(self, epsilon: Number) -> Fraction:
-        """Bound ``9/epsilon``, which holds for every decider except those of sums."""
+        """Bound ``9/epsilon``, which holds for every decider except the deciders of sums."""
         return 9 / budget_of(epsilon)
 
     def acceptance(
@@ -164,7 +165,7 @@ class DeciderDefaults:
 
 
 class ExponentialDecider(ABC):
-    """Mix-in of the exponential mechanism on {no, yes}: it releases only which one is chosen.
+    """Mix-in of the exponential mechanism on {no, yes}, which releases only the chosen verdict.
 
     A subclass defines the log-odds of yes.
     """
@@ -176,23 +177,23 @@ class ExponentialDecider(ABC):
         """Log-odds of yes under the exponential mechanism."""
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """``sigmoid(logit)``, exactly as stable for huge odds as for small ones."""
+        """``sigmoid(logit)``, which is numerically stable for large and for small odds."""
         return sigmoid(self.logit(histogram, interval, epsilon))
 
     def decide(
         self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
     ) -> Decision:
-        """One epsilon-DP verdict; OpenDP makes the draw (``SecureNoise.choose``)."""
+        """One epsilon-DP verdict, drawn by OpenDP (``SecureNoise.choose``)."""
         return Decision(noise.choose(self.logit(histogram, interval, epsilon)))
 
 
 class GenericDecider(ABC):
     """Mix-in of Algorithm 1 (Patwa 2023): estimate, then compare; a subclass defines the estimator.
 
-    Guarantee: epsilon-DP, like the estimator: the verdict, its p-value, the estimate and its
-    interval are functions of one release.  The p-value is that of the estimator's claim.  It holds
-    for every rule and every D: the probability that a verdict is wrong and has a p-value of at most
-    alpha is at most alpha.
+    Guarantee: epsilon-DP, as for the estimator, because the verdict, its p-value, the estimate and
+    its interval are functions of one release.  The p-value is the p-value of the estimator's claim.
+    It holds for every rule and every D: the probability that a verdict is wrong and has a p-value
+    of at most alpha is at most alpha.
     """
 
     __slots__ = ()
@@ -234,12 +235,12 @@ class GenericDecider(ABC):
 
 
 class LaplaceRule(GenericDecider):
-    """Mix-in of the deciders that compare the noisy answer exactly as it was released."""
+    """Mix-in of the deciders that compare the noisy answer as released, before it is cut."""
 
     __slots__ = ()
 
     def rule(self, estimator: Estimator, released: EstimatorOutput, interval: Interval) -> bool:
-        """Verdict of Algorithm 1 on the answer before it is cut, as ``accept`` assumes."""
+        """Verdict of Algorithm 1 on the answer before it is cut, which ``accept`` assumes too."""
         if not isinstance(estimator, LaplaceEstimate):
             raise TypeError("the rule is that of a Laplace estimate")
         return interval.contains(estimator.noisy(released))

@@ -1,4 +1,4 @@
-"""Deciders of COUNT queries (Patwa 2023, section 4).  They use the histogram's mass only."""
+"""Deciders of COUNT queries (Patwa 2023, section 4); they use only the number of rows."""
 
 import math
 from collections.abc import Iterable
@@ -21,10 +21,10 @@ from pqd.deciders.single.base import DeciderDefaults, ExponentialDecider, Laplac
 
 @dataclass(frozen=True, slots=True)
 class LaplaceCount(LaplaceRule, NoBounds, DeciderDefaults):
-    """Algorithm 1 with the Laplace mechanism: ``n + Lap(1/epsilon)`` inside the interval.
+    """Algorithm 1 with the Laplace mechanism: yes if ``n + Lap(1/epsilon)`` is in the interval.
 
     Guarantee: epsilon-DP (Patwa 2023, Observation 4.1; Dwork et al. 2006), since the count has
-    sensitivity 1.  The guarantee covers the noisy count, which is shown; the comparison is
+    sensitivity 1.  The guarantee covers the noisy count, which is released.  The comparison is
     post-processing.
     """
 
@@ -33,18 +33,18 @@ class LaplaceCount(LaplaceRule, NoBounds, DeciderDefaults):
     aggregate: ClassVar[str] = "COUNT"
 
     def estimator(self, interval: Interval, epsilon: Number) -> LaplaceEstimate:
-        """Noisy count on the fine grid."""
+        """Estimator of the noisy count on the fine grid."""
         return LaplaceEstimate(aggregate="COUNT").finely(epsilon)
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """``F(r - n) - F(l - n)`` (Prop. 4.2, exactly)."""
+        """``F(r - n) - F(l - n)``, with the distribution function F of the noise (Prop. 4.2)."""
         return probability_inside(histogram.mass, interval, 1 / budget_of(epsilon))
 
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
         """Exact ``(1/epsilon) ln(1/alpha)`` (ours).
 
-        Prop. 4.3 states ``ln(1/(2 alpha))``, at which the false-no rate is 2 alpha.  Its own proof,
-        eq. (24), needs the value given here.
+        Prop. 4.3 states ``ln(1/(2 alpha))``, but at that value the false-no rate is 2 alpha.  The
+        proof of Prop. 4.3, eq. (24), needs the value given here.
         """
         return laplace_threshold(1 / budget_of(epsilon), alpha)
 
@@ -58,8 +58,8 @@ class NaiveExponentialCount(ExponentialDecider, NoBounds, DeciderDefaults):
     """Exponential mechanism on {no, yes} with the 0/1 score (Patwa 2023, section 4.2.1).
 
     Guarantee: epsilon-DP (Prop. 4.4: the score has sensitivity 1).  Its error is
-    ``1 / (1 + exp(epsilon/2))`` for every gap.  The paper uses it as a foil; it is kept for
-    comparison.
+    ``1 / (1 + exp(epsilon/2))`` for every gap.  The paper uses it as a simple comparison, and it is
+    kept for the same purpose.
     """
 
     id: ClassVar[str] = "em_count_naive"
@@ -82,10 +82,10 @@ class ExponentialCount(ExponentialDecider, NoBounds, DeciderDefaults):
     """Exponential mechanism with the sloped score u' (Patwa 2023, section 4.2.2, eqs. 10-16).
 
     Guarantee: epsilon-DP (Prop. 4.5: u' has sensitivity 1/(2 tau); Observation 4.6).  With
-    ``2 * sensitivity = 1/tau`` the log-odds of yes are ``epsilon tau (2 u'(yes) - 1)``.  That is
-    ``epsilon`` times the distance to the nearer end of the interval, positive inside and never
-    below ``-epsilon tau``.  The log-odds are computed exactly and rounded once to a double; OpenDP
-    makes the draw (``SecureNoise.choose``).
+    ``2 * sensitivity = 1/tau`` the log-odds of yes are ``epsilon tau (2 u'(yes) - 1)``.  This is
+    ``epsilon`` times the signed distance to the nearer end of the interval, which is positive
+    inside.  The log-odds are never below ``-epsilon tau``.  They are computed exactly and rounded
+    once to a double.  OpenDP makes the draw (``SecureNoise.choose``).
     """
 
     id: ClassVar[str] = "em_count"

@@ -1,10 +1,10 @@
 """The inverse-sensitivity deciders (ours; cf. Asi and Duchi, NeurIPS 2020).
 
-Release ``M = margin + Z`` with ``Z`` two-sided geometric, ``Pr[Z = z]`` proportional to
-``exp(-epsilon |z|)``; the verdict is yes exactly if ``M >= 1``.
+``M = margin + Z`` is released.  The noise ``Z`` is two-sided geometric: ``Pr[Z = z]`` is
+proportional to ``exp(-epsilon |z|)``.  The verdict is yes exactly if ``M >= 1``.
 
-Guarantee: epsilon-DP, exactly and in integers.  The margin is a whole number of sensitivity 1
-(deciders/single/margins.py) and the noise is OpenDP's exact discrete Laplace.  ``M``, the verdict
+Guarantee: exact epsilon-DP, computed in integers.  The margin is a whole number of sensitivity 1
+(deciders/single/margins.py), and the noise is OpenDP's exact discrete Laplace.  ``M``, the verdict
 and the p-value are post-processing of one draw.  Proofs: docs/theory.md, section 3.
 """
 
@@ -45,25 +45,25 @@ _HALVINGS = 60
 
 
 class SensitivityDecider(Decider, Protocol):
-    """Decider whose threshold at D0 is looked up by ``reach``."""
+    """Decider whose threshold at D0 is looked up with ``reach``."""
 
     def reach(self, histogram: Histogram, changes: int) -> Reach:
-        """Farthest answers that ``changes`` changes of rows can produce."""
+        """Farthest answers that adding or removing ``changes`` rows can produce."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class MarginLaw:
-    """Chance of a yes as a function of the margin: not private, for analysis only.
+    """Chance of a yes as a function of the margin; the chance is not private, for analysis only.
 
-    ``distance`` is the margin: infinite if every table is a yes, minus infinite if every table is a
-    no.
+    ``distance`` is the margin.  It is infinite if every table is a yes, and minus infinite if
+    every table is a no.
     """
 
     distance: float
 
     def __call__(self, epsilon: Fraction) -> float:
-        """``1 - a^s/(1 + a)`` for a margin s >= 1, ``a^(1-s)/(1 + a)`` else, a = e^-eps."""
+        """``1 - a^s/(1 + a)`` for a margin s >= 1, else ``a^(1-s)/(1 + a)``, with a = e^-eps."""
         if abs(self.distance) == math.inf:
             return float(self.distance > 0)
         s = int(self.distance)
@@ -86,7 +86,7 @@ class MarginLaw:
 class InverseSensitivity(ABC):
     """Mix-in of the deciders of this file.
 
-    Each defines ``margin``, ``reach`` and ``constant_verdict``.
+    Each decider defines ``margin``, ``reach`` and ``constant_verdict``.
     """
 
     __slots__ = ()
@@ -95,15 +95,15 @@ class InverseSensitivity(ABC):
 
     @abstractmethod
     def margin(self, histogram: Histogram, interval: Interval) -> float:
-        """Margin, a whole number; plus or minus infinite if no change flips the verdict."""
+        """Margin, a whole number; plus or minus infinite if no change of rows flips the verdict."""
 
     @abstractmethod
     def reach(self, histogram: Histogram, changes: int) -> Reach:
-        """Farthest answers that ``changes`` changes of rows can produce."""
+        """Farthest answers that adding or removing ``changes`` rows can produce."""
 
     @abstractmethod
     def constant_verdict(self, interval: Interval) -> bool | None:
-        """Verdict if every table has the same verdict, else None; costs nothing."""
+        """Verdict that every table has, which costs nothing; None if verdicts differ."""
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """Chance of a yes; see ``MarginLaw``."""
@@ -119,7 +119,7 @@ class InverseSensitivity(ABC):
     def tau_min(
         self: SensitivityDecider, histogram_public: Histogram, epsilon: Number, alpha: Number
     ) -> Threshold:
-        """Threshold on public stand-ins; the threshold at D0 is looked up (``reach``)."""
+        """Threshold on public stand-ins; ``reach`` gives a lower bound, where the search begins."""
         centre = answer(self.aggregate, histogram_public, getattr(self, "p", HALF))
         if centre is None:
             return Threshold(math.inf, exact=False)
@@ -128,9 +128,10 @@ class InverseSensitivity(ABC):
         return searched_threshold(self, histogram_public, epsilon, alpha, beyond)
 
     def least_epsilon(self, trials: Iterable[Trial], alpha: Number) -> float:
-        """Epsilon from the least distance to the other verdict, which does not depend on epsilon.
+        """Epsilon from the least distance to the other verdict; distances do not depend on epsilon.
 
-        Every distance is at least 1: a table's own answer is a yes, and answers far off are a no.
+        Every distance is at least 1, because a table's own answer is a yes and a far answer is a
+        no.
         """
         least = math.inf
         for trial in trials:
@@ -144,8 +145,9 @@ class InverseSensitivity(ABC):
     ) -> Decision:
         """One epsilon-DP verdict with its margin and p-value.
 
-        The p-value is the largest probability, over all tables with the other verdict, of a margin
-        at least as far on this side: ``a^M/(1 + a)`` for a yes, ``a^(1-M)/(1 + a)`` for a no.
+        The p-value is the largest probability, over all tables with the other verdict, that the
+        noisy margin is at least as far on this side.  It is ``a^M/(1 + a)`` for a yes and
+        ``a^(1-M)/(1 + a)`` for a no, with ``a = e^-epsilon``.
         """
         answer = self.constant_verdict(interval)
         if answer is not None:
@@ -155,7 +157,7 @@ class InverseSensitivity(ABC):
 
 
 def least_margin(epsilon: Number, alpha: Number) -> int:
-    """Least margin s >= 1 at which a verdict errs with at most alpha: ``a^s/(1 + a) <= alpha``."""
+    """Least margin s >= 1 whose verdict errs with at most alpha: ``a^s/(1 + a) <= alpha``."""
     return least_steps(budget_of(epsilon), probability(alpha, "alpha"))
 
 
@@ -164,24 +166,24 @@ def least_steps(rate: Fraction, level: Fraction) -> int:
     return steps_at(*rate.as_integer_ratio(), *level.as_integer_ratio())
 
 
-# Cached on whole numbers: hashing a Fraction takes a modular inverse.
+# The cache uses whole numbers, because hashing a Fraction takes a modular inverse.
 @lru_cache(maxsize=64)
 def steps_at(numerator: int, denominator: int, part: int, whole: int) -> int:
     """``least_steps`` at the rate ``numerator / denominator`` and the level ``part / whole``."""
     decay, share = ratio(numerator, denominator), part / whole
-    # ln(1 + e^rate), finite for any rate.
+    # ln(1 + e^rate), computed so that it is finite for any rate.
     softplus = max(decay, 0.0) + math.log1p(math.exp(-abs(decay)))
     return max(1, math.ceil(1 - (math.log(share) + softplus) / decay))
 
 
 def epsilon_at(distance: float, alpha: Number) -> float:
-    """Epsilon just above the least with ``a^distance/(1 + a) <= alpha`` for a = e^-epsilon.
+    """Epsilon just above the least with ``a^distance/(1 + a) <= alpha``, where a = e^-epsilon.
 
-    Infinite for a distance below 1; 0 for an infinite distance.
+    The result is infinite for a distance below 1, and 0 for an infinite distance.
     """
     if distance < 1:
         return math.inf
-    # Iterate: each step at least halves the error.
+    # Each iteration at least halves the error.
     epsilon, logarithm = 0.0, math.log(float(probability(alpha, "alpha")))
     for _ in range(_HALVINGS):
         before, softplus = epsilon, math.log1p(math.exp(-epsilon))
@@ -192,11 +194,11 @@ def epsilon_at(distance: float, alpha: Number) -> float:
 
 
 def margin_ends(margin: int, epsilon: Number, alpha: Number) -> tuple[int, int]:
-    """Ends that hold the exact margin with probability at least 1 - alpha, given a noisy margin.
+    """Ends that contain the exact margin with probability at least 1 - alpha, from a noisy margin.
 
-    They invert the exact law of the noise.  On every table the exact margin is farther off than
-    ``r`` with probability ``2 a^(r + 1)/(1 + a)``; ``r`` is the least at which that is at most
-    alpha.  ``r`` is at least 1, since noise was added.
+    The ends invert the exact law of the noise.  On every table the noisy margin differs from the
+    exact margin by more than ``r`` with probability ``2 a^(r + 1)/(1 + a)``.  ``r`` is the least
+    number for which this probability is at most alpha.  ``r`` is at least 1, since noise was added.
     """
     reach = max(1, least_margin(epsilon, probability(alpha, "alpha") / 2) - 1)
     return margin - reach, margin + reach
@@ -211,7 +213,7 @@ def verdict_of(noisy: int, epsilon: Fraction) -> Decision:
 
 @dataclass(frozen=True, slots=True)
 class InverseCount(InverseSensitivity, NoBounds, DeciderDefaults):
-    """COUNT; on no table is its error larger than that of ``em_count``."""
+    """COUNT decider; on no table is its error larger than the error of ``em_count``."""
 
     id: ClassVar[str] = "inv_count"
     key_fields: ClassVar[tuple[str, ...]] = ()
@@ -222,21 +224,21 @@ class InverseCount(InverseSensitivity, NoBounds, DeciderDefaults):
         return count_margin(histogram.mass, interval)
 
     def reach(self, histogram: Histogram, changes: int) -> Reach:
-        """Counts from ``changes`` fewer to ``changes`` more."""
+        """Least and largest count after at most ``changes`` changes."""
         return Reach(histogram.mass - changes, histogram.mass + changes)
 
     def constant_verdict(self, interval: Interval) -> bool | None:
-        """No if no count lies inside the interval."""
+        """No if no possible count lies inside the interval, else None."""
         return None if _holds_whole(interval, 0) else False
 
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
-        """Exact ``1 + (1/epsilon) ln(1/(alpha (1 + e^epsilon)))``, rounded up (ours)."""
+        """Exact threshold ``1 + (1/epsilon) ln(1/(alpha (1 + e^epsilon)))``, rounded up (ours)."""
         return Threshold(least_margin(epsilon, alpha), exact=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InverseSum(InverseSensitivity, ValueBounds, DeciderDefaults):
-    """SUM of values in ``lower .. upper``, which may be negative."""
+    """SUM decider for values in ``lower .. upper``, which may be negative."""
 
     id: ClassVar[str] = "inv_sum"
     key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step")
@@ -261,7 +263,7 @@ class InverseSum(InverseSensitivity, ValueBounds, DeciderDefaults):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InverseMean(InverseSensitivity, ValueBounds, DeciderDefaults):
-    """AVG of values in ``lower .. upper``."""
+    """AVG decider for values in ``lower .. upper``."""
 
     id: ClassVar[str] = "inv_mean"
     key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step")
@@ -276,14 +278,14 @@ class InverseMean(InverseSensitivity, ValueBounds, DeciderDefaults):
         return mean_reach(histogram, changes, self.lower, self.upper)
 
     def constant_verdict(self, interval: Interval) -> bool | None:
-        """No if no mean of values within the bounds is inside."""
+        """No if no mean of values within the bounds lies inside the interval, else None."""
         low, high = math.floor(interval.lower), math.ceil(interval.upper)
         return False if high <= self.lower or low >= self.upper else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InverseQuantile(InverseSensitivity, LatticeBounds, DeciderDefaults):
-    """The p-quantile, ``0 < p < 1``: the ``ceil(p n)``-th smallest value."""
+    """Decider of the p-quantile, ``0 < p < 1``: the ``ceil(p n)``-th smallest value."""
 
     p: Fraction = Fraction(1, 2)
 
@@ -293,7 +295,7 @@ class InverseQuantile(InverseSensitivity, LatticeBounds, DeciderDefaults):
     compares: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        """Raise ParameterError unless ``0 < p < 1`` and the bounds are a lattice."""
+        """Raise ParameterError unless ``0 < p < 1`` and the bounds form a lattice."""
         LatticeBounds.__post_init__(self)
         object.__setattr__(self, "p", probability(self.p, "the quantile's p"))
 
@@ -316,13 +318,13 @@ class InverseQuantile(InverseSensitivity, LatticeBounds, DeciderDefaults):
         return quantile_reach(histogram, changes, self.p)
 
     def constant_verdict(self, interval: Interval) -> bool | None:
-        """No if no lattice point is inside."""
+        """No if no lattice point lies inside the interval, else None."""
         return None if self.reaches(interval) else False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InverseMedian(InverseQuantile):
-    """Lower median, the ``ceil(n/2)``-th smallest value."""
+    """Decider of the lower median, which is the ``ceil(n/2)``-th smallest value."""
 
     id: ClassVar[str] = "inv_median"
     key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step", "p")
@@ -331,7 +333,7 @@ class InverseMedian(InverseQuantile):
 
 @dataclass(frozen=True, slots=True)
 class InverseDistinct(InverseSensitivity, NoBounds, DeciderDefaults):
-    """COUNT(DISTINCT), on the histogram of the multiplicities of the distinct values."""
+    """COUNT(DISTINCT) decider, on the histogram of the multiplicities of the distinct values."""
 
     id: ClassVar[str] = "inv_distinct"
     key_fields: ClassVar[tuple[str, ...]] = ()
@@ -346,11 +348,11 @@ class InverseDistinct(InverseSensitivity, NoBounds, DeciderDefaults):
         return distinct_reach(histogram, changes)
 
     def constant_verdict(self, interval: Interval) -> bool | None:
-        """No if no count lies inside the interval."""
+        """No if no possible count lies inside the interval, else None."""
         return None if _holds_whole(interval, 0) else False
 
 
 def _holds_whole(interval: Interval, least: float, most: float = NEVER) -> bool:
-    """Whether a whole number from ``least`` to ``most`` lies inside."""
+    """Whether a whole number from ``least`` to ``most`` lies inside the interval."""
     first = max(least, math.floor(interval.lower) + 1)
     return first < math.ceil(interval.upper) and first <= most

@@ -1,19 +1,21 @@
 """Margins and reaches: how many changes of rows flip a verdict, and how far k changes reach.
 
-The margin is the number of rows that must be added or removed to flip a true verdict, exactly.
+A change adds or removes one row.  The margin is the exact number of changes that flip the true
+verdict.
 
-The verdict "inside (l, r)" says that two half-lines hold, ``q < r`` and ``q > l``.  Let ``d`` be
-the least number of single-row changes that flips a half-line.  Its signed distance is ``d`` if it
-holds and ``1 - d`` if it does not.  Moving to a neighbour changes ``d`` by at most 1, so the
-signed distance is 1-Lipschitz.  So is the minimum of the two, the margin: it is at least 1 exactly
-if the verdict is yes (docs/theory.md, section 3).
+The verdict "inside (l, r)" says that two half-lines hold: ``q < r`` and ``q > l``.  Let ``d`` be
+the least number of single-row changes that flips a half-line.  The signed distance of the half-line
+is ``d`` if it holds and ``1 - d`` if it does not.  Moving to a neighbour changes ``d`` by at most
+1, so the signed distance is 1-Lipschitz.  The margin is the minimum of the two signed distances, so
+it is 1-Lipschitz too.  The margin is at least 1 exactly if the verdict is yes (docs/theory.md,
+section 3).
 
-Everything is in lattice units; ``NEVER`` is the distance of a half-line that no change can flip.
-Margins are read from running counts and sums, so a margin costs a few searches in them.
+Everything is in lattice units.  ``NEVER`` is the distance of a half-line that no change can flip.
+Margins are read from running counts and sums, so each margin costs only a few searches.
 
 A reach is the inverse of a margin: the least and the largest answer that at most k changes can
-produce.  The margin of an interval is above k exactly if the interval holds the whole reach.  So
-the least tolerance with a given margin is looked up instead of searched.
+produce.  The margin of an interval exceeds k exactly if the interval contains the whole reach.  So
+the least tolerance with a given margin is looked up in place of a search.
 """
 
 import math
@@ -31,7 +33,7 @@ ORIGIN: Ratio = 0, 1
 
 
 def count_margin(count: int, interval: Interval) -> float:
-    """Margin of ``l < COUNT < r``: each change moves the count by one."""
+    """Margin of ``l < COUNT < r``; each change moves the count by one."""
     below = math.ceil(interval.upper) - count
     left = math.floor(interval.lower)
     return min(below, count - left) if left >= 0 else below
@@ -40,13 +42,14 @@ def count_margin(count: int, interval: Interval) -> float:
 def sum_margin(histogram: Histogram, interval: Interval, lower: int, upper: int) -> float:
     """Margin of ``l < SUM < r`` for values in ``lower .. upper``."""
     left, right, total = math.floor(interval.lower), math.ceil(interval.upper), histogram.total
-    # A half-line that fails has the smaller signed distance: no sum is beyond both ends.
+    # No sum is beyond both ends, so the half-line that fails has the smaller signed distance.
     if total >= right:
         return 1 - changes_to_lower(histogram, (total - right + 1, 1), ORIGIN, lower)
     if total <= left:
         return 1 - changes_to_raise(histogram, (left - total + 1, 1), ORIGIN, upper)
     raised = changes_to_raise(histogram, (right - total, 1), ORIGIN, upper)
-    # No change lowers the sum by more than ``most``: if raised - 1 are too few, skip the search.
+    # No change lowers the sum by more than ``most``.  Skip the search if ``raised - 1`` changes are
+    # too few to reach the lower end.
     most = max(upper, -lower)
     if (raised - 1) * most < total - left:
         return raised
@@ -56,8 +59,8 @@ def sum_margin(histogram: Histogram, interval: Interval, lower: int, upper: int)
 def mean_margin(histogram: Histogram, interval: Interval, lower: int, upper: int) -> float:
     """Margin of ``l < AVG < r``; a table without rows counts as outside.
 
-    ``AVG < r`` means ``sum (v - r) < 0``: a SUM of shifted values, in whole multiples of one over
-    the denominator of r.
+    ``AVG < r`` means ``sum (v - r) < 0``, a condition on a SUM of shifted values.  The sum is
+    computed in whole multiples of ``1 / denominator of r``.
     """
     left, right = interval.lower.as_integer_ratio(), interval.upper.as_integer_ratio()
     total, mass = histogram.total, histogram.mass
@@ -78,12 +81,12 @@ def mean_margin(histogram: Histogram, interval: Interval, lower: int, upper: int
 
 
 def changes_to_lower(table: RunningSums, gap: Ratio, origin: Ratio, lower: int) -> float:
-    """Least changes that lower ``sum (v - origin)`` by ``gap`` > 0, for values >= ``lower``."""
+    """Least number of changes that lower ``sum (v - origin)`` by ``gap`` > 0; v >= ``lower``."""
     return _whole(table.rows_to_lower(gap, origin, lower))
 
 
 def changes_to_raise(table: RunningSums, gap: Ratio, origin: Ratio, upper: int) -> float:
-    """Least changes that raise ``sum (v - origin)`` by ``gap`` > 0, for values <= ``upper``."""
+    """Least number of changes that raise ``sum (v - origin)`` by ``gap`` > 0; v <= ``upper``."""
     return _whole(table.mirrored.rows_to_lower(gap, (-origin[0], origin[1]), -upper))
 
 
@@ -92,7 +95,7 @@ def _whole(changes: Ratio | None) -> float:
 
 
 def quantile_margin(histogram: Histogram, interval: Interval, p: Fraction) -> float:
-    """Margin of ``l < quantile < r``, the ``ceil(p n)``-th smallest; no rows count as outside."""
+    """Margin of ``l < quantile < r`` (``ceil(p n)``-th smallest); no rows count as outside."""
     mass = histogram.mass
     return min(
         margin_below(histogram.count_below(math.ceil(interval.upper)), mass, p),
@@ -104,8 +107,8 @@ def margin_below(low: int, mass: int, p: Fraction) -> int:
     """Signed distance of ``quantile < r``, for ``mass`` rows of which ``low`` are below r.
 
     The condition is ``(1 - p) #(v < r) - p #(v >= r) >= 0``.  With ``p = a/b`` the left side times
-    b is a whole number.  An addition raises it by ``b - a`` and a removal by ``a``; to lower it,
-    an addition counts ``a`` and a removal ``b - a``.
+    b is a whole number.  To raise this number, an addition contributes ``b - a`` and a removal
+    ``a``.  To lower it, an addition contributes ``a`` and a removal ``b - a``.
     """
     part, rest = p.numerator, p.denominator - p.numerator
     high = mass - low
@@ -129,7 +132,7 @@ def margin_above(low: int, mass: int, p: Fraction) -> int:
 
 
 def _two_kinds(gap: int, *, addition: int, removal: int, held: int) -> int:
-    """Least number of changes that gain ``gap`` >= 1: additions, and at most ``held`` removals."""
+    """Least number of changes that gain ``gap`` >= 1, with at most ``held`` removals."""
     if removal <= addition:
         return -(-gap // addition)
     if removal * held >= gap:
@@ -138,9 +141,10 @@ def _two_kinds(gap: int, *, addition: int, removal: int, held: int) -> int:
 
 
 def distinct_margin(multiplicities: Histogram, interval: Interval) -> float:
-    """Margin of ``l < COUNT(DISTINCT) < r``: a value goes when all its rows go, rarest first.
+    """Margin of ``l < COUNT(DISTINCT) < r``, where the rarest values are removed first.
 
-    ``multiplicities`` is the histogram of the numbers of rows that the distinct values have.
+    A value disappears when all its rows are removed.  ``multiplicities`` is the histogram of the
+    numbers of rows that the distinct values have.
     """
     distinct = multiplicities.mass
     right, left = math.ceil(interval.upper), math.floor(interval.lower)
@@ -169,7 +173,7 @@ class Reach(NamedTuple):
 def sum_reach(histogram: Histogram, changes: int, lower: int, upper: int) -> Reach:
     """Reach of a SUM of values in ``lower .. upper``."""
     total, mass = histogram.total, histogram.mass
-    # Remove the rows that gain more than an addition would, farthest first; then add rows.
+    # Remove, farthest first, the rows that each gain more than an addition.  Then add rows.
     gain, loss = max(upper, 0), max(-lower, 0)
     least = min(changes, histogram.count_below(-gain))
     most = min(changes, mass - histogram.count_at_most(loss))
@@ -197,7 +201,7 @@ def mean_reach(histogram: Histogram, changes: int, lower: int, upper: int) -> Re
         rest = total - int(histogram.sum_of_smallest(removed)) + (changes - removed) * upper
         return rest, mass + changes - 2 * removed
 
-    # Dinkelbach 1967: each step improves the ratio until it is optimal.
+    # Dinkelbach 1967: each step improves the ratio, until the ratio is optimal.
     ends = []
     for step in (lowered, raised):
         mean, after = (total, mass), step(total, mass)
@@ -208,10 +212,11 @@ def mean_reach(histogram: Histogram, changes: int, lower: int, upper: int) -> Re
 
 
 def quantile_reach(histogram: Histogram, changes: int, p: Fraction) -> Reach:
-    """Reach of the ``p``-quantile; infinite past the least or the largest value of the table."""
+    """Reach of the ``p``-quantile; an end past the table's least or largest value is infinite."""
     mass = histogram.mass
     places, needed = range(mass + 1), changes + 1
-    # Fewest rows below the upper end, and most rows up to the lower end, that give the margin.
+    # The margin exceeds ``changes`` if at least ``below`` rows are under the upper end, and fewer
+    # than ``above`` rows are up to the lower end.
     below = bisect_left(places, needed, key=lambda low: margin_below(low, mass, p))
     above = bisect_right(places, -needed, key=lambda low: -margin_above(low, mass, p))
     return Reach(
@@ -221,7 +226,7 @@ def quantile_reach(histogram: Histogram, changes: int, p: Fraction) -> Reach:
 
 
 def distinct_reach(multiplicities: Histogram, changes: int) -> Reach:
-    """Reach of a COUNT(DISTINCT): add new values, or remove all rows of the rarest values."""
+    """Reach of a COUNT(DISTINCT): new values are added, or the rarest values lose all rows."""
     distinct = multiplicities.mass
     places = range(distinct + 1)
     gone = bisect_right(places, changes, key=lambda k: int(multiplicities.sum_of_smallest(k))) - 1

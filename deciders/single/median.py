@@ -34,12 +34,13 @@ class ExponentialMedian(ExponentialDecider, LatticeBounds, DeciderDefaults):
     """Algorithm 1 with the exponential mechanism over the lattice (Cormode et al. 2011).
 
     The score of ``e`` is ``-|rank(e) - n/2|`` with ``rank(e) = #(A < e)``.  All lattice points
-    between two neighbouring data values share a score, so the mechanism is evaluated on runs of
-    lattice points: a lattice of 10^9 points costs no more than the distinct values.
+    between two neighbouring data values have the same score, so the mechanism is evaluated on runs
+    of lattice points.  A lattice of 10^9 points costs no more than the number of distinct values.
+
     Guarantee: epsilon-DP (Patwa 2023, Observation 6.1, with sensitivity 1 for the score).  The
-    decider releases only whether the chosen point lies inside the interval, so OpenDP draws one
-    yes/no choice with the exact odds (``SecureNoise.choose``).  The odds are a ratio of sums of
-    exponentials in double precision: this decider cannot do without floating point
+    decider releases only whether the chosen point lies inside the interval.  So OpenDP draws a
+    single yes/no choice with the exact odds (``SecureNoise.choose``).  The odds are a ratio of sums
+    of exponentials, computed in double precision: this decider needs floating point
     (docs/limitations.md).
     """
 
@@ -48,7 +49,7 @@ class ExponentialMedian(ExponentialDecider, LatticeBounds, DeciderDefaults):
     aggregate: ClassVar[str] = "MEDIAN"
 
     def __post_init__(self) -> None:
-        """Raise ParameterError unless both bounds are given and are a lattice."""
+        """Raise ParameterError unless both bounds are given and form a lattice."""
         LatticeBounds.__post_init__(self)
         self._ends()
 
@@ -58,19 +59,20 @@ class ExponentialMedian(ExponentialDecider, LatticeBounds, DeciderDefaults):
         return self.lower, self.upper
 
     def logit(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """Log-odds of a lattice point inside (Prop. C.1)."""
+        """Log-odds that a lattice point inside the interval is chosen (Prop. C.1)."""
         lower, upper = self._ends()
         runs = np.concatenate(([_LOWEST], histogram.values, [_HIGHEST]))
         first, last = math.floor(interval.lower) + 1, math.ceil(interval.upper) - 1
         inside = self._points(runs, max(first, lower), min(last, upper))
         points = self._points(runs, lower, upper)
         doubled = -np.abs(2 * histogram.cumulative_counts - histogram.mass)
-        # Subtract the best score first, in integers: then no epsilon makes the other scores vanish.
+        # First subtract the best score, in integers, so that a large epsilon does not underflow all
+        # weights.
         exponents = as_float(budget_of(epsilon)) * (doubled - doubled.max()) / 4
         return _log_weight(inside, exponents) - _log_weight(points - inside, exponents)
 
     def _points(self, runs: Integers, first: int, last: int) -> Floats:
-        """Lattice points within ``first .. last`` in each run ``(runs[i], runs[i+1]]``."""
+        """Number of lattice points within ``first .. last``, per run ``(runs[i], runs[i+1]]``."""
         if first > last:
             return np.zeros(runs.size - 1)
         clipped = np.clip(runs, first - 1, last)
@@ -79,7 +81,7 @@ class ExponentialMedian(ExponentialDecider, LatticeBounds, DeciderDefaults):
 
 
 def _log_weight(points: Floats, exponents: Floats) -> float:
-    """``ln sum points * exp(exponents)``, -inf for no points."""
+    """``ln sum points * exp(exponents)``; -inf if there are no points."""
     present = points > 0
     if not present.any():
         return -math.inf
@@ -88,13 +90,14 @@ def _log_weight(points: Floats, exponents: Floats) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistogramMedian(GenericDecider, LatticeBounds, DeciderDefaults):
-    """Algorithm 3: yes unless one side of the interval holds a noisy majority.
+    """Algorithm 3: the verdict is yes unless one side of the interval holds a noisy majority.
 
-    No, if ``q1 + Lap(2/epsilon)`` or ``q2 + Lap(2/epsilon)`` reaches ``ceil(n~/2)``, where ``q1``
-    counts values <= l, ``q2`` counts values >= r and ``n~ = n + Lap(2/epsilon)``.
+    The verdict is no if ``q1 + Lap(2/epsilon)`` or ``q2 + Lap(2/epsilon)`` reaches ``ceil(n~/2)``.
+    Here ``q1`` counts the values <= l, ``q2`` counts the values >= r and
+    ``n~ = n + Lap(2/epsilon)``.
 
-    Guarantee: epsilon-DP (Patwa 2023, Prop. 6.2): half for n, half for the two disjoint counts.
-    The guarantee covers the three noisy counts, which are shown.
+    Guarantee: epsilon-DP (Patwa 2023, Prop. 6.2).  Half of the budget is for n, half for the two
+    disjoint counts.  The guarantee covers the three noisy counts, which are released.
     """
 
     id: ClassVar[str] = "hist_median"
@@ -103,7 +106,7 @@ class HistogramMedian(GenericDecider, LatticeBounds, DeciderDefaults):
     compares: ClassVar[bool] = True
 
     def estimator(self, interval: Interval, epsilon: Number) -> MajorityCounts:
-        """Three noisy counts on the fine grid."""
+        """Estimator of the three noisy counts on the fine grid."""
         return MajorityCounts.finely(interval, epsilon)
 
     def rule(self, estimator: Estimator, released: EstimatorOutput, interval: Interval) -> bool:
@@ -121,9 +124,10 @@ class HistogramMedian(GenericDecider, LatticeBounds, DeciderDefaults):
     def answer_estimate(
         self, decision: Decision, interval: Interval, epsilon: Number, alpha: Number
     ) -> Estimate:
-        """Bounds on the median, each an end of the interval or None.
+        """Bounds on the median; each bound is an end of the interval or None.
 
-        A cut stands for an end of the interval: values are compared, unrounded, with that end.
+        Values are compared, unrounded, with the ends of the interval, so each cut stands for an
+        end.
         """
         estimate = GenericDecider.answer_estimate(self, decision, interval, epsilon, alpha)
         low, high = self.estimator(interval, epsilon).cuts

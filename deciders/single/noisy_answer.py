@@ -1,11 +1,12 @@
 """Deciders that release the noisy answer of a COUNT, COUNT(DISTINCT) or SUM (ours).
 
-Release ``N = answer + Z`` with ``Z`` two-sided geometric of scale ``sensitivity / epsilon``.  The
-verdict is yes exactly if ``N`` is inside the interval.  So ``N`` also shows, at no further cost,
-how far off the copy is and in which direction, and it answers for every tolerance.  An end of the
-interval beyond which no answer can lie is ignored, for example one below 0 for a count.
+``N = answer + Z`` is released, with ``Z`` two-sided geometric of scale ``sensitivity / epsilon``.
+The verdict is yes exactly if ``N`` is inside the interval.  ``N`` also shows, at no further cost,
+how far off the copy is and in which direction, and gives the verdict for every other tolerance.  An
+end of the interval is ignored if no answer can lie beyond it, for example an end below 0 for a
+count.
 
-Guarantee: epsilon-DP (Ghosh, Roughgarden and Sundararajan 2009), like ``LaplaceEstimate``, which
+Guarantee: epsilon-DP (Ghosh, Roughgarden and Sundararajan 2009), as for ``LaplaceEstimate``, which
 makes the release.  Verdict, p-value, margin, estimate and interval are post-processing of ``N``.
 
 Loss: on no table does ``noisy_count`` err more than twice as often as ``inv_count``
@@ -36,10 +37,10 @@ from pqd.deciders.single.inverse_sensitivity import epsilon_at, least_steps, ste
 
 @dataclass(frozen=True, slots=True)
 class NoiseLaw:
-    """Chance of a yes with noise around an answer: not private, for analysis only.
+    """Chance of a yes when the answer is released with noise; not private, for analysis only.
 
     ``first`` and ``last`` are the ends of ``NoisyAnswer._inside``.  ``constant`` is the verdict if
-    every table has the same one, else None.  ``range`` holds the possible answers.
+    every table has the same verdict, else None.  ``range`` holds the possible answers.
     """
 
     true: int
@@ -51,7 +52,7 @@ class NoiseLaw:
 
     @property
     def distance(self) -> float:
-        """Steps from the answer to just outside the nearer end; at least 1 exactly if inside."""
+        """Steps from the answer to just outside the nearer end; >= 1 if the answer is inside."""
         return min(self.true - self.first, self.last - self.true) + 1
 
     def __call__(self, epsilon: Fraction) -> float:
@@ -63,7 +64,7 @@ class NoiseLaw:
     def _chance(self, first: float, last: float, epsilon: Fraction) -> float:
         """``Pr[first <= true + Z <= last]``."""
         true, (numerator, denominator) = self.true, epsilon.as_integer_ratio()
-        # Compute from the side with small tails, so that their difference keeps its digits.
+        # Compute from the side with small tails, so that the difference keeps its digits.
         if true > last:
             first, last, true = -last, -first, -true
         rate = numerator, denominator * self.sensitivity
@@ -87,7 +88,7 @@ class NoiseLaw:
             return 1.0 - self.constant
         level, width = probability(alpha, "alpha"), self.last - self.first
         if not math.isinf(width):
-            # Noise as far beyond the other end counts too (``NoisyAnswer.verdict``).
+            # The p-value of a no also counts noise beyond the other end (``NoisyAnswer.verdict``).
             rate = as_float(epsilon / self.sensitivity)
             level = Fraction(float(level) / (1 + math.exp(-rate * width)))
         far = self._far(epsilon, level)
@@ -106,13 +107,13 @@ class NoiseLaw:
 
 
 class NoisyAnswer(DeciderDefaults, ABC):
-    """Mix-in of the deciders of this file; each defines ``estimator``."""
+    """Mix-in of the deciders of this file; each decider defines ``estimator``."""
 
     __slots__ = ()
 
     proves: ClassVar[frozenset[bool]] = BOTH
     releases_answer: ClassVar[bool] = True
-    # Whether one row moves the answer by exactly 1, so that the gap to an end is a margin.
+    # Whether one row moves the answer by exactly 1; then the gap to an end is a margin.
     counts_rows: ClassVar[bool] = False
 
     @property
@@ -121,24 +122,24 @@ class NoisyAnswer(DeciderDefaults, ABC):
         """Estimator that releases the answer in whole units."""
 
     def _inside(self, interval: Interval) -> tuple[float, float]:
-        """First and last answer inside; infinite on a side beyond which no answer lies."""
+        """First and last answer inside; an end is infinite if no answer can lie beyond it."""
         least, most = self.estimator.range
         first, last = math.floor(interval.lower) + 1, math.ceil(interval.upper) - 1
         return -math.inf if first <= least else first, math.inf if last >= most else last
 
     def constant_verdict(self, interval: Interval) -> bool | None:
-        """No if no possible answer lies inside the interval, yes if all of them do."""
+        """No if no possible answer lies inside the interval, yes if all of them do, else None."""
         return self._constant_verdict(*self._inside(interval))
 
     def _constant_verdict(self, first: float, last: float) -> bool | None:
-        """``constant_verdict`` of an interval with the ``first`` and ``last`` answer inside."""
+        """``constant_verdict`` for an interval whose answers go from ``first`` to ``last``."""
         least, most = self.estimator.range
         if max(least, first) > min(most, last):
             return False
         return True if math.isinf(first) and math.isinf(last) else None
 
     def largest_scale(self, epsilon: Number) -> Fraction:
-        """Noise scale."""
+        """Scale of the noise."""
         return self.estimator.scale(epsilon)
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
@@ -165,14 +166,14 @@ class NoisyAnswer(DeciderDefaults, ABC):
         """Verdict that follows from a release, by post-processing.
 
         The p-value is the largest chance, over all answers with the other verdict, of a release at
-        least as far on this side.  For a yes that is m steps inside the nearer end it is
-        ``tail(m)``.  For a no that is m steps beyond an end it is ``tail(m)`` plus, if there is
-        another end, the tail beyond that end (docs/theory.md, Theorem B1).
+        least as far on this side.  A yes that is m steps inside the nearer end has the p-value
+        ``tail(m)``.  A no that is m steps beyond an end has the p-value ``tail(m)``; if the
+        interval has another end, the tail beyond that end is added (docs/theory.md, Theorem B1).
 
-        ``N`` is first cut to the possible answers.  The cut changes no verdict: an interval
-        without a constant verdict holds a possible answer, and ends beyond all possible answers are
-        ignored.  The cut moves ``N`` towards the end that matters, or not at all, so no p-value
-        decreases: it stays valid.
+        ``N`` is first cut to the range of possible answers.  The cut changes no verdict, for two
+        reasons: an interval without a constant verdict holds a possible answer, and ends beyond
+        all possible answers are ignored.  The cut moves ``N`` towards the end that decides, or
+        leaves it unchanged.  So no p-value becomes smaller, and every p-value stays valid.
         """
         estimator, (first, last) = self.estimator, self._inside(interval)
         noisy, scale = estimator.range.cut(released.numbers[0]), estimator.scale(epsilon)
@@ -189,7 +190,7 @@ class NoisyAnswer(DeciderDefaults, ABC):
     def answer_estimate(
         self, decision: Decision, interval: Interval, epsilon: Number, alpha: Number
     ) -> Estimate:
-        """Noisy answer, and the whole numbers within a quantile of the noise (``confidence``)."""
+        """Noisy answer, and the interval around it that ``confidence`` gives."""
         del interval
         if not decision.released:
             return Estimate()
@@ -198,20 +199,21 @@ class NoisyAnswer(DeciderDefaults, ABC):
         return Estimate(self.estimator.estimate(released), *ends)
 
     def margins(self, low: Fraction, high: Fraction, interval: Interval) -> tuple[int, int]:
-        """Least and largest margin of the answers ``low .. high``, for a count."""
+        """Least and largest margin over the answers ``low .. high``, for a count."""
         first, last = self._inside(interval)
         ends = [int(min(int(end) - first, last - int(end))) + 1 for end in (low, high)]
         if math.isinf(last - first):
             return min(ends), max(ends)
-        # In the middle of the interval both ends are equally far.
+        # The largest margin is in the middle of the interval, where both ends are equally far.
         middle = min(max((int(first) + int(last)) // 2, int(low)), int(high))
         return min(ends), max(*ends, int(min(middle - first, last - middle)) + 1)
 
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
-        """Exact: least whole tau at which the noise stays on its side of both ends.
+        """Exact threshold: the least whole tau at which the noise stays on its side of both ends.
 
-        It has ``2 a^tau/(1 + a) <= alpha`` with ``a = e^(-1/scale)``.  If tau reaches beyond the
-        least possible answer, only one end counts, and ``a^tau/(1 + a) <= alpha`` is enough.
+        This tau is the least with ``2 a^tau/(1 + a) <= alpha``, where ``a = e^(-1/scale)``.
+        If tau reaches beyond the least possible answer, only one end counts, and
+        ``a^tau/(1 + a) <= alpha`` is enough.
         """
         rate, level = 1 / self.estimator.scale(epsilon), probability(alpha, "alpha")
         centre, least = self.estimator.answer(histogram_public), self.estimator.range.least
@@ -221,12 +223,13 @@ class NoisyAnswer(DeciderDefaults, ABC):
         return Threshold(max(one, int(centre - least) + 1), exact=True)
 
     def least_epsilon(self, trials: Iterable[Trial], alpha: Number) -> float:
-        """Epsilon from the least distance to either end, which does not depend on epsilon.
+        """Epsilon from the least distance to an end; distances do not depend on epsilon.
 
-        The noise may pass each of two ends with probability alpha/2, or a single end with alpha.
+        If there are two ends, noise may pass each end with probability alpha/2.  If there is a
+        single end, noise may pass it with probability alpha.
         """
         level = probability(alpha, "alpha")
-        # Least distance to an end that has all of alpha, and to an end that has half of alpha.
+        # Least distance to an end with error rate alpha (whole), to an end with alpha/2 (half).
         whole = half = math.inf
         for trial in trials:
             law = self.acceptance(trial.table, trial.interval)
@@ -246,7 +249,7 @@ class NoisyAnswer(DeciderDefaults, ABC):
 _ROWS, _DISTINCT = (LaplaceEstimate(aggregate=name) for name in ("COUNT", "COUNT DISTINCT"))
 
 
-# Cached, since the queries of one column share an estimator.
+# The cache is shared by the queries of one column.
 @lru_cache(maxsize=64)
 def _sum_of(lower: int, upper: int, step: int) -> LaplaceEstimate:
     return LaplaceEstimate(aggregate="SUM", lower=lower, upper=upper, step=step)
@@ -254,7 +257,7 @@ def _sum_of(lower: int, upper: int, step: int) -> LaplaceEstimate:
 
 @dataclass(frozen=True, slots=True)
 class NoisyCount(NoBounds, NoisyAnswer):
-    """COUNT; its error exceeds ``inv_count``'s by at most the noise beyond the farther end."""
+    """COUNT decider; it errs more often than ``inv_count`` only by noise beyond the farther end."""
 
     id: ClassVar[str] = "noisy_count"
     key_fields: ClassVar[tuple[str, ...]] = ()
@@ -269,7 +272,7 @@ class NoisyCount(NoBounds, NoisyAnswer):
 
 @dataclass(frozen=True, slots=True)
 class NoisyDistinct(NoBounds, NoisyAnswer):
-    """COUNT(DISTINCT): one row changes the number of distinct values by at most 1."""
+    """COUNT(DISTINCT) decider; one row changes the number of distinct values by at most 1."""
 
     id: ClassVar[str] = "noisy_distinct"
     key_fields: ClassVar[tuple[str, ...]] = ()
@@ -283,7 +286,7 @@ class NoisyDistinct(NoBounds, NoisyAnswer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisySum(ValueBounds, NoisyAnswer):
-    """SUM of values in ``lower .. upper``, which may be negative."""
+    """SUM decider for values in ``lower .. upper``, which may be negative."""
 
     id: ClassVar[str] = "noisy_sum"
     key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step")
@@ -295,5 +298,5 @@ class NoisySum(ValueBounds, NoisyAnswer):
         return _sum_of(self.lower, self.upper, self.step)
 
     def largest_scale(self, epsilon: Number) -> Fraction:
-        """Noise scale."""
+        """Scale of the noise."""
         return self.noise_scale(budget_of(epsilon))

@@ -1,6 +1,7 @@
-"""Effectiveness thresholds as the paper prints them, and the error in each.
+"""Effectiveness thresholds as the paper prints them, with the error of each printed value.
 
-They serve to reproduce the paper; pqd itself uses ``Decider.tau_min`` (docs/errata.md).
+The printed values serve to reproduce the paper.  pqd itself uses ``Decider.tau_min``
+(docs/errata.md).
 """
 
 import math
@@ -17,7 +18,7 @@ from pqd.deciders.single.sum import LaplaceSum, RaceToTheTopSum
 def published_tau(
     decider: Decider, histogram_public: Histogram, epsilon: Number, alpha: Number
 ) -> float | None:
-    """Threshold that the paper prints for ``decider``; None if it prints none."""
+    """Threshold that the paper prints for ``decider``; None if the paper prints none."""
     match decider:
         case LaplaceCount():
             return laplace_threshold(1 / budget_of(epsilon), alpha)
@@ -52,13 +53,13 @@ def race_threshold(
 ) -> float:
     """``4 log2(GS) ln(log2(GS)/alpha) DS / epsilon`` (Prop. 5.5).
 
-    This is an upper bound, far from tight.  DS is private: use it only with a public stand-in.
-    It presumes that R2T runs with ``beta = alpha``.
+    This is an upper bound, far from tight.  DS is private, so use it only with a public stand-in.
+    The bound assumes that R2T runs with ``beta = alpha``.
     """
     return _race_share(global_sensitivity, epsilon, alpha) * float(downward_sensitivity)
 
 
-# Cached, since the queries of one column share it.
+# The cache is shared by the queries of one column.
 @lru_cache(maxsize=64)
 def _race_share(global_sensitivity: Number, epsilon: Number, alpha: Number) -> float:
     bound = max(Fraction(2), positive(global_sensitivity, "global sensitivity"))

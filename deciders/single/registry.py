@@ -59,12 +59,13 @@ def for_lattice(
 ) -> Decider:
     """Decider ``decider_id`` for an ``aggregate`` of an attribute on ``lattice``.
 
-    ``parameters`` belong to the aggregate: a quantile's ``p``.
+    ``parameters`` belong to the aggregate, for example ``p`` for a quantile.
 
     Raises
     ------
     DeciderError
-        If the id is unknown, if it decides another aggregate, or if it needs values >= 0.
+        If the id is unknown, if the decider is for another aggregate, or if the decider needs
+        values >= 0.
     """
     decider_class = DECIDERS.get(decider_id)
     if decider_class is None:
@@ -84,7 +85,7 @@ def for_lattice(
     return decider
 
 
-# Cached, since the queries of one column share them.
+# The cache is shared by the queries of one column.
 @lru_cache(maxsize=1024)
 def applicable(
     aggregate: str,

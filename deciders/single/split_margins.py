@@ -1,4 +1,4 @@
-"""Each interval on its own: inverse-sensitivity margins at equal shares of one budget."""
+"""Split margins: an inverse-sensitivity margin for each interval, at equal shares of a budget."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,9 +15,9 @@ from pqd.deciders.single.inverse_sensitivity import InverseSensitivity, verdict_
 
 @dataclass(frozen=True, slots=True)
 class SplitMargins:
-    """Noisy margin of each of the k ``intervals``, each at ``epsilon / k``.
+    """Noisy margins of the k ``intervals``, each margin at the budget ``epsilon / k``.
 
-    Guarantee: epsilon-DP by sequential composition (Dwork et al. 2006): ``decider`` releases each
+    Guarantee: epsilon-DP by sequential composition (Dwork et al. 2006).  ``decider`` releases each
     margin (deciders/single/inverse_sensitivity.py).  Without intervals nothing is released.
     """
 
@@ -37,13 +37,13 @@ class SplitMargins:
         return 1 / self.share(epsilon)
 
     def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> EstimatorOutput:
-        """Noisy margins."""
+        """Noisy margins, one for each interval."""
         scale = self.largest_scale(epsilon)
         margins = (int(self.decider.margin(histogram, interval)) for interval in self.intervals)
         return EstimatorOutput(tuple(noise.laplace(margin, scale) for margin in margins))
 
     def decision(self, released: EstimatorOutput, interval: Interval, epsilon: Number) -> Decision:
-        """Verdict on one interval.  ``intervals`` lacks those with a constant verdict."""
+        """Verdict on one interval; ``intervals`` has no interval with a constant verdict."""
         answer = self.decider.constant_verdict(interval)
         if answer is not None:
             return Decision(answer, p_value=0.0)

@@ -42,7 +42,7 @@ class LaplaceSum(LaplaceRule, ValueBounds, DeciderDefaults):
     """Algorithm 1 with ``Lap(GS/epsilon)``, ``GS = max(|lower|, |upper|)``.
 
     Guarantee: epsilon-DP (Patwa 2023, Observation 5.1), since one row changes the sum by at most
-    GS.  The guarantee covers the noisy sum, which is shown.  Values may be negative.
+    GS.  The guarantee covers the noisy sum, which is released.  Values may be negative.
     """
 
     id: ClassVar[str] = "lm_sum"
@@ -50,13 +50,13 @@ class LaplaceSum(LaplaceRule, ValueBounds, DeciderDefaults):
     aggregate: ClassVar[str] = "SUM"
 
     def estimator(self, interval: Interval, epsilon: Number) -> LaplaceEstimate:
-        """Noisy sum on the fine grid."""
+        """Estimator of the noisy sum on the fine grid."""
         low, high, step = self.bounds
         estimator = LaplaceEstimate(aggregate="SUM", lower=low, upper=high, step=step)
         return estimator.finely(epsilon)
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """``F(r - q) - F(l - q)``."""
+        """``F(r - q) - F(l - q)``, where F is the distribution function of the noise."""
         scale = self.noise_scale(budget_of(epsilon))
         return probability_inside(histogram.total, interval, scale)
 
@@ -72,10 +72,10 @@ class LaplaceSum(LaplaceRule, ValueBounds, DeciderDefaults):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaceToTheTopSum(GenericDecider, RaceEstimate, DeciderDefaults):
-    """Algorithm 1 with Race-to-the-Top: whether the estimate lies inside the interval.
+    """Algorithm 1 with Race-to-the-Top: the verdict is whether the estimate lies in the interval.
 
-    Guarantee: epsilon-DP, like ``RaceEstimate``.  Only a no has a p-value, and only if the estimate
-    lies beyond the upper end.
+    Guarantee: epsilon-DP, as for ``RaceEstimate``.  Only a no has a p-value, and only if the
+    estimate lies beyond the upper end.
     """
 
     id: ClassVar[str] = "r2t_sum"
@@ -83,7 +83,7 @@ class RaceToTheTopSum(GenericDecider, RaceEstimate, DeciderDefaults):
     proves: ClassVar[frozenset[bool]] = NO_ALONE
 
     def estimator(self, interval: Interval, epsilon: Number) -> RaceEstimate:
-        """The decider itself, which is the estimator."""
+        """The decider itself, because it is also the estimator."""
         return self
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
@@ -93,15 +93,15 @@ class RaceToTheTopSum(GenericDecider, RaceEstimate, DeciderDefaults):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlainSparseVectorSum(TruncationRungs, DeciderDefaults):
-    """Algorithm 2 as printed: SVT over every rung, all scales ``2/epsilon``.
+    """Algorithm 2 as printed: sparse vector (SVT) over every rung, with all scales ``2/epsilon``.
 
     The queries ``q(D, t_j)/t_j`` have sensitivity 1 and are monotonic.  A first pass answers no if
-    any noisy query reaches ``(r/t_j) + rho``.  A second pass, with the same ``rho``, answers yes if
-    any noisy query reaches ``(l+1)/t_j + rho``, and else no.  ``l + 1`` is the next possible sum
-    above l.
+    any noisy query reaches ``(r/t_j) + rho``.  Otherwise a second pass, with the same ``rho``,
+    answers yes if any noisy query reaches ``(l+1)/t_j + rho``, and else no.  ``l + 1`` stands for
+    the next possible sum above l.
 
-    Guarantee: epsilon-DP (Theorem 5.8; Lyu et al. 2017, Theorem 3): half the budget for ``rho``,
-    half for the single query that exceeds its threshold.
+    Guarantee: epsilon-DP (Theorem 5.8; Lyu et al. 2017, Theorem 3).  Half of the budget is spent on
+    ``rho``, half on the single query that exceeds its threshold.
     """
 
     id: ClassVar[str] = "svt_sum_plain"
@@ -109,7 +109,7 @@ class PlainSparseVectorSum(TruncationRungs, DeciderDefaults):
     aggregate: ClassVar[str] = "SUM"
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """Integral over rho: no query is above in pass 1, and some query is above in pass 2."""
+        """Integral over rho: pass 1 finds no query above, and pass 2 finds some query above."""
         scale = 2 / budget_of(epsilon)
         return as_probability(self._accept_by_rung(histogram, interval, scale)[-1])
 
@@ -145,7 +145,7 @@ class PlainSparseVectorSum(TruncationRungs, DeciderDefaults):
     def _sparse_vector(
         self, histogram: Histogram, interval: Interval, scale: Fraction, rungs: int, noise: Noise
     ) -> Decision:
-        """Algorithm 2 on the first ``rungs`` rungs; budget ``2/scale``."""
+        """Algorithm 2 on the first ``rungs`` rungs; it spends the budget ``2/scale``."""
         grid = fineness(scale)
         steps = scale * grid
         rho = noise.laplace(0, steps)
@@ -162,13 +162,13 @@ class PlainSparseVectorSum(TruncationRungs, DeciderDefaults):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparseVectorSum(PlainSparseVectorSum):
-    """Algorithm 2 on the rungs up to Algorithm 4's private bound of the largest value.
+    """Algorithm 2 on the rungs up to a private bound of the largest value from Algorithm 4.
 
     A third of the budget finds the first rung that keeps a fraction ``theta`` of the rows.  The
     rest runs Algorithm 2 up to that rung, with all scales ``3/epsilon``.
 
-    Guarantee: epsilon-DP (Observation B.2).  Even without noise the decider is biased: it cuts the
-    rows above the rung, so it underestimates a sum that consists of a few large values.
+    Guarantee: epsilon-DP (Observation B.2).  The decider is biased even without noise: it cuts off
+    the rows above the rung, so it underestimates a sum that consists of a few large values.
     """
 
     theta: float = 0.95
@@ -177,12 +177,12 @@ class SparseVectorSum(PlainSparseVectorSum):
     key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step", "theta")
 
     def __post_init__(self) -> None:
-        """Raise an error for a negative lattice or a theta outside (0, 1)."""
+        """Raise an error for a negative lattice or for a theta outside (0, 1)."""
         TruncationRungs.__post_init__(self)
         probability(self.theta, "theta")
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """Mixture, over Algorithm 4's rung, of Algorithm 2's probability."""
+        """Chance of a yes under Algorithm 2, averaged over the rung that Algorithm 4 returns."""
         budget = budget_of(epsilon)
         by_rung = self._accept_by_rung(histogram, interval, 3 / budget)
         return as_probability(float(self._rung_probabilities(histogram, 9 / budget) @ by_rung))
@@ -190,8 +190,8 @@ class SparseVectorSum(PlainSparseVectorSum):
     def _rung_probabilities(self, histogram: Histogram, scale: Fraction) -> Floats:
         """Distribution of the rung that Algorithm 4 returns.
 
-        Algorithm 4's threshold is ``theta n + w``, where ``w`` is the sum of a Laplace variable of
-        ``scale`` and another of ``theta * scale``.
+        The threshold of Algorithm 4 is ``theta n + w``.  Here ``w`` is the sum of two Laplace
+        variables, of scales ``scale`` and ``theta * scale``.
         """
         theta = exact(self.theta)
         needed = theta * histogram.mass
@@ -218,7 +218,7 @@ class SparseVectorSum(PlainSparseVectorSum):
         return self._sparse_vector(histogram, interval, 3 / budget, rungs, noise)
 
     def _private_rung(self, histogram: Histogram, scale: Fraction, noise: Noise) -> int:
-        """Algorithm 4; budget ``3/scale``."""
+        """Rung that Algorithm 4 finds; it spends the budget ``3/scale``."""
         grid = fineness(scale)
         steps = scale * grid
         threshold = exact(self.theta) * noise.laplace(histogram.mass * grid, steps)
@@ -230,5 +230,5 @@ class SparseVectorSum(PlainSparseVectorSum):
 
 
 def _next_above(end: Fraction) -> int:
-    """Least possible sum (a whole number of units) above ``end``: the paper's l + 1."""
+    """Least possible sum (a whole number of units) above ``end``: the ``l + 1`` of the paper."""
     return math.floor(end) + 1
