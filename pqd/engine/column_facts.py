@@ -36,13 +36,13 @@ _FINEST = 2.0**50
 
 
 class ColumnFacts:
-    """Facts of the loaded columns of a synthetic table, of which ``batch`` has all rows.
+    """Facts of the loaded columns of a synthetic table; ``batch`` has all its rows.
 
-    ``stored`` gives the stored name of each public one.
+    ``stored`` maps the public names of columns to their stored names.
     """
 
     def __init__(self, sql: TypedSQL, batch: Batch, stored: Mapping[str, str]) -> None:
-        """Nothing is found yet."""
+        """Nothing is computed yet."""
         self._sql, self._batch = sql, batch.named(stored)
         self._value_counts: dict[str, ValueCounts] = {}
 
@@ -51,12 +51,12 @@ class ColumnFacts:
         return "ColumnFacts(...)"
 
     def lattice(self, value: str, person: str | None) -> Lattice | None:
-        """Lattice that ``value`` (SQL) takes on the rows, None without values.
+        """Lattice that holds ``value`` (SQL) on all rows; None if no row has a value.
 
-        With the stored column ``person`` it holds each person's total too, over all rows.
+        With the stored column ``person`` the lattice also holds the total of each person's rows.
 
-        The step is the coarsest of 1, 0.1, ... 0.000001 that all values fit, coarser for numbers so
-        large that a double cannot tell such steps apart.
+        The step is the coarsest of 1, 0.1, ... 0.000001 that fits all values.  It is coarser for
+        numbers so large that a double cannot tell such steps apart.
         """
         names = self._sql.names(value)
         combinations = self._all_rows(names) if person else self._occupied(names)
@@ -71,7 +71,7 @@ class ColumnFacts:
             low, high = min(low, float(totals.min())), max(high, float(totals.max()))
         decimals = 0
         if not whole[finite].all():
-            # Most numbers are whole: the other steps are tried where they are not.
+            # The finer steps are tried only if some value is not whole.
             fits = self._evaluated(names, combinations, steps[1:])
             fitting = (step for step, fit in enumerate(fits, 1) if fit[finite].all())
             decimals = next(fitting, _DECIMALS)
@@ -84,7 +84,7 @@ class ColumnFacts:
     def _totals(
         self, values: NDArray[np.float64], combinations: Combinations, person: str
     ) -> NDArray[np.float64]:
-        """Total of each person who has a finite value; ``values`` are those of combinations."""
+        """Total of each person who has a finite value; each combination has one of ``values``."""
         persons = person_codes(self._batch.columns[person])
         rows = at_codes(np.isfinite(values), combinations.codes)
         codes = persons.codes[rows]
@@ -95,7 +95,7 @@ class ColumnFacts:
     def groups(
         self, columns: Sequence[str], resolved: BoundExpression, most: int
     ) -> list[tuple[Any, ...]]:
-        """Distinct values of ``columns`` on rows that match, ``most`` at most.
+        """At most ``most`` distinct combinations of ``columns`` on matching rows.
 
         They ascend, NULL last.
         """
@@ -108,7 +108,7 @@ class ColumnFacts:
         )
 
     def distinct_values(self, column: str, most: int) -> set[Any] | None:
-        """Values of a column but NULL; None for more than ``most``."""
+        """Values of a column but NULL; None if there are more than ``most``."""
         values = self._batch.columns[column].values
         distinct = self._sql.typed(column, values).drop_null().unique()
         return {*distinct.to_pylist()} if len(distinct) <= most else None
@@ -171,5 +171,5 @@ class ColumnFacts:
 
 
 def _whole_sql(value: str, decimals: int) -> str:
-    """SQL that is true where ``value`` has so many decimals at most."""
+    """SQL that is true where ``value`` has at most ``decimals`` decimals."""
     return f"COALESCE(round(({value}) * 1e{decimals}) / 1e{decimals} = ({value}), FALSE)"

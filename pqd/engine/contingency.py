@@ -27,16 +27,17 @@ if TYPE_CHECKING:
     Packed = NDArray[np.uint64]
     Rows = NDArray[np.bool_]
 
-# Truths that are packed into a word.
+# Truths packed into a word.
 WORD = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ContingencyTable:
-    """Distinct combinations that rows have, and how many rows have each; a row is one cell.
+    """Cells (distinct combinations of truths and place), and the number of rows in each cell.
 
-    ``words`` (cells, words) packs the atoms as the workload numbers them.  ``places`` are those on
-    the lattice of what is measured: -1 is NULL, and all are 0 where nothing is measured.
+    ``words`` (cells, words) packs the truths of the atoms, in the order of the plan.  ``places``
+    (cells,) are places on the lattice of the measured number: -1 is NULL, and all are 0 if nothing
+    is measured.
     """
 
     words: Packed
@@ -56,7 +57,7 @@ class ContingencyCounter:
     Raises
     ------
     ValueError
-        If more than one thing is measured, or persons are to be told apart.
+        If the plan measures more than one number, or has a privacy unit of several rows.
     """
 
     distinct: frozenset[int] = frozenset()
@@ -79,7 +80,7 @@ class ContingencyCounter:
         ]
 
     def count(self, batch: Batch) -> Counts:
-        """Rows of ``batch`` in each cell that one has."""
+        """Number of rows of ``batch`` in each cell that is not empty."""
         cells = self._cells(batch)
         counts = np.bincount(cells.codes, minlength=cells.places.size)
         keys: NDArray[Any] = cells.places
@@ -89,7 +90,7 @@ class ContingencyCounter:
         return Counts({0: Tally.of(keys, counts)})
 
     def whole(self, counts: Counts) -> ContingencyTable:
-        """Cells that rows have, in ascending order."""
+        """Cells that are not empty, in ascending order."""
         tally = counts[0]
         keys = tally.keys.view(np.uint64).reshape(-1, self._width + 1)
         words, places = keys[:, :-1], keys[:, -1].view(np.int64)
@@ -158,7 +159,7 @@ def _distinct_rows(words: Packed) -> tuple[NDArray[Any], Integers]:
 
 
 def words_of(atoms: int) -> int:
-    """Number of words that hold so many atoms."""
+    """Number of words that hold ``atoms`` atoms."""
     return -(-atoms // WORD)
 
 
@@ -171,7 +172,7 @@ class Words(Protocol):
 
 
 def selections(plan: ScanPlan, words: Words, size: int) -> list[Rows]:
-    """Mask of ``size`` rows for each statistic: all rows without a predicate."""
+    """Mask of ``size`` rows for each statistic; without a predicate all rows match."""
     place = {atom: bit for bit, atom in enumerate(plan.atoms)}
     every = np.ones(size, np.bool_)
     predicates = (statistic.predicate for statistic in plan.statistics)

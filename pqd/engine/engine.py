@@ -1,4 +1,4 @@
-"""Engine: what is read, recognised and counted of a table, with SQL that DuckDB evaluates.
+"""Engine: reads, recognises and counts tables, with SQL that DuckDB evaluates.
 
 DuckDB is embedded and locked: it reads no file and writes none, it cannot load extensions, and its
 settings cannot be changed.  TRY_CAST gives every column its public kind.  So a private cell that
@@ -33,13 +33,13 @@ class Engine:
     """One locked DuckDB, and the scans of tables for which it evaluates SQL."""
 
     def __init__(self) -> None:
-        """Open and read nothing."""
+        """Prepare; DuckDB is not opened yet, and no table is read."""
         self._sql = ArrowSQL()
-        # Facts of the values of the synthetic table, which several scans ask for.
+        # Facts of the synthetic table's values, cached for several scans.
         self._known: Known = {}
 
     def open(self) -> None:
-        """Open DuckDB and lock it, which else is done when it is first needed."""
+        """Open DuckDB and lock it now, not only when it is first needed."""
         self._sql.open()
 
     def read(
@@ -50,21 +50,21 @@ class Engine:
         *,
         ahead: bool = False,
     ) -> None:
-        """Read columns of any case that ``table`` has, and its content, in one pass; keep them.
+        """Read columns ``names`` (any case) and the content of ``table`` in one pass; keep them.
 
-        Blocks of a CSV may be read ``ahead``.
+        With ``ahead`` a second thread may read blocks of a CSV in advance.
 
         Raises
         ------
         TableError, RunError
-            If it cannot be read; the message says nothing of the content.
+            If the table cannot be read; the message says nothing of the content.
         """
         lowered = {fold_case(name) for name in names}
         stored = [name for name in table.columns if fold_case(name) in lowered]
         self._scanner(table).read(stored, content_keys, ahead=ahead)
 
     def content(self, table: Table, key: bytes) -> str:
-        """Keyed hash of all that ``table`` holds, whatever its name and row order.
+        """Keyed hash of the whole content of ``table``; its name and row order do not count.
 
         Raises
         ------
@@ -74,7 +74,7 @@ class Engine:
         return self._scanner(table).content(key)
 
     def same_rows(self, one: Table, other: Table, names: Collection[str]) -> bool:
-        """Whether two tables hold the same rows, by ``names`` first; see ``Scanner``."""
+        """Whether two tables hold the same rows; the columns ``names`` are compared first."""
         return self._scanner(one).same_rows(other, names)
 
     def check(self, table: Table, columns: Iterable[str]) -> None:
@@ -92,8 +92,8 @@ class Engine:
     ) -> tuple[Histogram, ...]:
         """Answer the whole workload in one scan: one histogram per statistic.
 
-        ``schema`` gives the public kinds.  Histograms of counts hold their mass at value 0, those
-        of distinct counts the multiplicities.
+        ``schema`` gives the public kinds.  The histogram of a count holds its mass at value 0.  The
+        histogram of a distinct count tells how many values occur 1, 2, ... times.
 
         Raises
         ------
@@ -107,7 +107,7 @@ class Engine:
     def contingency(self, table: Table, schema: Schema, workload: ScanPlan) -> ContingencyTable:
         """Contingency table: rows with each combination of atoms and lattice place, in one scan.
 
-        Of one number at most, and where one row is one person.
+        The workload measures at most one number, and each row must be a person of its own.
 
         Raises
         ------
@@ -135,7 +135,7 @@ class Engine:
         plan: Plan,
         counter_of: Callable[[TypedSQL, Plan], Counter[Whole]],
     ) -> Whole:
-        """What a counter gives of a table; an error tells nothing of the content."""
+        """Result of a counter on all rows; an error quotes nothing of a private table."""
         import duckdb  # noqa: PLC0415 - see locked_connection
 
         self.check(table, plan.columns)
@@ -158,5 +158,5 @@ class Engine:
         raise unreadable(table)
 
     def _scanner(self, table: Table) -> Scanner:
-        """Scanner of the table's kind of source (pqd/engine/scanner.py says what one does)."""
+        """Scanner for the table's kind of source; ``Scanner`` says what a scanner does."""
         return table.scanner(table, self._sql)

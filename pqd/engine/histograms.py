@@ -1,8 +1,9 @@
-"""Histograms of a workload: what one batch of rows counts for each statistic.
+"""Histograms of a workload: the counts of one batch of rows for each statistic.
 
-Each atom is a bitmap of the batch, of which bit ``i`` depends on row ``i`` alone; AND and OR are
-those of words.  What is measured of the rows that match is counted by its place on a public lattice
-or between public ends, or by a keyed hash where only equality matters.
+Each atom becomes a bitmap of the batch: bit ``i`` depends on row ``i`` alone.  AND and OR combine
+whole words of bitmaps.  The value of each matching row is then counted by its place on a public
+lattice, or between public cut points.  For distinct values only equality matters, so they are
+counted by a keyed hash.
 """
 
 from __future__ import annotations
@@ -40,23 +41,23 @@ if TYPE_CHECKING:
     Bitmap = NDArray[np.uint64]
     Integers = NDArray[np.int64]
 
-# Distinct atoms whose bitmaps are held at once: of a batch of 2^21 rows they take 128 MB.
+# Distinct atoms whose bitmaps are in memory together: for a batch of 2^21 rows they take 128 MB.
 _ATOMS = 1 << 9
-# Histograms of a scan that stay unpacked, those that were asked last.
+# Number of histograms of a scan that stay unpacked: those that were used last.
 _UNPACKED = 1 << 6
-# Keys for each row up to which rows are counted by key, not sorted.
+# Up to this many keys for each row, rows are counted by key; beyond, rows are sorted.
 _SPARSE = 16
 # Place of a row without a value.
 NULL = -1
-# A person's total, high and low 32 bits apart: beyond so many high ones it is beyond any lattice.
+# Low 32 bits of a person's total, and limit of its high bits: beyond it, no lattice holds a total.
 _LOW, _HIGH = (1 << 32) - 1, 1 << 30
 
 
 class HistogramCounter:
-    """Counter of the statistics of ``plan``; ``key`` is that of the hashes of distinct values."""
+    """Counter of the statistics of ``plan``; the hashes of distinct values use ``key``."""
 
     def __init__(self, sql: TypedSQL, plan: ScanPlan, key: bytes | None = None) -> None:
-        """Nothing is evaluated yet."""
+        """Prepare the facts; no SQL is evaluated yet."""
         self._plan = plan
         key = key or os.urandom(32)
         self._measures = {each: _measure_facts(sql, each, key) for each in plan.measures}
@@ -69,19 +70,19 @@ class HistogramCounter:
         return frozenset(n for n, one in every if one.measure and is_distinct(one.measure))
 
     def count(self, batch: Batch) -> Counts:
-        """Rows or persons of ``batch``, by what is measured of them."""
+        """Rows or persons of ``batch``, by their measured value, for each statistic."""
         measured = _Measured(batch, self._measures)
         tallies = (pair for group in self._groups for pair in group.tallies(measured))
         return Counts(dict(tallies))
 
     def whole(self, counts: Counts) -> tuple[Histogram, ...]:
-        """Histogram of each statistic: of counts at value 0, of distinct counts multiplicities."""
+        """Histogram of each statistic: counts at value 0, multiplicities of distinct values."""
         statistics, totalled = self._plan.statistics, self._plan.unit is not None
 
         def histogram(number: int) -> Histogram:
             return _histogram(statistics[number], counts[number], totalled=totalled)
 
-        # Thousands of them need their memory only while each is asked.
+        # A histogram is unpacked only while it is used: thousands would need much memory.
         unpacked = lru_cache(_UNPACKED)(histogram)
         return tuple(
             PackedHistogram(partial(unpacked, n)) if counts[n].packed else histogram(n)
@@ -94,7 +95,7 @@ class HistogramCounter:
 
 
 def is_distinct(measure: Measure) -> bool:
-    """Whether only equality matters."""
+    """Whether only equality of values matters, as in COUNT DISTINCT."""
     return not measure.number
 
 
@@ -125,7 +126,7 @@ def _groups(statistics: Sequence[Statistic]) -> Iterator[dict[int, Statistic]]:
 
 
 class _Group:
-    """Statistics of which the bitmaps of all atoms are held at once."""
+    """Group of statistics; the bitmaps of all their atoms are in memory together."""
 
     def __init__(self, sql: TypedSQL, statistics: Mapping[int, Statistic]) -> None:
         self._statistics = statistics
@@ -156,7 +157,7 @@ class _Group:
                 yield number, measured.of(one.measure).tally(_places(rows, batch.rows))
 
     def _bitmaps(self, batch: Batch) -> Iterator[tuple[Atom, Bitmap]]:
-        """Rows of which each atom is true; rows are looked up once for each octet of atoms."""
+        """Bitmap of the rows on which each atom is true; eight atoms share one look-up."""
         for own, facts in self._atoms:
             codes, octets = facts.of(batch)
             for place, octet in enumerate(octets):
@@ -170,7 +171,7 @@ class _Group:
 
 
 def _packed(rows: NDArray[Any]) -> Bitmap:
-    """Rows that are not 0, 64 to a word."""
+    """Bitmap of the rows that are not 0; a word has 64 rows."""
     words = np.zeros(-(-rows.size // 64), np.uint64)
     words.view(np.uint8)[: -(-rows.size // 8)] = np.packbits(rows)
     return words
@@ -182,7 +183,7 @@ def _places(rows: Bitmap, size: int) -> Integers:
 
 
 def _matching(predicate: Predicate, bitmaps: Mapping[Atom, Bitmap]) -> Bitmap:
-    """Rows that match."""
+    """Bitmap of the rows that match ``predicate``."""
     if isinstance(predicate, Atom):
         return bitmaps[predicate]
     join = np.bitwise_and if predicate.how == "and" else np.bitwise_or
@@ -190,14 +191,14 @@ def _matching(predicate: Predicate, bitmaps: Mapping[Atom, Bitmap]) -> Bitmap:
 
 
 def _mass(rows: int) -> Tally:
-    """Tally of so many at one place."""
+    """Tally of ``rows`` rows, all at place 0."""
     return Tally.of(np.zeros(1, np.int64), np.array([rows]))
 
 
 class _Coded(NamedTuple):
-    """What rows have of a measure: row ``i`` has ``keys[codes[i]]``, nothing beyond the keys.
+    """Key of each row for one measure: row ``i`` has ``keys[codes[i]]``.
 
-    Keys ascend; they are places or hashes.
+    Keys are places or hashes, and ascend.  A row whose code is beyond the keys has no value.
     """
 
     codes: NDArray[Any]
@@ -218,19 +219,19 @@ class _Coded(NamedTuple):
 
 
 class _Measured:
-    """What is measured of the rows of a batch."""
+    """Keys of the rows of a batch for each measure."""
 
     def __init__(self, batch: Batch, facts: Mapping[Measure, Facts]) -> None:
         self.batch, self._facts = batch, facts
         self._known: dict[Measure, _Coded] = {}
 
     def of(self, measure: Measure) -> _Coded:
-        """Place or hash of what each row has."""
+        """Place or hash of each row's value."""
         if measure in self._known:
             return self._known[measure]
         codes, (found,) = self._facts[measure.scanned].of(self.batch)
         if measure.cut_points:
-            # Each has cut points of its own: it is not kept.
+            # Each of these measures has cut points of its own, so the result is not cached.
             size = len(measure.cut_points.marks)
             passed = np.where(np.isnan(found), size, measure.cut_points.passed(found))
             return _Coded(at_codes(as_codes(passed, size + 1), codes), np.arange(size))
@@ -247,9 +248,10 @@ class _Measured:
 
 
 def _persons(measured: _Measured, measure: Measure | None, rows: Integers) -> Tally:
-    """Persons with a row among ``rows``, or by the total of theirs.
+    """Persons with a row among ``rows``; with a measure, persons by the total of their values.
 
-    Exact: a row is a whole number of steps below 2^53; its high and low 32 bits are added up apart.
+    Totals are exact: each value is a whole number of steps below 2^53, and the high and low 32 bits
+    are added up apart.
     """
     person = measured.batch.person
     if person is None:
@@ -271,13 +273,13 @@ def _persons(measured: _Measured, measure: Measure | None, rows: Integers) -> Ta
 
 
 def _clamped(steps: Integers, lattice: Lattice) -> Integers:
-    """Places on ``lattice`` of totals in steps."""
+    """Place on ``lattice`` of each total in steps; a total outside is at the nearer end."""
     places: Integers = np.clip(steps - round(lattice.lower / lattice.step), 0, lattice.points - 1)
     return places
 
 
 def _measure_facts(sql: TypedSQL, measure: Measure, key: bytes) -> Facts:
-    """Facts of what is measured: its place or hash, between cut points the number itself."""
+    """Facts of a measured value: its hash, its place, or for cut points the number itself."""
     if is_distinct(measure):
         return Facts(sql, sql.names(measure.sql), [measure.sql], partial(_hashes, sql, key))
     if measure.lattice:
@@ -287,7 +289,7 @@ def _measure_facts(sql: TypedSQL, measure: Measure, key: bytes) -> Facts:
 
 
 def place_facts(sql: TypedSQL, value: str, lattice: Lattice) -> Facts:
-    """Facts of the place on ``lattice`` of ``value`` (SQL), NULL without a value."""
+    """Facts: the place on ``lattice`` of ``value`` (SQL); the place is NULL where the value is."""
     place = place_sql(Measure(value, lattice))
     return Facts(sql, sql.names(place), [place], _whole_numbers)
 
@@ -301,9 +303,9 @@ def _whole_numbers(values: Sequence[pa.Array]) -> FactArrays:
 
 
 def _hashes(sql: TypedSQL, key: bytes, values: Sequence[pa.Array]) -> FactArrays:
-    """Keyed hash of 63 bits of each value's text: a fixed map of values, so a row is in one place.
+    """Hash of 63 bits of each value's text under ``key``: a fixed map, so a row has one place.
 
-    That two values meet, of which the chance is 10^-6 for 10^7 of them, costs accuracy alone.
+    Two of 10^7 values share a hash with a chance of about 5e-6, which would only cost accuracy.
     """
     held = _canonical(values[0])
     distinct = held.dictionary_encode()
@@ -319,7 +321,7 @@ def _hash(text: str, key: bytes) -> int:
 
 
 def _canonical(values: pa.Array) -> pa.Array:
-    """Values of which those that are one distinct value have one text: a sum of 0 and -0 is 0."""
+    """Values with -0 replaced by 0, so that equal values have equal texts."""
     if not pa.types.is_floating(values.type):
         return values
     return pc.add(values.cast(pa.float64()), arrow_of(np.zeros(1))[0])

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 _CHUNK = 1 << 16
 
 
-# Two marginals are one only if they are the same object: a scan counts each object once.
+# Row maps are compared by identity: a scan counts each object once.
 @dataclass(frozen=True, eq=False)
 class RowMap(ABC):
-    """Map of each row to one of ``size`` cells, by the cells of its columns alone; public.
+    """Public map of each row to one of ``size`` cells; it depends on the row's columns alone.
 
     Conformers: Marginal, Unseen, Predictions (pqd/marginals/target.py).
     """
@@ -60,14 +60,14 @@ class RowMap(ABC):
 
     @abstractmethod
     def facts(self) -> Any:  # noqa: ANN401 - JSON values
-        """All that the cell of a row is a function of, for a cache key."""
+        """All facts that determine the cell of a row, for a cache key."""
 
 
 @dataclass(frozen=True, eq=False)
 class Marginal(RowMap):
-    """Marginal of one or several columns: a cell for each combination of theirs.
+    """Marginal of one or several columns: a cell for each combination of the columns' cells.
 
-    The first column counts slowest: ``counts.reshape(shape)`` has an axis for each column.
+    The first column varies slowest: ``counts.reshape(shape)`` has an axis for each column.
     """
 
     @cached_property
@@ -77,7 +77,7 @@ class Marginal(RowMap):
 
     @property
     def size(self) -> int:
-        """Number of cells: the product of the columns'."""
+        """Number of cells: the product over the columns."""
         return math.prod(self.shape)
 
     def cells(self, codes: Codes) -> NDArray[np.int64]:
@@ -95,7 +95,7 @@ class Marginal(RowMap):
 
 @dataclass(frozen=True, eq=False)
 class Unseen(RowMap):
-    """Whether any column of a row holds a value that the copy never has: cell 1, else 0."""
+    """Two cells: 1 if a column of the row holds a value that the copy never has, else 0."""
 
     @property
     def size(self) -> int:
@@ -110,7 +110,7 @@ class Unseen(RowMap):
         return any_unseen.astype(np.int64)
 
     def facts(self) -> Any:  # noqa: ANN401 - JSON values
-        """Columns and their cells, and which of these is unseen: none where edges are stated."""
+        """Cells of each column, and its unseen cell: None where edges are stated."""
         return ["unseen", [[one.facts(), one.unseen] for one in self.partitions]]
 
 
@@ -118,7 +118,7 @@ class Unseen(RowMap):
 class MarginalPlan:
     """Row maps that one scan counts; ``key`` chooses which rows of a person are kept.
 
-    With a ``unit`` at most ``max_rows`` rows of each person are kept.
+    With a ``unit``, at most ``max_rows`` rows of each person are kept.
     """
 
     marginals: tuple[RowMap, ...]
@@ -153,9 +153,9 @@ class MarginalCounts:
 
 @dataclass(frozen=True, slots=True)
 class ValueCounts:
-    """Distinct values of a column of a synthetic table, ascending, and the rows with each; public.
+    """Distinct values of a synthetic column, ascending, and the number of rows with each; public.
 
-    Times are microseconds since 1970.  ``values`` may be empty where they are too many.
+    Times are microseconds since 1970.  ``values`` may be empty if there are too many values.
     """
 
     values: NDArray[Any]
@@ -166,7 +166,7 @@ class ValueCounts:
 
 
 class MarginalCounter:
-    """Counter of the rows in each cell of the row maps of ``plan``; of persons the rows kept."""
+    """Counter of rows in each cell of the row maps; with persons, only their kept rows count."""
 
     distinct: frozenset[int] = frozenset()
 
@@ -203,7 +203,7 @@ class MarginalCounter:
 
 
 class CellFacts:
-    """Cells of rows in each of some partitions, found once for each distinct value."""
+    """Cells of rows in each partition, computed once for each distinct value."""
 
     def __init__(self, sql: TypedSQL, partitions: Sequence[Partition]) -> None:
         """Nothing is evaluated yet."""

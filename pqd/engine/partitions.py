@@ -33,16 +33,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-# Where there are few edges, comparing with each is faster than searching among them.
+# With few edges, a comparison with each edge is faster than a search.
 _FEW = 32
 # The scan gives cells of texts as whole numbers of 16 bits.
 MOST_CATEGORIES = 2**16 - 3
 
 
 def number_sql(column: str, kind: Kind) -> str:
-    """SQL, over the typed column, of a number as a double; another kind as it is.
+    """SQL of a column's value: a number as a double, a time as microseconds since 1970, or a text.
 
-    A time is its microseconds since 1970.  What is no number, and infinite times, are NULL.
+    The SQL is over the typed column.  A cell that does not fit its kind is NULL, and so is an
+    infinite time.
     """
     name = quote_identifier(column)
     if kind in {Kind.TEXT, Kind.BOOLEAN}:
@@ -50,10 +51,10 @@ def number_sql(column: str, kind: Kind) -> str:
     return f"CAST({f'epoch_us({name})' if kind is Kind.TIME else name} AS DOUBLE)"
 
 
-# Compared as objects: one is made for each column and use, and may hold many ends.
+# Compared by identity: each use of a column makes a partition of its own, perhaps of many edges.
 @dataclass(frozen=True, eq=False)
 class Partition(ABC):
-    """Cells of one column; every value has exactly one, and a NULL has one of its own.
+    """Cells of one column; every value, and NULL, has exactly one cell.
 
     ``column`` is its name in the synthetic table, ``kind`` the public kind of its values.
     """
@@ -78,19 +79,19 @@ class Partition(ABC):
 
     @property
     def sql(self) -> str:
-        """SQL, over the typed column, of the value that has the cell: a number, or a text."""
+        """SQL, over the typed column, of the value whose cell is wanted: a number or a text."""
         return number_sql(self.column, self.kind)
 
     @abstractmethod
     def codes(self, values: NDArray[Any]) -> NDArray[np.int64]:
-        """Cell of each of the ``values``, ``0 .. size - 1``, each by itself.
+        """Cell of each of the ``values``, ``0 .. size - 1``; it depends on this value alone.
 
-        Of numbers NaN stands for NULL, of texts None.
+        NULL is NaN among numbers, and None among texts.
         """
 
     @abstractmethod
     def facts(self) -> Any:  # noqa: ANN401 - JSON values
-        """All that the cell of a value is a function of, for a cache key."""
+        """All facts that determine the cell of a value, for a cache key."""
 
     def _facts(self, name: str, *parameters: object) -> list[Any]:
         return [name, fold_case(self.column), str(self.kind), *parameters]
@@ -101,17 +102,18 @@ class Partition(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Categories(Partition):
-    """Cells of a TEXT or BOOLEAN column: NULL, each of ``values``, the ``merged`` ones, others.
+    """Cells of a TEXT or BOOLEAN column: NULL, each of ``values``, ``merged`` values, others.
 
-    ``merged`` are the other values of the copy, one cell together if there are any; what is
-    neither is in no copy and has the last cell.  The values of a BOOLEAN are ``true``, ``false``.
+    The ``merged`` values are the other values of the copy; together they have one cell, if there
+    are any.  The last cell is for values that the copy never has.  The values of a BOOLEAN are
+    ``true``, ``false``.
     """
 
     values: tuple[str, ...]
     merged: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Raise ValueError for too many cells, or a value with two: its rows would count twice."""
+        """Raise ValueError for too many cells, or a value in two cells: its rows count twice."""
         if len({*self.values, *self.merged}) < len(self.values) + len(self.merged):
             raise ValueError("a value has two cells")
         if len(self.values) > MOST_CATEGORIES:
@@ -176,8 +178,9 @@ class Points(Partition):
 class Bins(Partition):
     """Cells of a NUMBER or TIME column between ascending ``edges``: NULL, each bin, outside.
 
-    A bin holds its lower edge, the last one its upper edge too.  One from ``v`` to ``beyond(v)``
-    holds ``v`` alone.  What is outside is not in the copy, unless the edges are ``stated``.
+    A bin holds its lower edge; the last bin also holds its upper edge.  A bin from ``v`` to
+    ``beyond(v)`` holds ``v`` alone.  The copy has no value outside, unless the edges are
+    ``stated``.
     """
 
     edges: tuple[float, ...]
@@ -199,7 +202,7 @@ class Bins(Partition):
     def codes(self, values: NDArray[Any]) -> NDArray[np.int64]:
         """Cell of each row."""
         outside, last = len(self.edges), self.edges[-1]
-        # What is below the first edge, or no number, has passed none.
+        # A value below the first edge has passed no edge.
         passed = _passed(np.array(self.edges[:-1]), values)
         cells = np.where((passed == 0) | (values > last), outside, passed)
         return np.where(np.isnan(values), 0, cells)
@@ -213,10 +216,10 @@ class Bins(Partition):
 class Ordered(Partition):
     """Cells of a NUMBER or TIME column in their order, for the Kolmogorov-Smirnov distance.
 
-    NULL, below the first of the ascending ``values``, at it, between it and the next, ..., above
-    the last.  Where ``values`` are all that the copy has, the largest difference of the cumulative
-    shares is at the end of a cell: the copy's changes at values alone, the private one's is
-    monotone between two.
+    The cells are: NULL, below the first of the ascending ``values``, at this value, between it and
+    the next value, and so on, above the last value.  If ``values`` are all values of the copy, the
+    cumulative shares differ most at the end of a cell: the copy's share changes only at values, and
+    the private share is monotone between two values.
     """
 
     values: tuple[float, ...]
@@ -228,12 +231,12 @@ class Ordered(Partition):
 
     @property
     def size(self) -> int:
-        """Number of cells: two for each value, and two."""
+        """Number of cells: two for each value, and two more."""
         return 2 * len(self.values) + 2
 
     @property
     def unseen(self) -> None:
-        """None: what the copy never has is in the order, too."""
+        """None: values that the copy never has lie in the order, too."""
         return
 
     def codes(self, values: NDArray[Any]) -> NDArray[np.int64]:
@@ -254,8 +257,8 @@ class Ordered(Partition):
 class Steps(Partition):
     """Cells of a NUMBER or TIME column on ``points`` equal steps from ``lower`` to ``upper``.
 
-    For the earth mover's distance: a value counts at the nearest step, one outside at the nearest
-    end, and a NULL at the lower one.
+    The cells serve the earth mover's distance: a value counts at the nearest step, a value outside
+    at the nearer end, and NULL at ``lower``.
     """
 
     lower: float
@@ -278,13 +281,13 @@ class Steps(Partition):
 
     @property
     def unseen(self) -> None:
-        """None: what the copy never has counts at the nearest step."""
+        """None: a value that the copy never has counts at the nearest step."""
         return
 
     def codes(self, values: NDArray[Any]) -> NDArray[np.int64]:
         """Cell of each row."""
         inside = np.clip(np.where(np.isnan(values), self.lower, values), self.lower, self.upper)
-        # Of the largest numbers halves, since their range is beyond every double.
+        # The largest numbers are halved first, since their range is beyond every double.
         scale = 1.0 if math.isfinite(self.upper - self.lower) else 0.5
         lower, upper = scale * self.lower, scale * self.upper
         share = (scale * inside - lower) / (upper - lower)
@@ -296,17 +299,17 @@ class Steps(Partition):
 
 
 def beyond(value: float) -> float:
-    """Least double above ``value`` that every processor tells from it: of 0 a normal one."""
+    """Least double above ``value`` that every processor tells from it; above 0, a normal double."""
     return math.nextafter(value, math.inf) if value else sys.float_info.min
 
 
 def _exact(numbers: Sequence[float]) -> list[str]:
-    """Doubles as texts that no other double has; 0 has one."""
+    """Text of each double; different doubles have different texts, and -0 has the text of 0."""
     return [float.hex(float(number) + 0.0) for number in numbers]
 
 
 def _passed(edges: NDArray[np.float64], values: NDArray[Any]) -> NDArray[np.int64]:
-    """Number of ascending ``edges`` that each value has reached; none by NaN if they are few."""
+    """Number of ascending ``edges`` at or below each value; callers replace the result of NaN."""
     if edges.size > _FEW:
         return np.searchsorted(edges, values, side="right")
     passed = np.zeros(values.size, np.int64)
@@ -316,7 +319,7 @@ def _passed(edges: NDArray[np.float64], values: NDArray[Any]) -> NDArray[np.int6
 
 
 def _placed(known: NDArray[np.float64], values: NDArray[Any], absent: int) -> NDArray[np.int64]:
-    """Place of each value among ascending ``known`` ones, from 1 on; 0 for NaN, else ``absent``."""
+    """Place, from 1 on, of each value in ascending ``known``; 0 for NaN, ``absent`` for others."""
     passed = _passed(known, values)
     found = (
         known[np.maximum(passed - 1, 0)] == values if known.size else np.zeros(values.size, bool)

@@ -1,8 +1,8 @@
 """Scans: the counts of a table, batch by batch, and the batches that are kept between two scans.
 
-A scan is a fold: a counter counts each batch, and the counts of batches add up.  The batches that
-were read to recognise a table are kept for its counts if they are small enough.  A larger private
-table is read again for each scan.
+A scan is a fold: a counter counts each batch, and the counts of batches add up.  pqd reads a table
+once to recognise it, and keeps the batches for later counts if they are small enough.  A larger
+private table is read again for each scan.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Whole = TypeVar("Whole")
 Result = TypeVar("Result")
 _BREAKS = (pa.ArrowException, OSError, EOFError, zlib.error)
-# Bytes of codes and values of a private table that are kept.
+# Most bytes of codes and values of a private table that are kept.
 _KEPT = 768 << 20
 CHANGED = "the private table changed while it was read; run again when it is settled"
 
@@ -52,7 +52,7 @@ class LocalScanner:
     def read(
         self, names: Sequence[str], content_keys: Collection[bytes], *, ahead: bool = False
     ) -> None:
-        """Read columns, and the content under each key, in one pass."""
+        """Read columns, and hash the content under each key, in one pass."""
         with self._memory.lock:
             self._read(names, content_keys, ahead=ahead)
 
@@ -64,7 +64,7 @@ class LocalScanner:
         *,
         ahead: bool = False,
     ) -> None:
-        """Read what is not known yet, in one pass."""
+        """Read, in one pass, the columns and contents that are not known yet."""
         memory, every = self._memory, self._table.columns
         version = self._table.version()
         if version != memory.version:
@@ -102,7 +102,7 @@ class LocalScanner:
         return RowRanks(table.columns, key, self._sql.texts, written=table.textual)
 
     def content(self, key: bytes) -> str:
-        """Keyed hash of all that the table holds."""
+        """Keyed hash of the whole content of the table."""
         with self._memory.lock:
             self._read((), (key,))
             return self._memory.contents[key]
@@ -112,7 +112,7 @@ class LocalScanner:
         return same_rows(self._sql, self._table, public, names)
 
     def scan(self, counter: Counter[Whole], plan: TablePlan) -> Whole:
-        """What ``counter`` counts of all rows."""
+        """Result of ``counter`` on all rows."""
         unit = plan.unit
         names, person = self._table.stored_names(plan)
         read = list(dict.fromkeys([*names.values(), *([person] if person else [])]))
@@ -134,12 +134,12 @@ class LocalScanner:
     def _read_again(
         self, names: Sequence[str], key: bytes | None, whole: Callable[[Iterator[Batch]], Whole]
     ) -> Whole:
-        """Whole of the rows of a table that is too large to be kept; they must be those of before.
+        """Result of ``whole`` on a table that is too large to be kept; the table is read again.
 
         Raises
         ------
         RunError
-            If the content is not the one that was recognised.
+            If the content has changed since the table was recognised.
         """
         table, memory, ranks = self._table, self._memory, self._ranks(key)
         known = next(iter(memory.contents), None)
@@ -170,7 +170,7 @@ class LocalScanner:
 
 
 class _Kept:
-    """Batches that are kept: all of a public table, of a private one while they are small."""
+    """Kept batches: all of a public table; of a private table all, or none if it is too large."""
 
     def __init__(self, *, public: bool) -> None:
         self._public = public
@@ -186,7 +186,7 @@ class _Kept:
             self._batches.clear()
 
     def batches(self) -> list[Batch]:
-        """Batches that are kept, of a public table a single one."""
+        """Kept batches; those of a public table are joined into one."""
         return [concatenated(self._batches)] if self._public else self._batches
 
 
@@ -196,7 +196,7 @@ def first_rows(table: Table, names: Sequence[str]) -> Batch:
     Raises
     ------
     TableError, RunError
-        If it cannot be read.
+        If the table cannot be read.
     """
     return _in_one_pass(table, names, next, first=True)
 
@@ -209,14 +209,14 @@ def _in_one_pass(
     ahead: bool = False,
     first: bool = False,
 ) -> Result:
-    """Result of ``work`` on the batches of a table, of the ``wanted`` columns.
+    """Result of ``work`` on the batches of a table, with the ``wanted`` columns.
 
-    The blocks of a CSV may be read ``ahead``, in a thread more.
+    With ``ahead`` a second thread reads the blocks of a CSV in advance.
 
     Raises
     ------
     TableError, RunError
-        If it breaks.
+        If the table cannot be read to its end.
     """
     advice = "check the file"
     try:
@@ -232,19 +232,19 @@ def _in_one_pass(
 
 @contextmanager
 def _broken() -> Iterator[None]:
-    """Context that ends where a table breaks; that memory ran out is no fault of the table."""
+    """Context that catches the errors of a broken table; RunError if memory ran out."""
     lacking = None
     try:
         yield
     except _BREAKS as error:
         lacking = withheld(error) if of_memory(error) else None
-    # Raised outside the handler, as below.
+    # Raised outside the handler, since the caught error may hold a value.
     if lacking:
         raise RunError(lacking)
 
 
 def unreadable(table: Table, advice: str = "check the file") -> PqdError:
-    """Refusal of a table that breaks; what broke is not quoted."""
+    """Refusal of a table that cannot be read to its end; the cause is not quoted."""
     kind = TableError if table.role == "synthetic" else RunError
     return kind(f"the {table.title} could not be read to its end; {advice}")
 
@@ -253,5 +253,5 @@ def _record_batches(
     table: Table, wanted: Sequence[str], *, ahead: bool
 ) -> Generator[pa.RecordBatch]:
     batches = table.source.batches(wanted, table.memory.note)
-    # Batches of other sources may be large, or belong to the thread that opened them.
+    # Only for CSV: other batches may be large, or belong to the thread that opened the source.
     yield from blocks_ahead(batches) if ahead and table.textual else batches

@@ -1,6 +1,6 @@
-"""Scanner of a private table of Spark, whose rows are counted where they are.
+"""Scanner of a private table in Spark; Spark's workers count its rows.
 
-The first job counts the content of the table under a key of the run.  Each later scan counts the
+The first job hashes the content of the table under a key of the run.  Each later scan hashes the
 content again, and refuses a table that changed in between.
 """
 
@@ -51,7 +51,7 @@ class _Content(NamedTuple):
     loose: bool = False
 
     def counter(self, sql: ArrowSQL) -> ContentCounter:
-        """Counter of it."""
+        """Counter that hashes this content."""
         texts = partial(loose_texts, sql) if self.loose else sql.texts
         return ContentCounter(self.columns, self.key, texts)
 
@@ -61,7 +61,7 @@ class _Content(NamedTuple):
 
 
 def open_spark_table(given: object, role: Role) -> Table:
-    """Table of Spark; the rows of a private one stay there.
+    """Table of Spark; the rows of a private table stay in Spark.
 
     Raises
     ------
@@ -90,13 +90,13 @@ class SparkScanner:
         *,
         ahead: bool = False,  # noqa: ARG002 - no row comes here
     ) -> None:
-        """Take the content, under each key and under one of the run, in one job."""
+        """Hash the content under each key, and under the run's own key, in one job."""
         own = self._own_content(names)
         self._contents([*(_Content(self._table.columns, key) for key in content_keys), own])
         self._source.known.setdefault(_RECOGNISED, own)
 
     def content(self, key: bytes) -> str:
-        """Keyed hash of all that the table holds."""
+        """Keyed hash of the whole content of the table."""
         (content,) = self._contents([_Content(self._table.columns, key)])
         return content
 
@@ -123,12 +123,12 @@ class SparkScanner:
         return content == loose_content(self._sql, public, own.columns, own.key)
 
     def scan(self, counter: Counter[Whole], plan: TablePlan) -> Whole:
-        """What ``counter`` counts of all rows, in one job.
+        """Result of ``counter`` on all rows, from one job.
 
         Raises
         ------
         RunError
-            If a worker fails, or the table is not the one that was recognised.
+            If a worker fails, or the table has changed since it was recognised.
         """
         names, person = self._table.stored_names(plan)
         own = self._source.known.get(_RECOGNISED) or self._own_content([*names.values()])
@@ -143,16 +143,16 @@ class SparkScanner:
         return result
 
     def rows(self, names: Sequence[str]) -> NoReturn:
-        """Refuse: no row of a private table of Spark comes here."""
+        """Raise ValueError: no row of a private table leaves Spark."""
         raise ValueError(f"{len(names)} columns of a private table of Spark")
 
     def _own_content(self, names: Sequence[str]) -> _Content:
-        """Content by some columns, under the key of the run; by the first for none."""
+        """Content of the columns ``names``, or else of the first column, under the run's key."""
         columns = tuple(dict.fromkeys(names)) or self._table.columns[:1]
         return _Content(columns, self._source.key, loose=True)
 
     def _contents(self, each: Sequence[_Content]) -> list[str]:
-        """Contents, of which those that are not known are counted in one job."""
+        """Hashes of contents; one job computes those that are not cached."""
         with self._source.lock:
             known = self._source.known
             new = [one for one in dict.fromkeys(each) if one not in known]
@@ -175,8 +175,8 @@ class SparkScanner:
 class SparkScan:
     """Scan for Spark's workers: ``counter`` counts batches of the stored ``columns``.
 
-    ``names`` gives the stored name of each public one.  With a ``unit`` the rows of a person count
-    together; ``persons`` say whose a row is, None where each row is a person.
+    ``names`` maps the public names of columns to their stored names.  With a ``unit`` the rows of a
+    person count together.  ``persons`` tells the person of each row; None if each row is a person.
     """
 
     counter: Counter[Any]
@@ -187,7 +187,7 @@ class SparkScan:
 
     @property
     def distinct(self) -> frozenset[int]:
-        """Statistics of which is asked how many keys occur 1, 2, ... times."""
+        """Statistics for which keys that occur 1, 2, ... times are counted."""
         return self.counter.distinct
 
     def counts(self, batch: Batch) -> Counts:
@@ -205,7 +205,7 @@ class SparkScan:
 
 @dataclass(frozen=True)
 class PersonCells:
-    """Persons by the stored ``column``, and ranks of rows by all ``columns`` under ``key``."""
+    """Person of each row, by the stored ``column``, and its rank: a keyed hash of ``columns``."""
 
     columns: tuple[str, ...]
     column: str
@@ -215,10 +215,10 @@ class PersonCells:
     def persons_and_ranks(
         self, batch: pa.RecordBatch
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Number of the person, and rank, of each row of a batch of all ``columns``.
+        """Number of the person, and rank, of each row; ``batch`` has all ``columns``.
 
-        Rows that the engine takes for one person's have one number; the order of persons is that
-        of keyed hashes, and says nothing.
+        All rows of a person have the same number.  The numbers are keyed hashes, so their order
+        says nothing.
         """
         rows = batch_of([batch], self.columns)
         ranks = RowRanks(self.columns, self.key, self.sql.texts, written=False).of(rows)

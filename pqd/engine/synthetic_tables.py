@@ -1,4 +1,4 @@
-"""The synthetic tables of a run, read as one: what is public of all of them together."""
+"""Synthetic tables of a run, and the public facts that they give together."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 
 class SyntheticTables:
-    """One or more synthetic tables, each in an engine of its own; the first reads D too.
+    """Synthetic tables, each with its own engine; the first engine also reads the private table.
 
-    Kinds are those of the first table, so that one query fits all tables; bounds and
-    groups are those of the first ``telling`` tables, of all by default.  ``hints`` say, by the name
-    of a column in small letters, why its texts are not numbers or times.  ``taken_kinds`` are those
-    that the first table gave to columns, where none was stated; a cell is always a text.
+    The first table gives the kinds of columns, so that one query fits all tables.  The first
+    ``telling`` tables (by default all) give bounds and groups.  ``hints`` maps the name of a
+    column, in small letters, to the reason why its texts are not numbers or times.  ``taken_kinds``
+    are the kinds, other than text, that the first table gave to columns without a stated kind.
     """
 
     def __init__(
         self, tables: Sequence[Table], private: Table | None = None, telling: int | None = None
     ) -> None:
-        """Make the engines; nothing is read but column names."""
+        """Make the engines; no row is read yet."""
         _, *others = tables
         self.engine = SyntheticTable()
         self.engines = (self.engine, *(SyntheticTable() for _ in others))
@@ -65,11 +65,12 @@ class SyntheticTables:
         return self.tables[0].columns
 
     def read(self, names: Collection[str], content_keys: Mapping[int, Collection[bytes]]) -> None:
-        """Read columns of all tables, at once, and keep them.
+        """Read columns of all tables in parallel, and keep them.
 
-        ``content_keys`` ask for the content of a table by its place, the private one last.  With
-        more than one thread the digests of files are taken in the background: whoever asks for them
-        waits.  With more threads than tables blocks of a CSV are read ahead.
+        ``content_keys`` gives, for the place of a table, the keys under which its content is
+        hashed; the private table is last.  With more than one thread, digests of files are computed
+        in the background, and a later call for a digest waits.  With more threads than tables,
+        blocks of a CSV are read ahead.
 
         Raises
         ------
@@ -84,7 +85,7 @@ class SyntheticTables:
             pool.submit(read, table, names, own)
             for table, own in zip(self._every, keys, strict=True)
         ]
-        # Last: it takes up the thread of the table that is read first.
+        # Digests are queued last: a thread that has read its table takes them.
         for table, own in zip(self._every, keys, strict=True):
             if own:
                 pool.submit(_take_digest, table)
@@ -95,7 +96,7 @@ class SyntheticTables:
             each.result()
 
     def take_digests(self) -> None:
-        """Take the digests of all files, at once, and keep them."""
+        """Compute the digests of all files in parallel, and keep them."""
         with ThreadPoolExecutor(thread_count()) as pool:
             list(pool.map(_take_digest, self._every))
 
@@ -137,7 +138,7 @@ class SyntheticTables:
         return kinds
 
     def _take_kinds(self, kinds: Schema, names: Collection[str], stated: Schema) -> None:
-        """Keep what kinds the first table gave to the columns ``names``."""
+        """Keep the kinds that the first table gave to the columns ``names``."""
         for name, kind in kinds.items():
             if fold_case(name) in names and name not in stated and kind is not Kind.TEXT:
                 self.taken_kinds[name] = kind
@@ -148,7 +149,7 @@ class SyntheticTables:
         return (kinds_note(self.label, self.taken_kinds),) if self.taken_kinds else ()
 
     def _check_fit(self, engine: SyntheticTable, table: Table, name: str, kind: Kind) -> None:
-        """Note cells of a column that do not fit its kind; TableError if none does."""
+        """Note cells of a column that do not fit its kind; TableError if no cell fits."""
         found = engine.misfits(name, kind)
         if found and found.unfit:
             facts = {
@@ -172,12 +173,12 @@ class SyntheticTables:
             self.notes[not_read] = None
 
     def check(self, columns: Sequence[str]) -> None:
-        """Raise TableError if a table, or the private one, lacks one of ``columns``."""
+        """Raise TableError if a later table, or the private table, lacks one of ``columns``."""
         for table in (*self.tables[1:], *([self.private] if self.private else [])):
             self.engine.check(table, columns)
 
     def histograms(self, schema: Schema, workload: ScanPlan) -> list[tuple[Histogram, ...]]:
-        """Histograms of each table, by statistic."""
+        """For each statistic, the histograms of all tables."""
         histograms = [
             engine.histograms(table, schema, workload)
             for engine, table in zip(self.engines, self.tables, strict=True)
@@ -185,18 +186,18 @@ class SyntheticTables:
         return list(zip(*histograms, strict=True))
 
     def value_counts(self, schema: Schema, column: str) -> tuple[ValueCounts, ...]:
-        """How often each telling table has each value of ``column``."""
+        """Counts of the values of ``column`` in each telling table."""
         return tuple(engine.value_counts(schema, column) for engine in self._telling)
 
     def profile(
         self, schema: Schema, value: str, totalled: PrivacyUnit | None = None
     ) -> Lattice | None:
-        """Narrowest lattice that holds what ``value`` takes in a telling table."""
+        """Narrowest lattice that holds all values of ``value`` (SQL) in the telling tables."""
         lattices = [e.profile(schema, value, totalled) for e in self._telling]
         return united([lattice for lattice in lattices if lattice])
 
     def distinct_values(self, schema: Schema, column: str, most: int) -> Mapping[Any, None] | None:
-        """Values of ``column`` in telling tables but NULL, ascending in each; None for too many."""
+        """Values of ``column`` but NULL, telling table by telling table; None if too many."""
         known: dict[Any, None] = {}
         for engine in self._telling:
             values = engine.distinct_values(schema, column, most)
@@ -208,13 +209,13 @@ class SyntheticTables:
     def groups(
         self, schema: Schema, columns: Sequence[str], resolved: BoundExpression, most: int
     ) -> list[tuple[Any, ...]]:
-        """Distinct values of ``columns`` on rows of telling tables, ``most`` at most."""
+        """At most ``most`` combinations of ``columns`` on matching rows of the telling tables."""
         groups = (e.groups(schema, columns, resolved, most) for e in self._telling)
         return list(dict.fromkeys(key for keys in groups for key in keys))[:most]
 
 
 def _take_digest(table: Table) -> None:
-    """Take the digest of a file, which the table keeps."""
+    """Compute the digest of a file; the table keeps it."""
     table.digest()
 
 
@@ -225,7 +226,7 @@ def _renamed(kinds: Schema, table: Table) -> Schema:
 
 
 def united(lattices: Sequence[Lattice]) -> Lattice | None:
-    """Narrowest lattice that holds every given one, None for none."""
+    """Narrowest lattice that holds all points of the given lattices; None if there are none."""
     if not lattices:
         return None
     lower = min(lattice.lower for lattice in lattices)
@@ -236,6 +237,6 @@ def united(lattices: Sequence[Lattice]) -> Lattice | None:
 
 
 def kinds_note(table: str, kinds: Mapping[str, Kind]) -> Note:
-    """Note on the kinds of columns that a synthetic table gave them."""
+    """Note on the kinds that a synthetic table gave to its columns."""
     pairs = tuple((column, str(kind)) for column, kind in kinds.items())
     return note("kinds-of-copy", table=table, kinds=pairs)

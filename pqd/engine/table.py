@@ -1,4 +1,4 @@
-"""Table of a run: its role, its name, its source, and what was read of it."""
+"""Table of a run: its role, its name, its source, and a cache of what was read."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Scanner(Protocol):
 
     Conformers: LocalScanner (every source), SparkScanner.
 
-    A private table that cannot be read is a RunError, a public one a TableError; no message says
+    A private table that cannot be read raises RunError, a public table TableError; no message tells
     anything of the content.
     """
 
@@ -43,19 +43,19 @@ class Scanner(Protocol):
         ...
 
     def content(self, key: bytes) -> str:
-        """Keyed hash of all that the table holds, whatever the order of its rows and columns."""
+        """Keyed hash of the whole content; the order of rows and columns does not count."""
         ...
 
     def same_rows(self, public: Table, names: Collection[str]) -> bool:
-        """Whether ``public`` is the same multiset of rows, however its cells are written.
+        """Whether ``public`` has the same multiset of rows, however its cells are written.
 
-        The columns ``names`` are compared first, then all.  If the comparison of all columns
-        breaks, the answer is no: an error would say that the columns ``names`` are equal.
+        The columns ``names`` are compared first, then all columns.  If the comparison of all
+        columns breaks, the answer is no: an error would tell that the columns ``names`` are equal.
         """
         ...
 
     def scan(self, counter: Counter[Whole], plan: TablePlan) -> Whole:
-        """What ``counter`` counts of all rows, of the columns and persons of ``plan``."""
+        """Result of ``counter`` on all rows, with the columns and persons of ``plan``."""
         ...
 
     def rows(self, names: Sequence[str]) -> Batch:
@@ -64,22 +64,22 @@ class Scanner(Protocol):
 
 
 class TableMemory:
-    """Batches of a table that are kept, its contents by key, and its digest.
+    """Cache of a table: its kept batches, its contents by key, and its digest.
 
-    ``version`` is the source's when it was read, None of a frame, and ``digest`` is kept with that
-    of its own; ``odd`` says, without a cell, what is not as it should be: of a column's cells by
-    its name, of whole rows under None.  ``batches`` have the columns ``names``, and ranks under
-    ``rank_key``; there is none of a table that is too large.
+    ``version`` is the source's version when it was read, None for a frame; ``digest`` is stored
+    with its own version.  ``odd`` maps a column's name to a sentence on defects of its cells, and
+    None to a sentence on defects of rows; no cell is quoted.  ``batches`` have the columns
+    ``names``, and ranks under ``rank_key``; a table that is too large has no batches.
     """
 
     def __init__(self) -> None:
-        """Nothing was read."""
+        """Nothing is read yet."""
         self.lock, self.digest_lock = Lock(), Lock()
         self.digest: tuple[tuple[int | str, ...], bytes | None] | None = None
         self.forget(None)
 
     def forget(self, version: tuple[int | str, ...] | None) -> None:
-        """Begin anew: the rows are another ``version``."""
+        """Forget what was read, since the rows have another ``version``."""
         self.version = version
         self.names: frozenset[str] | None = None
         self.rank_key: bytes | None = None
@@ -98,7 +98,7 @@ class TableMemory:
         return self.batches[0].columns if self.batches else {}
 
     def note(self, odd: str, column: str | None = None) -> None:
-        """Note what is odd of a column's cells, or of whole rows."""
+        """Keep a sentence on defects of a column's cells, or of rows."""
         self.odd[column] = odd
 
     def __repr__(self) -> str:
@@ -108,11 +108,11 @@ class TableMemory:
 
 @dataclass(frozen=True)
 class Table:
-    """A table that is not read yet.
+    """Table of a run; to make it reads no row.
 
-    ``label`` is what messages and reports call it; ``columns`` are its names as stored (public);
-    ``source`` is where its rows are, and ``given`` what it was opened from.  ``memory`` keeps what
-    was read, and ``scanner`` makes the scanner of such a table.
+    ``label`` is its name in messages and reports; ``columns`` are the stored names of its columns
+    (public); ``source`` gives its rows; ``given`` is the argument that it was opened from.
+    ``memory`` caches what was read, and ``scanner`` makes the scanner of the table.
     """
 
     role: Role
@@ -125,32 +125,32 @@ class Table:
 
     @property
     def textual(self) -> bool:
-        """Whether its cells are stored as text, from which their kinds are told."""
+        """Whether cells are stored as text; the kinds of columns are then found from the texts."""
         return self.source.textual
 
     @property
     def title(self) -> str:
-        """What a sentence calls it, after "the": a frame has no other name than its role."""
+        """Name in a sentence, after "the"; a frame has no name but its role."""
         own = f"{self.role} frame"
         return own if self.label == own else f"{self.role} table {self.label}"
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """Files that hold its rows, none of what is in memory."""
+        """Files that hold its rows; none for rows in memory."""
         return tuple(dict.fromkeys(place.file for place in self.source.places if place.file))
 
     def stored_names(self, plan: TablePlan) -> tuple[dict[str, str], str | None]:
-        """Stored name of each column of a plan by its public name, and of the column of persons."""
+        """Stored names of a plan's columns, by public name, and that of the column of persons."""
         stored = {fold_case(name): name for name in self.columns}
         names = {name: stored[fold_case(name)] for name in plan.columns}
         return names, stored.get(fold_case(plan.unit.column)) if plan.unit else None
 
     def version(self) -> Version:
-        """Marks that change when the rows do; None where nothing tells, empty if they are gone."""
+        """Marks that change when the rows change; None without marks, empty without rows."""
         return self.source.version()
 
     def digest(self) -> bytes | None:
-        """Hash of the bytes and of how they are read; None where there are none, or unreadable.
+        """Hash of the stored bytes and of how they are read; None without readable bytes.
 
         Another thread may read the table meanwhile.
         """
@@ -165,7 +165,7 @@ class Table:
 
 
 def missing(table: Table, column: str) -> NoReturn:
-    """Refuse a query on a column that one of the tables lacks; none that it has is named."""
+    """Refuse a query on a column that ``table`` lacks; its other columns are not named."""
     other = "synthetic" if table.role == "private" else "private"
     header = "; its first line must name the columns" if table.textual else ""
     raise TableError(

@@ -1,8 +1,9 @@
-"""The allow list of SQL expressions: an admitted expression has a kind and raises on no row.
+"""Allow list of SQL expressions: an admitted expression has a kind and never raises an error.
 
-A checked expression is emitted as DuckDB SQL over columns already cast to their kind.  Numbers are
-DOUBLE, so arithmetic saturates instead of overflowing.  Casts, divisions, regular expressions and
-whatever else may raise on some value are not admitted: such an error would reveal private rows.
+A checked expression is emitted as DuckDB SQL over columns that are already cast to their kind.
+Numbers are DOUBLE, so arithmetic gives infinity where it would overflow.  Casts, divisions, regular
+expressions and all else that may raise an error on some value are refused: the error would reveal
+private rows.
 """
 
 import math
@@ -18,7 +19,7 @@ from pqd.sql.schema import Kind, Schema, fold_case, header_hint
 
 SQL_LIMIT = 100_000
 _MOMENTS = {exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ}
-# More uses of || could make gigabytes of text from one private cell.
+# With more uses of ||, one private cell could grow into gigabytes of text.
 _MOST_PIPES = 16
 
 
@@ -34,7 +35,7 @@ class ExpressionChecker:
     """Checker of one query's expressions: checks them against a schema and rewrites them."""
 
     def __init__(self, sql: str, schema: Schema, table_names: frozenset[str]) -> None:
-        """``sql`` is the text that places refer to; ``table_names`` may qualify a column."""
+        """Error messages mark places in ``sql``; ``table_names`` may qualify a column."""
         self._sql = sql
         self._names = {fold_case(name): name for name in schema}
         self._pipes = 0
@@ -43,11 +44,11 @@ class ExpressionChecker:
         self.columns: set[str] = set()
 
     def predicate(self, node: exp.Expr) -> exp.Expr:
-        """``node`` rewritten; it must be a boolean function of one row."""
+        """``node`` rewritten; ``node`` must be a boolean function of one row."""
         return self._as(Kind.BOOLEAN, node, "the WHERE clause")
 
     def number(self, node: exp.Expr, aggregate: str) -> exp.Expr:
-        """``node`` rewritten; it must be a number for one row."""
+        """``node`` rewritten; ``node`` must be a number for one row."""
         return self._as(Kind.NUMBER, node, aggregate)
 
     def scalar(self, node: exp.Expr) -> exp.Expr:
@@ -57,7 +58,7 @@ class ExpressionChecker:
     def _as(self, kind: Kind, node: exp.Expr, user: str | exp.Expr) -> exp.Expr:
         rewritten, own_kind = self._check(node)
         if own_kind not in {kind, None}:
-            # Put the user into words only here: that takes time proportional to the query.
+            # The user is printed only here: printing takes time proportional to the query.
             name = user if isinstance(user, str) else _name(user)
             self._refuse(
                 node, f"{_name(node)} is {_article(own_kind)}; {name} needs {_article(kind)}"
@@ -77,7 +78,7 @@ class ExpressionChecker:
             what = "a subquery" if "query" in extra else f"this form ({', '.join(extra)})"
             self._refuse(node, f"{what} is not admitted here; admitted are {ADMITTED}")
         rewritten, kind = rule.check(self, node)
-        # In parentheses: the engine's parser reads the checked tree whatever its precedences.
+        # Operators get parentheses, so DuckDB's parser reads the same tree whatever binds tighter.
         return (exp.Paren(this=rewritten) if type(node) in _OPEN else rewritten), kind
 
     def column(self, node: exp.Expr) -> Checked:
@@ -134,7 +135,7 @@ class ExpressionChecker:
         return (inner if closed else exp.Paren(this=inner)), kind
 
     def logical(self, node: exp.Expr) -> Checked:
-        """AND, OR, NOT over booleans; a chain of thousands is checked without recursion."""
+        """AND, OR, NOT over booleans; a loop, not a recursion, checks a chain of thousands."""
         operands = [node.this] if isinstance(node, exp.Not) else node.flatten(unnest=False)
         word = node.key.upper()
         first, *rest = (self._as(Kind.BOOLEAN, operand, word) for operand in operands)
@@ -159,7 +160,7 @@ class ExpressionChecker:
     def _of_one_kind(
         self, node: exp.Expr, parts: list[exp.Expr]
     ) -> tuple[list[exp.Expr], Kind | None]:
-        """Check ``parts``: all must be of the same kind, except that text literals may be times."""
+        """Parts, rewritten, and their common kind; beside a time, a text literal is a time."""
         checked = [self._check(part) for part in parts]
         kinds = {kind for _, kind in checked if kind}
         if Kind.TIME in kinds and Kind.TEXT in kinds:
@@ -175,7 +176,7 @@ class ExpressionChecker:
         return [rewritten for rewritten, _ in checked], next(iter(kinds), None)
 
     def _moment(self, node: exp.Expr, checked: Checked) -> Checked:
-        """A text literal, compared with a time, read as a time."""
+        """Checked expression, read as a time if it is a text literal."""
         if checked[1] is not Kind.TEXT or not isinstance(node, exp.Literal):
             return checked
         return self._timestamp(node, node.this), Kind.TIME
@@ -194,7 +195,7 @@ class ExpressionChecker:
         return exp.cast(exp.Literal.string(moment.isoformat(" ")), "timestamp")
 
     def cast(self, node: exp.Expr) -> Checked:
-        """DATE '...' and TIMESTAMP '...'; other casts may fail on some rows."""
+        """DATE '...' and TIMESTAMP '...'; other casts are refused: they may fail on some rows."""
         target = node.args["to"].this
         literal = isinstance(node.this, exp.Literal) and node.this.is_string
         if not literal or target not in _MOMENTS:
@@ -208,11 +209,11 @@ class ExpressionChecker:
         return self._negated(node, type(node)(this=text, expression=pattern)), Kind.BOOLEAN
 
     def _negated(self, like: exp.Expr, rewritten: exp.Expr) -> exp.Expr:
-        """``rewritten`` under NOT if LIKE is negated: the parser keeps that as a flag of LIKE."""
+        """``rewritten``, under NOT if LIKE is negated: the parser marks this by a flag of LIKE."""
         return exp.Not(this=exp.Paren(this=rewritten)) if like.args.get("negate") else rewritten
 
     def escape(self, node: exp.Expr) -> Checked:
-        """LIKE with an escape character; the pattern must not end in it, since that would raise."""
+        """LIKE with an escape character; a pattern that ends in this character is refused."""
         like, sign = node.this, node.expression
         if not isinstance(like, (exp.Like, exp.ILike)) or not isinstance(sign, exp.Literal):
             self._refuse(node, "ESCAPE belongs after LIKE 'pattern' and takes one character")
@@ -239,7 +240,7 @@ class ExpressionChecker:
         return self._refuse(node, "IS takes NULL, or TRUE or FALSE after a boolean")
 
     def arithmetic(self, node: exp.Expr) -> Checked:
-        """Arithmetic over numbers; DOUBLE saturates, so it cannot raise."""
+        """Arithmetic over numbers; a DOUBLE overflows to infinity, so no row raises an error."""
         parts = [self._as(Kind.NUMBER, part, node) for part in _operands(node)]
         return _rebuilt(node, parts), Kind.NUMBER
 
@@ -278,7 +279,7 @@ class ExpressionChecker:
         return exp.Coalesce(this=checked[0], expressions=checked[1:]), kind
 
     def case(self, node: exp.Expr) -> Checked:
-        """CASE with or without a subject."""
+        """CASE with a subject (``CASE x WHEN ...``) or without a subject."""
         branches, default = node.args["ifs"], node.args.get("default")
         values, kind = self._of_one_kind(
             node, [branch.args["true"] for branch in branches] + ([default] if default else [])
@@ -294,7 +295,7 @@ class ExpressionChecker:
 
 def place(node: exp.Expr) -> tuple[int | None, int | None]:
     """Offsets (start, stop) of ``node`` in its text; None where unknown."""
-    # The parser marks an empty part (the rest of a text) by an end before its start.
+    # The parser gives an empty part, such as the rest of a text, an end before its start.
     spots = [
         part.meta for part in node.walk() if part.meta.get("end", -1) >= part.meta.get("start", 0)
     ]
@@ -343,7 +344,7 @@ def _rules(
     }
 
 
-# Operators: they are printed between or beside their operands, so they need parentheses.
+# Operators are printed between or beside their operands, so they need parentheses.
 _OPEN = frozenset(
     {
         *(exp.And, exp.Or, exp.Not, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.DPipe),
@@ -352,7 +353,7 @@ _OPEN = frozenset(
     }
 )
 
-# Every admitted node, the arguments that it may carry (others are refused), and its rule.
+# Each admitted node, the arguments that it may have (others are refused), and its rule.
 _RULES = _rules(
     ((exp.Column,), "this table", ExpressionChecker.column),
     ((exp.Literal,), "this is_string", ExpressionChecker.literal),

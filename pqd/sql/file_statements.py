@@ -1,7 +1,7 @@
 """Statements of a file of queries, with the name, tolerance and bins stated beside each.
 
-A ``.sql`` file states them in comments before a statement (``-- tau: 5%``), a ``.csv`` list in
-columns.
+A ``.sql`` file states these values in comments before a statement (``-- tau: 5%``).  A ``.csv``
+list states them in columns.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pqd.sql.shapes import tokens
 # Names of the facts that can be stated beside a query, in comments and in columns.
 ID, TAU, BINS = "id", "tau", "bins"
 _STATED = re.compile(r"--[ \t]*(id|tau|bins)[ \t]*:[ \t]*([^\r\n]*)", re.IGNORECASE)
-# Comments that are meant to state something but lack the colon.
+# Comments that state a tolerance or bins, but without the colon.
 _BARE = re.compile(
     r"--[ \t]*(?:(tau)[ \t]*=?[ \t]*[0-9.]+[ \t]*%?|(bins)[ \t]+\S+=\S+)[ \t\r]*$",
     re.IGNORECASE | re.MULTILINE,
@@ -48,8 +48,8 @@ class Mistake(NamedTuple):
 class Statement(NamedTuple):
     """Statement of a file: its SQL, its line, and the name, tolerance and bins stated beside it.
 
-    ``sql`` is empty if the file lacks it.  ``mistakes`` are in the stated values; ``misplaced``
-    are comments inside the statement.
+    ``sql`` is empty if the file lacks it.  ``mistakes`` are those of the row or of the stated
+    values; ``misplaced`` are comments that state a value inside the statement.
     """
 
     sql: str
@@ -82,7 +82,7 @@ def sql_statements(text: str, path: Path) -> list[Statement]:
 def is_unfinished(sql: str) -> bool:
     """Whether a second statement begins inside ``sql``, so that a semicolon is missing."""
     depth, before = 0, ""
-    # ``sql`` was split before, so it has tokens.
+    # The whole file was split into tokens before, so ``sql`` has tokens.
     for start, end, _ in _tokens(sql) or ():
         word = sql[start:end].upper()
         if word == "SELECT" and start and not depth and before not in _BEFORE_SELECT:
@@ -98,7 +98,7 @@ def list_statements(text: str, path: Path) -> list[Statement]:
     Raises
     ------
     QueryError
-        If it is no such list, or no CSV; the message quotes nothing of it.
+        If the text is no list of queries, or no CSV; the message quotes nothing of it.
     """
     rows = csv.reader(io.StringIO(text))
     statements = []
@@ -152,7 +152,7 @@ def _of_parts(row: Mapping[str, str]) -> str:
 
 
 def _check_select(sql: str, path: Path, place: str) -> None:
-    """Refuse text that may be a table, or the dump of a table, before a message quotes it."""
+    """Refuse text that is no SELECT: it may be from a private table, which no message may quote."""
     if not _SELECT.match(sql):
         raise QueryError(
             f"the query file {path} holds something else than queries: its {place} "
@@ -161,7 +161,7 @@ def _check_select(sql: str, path: Path, place: str) -> None:
 
 
 class _SqlReader:
-    """Reader of a text: the statements so far, and the values stated beside the next statement."""
+    """Reader of a text: its statements so far, and the values stated for the next statement."""
 
     def __init__(self, text: str) -> None:
         self.statements: list[Statement] = []
@@ -234,7 +234,7 @@ class _SqlReader:
             self._stated[name] = value
 
     def _comments(self, start: int, stop: int, where: str) -> list[Mistake]:
-        """Mistakes: comments that state a value at a place that belongs to no query."""
+        """Mistakes for comments that state a value at a place that belongs to no query."""
         return [
             Mistake(
                 self._line(match.start()),
@@ -256,7 +256,7 @@ _EXAMPLES = {TAU: "-- tau: 5%", BINS: "-- bins: age=0:100:10"}
 
 
 def _places(text: str, path: Path) -> Iterable[_Place]:
-    """Start and end of each token except comments, and whether it is a semicolon."""
+    """Start and end of each token except comments, and whether the token is a semicolon."""
     every = _tokens(text)
     if every is None:
         raise QueryError(f"the query file {path} is not SQL; check its quotes")
@@ -267,7 +267,7 @@ def _tokens(text: str) -> list[_Place] | None:
     plain = tokens(text)
     if plain is not None:
         return [(t.start, t.end, t.kind == "end") for t in plain if t.kind != "comment"]
-    # The caller raises, outside this handler: the error here quotes the text.
+    # sqlglot's error quotes the text, so the caller raises another error, outside this handler.
     every = None
     with suppress(SqlglotError):
         every = tokenize(text, read="duckdb")

@@ -42,7 +42,7 @@ class Bins:
         Raises
         ------
         ParameterError
-            If it has another form, or the width does not divide the range into 1 to 1,000 bins.
+            If the text has another form, or does not cut the range into 1 to 1,000 equal bins.
         """
         name, sign, numbers = text.rpartition("=")
         parts = numbers.split(":")
@@ -136,7 +136,7 @@ def _literal(cell: Cell) -> str:
 
 
 def _number(number: Fraction) -> str:
-    """Double nearest to ``number``, as SQL; ends of neighbouring bins are the same double."""
+    """Double nearest to ``number``, as SQL; neighbouring bins have the same double as their end."""
     return repr(float(number))
 
 

@@ -1,4 +1,4 @@
-"""Overlaps: which of many regions may have a row in common, by a few array operations each."""
+"""Overlaps: which of many regions may have a row in common, found by array operations."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pqd.sql.value_sets import ANYTHING, NOTHING, ValueSet, one_type
 if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
-# Sets of a column for which the comparisons with all other sets are cached.
+# Number of sets of a column whose comparisons with all other sets are cached.
 _MOST_KEPT = 1024
 
 
 class Overlaps:
-    """Overlaps of regions with the regions before them; equal to ``separating`` on each pair.
+    """Overlaps of each region with the regions before it, as ``separating`` decides each pair.
 
-    Time and memory for one region grow with the number of regions, not with its square.
+    Time and memory for one region grow linearly with the number of regions.
     """
 
     def __init__(self, regions: Sequence[Region]) -> None:
@@ -46,7 +46,7 @@ class Overlaps:
 
 
 class _Pieces:
-    """Value sets of one column as runs of pieces.
+    """Value sets of one column, each as runs of pieces.
 
     The cuts of all sets divide the values into pieces; NULL is the last piece.  A set is a union
     of pieces, so two sets are disjoint if and only if they have no piece in common.
@@ -56,7 +56,7 @@ class _Pieces:
         codes: dict[ValueSet, int] = {}
         self._codes = np.array([codes.setdefault(one, len(codes)) for one in sets], np.intp)
         self._number = len(codes)
-        # Values of two types have no common order, so nothing is proved about them.
+        # Values of two types have no common order, so no two of the sets are proved disjoint.
         self._comparable = one_type(sets)
         if not self._comparable:
             return
@@ -88,7 +88,7 @@ class _Pieces:
 
 
 def _runs(one: ValueSet, places: list[int], null: int) -> Iterator[tuple[int, int]]:
-    """Runs of pieces of a set, each as (first, end)."""
+    """Runs of pieces of a set, each as (first piece, piece after the last)."""
     ends = [0, *places] if one.start else [*places]
     ends += [null] * (len(ends) % 2)
     yield from zip(ends[::2], ends[1::2], strict=True)

@@ -1,8 +1,8 @@
-"""A predicate as a tree over distinct atomic conditions, ready for bitmaps.
+"""Predicate as a tree of AND and OR over atoms.
 
-NOT is pushed down to the atoms (De Morgan's laws hold in SQL's three-valued logic), so only AND and
-OR stand above them.  A row matches exactly if the tree is true with each atom read as "is TRUE":
-unknown counts as false.
+NOT is pushed down into the atoms (De Morgan's laws hold in SQL's three-valued logic), so the tree
+has only AND and OR.  A row matches exactly if the tree is true.  An atom counts as true where its
+SQL is TRUE; where its SQL is unknown, the atom counts as false.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from sqlglot import exp
 
 
-# Named tuples: their hash is cheaper than that of a dataclass.
+# A named tuple has a cheaper hash than a dataclass.
 class Atom(NamedTuple):
     """One condition on a row, as DuckDB SQL; unknown counts as false."""
 
@@ -42,7 +42,7 @@ def normal_form(node: exp.Expr, *, negated: bool = False) -> Predicate:
 
 
 def combined(how: Literal["and", "or"], parts: tuple[Predicate, ...]) -> Predicate:
-    """``parts`` under one AND or OR, flattened."""
+    """``parts`` under one AND or OR; parts that are the same AND or OR are merged into it."""
     flat: dict[Predicate, None] = {}
     for part in parts:
         same = isinstance(part, Combined) and part.how == how
@@ -60,7 +60,7 @@ def atoms(predicate: Predicate) -> Iterator[Atom]:
 
 
 def canonical(predicate: Predicate) -> str:
-    """Text that is the same for predicates that differ only in the order of their parts."""
+    """Text that is equal for two predicates that differ only in the order of their parts."""
     if isinstance(predicate, Atom):
         return predicate.sql
     parts = sorted(map(canonical, predicate.parts))

@@ -16,17 +16,17 @@ from pqd.sql.select import TOO_DEEP, BoundExpression, Select, is_whole, refuse
 from pqd.sql.shapes import Conjunction, conjunction
 from pqd.sql.tolerance import Tolerance
 
-# The values of the grouping columns that make one group; None is NULL.
+# A key has a cell for each grouping column, and so names one group; None is NULL.
 Cell = str | int | float | bool | Decimal | datetime | None
 Key = tuple[Cell, ...]
 
 
 @dataclass(frozen=True)
 class Query:
-    """One query, parsed and checked against the form that pqd understands; names not yet resolved.
+    """Query, parsed and checked against pqd's form of a query; its names are not yet resolved.
 
     ``sql`` is DuckDB SQL; ``id`` names the query in reports.  ``aggregate`` is COUNT, COUNT
-    DISTINCT, SUM, AVG, MEDIAN or QUANTILE.  ``p`` is the quantile's, None otherwise.
+    DISTINCT, SUM, AVG, MEDIAN or QUANTILE.  ``p`` is that of QUANTILE, None for other aggregates.
     ``attribute`` is the aggregated expression as SQL, None for ``COUNT(*)``.  ``where`` is the
     predicate as SQL, None without one.  ``group_by`` are the grouping columns.
 
@@ -34,13 +34,13 @@ class Query:
     query is a group of another query, ``block`` is the id of that query, ``block_sql`` its SQL as
     written, and ``group`` the group in words.
 
-    ``tau`` is the query's own tolerance (``"5%"``, ``10``), which takes precedence over that of
-    the run.  With ``bins`` the query runs once for each bin of a number (``"age=0:100:10"``).
+    ``tau`` is the query's own tolerance (``"5%"``, ``10``), used in place of the run's tolerance.
+    With ``bins`` the query runs once for each bin of a number (``"age=0:100:10"``).
 
     Raises
     ------
     QueryError
-        If the text is not of that form; the message marks the place.
+        If the text is not of pqd's form; the message marks the place.
     ParameterError
         If ``tau`` is no tolerance.
     """
@@ -62,7 +62,7 @@ class Query:
     _conjunction: Conjunction | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Parse and check the shape."""
+        """Parse the SQL, and check names, keys and tolerance."""
         self._check_names()
         try:
             self._read()
@@ -77,7 +77,7 @@ class Query:
         return None if self.tau is None else Tolerance.parse(self.tau)
 
     def _check_names(self) -> None:
-        """Refuse names that some report cannot print, before they cost budget."""
+        """Refuse names that some report cannot print, before the query costs budget."""
         for name in (self.id, self.block, self.group):
             if name is not None and not (isinstance(name, str) and is_whole(name)):
                 raise QueryError(f"the id {name!r} of a query is not text; write a word or a few")
@@ -130,7 +130,7 @@ class Query:
         return (self._conjunction or self._select).mentioned
 
     def only(self, condition: str, group: str) -> Query:
-        """Query, ungrouped, on the rows that also meet ``condition`` (SQL)."""
+        """Query without GROUP BY, on the rows that also meet ``condition`` (SQL)."""
         sql, select = self._select.restricted(condition)
         restricted = copy(self)
         _set(restricted, sql=sql, id=f"{self.id}[{group}]", keys=None, bins=None)

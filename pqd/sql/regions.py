@@ -1,9 +1,10 @@
-"""Regions: a proof, from one column, that no row can match two queries together.
+"""Regions: proofs that no row can match both of two queries, each proof from one column.
 
-Budgets of queries with pairwise disjoint predicates compose in parallel (the maximum, not the sum:
-McSherry 2009, Theorem 4).  A wrong claim of disjointness would break privacy; a missed one only
-costs budget.  So everything here errs to the safe side: a predicate is over-approximated column by
-column, and an unrecognised condition restricts nothing.
+Queries with pairwise disjoint predicates compose in parallel: together they cost the maximum of
+their budgets, not the sum (McSherry 2009, Theorem 4).  A wrong claim of disjointness would break
+privacy; a disjointness that is missed only costs budget.  So a region may be too large but never
+too small: it over-approximates a predicate column by column, and a condition that is not recognised
+restricts nothing.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,7 +50,7 @@ def region(predicate: Predicate | None) -> Region:
         return dict(_constraints(predicate.sql))
     parts = [region(part) for part in predicate.parts]
     named = [part.keys() for part in parts]
-    # A branch of OR that does not mention a column admits everything there.
+    # A branch of OR that does not mention a column admits all values of the column.
     columns = set().union(*named) if predicate.how == "and" else set(named[0]).intersection(*named)
     return {
         column: combination(predicate.how, [part[column] for part in parts if column in part])
@@ -58,13 +59,13 @@ def region(predicate: Predicate | None) -> Region:
 
 
 def separating(first: Region, second: Region) -> str | None:
-    """Column on which both regions admit no common value, nor NULL.
+    """Column on which the regions have no value and no NULL in common.
 
     Returns
     -------
     str or None
-        The alphabetically first such column.  **Guarantee**: a name proves, for every table, that
-        no row lies in both regions; None proves nothing.
+        The alphabetically first of these columns.  **Guarantee**: a name proves, for every table,
+        that no row lies in both regions; None proves nothing.
     """
     for column in sorted(first.keys() | second.keys()):
         if disjoint(first.get(column, ANYTHING), second.get(column, ANYTHING)):
@@ -73,7 +74,7 @@ def separating(first: Region, second: Region) -> str | None:
 
 
 def describe(column: str, region: Region) -> str:
-    """Short words for the values that ``region`` admits on ``column``, to show a proof."""
+    """Short text for the values that ``region`` admits on ``column``, to show a proof."""
     name, admitted = quote_identifier(column), region.get(column, ANYTHING)
     fixed = {
         ANYTHING: f"{name} is anything",
@@ -89,7 +90,7 @@ def describe(column: str, region: Region) -> str:
 class _Truth(NamedTuple):
     """Values of one column for which a condition may be TRUE, and values where it may be FALSE.
 
-    If ``exact``, it is TRUE on all values of ``true`` and FALSE on all values of ``false``.
+    If ``exact``, the condition is TRUE on all of ``true`` and FALSE on all of ``false``.
     """
 
     column: str
@@ -148,7 +149,7 @@ def _truth(node: exp.Expr) -> _Truth:
 def _joined(how: Literal["and", "or"], truths: Sequence[_Truth]) -> _Truth:
     """Truth of an AND or OR of conditions on one column."""
     false = combination("or" if how == "and" else "and", [truth.false for truth in truths])
-    # If values of two types meet, nothing is known.
+    # Values of two types have no common order, so their sets are not exact.
     exact = all(truth.exact for truth in truths) and one_type(truth.true for truth in truths)
     return _Truth(
         truths[0].column, combination(how, [truth.true for truth in truths]), false, exact
@@ -163,7 +164,7 @@ def _compared(operator: type[exp.Expr], column: str, value: Value | None) -> _Tr
     if operator in {exp.Is, exp.NullSafeEQ}:
         true = NULL if value is None else _constants_only(value)
         return _Truth(column, true, ValueSet(not true.null, not true.start, true.cuts))
-    # From here on a comparison with NULL is unknown, which is neither TRUE nor FALSE.
+    # With the operators below, a comparison with NULL is unknown: neither TRUE nor FALSE.
     if value is None:
         return _Truth(column, NOTHING, NOTHING)
     wild = isinstance(value, str) and not {"%", "_"}.isdisjoint(value)
@@ -219,14 +220,14 @@ _NEGATED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.NEQ: exp.EQ,
     exp.NullSafeNEQ: exp.NullSafeEQ,
 }
-# Whether the half-line starts below every value, and whether it ends above the constant.
+# Whether values below the cut are admitted, and whether the cut lies above the constant.
 _HALF_LINES: dict[type[exp.Expr], tuple[bool, bool]] = {
     exp.LT: (True, False),
     exp.LTE: (True, True),
     exp.GT: (False, True),
     exp.GTE: (False, False),
 }
-# Operator for ``constant operator column`` with the column first; LIKE and IS have none.
+# Operator that means the same after the column comes first; LIKE and IS have none.
 _MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
     **dict(zip(_HALF_LINES, (exp.GT, exp.GTE, exp.LT, exp.LTE), strict=True)),
     **{same: same for same in (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ)},
@@ -248,7 +249,7 @@ def _words(admitted: ValueSet) -> str:
 
 
 def _pieces(admitted: ValueSet) -> Iterator[tuple[Cut | None, Cut | None]]:
-    """Intervals as pairs of ends; None is an end at infinity."""
+    """Intervals as pairs of cuts; None is an end at infinity."""
     ends: list[Cut | None] = [None, *admitted.cuts] if admitted.start else [*admitted.cuts]
     ends += [None] * (len(ends) % 2)
     yield from zip(ends[::2], ends[1::2], strict=True)

@@ -1,4 +1,4 @@
-"""SELECT statements: text becomes a tree of the form that pqd understands, or a QueryError."""
+"""SELECT statements: pqd parses a text into a tree of its own form, or raises QueryError."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ AGGREGATES = (
     "MEDIAN(expression) and QUANTILE(expression, p)"
 )
 _FORM = f"write SELECT one of {AGGREGATES} FROM a table [WHERE predicate] [GROUP BY columns]"
-# Aggregates whose answer is one person's value, and the nearest quantile.
+# MAX and MIN, whose answer is one person's value, and the p of the nearest quantile.
 _EXTREMES = {exp.Max: "0.99", exp.Min: "0.01"}
 _KNOWN = {
     exp.Count: "COUNT",
@@ -40,7 +40,7 @@ TOO_DEEP = "the query is nested too deeply; write it with fewer parentheses"
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Silence sqlglot's log of fallbacks and unsupported SQL: our refusal reports them."""
+    """Context in which sqlglot logs nothing: pqd reports unsupported SQL by its own refusal."""
     logger = logging.getLogger("sqlglot")
     before, logger.disabled = logger.disabled, True
     try:
@@ -76,7 +76,7 @@ class Select:
 
     @quiet()
     def __init__(self, sql: str, tree: exp.Select | None = None) -> None:
-        """Parse and check ``sql``; ``tree`` is its tree if it is known."""
+        """Parse and check ``sql``; ``tree`` is its tree if the caller has parsed it."""
         self._sql, self._tree = sql, _parsed(sql) if tree is None else tree
         self.aggregate, self._operand, self.p = _aggregate(sql, self._tree)
         self.attribute = self._operand.sql(dialect="duckdb") if self._operand is not None else None
@@ -95,9 +95,9 @@ class Select:
 
     @quiet()
     def restricted(self, condition: str) -> tuple[str, Select]:
-        """SQL of this statement, ungrouped, on the rows that also meet ``condition``; and itself.
+        """SQL and Select of this statement, ungrouped, on rows that also meet ``condition``.
 
-        The tree is kept and not parsed again: a printed predicate may parse differently.
+        The tree is not printed and parsed again: a printed predicate may parse differently.
         """
         tree = self._tree.copy()
         tree.set("group", None)
@@ -107,13 +107,13 @@ class Select:
             both = exp.and_(exp.paren(where.this), both, copy=False)
         tree.set("where", exp.Where(this=both))
         for node in tree.walk():
-            # The nodes' places refer to another text.
+            # The places in the nodes refer to the text of this statement.
             node.meta.clear()
         sql = tree.sql(dialect="duckdb")
         return sql, Select(sql, tree)
 
     def resolved(self, schema: Schema) -> BoundExpression:
-        """Statement in terms of typed columns; that of the schema used last is kept.
+        """Statement in terms of typed columns; the result for the last schema is cached.
 
         Raises
         ------
@@ -145,7 +145,7 @@ class Select:
 
 
 def _parsed(sql: str) -> exp.Select:
-    """Tree of one SELECT without its comments; QueryError with the place for anything else."""
+    """Tree of one SELECT without its comments; QueryError, with the place, for other text."""
     if not isinstance(sql, str) or not sql.strip():
         raise QueryError("the query is empty; " + _FORM)
     if len(sql) > SQL_LIMIT:
@@ -166,7 +166,7 @@ def _parsed(sql: str) -> exp.Select:
 
 
 def is_whole(text: str) -> bool:
-    """Whether a text has no half character (a lone surrogate), which no file can hold."""
+    """Whether a text has no lone surrogate (half a character), which no file can hold."""
     return text.isprintable() or not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
@@ -181,7 +181,7 @@ def statements(sql: str) -> list[exp.Expr]:
     try:
         with quiet():
             nodes = [node for node in sqlglot.parse(sql, read="duckdb") if node]
-            # Some odd texts give broken trees, which fail only when they are printed.
+            # Some odd texts give broken trees, and an error only when the tree is printed.
             for node in nodes:
                 node.sql(dialect="duckdb")
     except ParseError as error:

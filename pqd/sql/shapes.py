@@ -1,13 +1,14 @@
-"""Shapes: SQL whose constants are taken out, since thousands of queries have few shapes.
+"""Shapes: conditions without their constants; thousands of queries share a few shapes.
 
 ``SELECT SUM(a) FROM D WHERE b = 'x' AND c < 5`` has the head ``SELECT SUM(a) FROM D`` and two
-conditions.  A condition is a *shape*, ``c < [0]``, and its literals, ``5``: [0] is a *stand-in*, an
-improbable text or number.  Every head and every shape is parsed once.  If OR binds the conditions
-or AND binds tighter than one of them, the whole WHERE is one condition.
+conditions.  The second condition consists of the *shape* ``c < [0]`` and the literal ``5``.  [0] is
+a *stand-in*, an improbable text or number in place of the literal.  Every head and every shape is
+parsed once.  If a part between two ANDs binds looser than AND (it has an OR, for example), the
+whole WHERE is one condition.
 
-SQL that is not plainly understood has no shape and is parsed as a whole: prefixed or adjoining
-texts, comments, parameters, letters beyond ASCII outside quotes, and whatever is wrong, so that an
-error marks its place in the text of the user.
+SQL has no shape and is parsed as a whole if it has prefixed or adjoining texts, comments,
+parameters, letters beyond ASCII outside quotes, or a mistake.  So the error of a mistake marks its
+place in the text of the user.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-# A stand-in is a text of private use characters, or a number from _FIRST on.
+# A stand-in is a text of Unicode's private use characters, or a number from _FIRST on.
 _FIRST, _MOST_LITERALS = 738_150_294_000, 1000
 _STAND_IN = re.compile(r"'\ue000(\d+)\ue001'|\b738150294(\d\d\d)(?:\.0e0)?\b")
 _MOST_SHAPES = 1024
@@ -69,7 +70,7 @@ class Token(NamedTuple):
 
 
 def tokens(sql: str) -> list[Token] | None:
-    """Tokens of SQL without spaces; None if any token is not plainly understood."""
+    """Tokens of SQL, spaces left out; None if a part of the text is no known token."""
     plain = []
     end = 0
     while match := _TOKEN.match(sql, end):
@@ -96,7 +97,7 @@ class Conjunction(NamedTuple):
         return self.head.mentioned.union(*(each.shape.mentioned for each in self.conditions))
 
     def resolved(self, schema: Schema) -> BoundExpression | None:
-        """Query in terms of typed columns; None if it must be parsed, which reports errors."""
+        """Query in terms of typed columns; None if it must be parsed, to report a mistake."""
         try:
             bound = self.head.resolved(schema)
         except QueryError:
@@ -116,14 +117,14 @@ class Conjunction(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """Condition as its shape and its literals, in their order in the text."""
+    """Condition: its shape, and its literals in the order of the text."""
 
     shape: Shape
     literals: tuple[str, ...]
 
 
 def conjunction(sql: str) -> Conjunction | None:
-    """Conjunction that the query plainly is; None if it must be parsed as a whole."""
+    """Query as a conjunction; None if the query must be parsed as a whole."""
     plain = tokens(sql) if len(sql) <= SQL_LIMIT else None
     spans = _spans(plain) if plain else None
     if not plain or not spans:
@@ -138,14 +139,14 @@ def conjunction(sql: str) -> Conjunction | None:
 
 @lru_cache(4 * _MOST_SHAPES)
 def condition_tree(sql: str) -> exp.Expr:
-    """Tree of a condition, only to be read: the same text gives the same tree.
+    """Tree of a condition; the tree is cached, so a caller must not change it.
 
-    Conditions of the same shape share a parse, so places in the tree are those of the shape.
+    Conditions of one shape share one parse, so places in the tree refer to the text of the shape.
 
     Raises
     ------
     ValueError, RecursionError, SqlglotError
-        If it is not understood, or nested too deeply.
+        If the condition is not understood, or is nested too deeply.
     """
     plain = tokens(sql)
     condition = _condition(sql, plain) if plain else None
@@ -154,7 +155,7 @@ def condition_tree(sql: str) -> exp.Expr:
 
 
 def _spans(plain: Sequence[Token]) -> list[tuple[int, int]] | None:
-    """Range of tokens (first, end) of each condition; None without conditions."""
+    """Range of tokens (first, end) of each condition; None if there is no condition."""
     depth, start, between = 0, 0, False
     spans = []
     for place, (kind, text, _) in enumerate(plain):
@@ -178,7 +179,7 @@ def _spans(plain: Sequence[Token]) -> list[tuple[int, int]] | None:
 
 
 def _condition(sql: str, plain: Sequence[Token]) -> Condition | None:
-    """Condition that some tokens of ``sql`` are; None if it cannot be parsed by itself."""
+    """Condition made of tokens of ``sql``; None if the condition cannot be parsed by itself."""
     pieces: list[str] = []
     literals: list[str] = []
     end = plain[0].start
@@ -196,7 +197,7 @@ def _condition(sql: str, plain: Sequence[Token]) -> Condition | None:
 
 @lru_cache(_MOST_SHAPES)
 def _head(sql: str) -> Select | None:
-    """Statement without WHERE; None if it is wrong or grouped."""
+    """Statement before WHERE; None if it is refused or grouped."""
     try:
         head = Select(sql)
     except (QueryError, RecursionError):
@@ -206,7 +207,7 @@ def _head(sql: str) -> Select | None:
 
 @lru_cache(_MOST_SHAPES)
 def _shape(text: str, number: int) -> Shape | None:
-    """Shape with ``number`` stand-ins; None if it cannot be parsed by itself."""
+    """Shape with ``number`` stand-ins; None if the shape cannot be parsed by itself."""
     try:
         with quiet():
             shape = Shape(text, number)
@@ -218,8 +219,8 @@ def _shape(text: str, number: int) -> Shape | None:
 class Shape:
     """Condition with stand-ins, and its predicate under the schema used last.
 
-    ``tree`` is the condition's, only to be read; ``sql`` is a template of what the parser prints;
-    ``mentioned`` are the names of its columns, as written.
+    ``tree`` is the tree of the condition, and must not be changed; ``sql`` is a template of the
+    condition as the parser prints it; ``mentioned`` are the names of its columns, as written.
     """
 
     def __init__(self, text: str, number: int) -> None:
@@ -231,7 +232,7 @@ class Shape:
         self._last: tuple[frozenset[str], Schema, _Resolved | None] | None = None
 
     def filled(self, literals: Sequence[str]) -> exp.Expr | None:
-        """Tree with ``literals``; None if the tree does not hold each of them once."""
+        """Tree with ``literals``; None if the tree does not hold each stand-in once."""
         if not _each_once(self._order, self._number):
             return None
         root = self.tree.copy()
@@ -242,7 +243,7 @@ class Shape:
 
     @cached_property
     def _order(self) -> list[int]:
-        """Numbers of the stand-ins as they come in the tree."""
+        """Numbers of the stand-ins in the order of the tree."""
         literals = self.tree.find_all(exp.Literal)
         return [number for each in literals for number in _Template(each.sql("duckdb")).numbers]
 
@@ -259,19 +260,19 @@ class Shape:
             with quiet():
                 parts = _parts(normal_form(checker.predicate(self.tree)))
         except (QueryError, RecursionError):
-            # The condition is wrong, or a stand-in makes it wrong, for example in place of a date.
+            # The condition is wrong, or its stand-in is, for example in the place of a date.
             return None
         whole = _each_once(list(_numbers(parts)), self._number)
         return (parts, frozenset(checker.columns)) if whole else None
 
 
 class _Template:
-    """SQL with stand-ins; ``numbers`` are theirs, in order."""
+    """SQL with stand-ins; ``numbers`` are the numbers of the stand-ins, in order."""
 
     def __init__(self, sql: str) -> None:
         self._pieces = _STAND_IN.split(sql)
-        # Three pieces for each stand-in: the SQL before it, its number if it stands for a text, and
-        # its number if it stands for a number.
+        # The split gives three pieces for each stand-in: the SQL before it, its number if it is a
+        # text, and its number if it is a number.
         pairs = zip(self._pieces[1::3], self._pieces[2::3], strict=True)
         self.numbers = [int(text or number) for text, number in pairs]
         del self._pieces[2::3]
@@ -285,7 +286,7 @@ class _Template:
 
 # Predicate with templates in place of the SQL of its atoms.
 _Parts = _Template | tuple[Literal["and", "or"], tuple["_Parts", ...]]
-# The same, and the columns of the schema in it.
+# Parts, and the columns of the schema that they name.
 _Resolved = tuple[_Parts, frozenset[str]]
 
 
@@ -315,7 +316,7 @@ def _each_once(numbers: Sequence[int], number: int) -> bool:
 
 
 def _as_double(literal: str) -> str | None:
-    """Literal as DuckDB must read it: a number is a DOUBLE (with exponent); None if infinite."""
+    """Literal for DuckDB: a number gets an exponent, so it is a DOUBLE; None if it is infinite."""
     if literal.startswith("'"):
         return literal
     number = float(literal)

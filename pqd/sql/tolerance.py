@@ -1,4 +1,4 @@
-"""Tolerance of a query: the distance that the private answer may have from the synthetic one."""
+"""Tolerance of a query: how far the private answer may lie from the synthetic answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Tolerance:
 
     @classmethod
     def parse(cls, tau: Number | None) -> Tolerance:
-        """Tolerance from ``10``, ``"10"`` or ``"3.2%"``; ParameterError unless greater than 0."""
+        """Tolerance from ``10``, ``"10"`` or ``"3.2%"``; ParameterError unless it is above 0."""
         if tau is None:
             raise ParameterError("tau (--tau) is missing; give it a value such as 10 or 3.2%")
         text = str(tau).strip()
@@ -33,7 +33,7 @@ class Tolerance:
 
     @property
     def share(self) -> Fraction:
-        """Tolerance of a distance, as a share of the rows; ParameterError if it is 1 or more."""
+        """Tolerance of a distance as a share of the rows; ParameterError if the share is >= 1."""
         if self.amount >= 1:
             raise ParameterError(
                 f"tau is {self.text}; a distance is a share of the rows, so tau must be below 1, "

@@ -1,4 +1,4 @@
-"""Sets of values of one column that a condition admits, with their algebra."""
+"""Sets of the values of one column that a condition admits: union, intersection, disjointness."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from typing import Literal
 Value = float | str | bool | datetime
 
 
-# Place just below a value (False) or just above it (True); places sort like the values.
+# (value, False) lies just below the value, (value, True) just above it; cuts sort like values.
 Cut = tuple[Value, bool]
 
 
@@ -19,11 +19,11 @@ Cut = tuple[Value, bool]
 class ValueSet:
     """Set of the values that a column may hold: NULL or not, and a union of intervals of one type.
 
-    ``null`` says whether NULL is admitted, ``start`` whether values below the first cut are.  At
-    each cut, in ascending order, admission toggles.  For example, [a, b) has a cut below a and a
-    cut below b; the constant a has cuts below and above a; a complement has the same cuts and
-    the other ``start``.  A set of texts is a union of constants, so the engine's order of texts
-    does not matter.
+    ``null`` says whether NULL is admitted.  ``start`` says whether values below the first cut are
+    admitted.  Each cut, in ascending order, switches admission on or off.  For example, [a, b) has
+    a cut below a and a cut below b.  The constant a has cuts below and above a.  The complement of
+    a set has the same cuts and the opposite ``start``.  A set of texts is a union of constants, so
+    the engine's order of texts does not matter.
     """
 
     null: bool
@@ -58,9 +58,9 @@ NOTHING = ValueSet(null=False, start=False)
 
 
 def disjoint(first: ValueSet, second: ValueSet) -> bool:
-    """Whether no value, nor NULL, is admitted by both; False if values of two types meet.
+    """Whether the sets share no value and no NULL; False if they hold values of two types.
 
-    Both sets are walked from cut to cut, in time linear in the number of cuts.
+    Both sets are walked from cut to cut, so time is linear in the number of cuts.
     """
     ours, theirs = first.cuts, second.cuts
     inside, there = first.start, second.start
@@ -77,7 +77,7 @@ def disjoint(first: ValueSet, second: ValueSet) -> bool:
             beyond, there = beyond + 1, not there
         if inside and there:
             return False
-    # If one set has no further cut, the other set comes in at its next cut.
+    # A set without further cuts stays as it is; the other set admits values after its next cut.
     return not (inside and beyond < len(theirs)) and not (there and ahead < len(ours))
 
 
@@ -87,7 +87,7 @@ def union(first: ValueSet, second: ValueSet) -> ValueSet:
 
 
 def combination(how: Literal["and", "or"], parts: Sequence[ValueSet]) -> ValueSet:
-    """Set that all (and) or any (or) of ``parts`` admit; everything if types of values mix."""
+    """Values that all (and) or any (or) of ``parts`` admit; all values if types are mixed."""
     if len(parts) == 1:
         return parts[0]
     if not one_type(parts):
@@ -110,5 +110,5 @@ def combination(how: Literal["and", "or"], parts: Sequence[ValueSet]) -> ValueSe
 
 
 def one_type(parts: Iterable[ValueSet]) -> bool:
-    """Whether all cuts are at values of one type, so that they have an order."""
+    """Whether all cuts are at values of one type, and so have an order."""
     return len({type(value) for part in parts for value, _ in part.cuts}) <= 1

@@ -35,7 +35,7 @@ def as_queries(
 ) -> tuple[Query, ...]:
     """``queries`` parsed, each with its own id (``q1``, ``q2``, ... by default).
 
-    A query with bins becomes one query for each bin; ``bins`` is for queries that state none.
+    A query with bins becomes one query for each bin; ``bins`` is for queries without own bins.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def _named(number: int, query: object, free: Iterator[str]) -> Query:
 
 
 def read_queries(path: str | Path, tables: Iterable[str | Path] = ()) -> tuple[Query, ...]:
-    """Queries of a workload file, which must be none of the files of the run's ``tables``.
+    """Queries of a workload file, which must not be a file of the run's ``tables``.
 
     In a ``.sql`` file each statement ends in ``;``.  Lines ``-- id: NAME``, ``-- tau: 5%`` and
     ``-- bins: age=0:100:10`` before a statement state its name, tolerance and bins.
@@ -91,9 +91,9 @@ def read_queries(path: str | Path, tables: Iterable[str | Path] = ()) -> tuple[Q
     Raises
     ------
     QueryError
-        If the file cannot be read, or queries in it are not understood: up to 20 of them are
-        named.  The message quotes the file only if it is known to hold queries: a private table
-        may be given by mistake.
+        If the file cannot be read, or queries in it are not understood: the message names up to 20
+        mistakes.  The message quotes the file only if the file is known to hold queries, since the
+        user may have named a private table by mistake.
     """
     path = Path(path)
     text, kind = _text(path, tables)
@@ -151,7 +151,7 @@ def _text(path: Path, tables: Iterable[str | Path]) -> tuple[str, str]:
         )
     if any(_same_file(file, table) for table in tables):
         raise QueryError(f"the query file {path} is a table of this run; name a file of queries")
-    # Raise outside the handlers: their errors hold the text of the file.
+    # Raise outside the handlers: the errors that they catch hold the text of the file.
     text, reason = None, "cannot be read"
     try:
         with file.open(encoding="utf-8-sig") as opened:
@@ -170,7 +170,7 @@ def _text(path: Path, tables: Iterable[str | Path]) -> tuple[str, str]:
 
 
 def _regular(path: Path) -> Path | None:
-    """Regular file that a path leads to, or None."""
+    """Regular file that a path leads to; None if it leads to something else."""
     try:
         file = path.resolve()
         mode = file.stat().st_mode

@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
     from pqd.engine.counting.batch import Batch
 
-# Rows, and expressions, that one statement evaluates; memory stays bounded.
+# Rows and expressions that one statement evaluates, to bound memory.
 _CHUNK = 1 << 18
 _WIDTH = 64
 SOURCE = "arrow_rows"
 
 
 def locked_connection(threads: int) -> duckdb.DuckDBPyConnection:
-    """Connection to a DuckDB in memory that reads no file, loads nothing, and stays that way."""
-    # Loaded here, which is while tables are read.
+    """Locked connection to a DuckDB in memory, which can read no file and load no extension."""
+    # Imported here, so that it loads while tables are read.
     import duckdb  # noqa: PLC0415
 
     connection = duckdb.connect(":memory:")
     (bar,) = connection.execute("SELECT current_setting('enable_progress_bar')").fetchall()[0]
     for setting in (
-        # Where it cannot show, in Jupyter, there is none.
+        # In Jupyter, where the bar cannot be shown, it is off already.
         *(["SET enable_progress_bar = false"] if bar else []),
         "SET autoinstall_known_extensions = false",
         "SET autoload_known_extensions = false",
@@ -54,13 +54,13 @@ def locked_connection(threads: int) -> duckdb.DuckDBPyConnection:
 
 
 class ArrowSQL:
-    """Runs SQL on Arrow tables by one locked connection.
+    """Runner of SQL on Arrow tables, by one locked connection.
 
-    Its errors are DuckDB's: their messages may hold a value of the table.
+    It raises DuckDB's own errors, whose messages may hold a value of the table.
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection | None = None) -> None:
-        """Nothing is registered yet; without a ``connection`` it has one of its own.
+        """Nothing is registered yet; without a ``connection`` it opens a connection of its own.
 
         Raises
         ------
@@ -68,17 +68,17 @@ class ArrowSQL:
             If PQD_THREADS is no number of threads.
         """
         self._opened, self._opening = connection, Lock()
-        # Asked for here: another thread may open it.
+        # The number of threads is read here, since another thread may open the connection.
         self._threads = thread_count() if connection is None else 1
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy for another process: the one that it has."""
+        """Copy for another process: the ``ArrowSQL`` of that process."""
         return worker_sql, ()
 
     def open(self) -> duckdb.DuckDBPyConnection:
-        """Connection, opened when it is first needed: that takes as long as to read a small table.
+        """Connection, opened on first use: to open it takes as long as to read a small table.
 
-        Several threads may ask for it.
+        Several threads may call this.
         """
         with self._opening:
             if self._opened is None:
@@ -118,7 +118,7 @@ class ArrowSQL:
         return {name: str(row[1]) for name, row in zip(columns, rows, strict=True)}
 
     def texts(self, values: pa.Array) -> Sequence[str | None]:
-        """Texts of distinct values; several threads may ask at once."""
+        """Texts of distinct values; several threads may call this at once."""
         if pa.types.is_large_string(values.type):
             plain: list[str | None] = values.to_pylist()
             return plain
@@ -154,7 +154,7 @@ class ArrowSQL:
             finally:
                 self._connection.unregister(SOURCE)
         order = numpy_of(values.column(0))
-        # Nothing promises that the engine keeps the order of the rows.
+        # DuckDB does not promise to keep the order of the rows.
         if np.any(np.diff(order) != 1):
             values = values.take(arrow_of(np.argsort(order)))
         columns: list[pa.ChunkedArray] = values.columns[1:]
@@ -168,7 +168,7 @@ def worker_sql() -> ArrowSQL:
 
 
 def chunks_of(rows: int) -> Iterator[tuple[int, int]]:
-    """First row of each chunk of so many, and the one after its last; without rows one chunk."""
+    """First row of each chunk, and the row after its last; without rows there is one chunk."""
     for first in range(0, max(1, rows), _CHUNK):
         yield first, min(first + _CHUNK, rows)
 

@@ -1,7 +1,7 @@
 """Batches of rows: each column as codes of the distinct values that the batch has.
 
-A batch gives counts, and counts add up.  Nothing else crosses from one batch to the next but what
-is remembered of single values.  A code has no meaning outside its batch.
+Each batch gives counts, and the counts of batches add up.  Apart from counts, pqd remembers only
+facts of single values from batch to batch.  A code has no meaning outside its batch.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Names = tuple[str, ...]
-# Rows, and bytes, that are encoded at a time: their texts are in memory.
+# Rows and bytes that are encoded at a time: their texts are in memory.
 ROWS, _SIZE = 1 << 18, 1 << 26
-# Rows, and bytes, that are counted at a time: there is a bit of each row for each atom.
+# Rows and bytes that are counted at a time: each atom needs a bit for each row.
 JOINED, _JOINED_SIZE = 1 << 21, 1 << 27
-# Rows that are counted at a time, whose numbers stay in the processor's cache; and for each code.
+# Rows of which codes are counted at a time, to stay in the processor's cache; and rows per code.
 _CACHED, _WIDE = 1 << 15, 4
 
 
@@ -36,9 +36,9 @@ _CACHED, _WIDE = 1 << 15, 4
 class Column:
     """Cells of one column: row ``i`` holds ``values[codes[i]]``.
 
-    ``codes`` (rows,) are unsigned whole numbers of the least size that holds them.  ``values`` is a
-    pyarrow array of distinct values, at most one of them null, each of which a row has; their order
-    says nothing.
+    ``codes`` (rows,) are unsigned integers of the smallest type that holds them.  ``values`` is a
+    pyarrow array of distinct values in no particular order.  At most one value is null, and each
+    value occurs in a row.
     """
 
     codes: NDArray[Any]
@@ -62,10 +62,10 @@ class Column:
 class Batch:
     """Some rows of a table, by column.
 
-    ``ranks`` (rows,) are keyed hashes of whole rows, by which the rows of a person are put in
-    order.  Where persons are told apart, ``person`` (rows,) numbers whose row each row is, in
-    ascending order, and ``kept`` (rows,) tells the rows that count by themselves.  All rows of a
-    person are in one batch.
+    ``ranks`` (rows,) are keyed hashes of whole rows, which put the rows of a person in order.  If
+    rows belong to persons, ``person`` (rows,) is the number of each row's person, in ascending
+    order, and ``kept`` (rows,) marks the rows of a person that are counted row by row.  All rows of
+    a person are in one batch.
     """
 
     rows: int
@@ -80,24 +80,24 @@ class Batch:
         return sum(column.nbytes for column in self.columns.values())
 
     def combinations(self, names: Names) -> Combinations:
-        """Combinations of the cells of columns ``names`` that rows hold; the values of one column.
+        """Combinations of cells that rows hold in the columns ``names``.
 
-        The columns' own codes are the digits of a combination.
+        The columns' own codes are the digits of a combination; one column has its values.
         """
         columns = [self.columns[name] for name in names]
         return combined([(each.codes, len(each.values)) for each in columns], self.rows)
 
     def named(self, stored: Mapping[str, str]) -> Batch:
-        """The same rows, whose columns have public names beside the ``stored`` ones."""
+        """Same rows, whose columns have public names beside the ``stored`` names."""
         aliases = {name: self.columns[own] for name, own in stored.items()}
         return Batch(self.rows, {**self.columns, **aliases}, self.ranks, self.person, self.kept)
 
     def selected(self, names: Iterable[str], ranks: NDArray[np.uint64] | None = None) -> Batch:
-        """The same rows with columns ``names`` alone, and with ``ranks``."""
+        """Same rows with the columns ``names`` alone, and with ``ranks``."""
         return Batch(self.rows, {name: self.columns[name] for name in names}, ranks)
 
     def slices(self, rows: int) -> Iterator[Batch]:
-        """The same rows in batches of so many at most, one at least."""
+        """Same rows in one or more batches of at most ``rows`` rows."""
         if self.rows <= rows:
             yield self
             return
@@ -117,7 +117,7 @@ class Batch:
 def encoded_batches(
     tables: Iterable[pa.RecordBatch], names: Sequence[str], rows: int | None = None
 ) -> Iterator[Batch]:
-    """Rows of what a source gives, in batches of about so many ``rows``; there is one at least."""
+    """Rows of a source, in one or more batches of about ``rows`` rows."""
     most = rows or ROWS
     waiting: list[pa.RecordBatch] = []
     held = size = 0
@@ -143,12 +143,12 @@ def batch_of(tables: Sequence[pa.RecordBatch], names: Sequence[str]) -> Batch:
 
 
 def column_of(chunks: Sequence[pa.Array]) -> Column:
-    """Column of the cells of chunks, which are of one type."""
+    """Column of the cells of ``chunks``, which have one type."""
     if isinstance(chunks[0], (pa.DictionaryArray, pa.ExtensionArray)):
         return stacked([_coded(encoded(chunk)) for chunk in chunks])
     column = _coded(encoded(*chunks))
     kind = column.values.type
-    # Distinct cells may be one value: several that are NULL, or two moments of one microsecond.
+    # Distinct cells may have one value: several NULLs, or two times in the same microsecond.
     one = column.values.null_count > 1 or pt.is_timestamp(kind) or pt.is_duration(kind)
     return stacked([column]) if one else column
 
@@ -167,7 +167,7 @@ def _coded(cells: pa.DictionaryArray) -> Column:
 
 
 def stacked(columns: Sequence[Column]) -> Column:
-    """One column of the rows of several, whose values are of one type."""
+    """One column with the rows of several ``columns``, whose values have one type."""
     every = pa.concat_arrays([each.values for each in columns]).dictionary_encode("encode")
     if len(columns) == 1 and len(every.dictionary) == len(every):
         return columns[0]
@@ -180,7 +180,7 @@ def stacked(columns: Sequence[Column]) -> Column:
 
 
 def joined_batches(batches: Iterable[Batch]) -> Iterator[Batch]:
-    """The same rows in fewer batches."""
+    """Same rows in fewer batches."""
     held: list[Batch] = []
     rows = size = 0
     for batch in batches:
@@ -195,7 +195,7 @@ def joined_batches(batches: Iterable[Batch]) -> Iterator[Batch]:
 
 
 def concatenated(batches: list[Batch]) -> Batch:
-    """One batch of the rows of all ``batches``, which are let go of."""
+    """One batch with the rows of all ``batches``; the list is emptied, to free memory."""
     if len(batches) == 1:
         return batches.pop()
     rows = sum(batch.rows for batch in batches)

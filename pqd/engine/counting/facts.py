@@ -1,6 +1,6 @@
-"""Facts of cells: values of SQL that DuckDB finds once for each distinct value.
+"""Facts of cells: DuckDB evaluates SQL once for each distinct value.
 
-So the meaning of every expression is DuckDB's, row by row; rows are looked up by code.
+Each row then looks its facts up by its code.  So every expression has DuckDB's meaning, row by row.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     FactArrays = list[NDArray[Any]]
     FactsOf = Callable[[Sequence[pa.Array]], FactArrays]
 
-# Values of a column cast to a kind, and those that they were cast from.
+# For a column and a kind: the values before the cast, and the values after the cast.
 Known = dict[tuple[str, "Kind"], tuple[pa.Array, pa.Array]]
-# Texts are passed over: a quoted name inside one is none.
+# The pattern skips texts, since a quoted name inside a text is no name.
 _NAMES = re.compile(r"""'(?:[^']|'')*'|"((?:[^"]|"")*)\"""")
-# Values of a column that are remembered.
+# Most values of a column that are remembered.
 MOST = 1 << 20
-# Truths that are packed into an octet.
+# Truths packed into an octet.
 OCTET = 8
 
 
 class TypedSQL:
     """SQL over columns that are cast to their public kinds (``schema``).
 
-    ``known`` holds the last values of each column as cast; those who ask of one table may share it.
+    ``known`` caches the last cast of each column; several scans of one table may share it.
     """
 
     def __init__(self, sql: ArrowSQL, schema: Schema, known: Known | None = None) -> None:
@@ -49,7 +49,7 @@ class TypedSQL:
         self._known: Known = {} if known is None else known
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy for another process: it knows no value."""
+        """Copy for another process, with an empty cache."""
         return TypedSQL, (self.sql, self.schema)
 
     def names(self, expression: str) -> Names:
@@ -58,7 +58,7 @@ class TypedSQL:
         return tuple(sorted({name.replace('""', '"') for name in quoted} & self.schema.keys()))
 
     def typed(self, name: str, values: pa.Array) -> pa.Array:
-        """``values`` of a column cast to its kind, one for each; what does not convert is NULL."""
+        """``values`` of a column, each cast to its kind; a value that does not convert is NULL."""
         key = name, self.schema[name]
         source, cast = self._known.get(key, (None, None))
         if source is not values:
@@ -83,9 +83,9 @@ class TypedSQL:
 
 
 class ByValue:
-    """Pure function of a value, found once for each distinct value.
+    """Pure function of a value, evaluated once for each distinct value.
 
-    It is remembered until more than ``MOST`` values are known; to forget changes nothing.
+    Results are cached until more than ``MOST`` values are known; then the cache begins anew.
     """
 
     def __init__(self, function: Callable[[pa.Array], FactArrays]) -> None:
@@ -121,7 +121,7 @@ class ByValue:
 class Facts:
     """Facts of the cells of columns ``names``, by SQL ``expressions`` over them.
 
-    ``facts_of`` gives arrays, with an entry for each value of the expressions.
+    ``facts_of`` turns the values of the expressions into arrays with an entry for each value.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class Facts:
         self._by_value = ByValue(self._of_values)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy for another process: it knows no value."""
+        """Copy for another process, with an empty cache."""
         return Facts, (self._sql, self._names, self._expressions, self._facts_of)
 
     def of(self, batch: Batch) -> tuple[NDArray[Any], FactArrays]:
@@ -160,11 +160,11 @@ class Facts:
 
 
 def truth_octets(truths: Sequence[pa.Array]) -> FactArrays:
-    """Truths of many conditions, 8 to an octet: octet ``i`` of each value is entry ``i``."""
+    """Truths of conditions, 8 to an octet: array ``i`` has conditions ``8 i`` to ``8 i + 7``."""
     parts = (truths[first : first + OCTET] for first in range(0, len(truths), OCTET))
     return [np.packbits(np.stack(list(map(numpy_of, part))), 0, "little")[0] for part in parts]
 
 
 def is_true(conditions: Mapping[Any, Any]) -> list[str]:
-    """SQL of the truth of each of the atoms ``conditions``; unknown is false."""
+    """SQL of the truth of each atom of ``conditions``; unknown becomes false."""
     return [f"COALESCE({atom.sql}, FALSE)" for atom in conditions]

@@ -1,4 +1,4 @@
-"""Persons: whose row each row is, and batches that hold all rows of their persons."""
+"""Persons: the person of each row, and batches that hold all rows of their persons."""
 
 from __future__ import annotations
 
@@ -35,25 +35,26 @@ class PersonCodes:
 
 
 def person_codes(column: Column) -> PersonCodes:
-    """Persons by the unit's column: rows of one value are one, those without are one more.
+    """Persons by the unit's column: rows of one value are one person, rows of NULL another.
 
-    Numbers of one double are one value: pandas makes doubles of all where one is missing.
+    Numbers with the same double are one value, since pandas turns all numbers of a column into
+    doubles if a cell is missing.
     """
     held = column.values
     plain = doubles_of(held) if is_number(held.type) else plain_values(held)
     if plain.type == held.type and not pa.types.is_floating(plain.type):
         return PersonCodes(column.codes, len(held))
-    # All that are no number are one.
+    # All cells that are no number are one person.
     values, codes = numbered(pa.chunked_array([plain]))
     size = values.size + 1
     return PersonCodes(at_codes(as_codes(codes, size), column.codes), size)
 
 
 def person_batches(batches: Iterable[Batch], column: str | None, most: int) -> Iterator[Batch]:
-    """Rows in the order of their persons, batch by batch, each with all rows of its persons.
+    """Batches of rows in the order of persons; each batch has all rows of its persons.
 
-    Persons go by the stored ``column``; without one each row is a person.  Of each person the first
-    ``most`` rows by rank are kept: which these are depends on that person's rows alone.
+    The stored ``column`` tells the person of a row; without a column each row is a person.  Of each
+    person the first ``most`` rows by rank are kept; they depend on the person's own rows alone.
     """
     if column is None:
         for each in batches:
@@ -76,7 +77,7 @@ def person_batches(batches: Iterable[Batch], column: str | None, most: int) -> I
 
 
 def _ends(person: NDArray[Any]) -> Iterator[tuple[int, int]]:
-    """First row of each batch, and the one after its last, which is a person's last."""
+    """First row of each batch, and the row after its last; a batch ends with a person's last."""
     ends, first = np.append(run_starts(person), person.size), 0
     for bound in (*range(batch.JOINED, person.size, batch.JOINED), person.size):
         last = int(ends[np.searchsorted(ends, bound)])
@@ -93,9 +94,9 @@ def _first_rows(person: NDArray[Any], most: int) -> NDArray[np.bool_]:
 
 
 def numbered(array: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Ascending distinct numbers, and for each place its number's place; a NULL has the last.
+    """Ascending distinct numbers, and the place of each cell's number; a NULL has the last place.
 
-    What is no number is told apart by equality alone.
+    Values that are not numbers are told apart by equality alone.
     """
     valid = array.drop_null()
     if not pa.types.is_integer(array.type) and not pa.types.is_floating(array.type):

@@ -1,18 +1,19 @@
 """Recognition of a table: keyed hashes of whole rows, and the content of a table as their sum.
 
-A row's hash is the product, modulo the prime 2^31 - 1, of one number for each of its cells, which
-a keyed BLAKE2b draws from the column's name and the cell's text; a table's content is the sum of
-those of its rows, with their number.  The order of rows and columns does not matter (Clarke et al.,
-ASIACRYPT 2003, call it MSet-Add-Hash), so contents of batches add up.
+A keyed BLAKE2b maps each cell, by the column's name and the cell's text, to a number.  The hash of
+a row is the product of the numbers of its cells modulo the prime 2^31 - 1.  The content of a table
+is the sum of the hashes of its rows, with the number of rows.  The order of rows and columns does
+not matter (Clarke et al., ASIACRYPT 2003, call it MSet-Add-Hash), so contents of batches add up.
 
-How often two tables meet that are not the same multiset of rows, over the choice of a secret key:
-the numbers of cells are then independent and uniform.  The difference of the two sums is a
-polynomial in them: a row is one monomial, of degree the number of columns, and different rows are
-different monomials; its coefficient is how much more often one table has the row.  It is not the
-zero polynomial where the tables have fewer than 2^31 - 1 rows, so it is zero with a chance of at
-most columns / (2^31 - 1) (Schwartz and Zippel), and of that to the fourth power for the four
-independent hashes taken here: about 5 * 10^-34 for ten columns.  A sum of numbers in place of the
-product would be the same for all tables with the same columns, whatever their rows.
+Two tables with different multisets of rows have the same content only with a small chance, over the
+choice of a secret key.  Under a secret key the numbers of distinct cells are independent and
+uniform.  The difference of the two sums is a polynomial in these numbers.  A row is one monomial,
+whose degree is the number of columns, and different rows are different monomials.  The coefficient
+is how much more often one table has the row.  If the tables have fewer than 2^31 - 1 rows, the
+polynomial is not zero.  So its value is zero with a chance of at most columns / (2^31 - 1)
+(Schwartz and Zippel).  Four independent hashes are taken, so the chance is this number to the
+fourth power: about 5 * 10^-34 for ten columns.  If a row's hash were a sum instead of a product,
+all tables with the same columns would have the same content, whatever their rows.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ _PRIME = np.uint64((1 << _BITS) - 1)
 LANES = 4
 # Rows whose products stay in the processor's cache.
 _CACHED = 1 << 13
-# Combinations of values of several columns that are made one factor.
+# Most combinations of values for which several columns become one factor.
 _COMBINED = 1 << 14
 # Numbers as programs write them.
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-][0-9]+)?")
@@ -57,7 +58,7 @@ _TRUTHS = {"True": "true", "False": "false"}
 
 
 class RowHash:
-    """Hash of each row by the columns ``names`` under ``key``; ``texts`` are those of values."""
+    """Hash of each row by the columns ``names`` under ``key``; ``texts`` gives texts of values."""
 
     def __init__(self, names: Sequence[str], key: bytes, texts: Texts) -> None:
         """Nothing is hashed yet."""
@@ -66,21 +67,21 @@ class RowHash:
         }
 
     def hashes(self, batch: Batch) -> Iterator[NDArray[np.uint64]]:
-        """Four hashes of each row, below the prime, of some rows (rows, 4) after the others."""
+        """Arrays (rows, 4) with four hashes, below the prime, of each row; some rows at a time."""
         factors = self._factors(batch)
         for first in range(0, batch.rows, _CACHED):
             some = slice(first, first + _CACHED)
             (codes, numbers), *others = factors
             product = numbers.take(codes[some], axis=0)
             for codes, numbers in others:
-                # Both are below 2^31: 2^31 is 1 modulo the prime.
+                # Both factors are below 2^31, and 2^31 is 1 modulo the prime.
                 product *= numbers.take(codes[some], axis=0)
                 product = (product & _PRIME) + (product >> np.uint64(_BITS))
                 product = (product & _PRIME) + (product >> np.uint64(_BITS))
             yield product % _PRIME
 
     def _factors(self, batch: Batch) -> list[tuple[NDArray[Any], NDArray[np.uint64]]]:
-        """Codes of the rows and numbers of the codes; columns of few values are one factor."""
+        """Codes of rows and numbers of codes, by factor; columns of few values share a factor."""
         factors: list[tuple[NDArray[Any], NDArray[np.uint64]]] = []
         by_size = sorted(self._numbers, key=lambda name: len(batch.columns[name].values))
         for name in by_size:
@@ -102,7 +103,7 @@ class RowHash:
 class ContentCounter:
     """Counter of the content of a table by ``columns``: its number of rows, and sums of hashes.
 
-    The key of the number is 0, those of the sums are 1, 2, 3, 4.
+    Key 0 of the tally counts the rows, keys 1 to 4 have the sums.
     """
 
     distinct: frozenset[int] = frozenset()
@@ -113,7 +114,7 @@ class ContentCounter:
         self._hash = RowHash(columns, key, texts)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy for another process: it knows no value."""
+        """Copy for another process, with an empty cache."""
         return ContentCounter, (self.columns, self._key, self._texts)
 
     def count(self, batch: Batch) -> Counts:
@@ -126,7 +127,7 @@ class ContentCounter:
         )
 
     def whole(self, counts: Counts) -> str:
-        """Content of the table, as ledgers know it."""
+        """Content of the table, as ledgers store it."""
         rows, *sums = counts[0].counts.tolist() or [0] * (1 + LANES)
         names = sorted(map(fold_case, self.columns))
         return json.dumps([names, str(rows), *(str(total % int(_PRIME)) for total in sums)])
@@ -137,13 +138,13 @@ class ContentCounter:
 
 
 class RowRanks:
-    """Ranks of rows, by which the rows of a person are put in order: two of a row's hashes.
+    """Ranks of rows, made of two of a row's hashes; they put the rows of a person in order.
 
-    Rows that are alike have the same rank, others hardly ever.
+    Equal rows have the same rank, and different rows almost never do.
     """
 
     def __init__(self, names: Sequence[str], key: bytes, texts: Texts, *, written: bool) -> None:
-        """Nothing is hashed yet; a table is ``written`` as text, or its columns have types."""
+        """Nothing is hashed yet; ``written`` says that the table is stored as text."""
         self._hash = RowHash(names, key, partial(_rank_texts, texts, written=written))
 
     def of(self, batch: Batch) -> NDArray[np.uint64]:
@@ -157,11 +158,11 @@ class RowRanks:
 
 
 def _rank_texts(texts: Texts, values: pa.Array, *, written: bool) -> Sequence[str | None]:
-    """Texts of distinct values for ranks: of a value alone, whatever type its column has.
+    """Texts of distinct values for ranks; a text depends on its value, not on the column's type.
 
-    Another person's cell may change that type, and would decide which of a person's rows come
-    first.  Where a table is ``written`` as text it was perhaps a program that wrote all numbers of
-    a column by their type, so those that say the same are one.
+    A cell of another person may change that type, and must not decide which of a person's rows come
+    first.  If a table is ``written`` as text, a program may have written all numbers of a column in
+    one type.  So numbers of the same value get the same text.
     """
     found = texts(plain_values(values))
     return [text and _alike(text) for text in found] if written else found
@@ -172,12 +173,12 @@ def _alike(text: str) -> str:
 
 
 def column_key(name: str, key: bytes) -> bytes:
-    """Key of one column's cells: the same cell of another column is another number."""
+    """Key of one column's cells: equal cells of different columns have different numbers."""
     return hashlib.blake2b(fold_case(name).encode(), key=key[:64], digest_size=64).digest()
 
 
 def _numbers(texts: Texts, key: bytes, values: pa.Array) -> FactArrays:
-    """Numbers of distinct values (values, 4) below the prime; that of no text is another one."""
+    """Numbers (values, 4) of distinct values, below the prime; NULL has a number of its own."""
     keyed = hashlib.blake2b(key=key, digest_size=8 * LANES)
     digests = bytearray()
     for text in texts(values):
@@ -189,6 +190,6 @@ def _numbers(texts: Texts, key: bytes, values: pa.Array) -> FactArrays:
 
 
 def hashed(text: str | None, key: bytes, size: int) -> bytes:
-    """Keyed hash of a value's text; that of no text is another one."""
+    """Keyed hash of a value's text; NULL has a hash of its own."""
     content = b"" if text is None else b"+" + text.encode()
     return hashlib.blake2b(content, key=key[:64], digest_size=size).digest()

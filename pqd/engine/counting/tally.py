@@ -20,8 +20,9 @@ Whole_co = TypeVar("Whole_co", covariant=True)
 class Tally:
     """Ascending distinct ``keys``, and how often each occurs (``counts``, int64).
 
-    Keys are whole numbers of 64 bits, or bytes of one length (numpy's ``V``).  Of keys that many
-    tallies share, a tally holds as bits which of them occur (``among``), and narrow counts.
+    Keys are whole numbers of 64 bits, or bytes of one length (numpy's ``V``).  If many tallies
+    share their possible keys (``among``), a tally holds a bit for each of these keys, which says
+    whether the key occurs, and narrow counts.
     """
 
     _every: NDArray[Any]
@@ -30,7 +31,7 @@ class Tally:
 
     @property
     def packed(self) -> bool:
-        """Whether the keys are shared, so that each use of them takes time."""
+        """Whether the keys are shared; each use then unpacks them, which takes time."""
         return self._held is not None
 
     @property
@@ -48,7 +49,7 @@ class Tally:
 
     @classmethod
     def among(cls, every: NDArray[np.int64], counts: NDArray[np.int64]) -> Self:
-        """Tally of the keys ``every``, from the count of each, which may be 0."""
+        """Tally of the shared keys ``every``; ``counts`` has the count of each, perhaps 0."""
         held = counts > 0
         rows = counts.take(np.flatnonzero(held))
         return cls(every, rows.astype(np.min_scalar_type(rows.max(initial=0))), np.packbits(held))
@@ -67,12 +68,12 @@ class Tally:
 
     @classmethod
     def of_cells(cls, counts: NDArray[np.int64]) -> Self:
-        """Tally of cells by their number, from the count of each."""
+        """Tally of cells by number; ``counts`` has the count of each cell."""
         keys = np.flatnonzero(counts)
         return cls(keys, counts[keys])
 
     def __add__(self, other: Self) -> Self:
-        """Tally of both."""
+        """Sum of both tallies."""
         if not self.keys.size or not other.keys.size:
             return self if self.keys.size else other
         keys = np.concatenate((self.keys, other.keys))
@@ -84,7 +85,7 @@ class Tally:
 
 
 def run_starts(keys: NDArray[Any]) -> NDArray[np.int64]:
-    """Place of the first of each run of equal ``keys``."""
+    """Place of the first key in each run of equal ``keys``."""
     if not keys.size:
         return np.zeros(0, np.int64)
     return np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
@@ -99,7 +100,7 @@ _EMPTY = Tally(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Counts:
-    """Tally of each statistic of a plan by its number, empty for one that is not there."""
+    """Tally of each statistic of a plan, by number; empty for a number that is missing."""
 
     tallies: Mapping[int, Tally]
 
@@ -108,7 +109,7 @@ class Counts:
         return self.tallies.get(number, _EMPTY)
 
     def __add__(self, other: Self) -> Self:
-        """Counts of both."""
+        """Sum of both counts."""
         numbers = dict.fromkeys((*self.tallies, *other.tallies))
         return type(self)({number: self[number] + other[number] for number in numbers})
 
@@ -123,7 +124,7 @@ class Counts:
 
 
 def folded(parts: Iterable[Counts]) -> Counts:
-    """Sum of counts, of one at least; two of equal age are added, so a key moves log(n) times."""
+    """Sum of counts; two sums of equally many parts are added, so a key is moved log(n) times."""
     ages: list[tuple[int, Counts]] = []
     for counts in parts:
         age, total = 0, counts
@@ -137,16 +138,16 @@ def folded(parts: Iterable[Counts]) -> Counts:
 
 
 class Counter(Protocol[Whole_co]):
-    """What a scan counts of each batch; Spark's workers are sent it as it is.
+    """Counter of the rows of each batch; Spark's workers get a copy of it.
 
-    A row counts by its own cells alone, a person by the person's own rows.  So the counts of the
-    batches of a table add up to those of all its rows, whatever batches it is cut into.
+    What a row adds depends on its own cells alone, what a person adds on the person's own rows
+    alone.  So the counts of batches add up to the counts of the table, wherever it is cut.
     Conformers: HistogramCounter, MarginalCounter, ContingencyCounter, ContentCounter, JointCounter.
 
     Attributes
     ----------
     distinct
-        Statistics of which is asked how many keys occur 1, 2, ... times.
+        Statistics for which the scan counts how many keys occur 1, 2, ... times.
     """
 
     @property
@@ -157,7 +158,7 @@ class Counter(Protocol[Whole_co]):
         ...
 
     def whole(self, counts: Counts) -> Whole_co:
-        """What the counts of all rows are, with multiplicities of those that are distinct."""
+        """Result from the counts of all rows; distinct statistics come as multiplicities."""
         ...
 
 
@@ -170,7 +171,7 @@ class JointCounter:
 
     @property
     def distinct(self) -> frozenset[int]:
-        """Numbers of the statistics that each counter names so."""
+        """Numbers of the distinct statistics of all counters."""
         every = enumerate(self._counters)
         return frozenset(self._number(n, place) for place, one in every for n in one.distinct)
 
@@ -185,7 +186,7 @@ class JointCounter:
         )
 
     def whole(self, counts: Counts) -> list[Any]:
-        """What each counter makes of its own counts."""
+        """Result of each counter from its own counts."""
         own: list[dict[int, Tally]] = [{} for _ in self._counters]
         for number, tally in counts.tallies.items():
             if number >= 0:

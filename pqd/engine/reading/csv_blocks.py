@@ -1,25 +1,27 @@
-"""Rows of delimited text in blocks, each of which is proved to begin where the one before ended.
+"""Rows of delimited text in blocks; each block is proved to begin at the beginning of a row.
 
-LF, CRLF and CR end rows, in any mixture; an empty line is no row, even of one column.  A cell is
-NULL if it is empty, quoted or not, if it is not UTF-8, and if it holds a NUL.
+LF, CRLF and CR end rows, in any mixture; an empty line is no row, even if there is one column.  A
+cell is NULL if it is empty (quoted or not), is not UTF-8, or holds a NUL.
 
-A *fresh* reader of Arrow's parses a block in one piece, with a sentinel behind it: a row of a
-secret random text.  The block counts only if the reader gives the sentinel back as a row of its
-own.  If it does not, the block is cut at another line end; if no cut is right, the block grows.
+Behind each block, pqd puts a sentinel: a row with a secret random text.  A *fresh* reader of Arrow
+parses the block and the sentinel in one piece.  The block is accepted only if the reader returns
+the sentinel as a row of its own.  If not, the block is cut at another line end; if no cut is right,
+the block grows.
 
-The rows are those of one parse of the whole text, wherever it is cut.  Proof by induction: every
-block begins at the beginning of a row.
+Wherever the text is cut, the rows are those of one parse of the whole text.  Proof by induction:
+every block begins at the beginning of a row.
 
-* The first block does, since it begins behind the header.
-* Take a block that does.  A parser remembers nothing from row to row, so the fresh one reads the
-  block as the parser of the whole text does.  The block ends with a line end.  Behind a line end a
-  parser is at the beginning of a row, or within quotes.  Were it within quotes, it would take the
-  sentinel, which has no quote, for a part of a cell that began before it, and no cell would be the
-  secret text alone.  One cell was.  So the next block begins at the beginning of a row.
-* The last block ends where the text does, which ends the last row, even within quotes.
+* The first block begins behind the header, so it begins a row.
+* Suppose that a block begins at the beginning of a row.  A parser remembers nothing from row to
+  row, so the fresh parser reads this block as the parser of the whole text does.  The block ends
+  with a line end.  Behind a line end a parser is at the beginning of a row, or within quotes.
+  Within quotes it would read the sentinel, which has no quote, as part of a cell that began before,
+  and no cell would be the secret text alone.  But one cell is the secret text alone.  So the next
+  block begins at the beginning of a row.
+* The last block ends with the text, and the end of the text ends the last row, even within quotes.
 
-A wrong guess where to cut therefore costs time, and no row.  A parser never sees a NUL, nor bytes
-that are not UTF-8: ``Utf8Reader`` has put other signs in their place.
+So a wrong guess of a cut costs time, but no row.  A parser never sees a NUL or bytes that are not
+UTF-8: ``Utf8Reader`` replaces them by other characters.
 """
 
 from __future__ import annotations
@@ -42,15 +44,15 @@ if TYPE_CHECKING:
 
     from pqd.engine.reading.csv_files import Odd
 
-# Bytes of a block; where a row is longer, it grows.
+# Bytes of a block; if a row is longer, the block grows.
 BLOCK_SIZE = 1 << 20
-# Most bytes of a row.  Arrow counts them in 31 bits, and a block may be longer by those of a
-# sentinel, which is no longer than a header, and of what was read at a time.
+# Most bytes of a row.  Arrow counts the bytes of a block in 31 bits.  A block may be longer than a
+# row by a sentinel, which is no longer than a header, and by the bytes that are read at a time.
 LONGEST_ROW = (1 << 31) - (1 << 24)
-# Bytes at the end of a block in which a cut is looked for first.
+# Bytes at the end of a block that are searched first for a cut.
 _TAIL = 1 << 15
 _LF, _CR, _QUOTE = b'\n\r"'
-# Two signs that Unicode keeps from any text: what is not UTF-8 becomes them, and a NUL does.
+# Two characters that no Unicode text may hold; they replace a NUL, and bytes that are not UTF-8.
 NO_TEXT = "\ufffe\uffff"
 _NO_TEXT = NO_TEXT.encode()
 
@@ -64,7 +66,7 @@ codecs.register_error("pqd.no_text", _marked)
 
 
 class LongRowError(Exception):
-    """A row that is longer than the most that is read of one."""
+    """Error of a row that is longer than the limit."""
 
 
 def csv_blocks(
@@ -75,26 +77,26 @@ def csv_blocks(
     longest: int,
     odd: Odd,
 ) -> Iterator[pa.RecordBatch]:
-    """Rows of a ``file`` in blocks: the text of each cell of the ``wanted`` columns, of ``names``.
+    """Rows of a ``file`` in blocks: the text of each cell of the ``wanted`` columns.
 
-    The file stands behind its header, and no row of it has more than ``longest`` bytes.  A row that
-    is longer or shorter than the header is left out; ``odd`` is told of it, once for each such
-    width of a block, and of cells that are not text, with the name of their column.
+    ``names`` are all columns of the file, which is read from behind its header.  A row with more or
+    fewer cells than the header is left out.  For each block, ``odd`` is called once for each wrong
+    number of cells, and once for each column that has cells which are not text.
 
     Raises
     ------
     LongRowError
-        If a row has more than ``longest`` bytes, where an odd byte counts as six.
+        If a row has more than ``longest`` bytes, where a byte that is replaced counts as six.
     pyarrow.ArrowException, OSError, EOFError, zlib.error
-        If the file breaks.
+        If the file cannot be read to its end.
     """
     reader, parser = Utf8Reader(file), _Parser(names, wanted, delimiter, odd)
-    # A line end comes first, in later blocks that of the row before: else a first row could begin
-    # with what is taken for a mark of the byte order, and a text without rows would be an error.
+    # Each block begins with a line end, in later blocks with that of the row before.  Without it,
+    # Arrow might take the start of a row for a byte order mark, and would refuse a text of no rows.
     rest, size = memoryview(b"\n"), min(BLOCK_SIZE, longest)
     while True:
         block = bytearray(rest)
-        # The block before is let go of.
+        # The block before is freed.
         rest = memoryview(b"")
         while len(block) < size and (more := reader.read(min(size - len(block), BLOCK_SIZE))):
             block += more
@@ -113,16 +115,17 @@ def csv_blocks(
             if end >= longest:
                 raise LongRowError
             rest, size = memoryview(block)[:end], 2 * end
-        # What is read again is at most as much as what is new, so all takes linear time.
+        # At most half of a block is read again, so the time for all blocks is linear.
         size = min(max(size, 2 * len(rest)), longest)
 
 
 def _cuts(block: bytearray, size: int, delimiter: str) -> Iterator[int]:
-    """Places behind line ends in ``block[:size]`` at which its last row may end, likely ones first.
+    """Places behind line ends in ``block[:size]`` where its last row may end, likely places first.
 
-    Without quotes it is the last.  With them, the first two are guessed from the block's tail: the
-    last line end behind an even number of quotes, and the last behind an odd number.  The third is
-    found by reading row by row.  The line end at the beginning is of the block before.
+    Without quotes, the only place is the last line end.  With quotes, the first two places are
+    guessed from the block's tail: the last line end behind an even number of quotes, and the last
+    line end behind an odd number.  The third place is found by reading row by row.  The line end at
+    the beginning belongs to the block before.
     """
     last = max(block.rfind(b"\n", 1, size), block.rfind(b"\r", 1, size)) + 1
     if not last:
@@ -155,9 +158,9 @@ def _end_of_rows(block: bytearray, size: int, delimiter: str) -> int:
 
 
 def _row(delimiter: str) -> re.Pattern[bytes]:
-    """Pattern of a row: a quote opens a cell only at its beginning, and text may follow the last.
+    """Pattern of a row; a cell that begins with a quote may have text behind its closing quote.
 
-    It never goes back, so it takes time in proportion to the row, also where it does not match.
+    The pattern never backtracks, so its time is linear in the row, even if it does not match.
     """
     plain = f"[^{re.escape(delimiter)}\r\n]*+"
     quoted = '"[^"]*+(?:""[^"]*+)*+"'
@@ -166,22 +169,22 @@ def _row(delimiter: str) -> re.Pattern[bytes]:
 
 
 class Utf8Reader:
-    """Reader of a file's bytes, in which ``NO_TEXT`` stands for a NUL and for what is not UTF-8.
+    """Reader of a file's bytes; ``NO_TEXT`` replaces a NUL and bytes that are not UTF-8.
 
-    Other signs below 128 stay where they are, so what separates rows and cells does too: an odd
-    byte is of its own cell alone.
+    Other bytes below 128 stay, and with them all that separates rows and cells.  So a replaced byte
+    changes its own cell alone.
     """
 
     def __init__(self, file: BufferedIOBase) -> None:
-        """Go on where ``file`` stands."""
+        """Read from the current place of ``file``."""
         self._file = file
         self._decoder = codecs.getincrementaldecoder("utf-8")("pqd.no_text")
         self._ended = False
 
     def read(self, size: int) -> bytes:
-        """Text of the next ``size`` bytes, of more where they are part of a sign; none at the end.
+        """Text of the next ``size`` bytes, or more to complete a character; empty at the end.
 
-        It may be six times as long.
+        The text may be six times as long as the bytes.
         """
         text = b""
         while not text and not self._ended:
@@ -195,12 +198,12 @@ class Utf8Reader:
 
 
 class _Parser:
-    """Parser of blocks, which tells whether a block ends where a row does."""
+    """Parser of blocks, which also tells whether a block ends at the end of a row."""
 
     def __init__(
         self, names: Sequence[str], wanted: Sequence[str], delimiter: str, odd: Odd
     ) -> None:
-        """Draw the sentinel, of which one cell is read at least."""
+        """Draw the sentinel; at least one column is read, which shows the sentinel."""
         self._wanted, self._odd = wanted, odd
         self._odd_rows: dict[str, None] = {}
         read = list(wanted or names[:1])
@@ -221,13 +224,13 @@ class _Parser:
         )
 
     def _left_out(self, row: pcsv.InvalidRow) -> str:
-        """Note a row that is left out: whether the block counts, and the row, is not known yet."""
+        """Note a row that is left out; it is reported only if its block is accepted."""
         width = f"a row has {row.actual_columns} cells, and the header has {row.expected_columns}"
         self._odd_rows[width] = None
         return "skip"
 
     def rows(self, block: bytearray, end: int) -> pa.RecordBatch | None:
-        """Rows of ``block[:end]``, None unless its last one ends there; behind it is room."""
+        """Rows of ``block[:end]``; None if no row ends there; ``block`` has room for a sentinel."""
         last = end + len(self.sentinel)
         behind, block[end:last] = block[end:last], self.sentinel
         table = self._parsed(block, last)
@@ -238,14 +241,14 @@ class _Parser:
         return self._record_batch(table.slice(0, rows))
 
     def last_rows(self, block: bytearray) -> pa.RecordBatch:
-        """Rows of a block that ends where the text does."""
+        """Rows of the last block, which ends with the text."""
         return self._record_batch(self._parsed(block, len(block)))
 
     def _parsed(self, block: bytearray, end: int) -> pa.Table:
         self._odd_rows.clear()
         return pcsv.read_csv(
             pa.BufferReader(memoryview(block)[:end]),
-            # A block larger than the text: nothing is cut.
+            # Arrow's block is larger than the text, so Arrow does not cut the text.
             read_options=pcsv.ReadOptions(
                 use_threads=False, block_size=end + 1, column_names=self._names
             ),
@@ -254,16 +257,16 @@ class _Parser:
         )
 
     def _record_batch(self, table: pa.Table) -> pa.RecordBatch:
-        """Wanted cells of a block; ``odd`` hears of its rows and cells that are odd."""
+        """Wanted cells of a block; ``odd`` is called for its odd rows and cells."""
         for width in self._odd_rows:
             self._odd(width)
         cells = [self._texts(name, table.column(name)) for name in self._wanted]
         return pa.RecordBatch.from_arrays(cells, names=list(self._wanted))
 
     def _texts(self, name: str, column: pa.ChunkedArray) -> pa.LargeStringArray:
-        """Cells of column ``name``, those that are not text without a value."""
+        """Cells of column ``name``; a cell that is not text becomes NULL."""
         cells = column.chunk(0) if column.num_chunks else pa.nulls(0, column.type)
-        # Asked of a block's bytes first, since hardly any has it.
+        # All bytes are searched at once first, since hardly any block has such a cell.
         held = octets(cells).tobytes()
         if held.isascii() or _NO_TEXT not in held:
             return cells

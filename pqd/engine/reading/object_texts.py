@@ -1,7 +1,7 @@
-"""Text of a Python object that is a cell, whatever it is: no cell may end a run.
+"""Text of a Python object in a cell; no object may end a run with an error.
 
-A number, a truth, a time or bytes have the text that they have in a column of their own type, since
-which type pandas gives to a column hangs on the cells of other rows.
+The type that pandas gives to a column depends on the cells of other rows.  So a number, a truth, a
+time or bytes in a column of objects have the same text as in a column of their own type.
 """
 
 import math
@@ -11,25 +11,25 @@ from typing import Any
 
 import numpy as np
 
-# Where types come from whose values read the same in every process.
+# Modules of the types whose values have the same text in every process.
 _LASTING = {"datetime", "decimal", "fractions", "numpy", "pandas", "uuid"}
 _PLAIN = (str, int, float, complex, bytes)
 _MISSING = ("None", "NaN", "nan", "NaT", "<NA>")
 _NUMBERS = (int, float, Decimal, np.integer, np.floating)
 _COMPLEX = (complex, np.complexfloating)
-# A column has NumPy's own times where one of its cells is no time.
+# NumPy's own times occur in a column where another cell is no time.
 _TIMES = (datetime, timedelta, np.datetime64, np.timedelta64)
-# Doubles hold every whole number below it.
+# Doubles hold every whole number below this number.
 _EXACT = 1 << 53
 # Microseconds of the engine's first moment, and of infinity.
 _FIRST_TICK, _INFINITE = -9_223_372_022_400_000_000, (1 << 63) - 1
-# Attoseconds of NumPy's units; to pandas one without a name is a nanosecond.
+# Attoseconds of NumPy's units; pandas takes a unit without a name as a nanosecond.
 _SECOND = 10**18
 _LENGTHS = {unit: 1000**place for place, unit in enumerate(("as", "fs", "ps", "ns", "us", "ms"))}
 _LENGTHS |= {"generic": _LENGTHS["ns"], "s": _SECOND, "m": 60 * _SECOND, "h": 3600 * _SECOND}
 _LENGTHS |= {"D": 86_400 * _SECOND, "W": 604_800 * _SECOND}
 _MONTHS = {"M": 1, "Y": 12}
-# Most months before or after 1970 of which NumPy is asked the first day; the engine has fewer.
+# Most months before or after 1970 for which NumPy gives a day; the engine's range is smaller.
 _MOST_MONTHS = 12 * 10**6
 
 
@@ -47,13 +47,13 @@ def text_of(cell: object) -> str | None:
 
 
 def number_text(number: float) -> str:
-    """Text of a double: 3 and not 3.0, since pandas makes 3.0 of every 3 where one is missing."""
+    """Text of a double: 3, not 3.0, since pandas turns 3 into 3.0 if another cell is missing."""
     exact = abs(number) < _EXACT and number.is_integer()
     return str(int(number)) if exact else repr(number)
 
 
 def _written(cell: object) -> str | None:
-    """Text of a cell, which may be that of a missing one."""
+    """Text of a cell, perhaps the text of a missing cell."""
     if isinstance(cell, str):
         return str(cell)
     if isinstance(cell, bool | np.bool_):
@@ -61,7 +61,7 @@ def _written(cell: object) -> str | None:
     if isinstance(cell, _TIMES) and str(cell) != "NaT":
         return _time_text(cell)
     if isinstance(cell, _COMPLEX) and cell.imag == 0:
-        # Pandas makes complex numbers of all where one has an imaginary part.
+        # If one cell has an imaginary part, pandas makes all numbers of the column complex.
         cell = cell.real
     if isinstance(cell, _NUMBERS):
         return number_text(_double(cell))
@@ -69,7 +69,7 @@ def _written(cell: object) -> str | None:
 
 
 def _other_text(cell: Any) -> str:  # noqa: ANN401 - any object
-    """Text of a time of day, bytes, an interval, or whatever else a cell is."""
+    """Text of a time of day, bytes, an interval, or any other cell."""
     if isinstance(cell, time) and cell.tzinfo is None:
         return _without_zeros(cell.isoformat("microseconds"))
     if isinstance(cell, bytes):
@@ -86,7 +86,7 @@ def _time_text(cell: Any) -> str | None:  # noqa: ANN401 - of Python, NumPy, or 
         ticks = _moment_ticks(cell)
         return None if ticks is None else moment_text(ticks, zoned=False)
     if isinstance(cell, np.timedelta64):
-        # Pandas has no span of months, whose lengths differ.
+        # Pandas has no span of months, since months differ in length.
         return str(cell) if np.datetime_data(cell.dtype)[0] in _MONTHS else span_text(_ticks(cell))
     if isinstance(cell, timedelta):
         return span_text(_microseconds(cell, "to_timedelta64"))
@@ -94,7 +94,7 @@ def _time_text(cell: Any) -> str | None:  # noqa: ANN401 - of Python, NumPy, or 
 
 
 def _moment_ticks(moment: Any) -> int | None:  # noqa: ANN401 - of NumPy, in any unit
-    """Microseconds since 1970, None of a moment that is further away than the engine has."""
+    """Microseconds since 1970; None for a moment beyond the engine's range."""
     unit, step = np.datetime_data(moment.dtype)
     if unit not in _MONTHS:
         return _ticks(moment)
@@ -105,7 +105,7 @@ def _moment_ticks(moment: Any) -> int | None:  # noqa: ANN401 - of NumPy, in any
 
 
 def _microseconds(time: Any, of_pandas: str) -> int:  # noqa: ANN401 - as above
-    """Microseconds of a span, or since 1970; what is less is cut off towards 0."""
+    """Microseconds of a span, or since 1970; a fraction is cut off."""
     if not hasattr(time, of_pandas):
         span = time
         if isinstance(time, datetime):
@@ -115,7 +115,7 @@ def _microseconds(time: Any, of_pandas: str) -> int:  # noqa: ANN401 - as above
 
 
 def _ticks(held: Any) -> int:  # noqa: ANN401 - of NumPy, in a unit of fixed length
-    """Microseconds of a span, or since 1970; what is less is cut off towards 0."""
+    """Microseconds of a span, or since 1970; a fraction is cut off, towards 0."""
     unit, step = np.datetime_data(held.dtype)
     length = int(held.astype(np.int64)) * step * _LENGTHS[unit]
     ticks: int = abs(length) // _LENGTHS["us"]
@@ -131,7 +131,7 @@ def _double(cell: Any) -> float:  # noqa: ANN401 - a number of any type
 
 
 def moment_text(ticks: int, *, zoned: bool) -> str | None:
-    """Text of a moment, in microseconds since 1970, as DuckDB writes it; None of one it lacks."""
+    """Text of a moment, in microseconds since 1970, as DuckDB writes it; None if DuckDB cannot."""
     if abs(ticks) == _INFINITE:
         return "infinity" if ticks > 0 else "-infinity"
     if not _FIRST_TICK <= ticks < _INFINITE:
@@ -144,7 +144,7 @@ def moment_text(ticks: int, *, zoned: bool) -> str | None:
 
 
 def span_text(ticks: int) -> str | None:
-    """Text of a span of time, in microseconds, as DuckDB writes it; None of one it lacks."""
+    """Text of a span of time, in microseconds, as DuckDB writes it; None if DuckDB cannot."""
     if abs(ticks) > _INFINITE:
         return None
     seconds, part = divmod(abs(ticks), 10**6)
@@ -158,7 +158,7 @@ def _without_zeros(clock: str) -> str:
 
 
 def _lasting(cell: object) -> bool:
-    """Whether a cell reads the same in every process: no address, no order of a set."""
+    """Whether a cell has the same text in every process: it has no memory address and no set."""
     if isinstance(cell, (list, tuple)):
         return all(map(_lasting, cell))
     if isinstance(cell, dict):

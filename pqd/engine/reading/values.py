@@ -1,4 +1,4 @@
-"""Cells of any Arrow type as codes and values that the engine can hold, whatever a cell is."""
+"""Cells of any Arrow type as codes, with values that the engine can hold."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-# Most whole units of a time that fit into microseconds of 64 bits; of these it is infinity.
+# Most units of a time whose microseconds fit into 64 bits; in microseconds it means infinity.
 _MOST = {"s": (1 << 63) // 10**6 - 1, "ms": (1 << 63) // 10**3 - 1, "us": (1 << 63) - 1}
-# Second of the engine's first moment, in the year 290,309 BC; one before it breaks the engine.
+# Second of the engine's first moment, in the year 290,309 BC; an earlier moment breaks the engine.
 _FIRST_SECOND = -9_223_372_022_400
 
 
 def at_least_one(
     batches: Iterable[pa.RecordBatch], schema: pa.Schema, wanted: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Columns ``wanted`` of each batch; without one, a batch of their types without rows."""
+    """Columns ``wanted`` of each batch; if there is no batch, a batch of their types, no rows."""
     none = True
     for batch in batches:
         none = False
@@ -35,7 +35,7 @@ def at_least_one(
 
 
 def value_types(schema: pa.Schema, wanted: Sequence[str]) -> dict[str, pa.DataType]:
-    """Types of the values of columns ``wanted``, once they are encoded; null of none."""
+    """Types of the encoded values of columns ``wanted``; a column of type null stays null."""
     return {
         name: pa.null() if pt.is_null(kind) else encoded(pa.nulls(0, kind)).type.value_type
         for name, kind in ((name, schema.field(name).type) for name in wanted)
@@ -43,17 +43,18 @@ def value_types(schema: pa.Schema, wanted: Sequence[str]) -> dict[str, pa.DataTy
 
 
 def encoded(*chunks: pa.Array) -> pa.DictionaryArray:
-    """Cells of chunks of one type by their values, which are of a type of the engine's.
+    """Cells of chunks of one type, encoded by their distinct values in a type of the engine.
 
-    A value that this type cannot hold is NULL: text that is not UTF-8, a time beyond its range.
-    Values without an order, such as lists, become text.  A dictionary is that of a single chunk.
+    A value that this type cannot hold is NULL: text that is not UTF-8, or a time beyond its range.
+    Values of a type that Arrow cannot encode, such as lists, become text.  Cells with a dictionary
+    must come in a single chunk.
     """
     if isinstance(chunks[0], pa.ExtensionArray):
         text = "uuid" in str(chunks[0].type)
         chunks = tuple(texts_of(each) if text else each.storage for each in chunks)
     if pt.is_dictionary(chunks[0].type):
         (held,) = chunks
-        # Polars' own categories are kept as views.
+        # Polars stores its categories as string views.
         values = _plain(_plain_storage(held.dictionary))
         return pa.DictionaryArray.from_arrays(held.indices.cast(pa.int32()), values)
     if pt.is_null(chunks[0].type):
@@ -88,7 +89,7 @@ def _plain_storage(cells: pa.Array) -> pa.Array:
 
 
 def _plain(values: pa.Array) -> pa.Array:
-    """Distinct values as the engine can hold them, those that it cannot as NULL."""
+    """Distinct values as the engine can hold them; a value that it cannot hold becomes NULL."""
     kind = values.type
     if pt.is_string(kind) or pt.is_large_string(kind):
         return valid_texts(values)
@@ -105,7 +106,7 @@ def _plain(values: pa.Array) -> pa.Array:
 
 
 def valid_texts(texts: pa.Array) -> pa.Array:
-    """Texts, those that are not UTF-8 as NULL."""
+    """Texts; a text that is not UTF-8 becomes NULL."""
     try:
         texts.validate(full=True)
     except pa.ArrowInvalid:
@@ -123,7 +124,7 @@ def _decoded(cell: bytes | None) -> str | None:
 
 
 def _in_microseconds(values: pa.Array, kind: pa.DataType, least: int) -> pa.Array:
-    """Times in microseconds, those beyond their range (``least`` is in their units) as NULL."""
+    """Times in microseconds; a time out of range (from ``least``, in its unit) becomes NULL."""
     ticks = values.view(pa.int64())
     within = _within(ticks, least, _MOST[values.type.unit])
     if values.type.unit == "us":
@@ -132,7 +133,7 @@ def _in_microseconds(values: pa.Array, kind: pa.DataType, least: int) -> pa.Arra
 
 
 def _within_a_day(values: pa.Array) -> pa.Array:
-    """Times of day, those that no day has as NULL."""
+    """Times of day; a time that no day has becomes NULL."""
     ticks = values.view(f"int{values.type.bit_width}")
     last = 24 * 60 * 60 * _A_SECOND[values.type.unit] - 1
     return pc.if_else(_within(ticks, 0, last), values, no_value(values.type))
@@ -148,12 +149,13 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def doubles_of(numbers: pa.Array) -> pa.DoubleArray:
-    """Nearest double of each number, whatever its type; what is not a number (NaN) is NULL.
+    """Nearest double of each number, whatever its type; NaN becomes NULL.
 
-    It is missing in a column of objects, which another row's cell may make of this one.
+    A column of objects takes NaN as missing, and a cell of another row may turn this column into a
+    column of objects.
     """
     if pt.is_decimal(numbers.type):
-        # Arrow's own cast of a decimal hangs on the scale of its column.
+        # Arrow's own cast of a decimal depends on the scale of its column.
         held = [None if cell is None else float(cell) for cell in numbers.to_pylist()]
         return pa.array(held, pa.float64())
     doubles = numbers.cast(pa.float64(), safe=False)
@@ -163,10 +165,11 @@ def doubles_of(numbers: pa.Array) -> pa.DoubleArray:
 
 
 def plain_values(values: pa.Array) -> pa.Array:
-    """Values of which nothing hangs on the type of their column, which other rows can change.
+    """Values in a form that does not depend on the column's type, which other rows can change.
 
-    A number is the text of its double, since pandas makes doubles of all whole numbers where one is
-    missing; a time is one of microseconds, since those of another unit make it so; bytes are text.
+    A number becomes the text of its double, since pandas turns whole numbers into doubles if a cell
+    is missing.  A time becomes microseconds, since a cell in another unit changes the unit of the
+    column.  Bytes become text.
     """
     kind = values.type
     if is_number(kind):
@@ -189,7 +192,7 @@ def _number_texts(numbers: pa.Array) -> pa.LargeStringArray:
 
 
 def texts_of(cells: pa.Array) -> pa.Array:
-    """Texts of cells, whatever they are."""
+    """Texts of cells of any type."""
     plain = plain_values(cells)
     if pt.is_large_string(plain.type):
         return plain
@@ -202,13 +205,13 @@ def texts_of(cells: pa.Array) -> pa.Array:
 
 
 def _time_texts(times: pa.Array, text: Callable[[int], str | None]) -> pa.LargeStringArray:
-    """Texts of times in microseconds; Python has none beyond the year 9999."""
+    """Texts of times in microseconds; Python's own times end with the year 9999."""
     ticks: list[int | None] = times.view(pa.int64()).to_pylist()
     return pa.array([None if tick is None else text(tick) for tick in ticks], pa.large_string())
 
 
 def _text(cell: pa.Scalar) -> str | None:
-    """Text of one cell, None where a part of it is nothing that Python has: a year 0, no UTF-8."""
+    """Text of one cell; None if Python cannot hold a part of it: a year 0, or no UTF-8."""
     try:
         held = cell.as_py()
     except Exception:  # noqa: BLE001 - no cell may end the run, whatever it is

@@ -1,4 +1,4 @@
-"""Tables of DuckDB files, read in a connection of their own that is locked, and cannot write."""
+"""Tables of DuckDB files, each read by its own connection, which is locked and cannot write."""
 
 from __future__ import annotations
 
@@ -39,15 +39,16 @@ if TYPE_CHECKING:
 
     from pqd.engine.reading.csv_files import Odd
 
-# Of the connection, from its first moment: the file alone is open to it.
+# Settings of the connection from its start: it can open this file alone.
 _LOCKED: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": "false",
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "temp_directory": "",
 }
-# Optimizers by which other rows, or the file's format, sway what a row counts: statistics fold
-# isnan() for a whole row group, a TRY_CAST pushed into the CSV reader drops what does not convert.
+# With these optimizers, the result of a row depends on other rows or on the file's format.  For
+# example, statistics decide isnan() for a whole row group, and a TRY_CAST that is pushed into the
+# CSV reader drops cells that do not convert.
 _MEDDLING = {
     *("statistics_propagation", "type_pushdown", "scalar_fn_pushdown", "filter_pushdown"),
     *("row_group_pruner", "late_materialization", "compressed_materialization", "extension"),
@@ -78,8 +79,8 @@ _PLAIN = f"is no table of a DuckDB file, and no other is written with {OF_TABLE}
 class DuckDBTable(TypedSource):
     """Table or view of a DuckDB file, by its ``schema`` and its ``name`` there.
 
-    ``reads`` are the tables whose rows it has: itself, or those that a view selects from.  A
-    ``computed_copy`` is a view that is taken as public.
+    ``reads`` are the tables whose rows it has: the table itself, or the tables that a view reads.
+    A ``computed_copy`` is a view that serves as the synthetic table.
     """
 
     path: Path
@@ -92,7 +93,7 @@ class DuckDBTable(TypedSource):
 
     @property
     def places(self) -> tuple[Place, ...]:
-        """The table in the file, and those that a view reads."""
+        """The table in the file and, of a view, the tables that it reads."""
         own = fold_case(f"{self.schema}.{self.name}")
         return tuple(Place(self.path, name) for name in dict.fromkeys((own, *self.reads)))
 
@@ -119,12 +120,12 @@ class DuckDBTable(TypedSource):
             yield from at_least_one(reader, reader.schema, wanted)
 
     def version(self) -> Version:
-        """Marks of the file, and of what was written and is not in it yet."""
+        """Marks of the file, and of the log of writes that are not in the file yet."""
         own = file_version(self.path)
         return own and (*own, *(file_version(_log(self.path)) or ()))
 
     def digest(self) -> bytes | None:
-        """Hash of the file, of what is not in it yet, and of the table's name."""
+        """Hash of the file, of the log of writes not in the file yet, and of the table's name."""
         digest = hashlib.sha256(f"duckdb {self.schema}.{self.name}\n".encode())
         try:
             for path in (self.path, _log(self.path)):
@@ -141,7 +142,7 @@ def open_duckdb_table(location: Location, role: Role) -> DuckDBTable:
     Raises
     ------
     TableError
-        If there is no such file or table, or it is held by another program.
+        If there is no such file or table, or another program holds the file open.
     """
     what = f"the {role} table {location.text}"
     check_file(location.path, role)
@@ -169,7 +170,7 @@ def open_duckdb_table(location: Location, role: Role) -> DuckDBTable:
     except duckdb.Error as error:
         held = "Could not set lock" in str(error)
         reason = reason or (f"cannot be opened: {_HELD}" if held else _NO_DUCKDB)
-    # Raised outside the handlers, since the driver's own error may hold what others wrote.
+    # Raised outside the handlers, since the driver's own error may quote the file.
     if reason:
         _refuse(what, reason)
     if not found:
@@ -184,7 +185,7 @@ def open_duckdb_table(location: Location, role: Role) -> DuckDBTable:
 
 
 def _tables_read(connection: duckdb.DuckDBPyConnection, selection: str) -> set[str]:
-    """Tables that a selection reads, by name and by the plan: neither tells all of any view."""
+    """Tables that a selection reads, by its names and its plan: either may miss some of a view."""
     read: set[str] = set()
     with suppress(duckdb.Error):
         read |= connection.get_table_names(selection, qualified=True)
@@ -197,7 +198,7 @@ def _tables_read(connection: duckdb.DuckDBPyConnection, selection: str) -> set[s
 
 
 def _whole_name(stated: str) -> str:
-    """Name of a table as DuckDB states it, odd ones in quotes, with its schema."""
+    """Name of a table with its schema, without the quotes that DuckDB puts around odd names."""
     found = _PART.findall(stated)
     parts = [part[1:-1].replace('""', '"') if part[0] == '"' else part for part in found]
     return fold_case(".".join([*(["main"] if len(parts) == 1 else []), *parts[-2:]]))
@@ -208,7 +209,7 @@ def _refuse(what: str, reason: str) -> NoReturn:
 
 
 def _is_named(stated: str, schema: str, name: str) -> bool:
-    """Whether a name is ``stated``, each of its parts as it is or in double quotes."""
+    """Whether ``stated`` names this table; each part may stand in double quotes."""
     schemas, names = {schema, quote_identifier(schema)}, {name, quote_identifier(name)}
     whole = names | {f"{one}.{other}" for one in schemas for other in names}
     return fold_case(stated) in map(fold_case, whole)
@@ -220,7 +221,7 @@ def _selection(schema: str, name: str, columns: Sequence[str] = ()) -> str:
 
 
 def without_meddling(connection: duckdb.DuckDBPyConnection) -> str:
-    """Setting that switches meddling optimizers off; which there are differs among releases."""
+    """SQL that switches these optimizers off; releases of DuckDB differ in those that they have."""
     rows = connection.execute("SELECT * FROM duckdb_optimizers()").fetchall()
     names = sorted(_MEDDLING & {str(row[0]) for row in rows})
     return f"SET disabled_optimizers = {quote_literal(','.join(names))}"
@@ -230,7 +231,7 @@ def without_meddling(connection: duckdb.DuckDBPyConnection) -> str:
 def _connected(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """Connection that reads this file alone, and whose settings cannot be changed."""
     with duckdb.connect(str(path), read_only=True, config=_LOCKED) as connection:
-        # A second connection finds the settings of the first, locked.
+        # In a second connection to the file these settings are locked already, and SET fails.
         with suppress(duckdb.Error):
             connection.execute("SET enable_progress_bar = false")
             connection.execute(without_meddling(connection))
@@ -239,5 +240,5 @@ def _connected(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def _log(path: Path) -> Path:
-    """File of what was written, and is not in the DuckDB file yet."""
+    """Log of writes that are not in the DuckDB file yet."""
     return path.with_name(f"{path.name}.wal")

@@ -1,4 +1,4 @@
-"""Files that hold a table: delimited text and Parquet, opened without a look at any row."""
+"""Files that hold a table: delimited text and Parquet; opening a file reads no row."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
-# Most bytes of a row of a public table, since a small packed file may hold one of any length.
+# Most bytes of a row of a public table: a small packed file may hold a row of any length.
 _LONGEST_PUBLIC_ROW = 1 << 26
 _LONG_ROW = (
     f"a row of it has more than {_LONGEST_PUBLIC_ROW >> 20} MB; look for a quote that is never "
     "closed, or leave out the column that is so long"
 )
-# Bytes of which a digest is taken at a time.
+# Bytes that a digest reads at a time.
 _BLOCK = 1 << 23
 _CHANGED = "it was written since its header was read; run again when it is settled"
-# What a part may be.
+# Suffixes of the files that a table in parts may have.
 PART_KINDS = (".csv", ".tsv", ".parquet")
-# What to do with other files, which a custodian may hand in as they are.
+# Advice for files of other kinds, which a custodian may name.
 _ADVICE = dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods"), "; save the sheet as CSV UTF-8")
 _ADVICE |= dict.fromkeys((".db", ".ddb"), "; of a DuckDB file, name a table: FILE::TABLE")
 
 
 @dataclass(frozen=True)
 class _File(ABC):
-    """File that holds a table: ``path`` is absolute, ``label`` is its name as it was given."""
+    """File that holds a table: ``path`` is absolute, ``label`` is the name that the user gave."""
 
     path: Path
     label: str
@@ -55,7 +55,7 @@ class _File(ABC):
 
     @property
     def ordered(self) -> bool:
-        """Rows come as they stand in the file."""
+        """True: rows come in the order of the file."""
         return True
 
     @property
@@ -69,7 +69,7 @@ class _File(ABC):
         return self.path.parent
 
     def version(self) -> Version:
-        """Marks that change when the file is written; empty if it is gone."""
+        """Marks that change when the file is written; empty if there is no file."""
         return file_version(self.path)
 
     def digest(self) -> bytes | None:
@@ -90,7 +90,7 @@ class _File(ABC):
 class DelimitedFile(_File):
     """Delimited text (CSV, TSV), read as text in its ``dialect``.
 
-    ``opened`` are its marks from before its header was read: rows are of that file alone.
+    ``opened`` are its marks before its header was read; a file that changed since is refused.
     """
 
     role: Role = field(repr=False, compare=False)
@@ -99,7 +99,7 @@ class DelimitedFile(_File):
 
     @property
     def textual(self) -> bool:
-        """Cells are stored as text."""
+        """True: cells are stored as text."""
         return True
 
     def batches(self, wanted: Sequence[str], odd: Odd) -> Iterator[pa.RecordBatch]:
@@ -112,7 +112,7 @@ class DelimitedFile(_File):
         """
         public, mark = self.role == "synthetic", self.dialect.delimiter
         longest = _LONGEST_PUBLIC_ROW if public else LONGEST_ROW
-        # Opened first: what takes its place from now on is not what is read.
+        # The file is opened before the check, so a file that replaces it later is not read.
         with opened_text(self.path) as file:
             if self.version() != self.opened:
                 raise UnreadableError(_CHANGED)
@@ -123,7 +123,7 @@ class DelimitedFile(_File):
                 raise (UnreadableError(_LONG_ROW) if public else UnreadableError()) from None
 
     def loose(self, names: Sequence[str]) -> Collection[str]:
-        """All: there is nothing but text."""
+        """All columns, since every cell is text."""
         return names
 
     @property
@@ -151,12 +151,12 @@ class ParquetFile(_File, TypedSource):
 def file_digest(path: Path) -> bytes:
     """SHA-256 of the bytes of a file.
 
-    They are taken in large blocks: after each a thread waits for those that run Python.
+    Blocks are large: after each block, the thread may have to wait for threads that run Python.
 
     Raises
     ------
     OSError
-        If it cannot be read.
+        If the file cannot be read.
     """
     digest, block = hashlib.sha256(), memoryview(bytearray(_BLOCK))
     with path.open("rb", buffering=0) as file:
@@ -166,7 +166,7 @@ def file_digest(path: Path) -> bytes:
 
 
 def file_version(path: Path) -> Version:
-    """Marks that change when a file is written; empty if it is gone."""
+    """Marks that change when a file is written; empty if there is no file."""
     try:
         status = path.stat()
     except OSError:
@@ -202,7 +202,7 @@ def check_file(path: Path, role: Role) -> None:
     """Refuse a path that leads to no file."""
     check_path(path, role)
     if not path.exists():
-        # What else lies there is not told: names of files can speak of people.
+        # No other file there is named: names of files can tell about people.
         file, sign, table = str(path).rpartition(".duckdb:")
         write = f", or write {file}.duckdb::{table} for a table of a DuckDB file" if sign else ""
         raise TableError(
@@ -216,7 +216,7 @@ def check_file(path: Path, role: Role) -> None:
 
 
 def file_kind(path: Path) -> str:
-    """Suffix by which a file is read, that within ``.gz`` of a compressed one."""
+    """Suffix that tells how a file is read; for ``a.csv.gz`` it is ``.csv``."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     kind = suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]
     return "".join(kind)
@@ -242,7 +242,7 @@ def check_path(path: Path, role: Role) -> None:
 
 
 def check_open(path: Path, role: Role) -> None:
-    """Refuse a file that the user may not read, or that holds nothing."""
+    """Refuse a file that the user may not read, or that is empty."""
     try:
         with path.open("rb") as file:
             empty = not file.read(1)
@@ -253,7 +253,7 @@ def check_open(path: Path, role: Role) -> None:
 
 
 def _closed(path: Path, role: Role, error: OSError) -> TableError:
-    """Reason why a file cannot be opened: the system's, which knows nothing of content."""
+    """Refusal with the system's reason, which quotes no content."""
     if isinstance(error, PermissionError):
         return TableError(f"the {role} table {path} may not be read: {NO_PERMISSION}")
     return TableError(f"the {role} table {path} cannot be opened: {error.strerror or 'no reason'}")

@@ -42,7 +42,7 @@ _ADVICE = (
 )
 # Rows of a batch.
 _ROWS = 1 << 17
-# A connection of DuckDB has one open result at most, and several relations may share it.
+# Several relations may share a connection of DuckDB, which has at most one open result.
 _ONE_RELATION = RLock()
 
 
@@ -63,7 +63,7 @@ class LazySource(TypedSource):
 
     @property
     def places(self) -> tuple[Place, ...]:
-        """Files that are known."""
+        """Files that the source is known to read."""
         return tuple(map(Place, self.files))
 
     def batches(self, wanted: Sequence[str], odd: Odd) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
@@ -90,7 +90,7 @@ class LazySource(TypedSource):
 
 
 def open_lazy(given: Any, role: Role) -> LazySource | None:  # noqa: ANN401 - of any library
-    """Lazy source that was ``given``, None if it is none; it is not evaluated.
+    """Lazy source made of ``given``, not evaluated; None if ``given`` is no lazy source.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def open_lazy(given: Any, role: Role) -> LazySource | None:  # noqa: ANN401 - of
     try:
         schema, scan, files = opened(given, what)
         names = checked_names(f"the {role} frame", schema.names)
-        # A dataset gives the rows of its files.
+        # A dataset computes nothing: it gives the rows of its files.
         computed_copy = role == "synthetic" and opened is not _dataset
         return LazySource(f"{role} frame", names, schema, scan, files, computed_copy)
     except BaseException as error:
@@ -119,16 +119,16 @@ def open_lazy(given: Any, role: Role) -> LazySource | None:  # noqa: ANN401 - of
 
 
 def _broke(error: BaseException) -> bool:
-    """Whether a library broke: one in Rust does so by what is no Exception."""
+    """Whether a library raised the error: a library in Rust raises errors that are no Exception."""
     return isinstance(error, Exception) or type(error).__name__ == "PanicException"
 
 
 def _lazy_frame(given: Any, what: str) -> tuple[pa.Schema, Scan, tuple[Path, ...]]:  # noqa: ANN401
-    # An empty frame of its types, which are known without a row.
+    # The types are known without a row, so an empty frame has them.
     schema = arrow_frame(given.clear().collect(), what).schema
 
     def scan(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        # Not by their mere names, of which some would be patterns.
+        # By a selector, since polars would read some plain names as patterns.
         chosen = given.select(sys.modules["polars"].selectors.by_name(*wanted))
         if hasattr(chosen, "collect_batches"):
             frames = chosen.collect_batches(chunk_size=_ROWS, maintain_order=True)

@@ -1,7 +1,7 @@
-"""Locations of tables as a caller writes them: a file, a table in one, parts, a server's table.
+"""Locations of tables as a user writes them: a file, a table in a file, parts, a server's table.
 
-Only names are looked at here, and what files there are; nothing is opened, so that the command line
-may ask for a ledger or for the files of a run before anything heavy is loaded.
+This module looks at names, and at which files exist; it opens nothing.  So the command line can
+find the ledger or the files of a run before it loads any large library.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pqd.engine.sources.postgres_address import FORM, is_postgres, table_name, w
 from pqd.engine.sources.spark_address import is_spark_address, spark_label
 from pqd.errors import TableError
 
-# What stands between a DuckDB file and the name of its table.
+# Sign between a DuckDB file and the name of its table.
 OF_TABLE = "::"
 LEDGER_NAME = "pqd-ledger.sqlite"
 _WILD = frozenset("*?[")
@@ -32,8 +32,8 @@ _SUFFIXES = (".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz", ".gz", ".duckdb")
 class Location:
     """Location of a table: ``text`` as written, and the ``path`` of its file or folder.
 
-    ``table`` is the name of a table within the file, ``pattern`` what names of parts in the folder
-    are like; both are empty where there is none.  What a ``server`` holds is in no file.
+    ``table`` is the name of a table in the file, ``pattern`` the pattern of the names of parts;
+    each is empty if there is none.  The table of a ``server`` is in no file.
     """
 
     text: str
@@ -44,13 +44,13 @@ class Location:
 
     @property
     def whole_table(self) -> str:
-        """Name of the table in small letters, with its schema, which is main unless stated."""
+        """Name of the table in small letters, with its schema; the default schema is main."""
         name = self.table.lower().replace('"', "")
         return name if "." in name or not name else f"main.{name}"
 
     @property
     def folder(self) -> Path:
-        """Folder in which the ledger lies by default: that of the file or parts, else the own."""
+        """Default folder of the ledger: that of the file or parts, or else the working folder."""
         if self.server:
             return Path.cwd()
         return self.path.resolve() if self.pattern else self.path.resolve().parent
@@ -59,7 +59,7 @@ class Location:
     def files(self) -> tuple[Path, ...]:
         """Files that hold the table: parts in the order of their names.
 
-        None where the folder cannot be read, or the system cannot follow the pattern.
+        Empty if the folder cannot be read, or the system cannot follow the pattern.
         """
         if not self.pattern:
             return () if self.server else (self.path,)
@@ -85,7 +85,7 @@ def is_address(given: object) -> TypeGuard[str]:
 
 
 def address_name(address: str) -> str:
-    """Name of the table at an address, as it stands there; the address itself if it names none."""
+    """Name of the table at an address, as written; the address itself if it names no table."""
     name = spark_label(address) if is_spark_address(address) else table_name(address)
     return name or address
 
@@ -96,12 +96,12 @@ def written_address(address: str) -> str:
 
 
 def location_of(given: str | Path) -> Location:
-    """Location that is ``given``; a file of that very name wins over what its signs may mean.
+    """Location of ``given``; a file with exactly this name wins over a pattern or ``::``.
 
     Raises
     ------
     TableError
-        If it is an address of what pqd does not read.
+        If it is an address that pqd cannot read.
     """
     if is_address(given):
         return Location(given, Path(), server=True)
@@ -119,14 +119,14 @@ def location_of(given: str | Path) -> Location:
 
 
 def check_scheme(text: str) -> None:
-    """Refuse an address of what pqd does not read; no more of it is told than how it begins.
+    """Refuse an address that pqd cannot read; the message quotes only its beginning.
 
-    What follows may be a password.
+    The rest may be a password.
 
     Raises
     ------
     TableError
-        Naming the addresses that there are.
+        If it is such an address; the message names the forms that pqd reads.
     """
     if not is_address(text) and _CONNECTION.search(text):
         raise TableError(f"pqd reads no table at a connection string of libpq; write {FORM}")
@@ -139,7 +139,7 @@ def check_scheme(text: str) -> None:
 
 
 def short_name(given: str | Path) -> str:
-    """Name of a table without its schema, of a file without its ending, of parts their folder's."""
+    """Name of a table without its schema, of a file without its suffix, or of a parts' folder."""
     if is_address(given) or OF_TABLE in str(given):
         name = address_name(str(given)).rpartition(OF_TABLE)[2]
         return name.rpartition(".")[2].strip('"')
@@ -159,5 +159,5 @@ def _exists(path: Path) -> bool:
 
 
 def _is_part(path: Path) -> bool:
-    """Whether a file is a part: other programs begin the names of theirs with . or _."""
+    """Whether a file is a part; names that begin with . or _ are files of other programs."""
     return not path.name.startswith((".", "_", LEDGER_NAME)) and not path.is_dir()

@@ -1,8 +1,9 @@
 """Parts of a table: files of one folder or pattern, in the order of their names.
 
-All have the same columns in the same order.  Which type a Parquet file gives to a column hangs on
-its own rows where a program guessed it (no value at all, whole numbers until one is missing), so
-types that differ are brought to one that holds all of them, and are no error.
+All parts have the same columns in the same order.  A program that writes a Parquet file may find
+the type of a column from the rows of this file: no type without a value, whole numbers if no cell
+is missing.  So parts may differ in the type of a column, and pqd converts their values to a type
+that holds all of them.
 """
 
 from __future__ import annotations
@@ -48,12 +49,12 @@ class Parts:
 
     @property
     def textual(self) -> bool:
-        """As the parts."""
+        """Whether the parts are text."""
         return self.files[0].textual
 
     @property
     def ordered(self) -> bool:
-        """In the order of their names."""
+        """True: parts come in the order of their names."""
         return True
 
     @property
@@ -87,7 +88,7 @@ class Parts:
         return {name: {types[name] for types in every} for name in wanted}
 
     def loose(self, names: Sequence[str]) -> Collection[str]:
-        """As the parts, and what becomes text since they give it several types."""
+        """Loose columns of text parts; of Parquet, columns whose several types become text."""
         if self.textual:
             return self.files[0].loose(names)
         text = pa.large_string()
@@ -99,7 +100,7 @@ class Parts:
         ]
 
     def version(self) -> Version:
-        """Marks of all parts, by name: they change where one is written, added or removed."""
+        """Marks of all parts; they change when a part is written, added or removed."""
         marks: list[int | str] = []
         for part in self.files:
             own = part.version()
@@ -109,7 +110,7 @@ class Parts:
         return (*marks, *map(str, self.location.files))
 
     def digest(self) -> bytes | None:
-        """Hash of the digests of all parts; that of the part itself where it is the only one."""
+        """Hash of the digests of all parts; of a single part, its own digest."""
         digests = [part.digest() for part in self.files]
         if len(digests) == 1:
             return digests[0]
@@ -120,12 +121,12 @@ class Parts:
 
 
 def open_parts(location: Location, role: Role) -> Parts:
-    """Parts at ``location``, none of which is read but its header.
+    """Parts at ``location``; only their headers are read.
 
     Raises
     ------
     TableError
-        If there is none, one is unusable, or they are of two formats or have other columns.
+        If there is no part, a part is unusable, or the parts differ in format or columns.
     """
     label = _label(location)
     what = f"the {role} table {location.text}"
@@ -146,7 +147,7 @@ def open_parts(location: Location, role: Role) -> Parts:
 
 
 def _found(location: Location, what: str) -> tuple[Path, ...]:
-    """Paths of the parts; TableError if there is none, or what is no part."""
+    """Paths of the parts; TableError if there is no part, or a file that is no part."""
     try:
         paths = location.files
         folders = location.pattern == "*" and any(
@@ -161,7 +162,7 @@ def _found(location: Location, what: str) -> tuple[Path, ...]:
             f"{what} has no part: no file is there that it names; check its name and the folder "
             "you are in"
         )
-    # What lies there is not told: names of files can speak of people.
+    # The message names no file there: names of files can tell about people.
     kinds = {file_kind(path) for path in paths}
     if folders or kinds.difference(PART_KINDS):
         others = "folders" if folders else "files that are no .csv, .tsv or .parquet"
@@ -174,7 +175,7 @@ def _found(location: Location, what: str) -> tuple[Path, ...]:
 
 
 def _label(location: Location) -> str:
-    """Name of the folder, or of the pattern with its folder where it would say nothing."""
+    """Name of the folder, or the pattern, with its folder if the pattern begins with ``*``."""
     folder = location.path.resolve().name
     if location.pattern == "*" and not location.text.endswith("*"):
         return folder

@@ -1,13 +1,13 @@
-"""Tables of PostgreSQL, each read in one transaction of its own that sees one moment.
+"""Tables of PostgreSQL; each is read in its own transaction, on one snapshot.
 
-The rows come as Arrow batches, by the driver of Arrow's own project (ADBC), and no predicate is
-evaluated by the server.  The transaction is REPEATABLE READ and READ ONLY, and stays open as long
-as the table is used: each pass sees the same rows, whatever others write meanwhile.
+Arrow's driver (ADBC) gives the rows as Arrow batches, and the server evaluates no predicate.  The
+transaction is REPEATABLE READ and READ ONLY, and stays open as long as the table is used: each pass
+sees the same rows, even if others write meanwhile.
 
-No cell may raise, in the server or here, whatever it is.  So the server renders no more than it
-must, by functions that are total; days and times come as the bytes that it stores, since the driver
-takes no notice of infinity; numbers of any precision come as text.  What has no type of a table
-(JSON, arrays, ranges, intervals) becomes the server's own text.
+No cell may raise an error, in the server or here.  So the server converts only where it must, and
+only by functions that never fail.  Days and times come as the bytes that the server stores, since
+the driver ignores infinity.  Numbers of any precision come as text.  Other types (JSON, arrays,
+ranges, intervals) come as the server's own text.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ if TYPE_CHECKING:
     from pqd.engine.reading.csv_files import Odd
     from pqd.engine.sources.postgres_session import PostgresSession
 
-# Kinds of relations that hold rows: tables, partitioned ones, views; of both kinds, and elsewhere.
+# Kinds of relations: r table, p partitioned table, v view; m materialized view, f foreign table.
 _LOCKED, _UNLOCKED, _VIEW = "rpv", "mf", "v"
-# What is sent as UTF-8 whatever a cell holds: of SQL_ASCII the bytes are sent as they are.
+# Encodings that the server always sends as UTF-8; with SQL_ASCII it sends the bytes as they are.
 _ENCODINGS = ("UTF8", "LATIN1", "SQL_ASCII")
 _SET_ENCODING = """
 SELECT pg_catalog.set_config('client_encoding', CASE pg_catalog.current_setting('server_encoding')
   WHEN 'SQL_ASCII' THEN 'SQL_ASCII' ELSE 'UTF8' END, false) AS encoding
 """
-# How texts are written does not hang on what is set for a user or a database; a lock is waited for
-# half as long as a server that is silent; rows that are hidden from the user are an error.
+# Settings of the session, so that texts do not depend on settings of a user or a database.  With
+# row_security off, rows that are hidden from the user are an error.
 _SETTINGS = {
     "search_path": "",
     "DateStyle": "ISO, YMD",
@@ -70,7 +70,7 @@ FROM pg_catalog.pg_namespace n JOIN pg_catalog.pg_class c
   ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
 WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass({name})
 """
-# Columns, each with the type of the server's own that lies under a domain.
+# Columns with their types; a domain is replaced by the server's own type under it.
 _COLUMNS = """
 WITH RECURSIVE bases(number, type) AS (
   SELECT attnum, atttypid FROM pg_attribute
@@ -82,7 +82,7 @@ SELECT attname::text AS name, t.oid::int8 AS type
 FROM bases JOIN pg_type t ON t.oid = type AND typtype <> 'd'
 JOIN pg_attribute ON attrelid = {name}::regclass AND attnum = number ORDER BY number
 """
-# All relations that it reads, its parts and what a view selects from, on this server as it runs.
+# All relations that the table reads: itself, its parts, those of a view; with server and database.
 _PLACES = """
 WITH RECURSIVE reads(relation) AS (
   SELECT {name}::regclass::oid UNION SELECT other FROM reads, LATERAL (
@@ -96,7 +96,7 @@ WITH RECURSIVE reads(relation) AS (
 SELECT concat_ws(' ', pg_postmaster_start_time(), d.oid, relation) AS place
 FROM reads, pg_database d WHERE datname = current_database() ORDER BY relation
 """
-# 2000-01-01, from which the server counts, after 1970-01-01.
+# Days and microseconds from 1970-01-01 to 2000-01-01, from which the server counts.
 _DAYS, _MICROSECONDS = 10_957, 946_684_800_000_000
 _MOST_DAYS, _MOST = (1 << 31) - 1, (1 << 63) - 1
 
@@ -106,9 +106,9 @@ def _as_it_is(cells: pa.Array) -> pa.Array:
 
 
 class ColumnType(NamedTuple):
-    """Rendering of a type: SQL with ``{0}`` for the column, and what is made of its cells.
+    """Reading of a type: SQL with ``{0}`` for the column, and a conversion of the cells received.
 
-    A ``loose`` column comes as text that is a number in all likelihood.
+    A ``loose`` column comes as text, but most likely holds numbers.
     """
 
     sql: str
@@ -117,7 +117,7 @@ class ColumnType(NamedTuple):
 
 
 def _days(cells: pa.Array) -> pa.Array:
-    """Days of the server; infinity is the engine's."""
+    """Dates from the server's days; infinity becomes the engine's infinity."""
     stored, valid = _stored(cells, 4)
     infinite = np.abs(stored) >= _MOST_DAYS
     days = np.where(infinite, np.sign(stored) * _MOST_DAYS, stored + _DAYS)
@@ -125,7 +125,7 @@ def _days(cells: pa.Array) -> pa.Array:
 
 
 def _moments(cells: pa.Array, zone: str | None = None) -> pa.Array:
-    """Times of the server, those beyond the engine's range as NULL; infinity is the engine's."""
+    """Timestamps from the server's times, NULL beyond the engine's range; infinity is kept."""
     stored, valid = _stored(cells, 8)
     infinite = (stored == _MOST) | (stored <= -_MOST)
     beyond = ~infinite & (stored >= _MOST - _MICROSECONDS)
@@ -135,7 +135,7 @@ def _moments(cells: pa.Array, zone: str | None = None) -> pa.Array:
 
 
 def _stored(cells: pa.Array, width: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Whole numbers of cells of ``width`` bytes each, 0 for NULL, and whether each is one."""
+    """Whole number in each cell of ``width`` bytes, 0 for NULL; and whether a cell is not NULL."""
     valid = numpy_of(cells.is_valid())
     numbers = np.zeros(len(cells), np.int64)
     _, places, held = cells.buffers()
@@ -154,7 +154,7 @@ def _arrow_of(numbers: NDArray[Any], valid: NDArray[np.bool_], kind: pa.DataType
 
 _PLAIN = ColumnType("{0}")
 _TEXT = ColumnType("{0}::pg_catalog.text")
-# By the numbers that types of the server itself have for good; every other one becomes text.
+# Keys are PostgreSQL's fixed numbers of types; every other type is read as text.
 _TYPES = {
     **dict.fromkeys((16, 17, 20, 21, 23, 25, 700, 701, 1043, 1083), _PLAIN),
     26: ColumnType("{0}::pg_catalog.int8"),
@@ -167,16 +167,17 @@ _TYPES = {
 
 
 def column_type(oid: int) -> ColumnType:
-    """Rendering of the type with a number."""
+    """Reading of the type with the number ``oid``."""
     return _TYPES.get(oid, _TEXT)
 
 
 @dataclass(frozen=True)
 class PostgresTable(TypedSource):
-    """Table, view or foreign table of a PostgreSQL server; ``types`` are those of its columns.
+    """Table, view or foreign table of a PostgreSQL server; ``types`` are the types of its columns.
 
-    It may begin a scan anywhere, where another reads the same table; in its transaction it does not
-    change.  A ``computed_copy`` is a view that is taken as public.
+    While another session reads the table, the server may begin a scan in its middle, so rows have
+    no fixed order.  Within the transaction the rows do not change.  A ``computed_copy`` is a view
+    that serves as the synthetic table.
     """
 
     label: str
@@ -203,7 +204,7 @@ class PostgresTable(TypedSource):
             yield pa.RecordBatch.from_arrays(cells, names=list(wanted))
 
     def loose(self, names: Sequence[str]) -> Collection[str]:
-        """Numbers of any precision, which are read as text."""
+        """Columns of numbers of any precision, which are read as text."""
         return [name for name in names if self.types[name].loose]
 
 
@@ -242,12 +243,12 @@ def _opened(address: PostgresAddress, what: str, role: Role) -> PostgresTable:
     session.rows(f"SELECT {', '.join(calls)}")
     session.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
     if relation["kind"] in _LOCKED:
-        # Before the first look, which is the moment that the transaction sees.
+        # The lock comes first, since the first query fixes the snapshot of the transaction.
         session.run(f"LOCK TABLE {found.identifier} IN ACCESS SHARE MODE")
     columns = session.rows(_COLUMNS.format(name=name))
     places = session.rows(_PLACES.format(name=name))
     if relation["kind"] == _VIEW:
-        # Functions of a view look for names as they do where the user reads it by hand.
+        # Functions of a view then look for names as in the user's own sessions.
         session.run("RESET search_path")
     return PostgresTable(
         found.label,

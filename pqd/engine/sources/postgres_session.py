@@ -1,10 +1,10 @@
-"""Session with a PostgreSQL server: one connection, one transaction that sees one moment.
+"""Session with a PostgreSQL server: one connection, and one transaction on one snapshot.
 
-The driver waits for the server as long as that is silent, and lets no signal in meanwhile.  So its
-calls run in a thread of their own, and who waits for that thread can give up.
+While the server is silent, the driver waits and lets no signal in.  So the driver's calls run in a
+thread of their own, and the thread that waits for them can give up.
 
-Failures are told in words of our own: a server's message may quote a cell or a password.  A failure
-is known by its SQLSTATE, and one before there is a connection by what libpq says.
+Failures are reported in pqd's own words, since a server's message may quote a cell or a password.
+pqd recognises a failure by its SQLSTATE or, before there is a connection, by libpq's message.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     Calls = SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]
 
 Result = TypeVar("Result")
-# The reader's own errors have the SQLSTATE, those of pyarrow's reader have none.
+# Errors of this reader have a SQLSTATE, those of pyarrow's reader have none.
 _imported = AdbcRecordBatchReader._import_from_c  # noqa: SLF001 - the driver has no other way
 _BREAKS = (adbc_driver_manager.Error, pa.ArrowException, OSError)
-# Bytes of a batch, about: few enough to stay in the processor's cache.
+# Approximate bytes of a batch: few enough to stay in the processor's cache.
 _BATCH = {"adbc.postgresql.batch_size_hint_bytes": str(1 << 22)}
-# Looks at a silent server before it is given up, and seconds between two where it never is.
+# Checks of a silent server before pqd gives up, and seconds between checks without a limit.
 _LOOKS, _PAUSE = 60, 1.0
 
 _ACCOUNT = "check its user, and its password in PGPASSWORD or in the password file (~/.pgpass)"
@@ -83,7 +83,7 @@ _STATES = {
     "28P01": f"the server does not let the user in; {_ACCOUNT}",
     "3D000": "the server has no such database; check the name in its URL",
 }
-# What libpq says, in the order of asking: parts of its messages in English, and the advice.
+# Parts of libpq's English messages, each with the advice; the first match counts.
 _SAID = (
     (("unexpected spaces", "unexpected character", "key/value separator", "end of string"), _URL),
     (("no connection to", "closed ", "receive data", "send data"), _LOST),
@@ -102,11 +102,11 @@ _SAID = (
 class _Line:
     """Line to a server: a thread that does one call after the other.
 
-    ``patience`` is for how many seconds the server may be silent, 0 for any.
+    ``patience`` is the number of seconds that the server may be silent; 0 sets no limit.
     """
 
     def __init__(self, patience: float) -> None:
-        """Start the thread; it is no reason for Python to stay."""
+        """Start the thread as a daemon, which does not keep Python running."""
         self.patience = patience
         self._dead = False
         self._calls: Calls = SimpleQueue()
@@ -120,12 +120,12 @@ class _Line:
         Raises
         ------
         UnreadableError
-            If the server is silent, now or before: nothing more is asked of it.
+            If the server is silent, or was silent in an earlier call: then no call is made.
         """
         if not self._dead:
             done: Future[Result] = Future()
             self._calls.put((done, call))
-            # Whatever ends the wait, the thread may be stuck in the call.
+            # An exception may end the wait while the thread is stuck in the call.
             self._dead = True
             if self._answered(done):
                 self._dead = False
@@ -133,24 +133,24 @@ class _Line:
         raise UnreadableError(silent(self.patience))
 
     def _answered(self, done: Future[Any]) -> bool:
-        """Whether the call came to its end before the server was silent for too long."""
+        """Whether the call ended before the server was silent for too long."""
         looks, spent = 0, self._spent()
         while not wait([done], self.patience / _LOOKS or _PAUSE).done:
             before, spent = spent, self._spent()
-            # A byte of the server would have woken the thread.
+            # A byte from the server wakes the thread, which then uses CPU time.
             looks = looks + 1 if self.patience and before == spent else 0
             if looks == _LOOKS:
                 return False
         return True
 
     def _spent(self) -> int:
-        """CPU time of the thread; where the system does not tell, a whole call counts as silent."""
+        """CPU time of the thread (ns); without such a clock 0, so a whole call counts as silent."""
         if not hasattr(time, "pthread_getcpuclockid") or self._thread.ident is None:
             return 0
         return time.clock_gettime_ns(time.pthread_getcpuclockid(self._thread.ident))
 
     def tell(self, call: Callable[[], None]) -> None:
-        """Have a call done when it is its turn; a collector of garbage may not wait for it."""
+        """Queue a call without a wait for its end, since the garbage collector must not wait."""
         self._calls.put((Future(), call))
 
 
@@ -161,14 +161,14 @@ def _serve(calls: Calls) -> None:
             done.set_result(work())
         except BaseException as error:  # noqa: BLE001 - it is raised where the call is waited for
             done.set_exception(error)
-        # Nothing is held while there is nothing to do.
+        # The thread holds no object while it waits for the next call.
         del call, done, work
 
 
 class PostgresSession:
     """Session; each of its failures is an UnreadableError, which quotes nothing.
 
-    ``patience`` is for how many seconds the server may be silent, 0 for any.
+    ``patience`` is the number of seconds that the server may be silent; 0 sets no limit.
     """
 
     def __init__(self, database: str, patience: float = 0) -> None:
@@ -217,17 +217,17 @@ class PostgresSession:
                 handle, _ = statement.execute_query()
                 with _imported(handle.address) as reader:
                     yield from reader
-                    # The types are told even where there is no row.
+                    # An empty batch tells the types even if there is no row.
                     columns = [pa.nulls(0, field.type) for field in reader.schema]
                     yield pa.RecordBatch.from_arrays(columns, reader.schema.names)
         except _BREAKS as error:
             advice = advice_on(error)
-        # Outside the handler, since the server's own message may hold a value.
+        # Raised outside the handler, since the server's own message may hold a value.
         if advice:
             raise UnreadableError(advice)
 
     def close(self) -> None:
-        """Tell the server that this was all, if it is still heard."""
+        """Close the connection, if the server still answers."""
         with suppress(UnreadableError, RuntimeError, *_BREAKS):
             self._line.ask(self._connection.close)
 
@@ -244,7 +244,7 @@ def _connected(database: str) -> adbc_driver_manager.AdbcConnection:
     raise UnreadableError(advice)
 
 
-# Sessions until the end of Python, which would tell no server.
+# Open sessions; they are closed when Python ends, since Python itself tells no server.
 _SESSIONS = weakref.WeakSet[PostgresSession]()
 
 
@@ -255,7 +255,7 @@ def _close_all() -> None:
 
 
 def advice_on(error: Exception) -> str:
-    """Advice on an error of the driver, nothing of which is quoted."""
+    """Advice on an error of the driver; the error is not quoted."""
     state = getattr(error, "sqlstate", None)
     if isinstance(state, str):
         return _STATES.get(state, _UNKNOWN)

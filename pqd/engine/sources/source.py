@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pqd.engine.reading.csv_files import Odd
 
 Role = Literal["private", "synthetic"]
-# Marks that change when the rows do; empty if the rows are gone, None where nothing tells.
+# Marks that change when the rows change; empty if the rows are gone, None if there are no marks.
 Version = tuple[int | str, ...] | None
 
 
@@ -41,7 +41,7 @@ def place_key(place: Place) -> tuple[int | str, ...]:
 class UnreadableError(Exception):
     """Error of a source that cannot be read to its end; ``advice`` quotes no cell.
 
-    A scanner (pqd/engine/scan.py) raises an error of pqd's in its place.
+    A scanner (pqd/engine/scan.py) raises an error of pqd instead.
     """
 
     def __init__(self, advice: str = "check the file") -> None:
@@ -60,17 +60,17 @@ class Source(Protocol):
     Attributes
     ----------
     label
-        What messages and reports call it.
+        Name of the table in messages and reports.
     columns
         Names of the columns as stored, in order.
     textual
-        Whether cells are stored as text, from which their kinds are told.
+        Whether cells are stored as text; the kinds of columns are then found from the texts.
     ordered
         Whether each pass gives the rows in the same order.
     places
-        Where the rows are, none for what is in memory.
+        Places of the rows; empty for rows in memory.
     folder
-        Folder in which the ledger of the table lies by default, None for the working folder.
+        Default folder of the table's ledger; None for the working folder.
     """
 
     @property
@@ -87,58 +87,58 @@ class Source(Protocol):
     def folder(self) -> Path | None: ...  # noqa: D102
 
     def batches(self, wanted: Sequence[str], odd: Odd) -> Iterator[pa.RecordBatch]:
-        """Rows in batches of any size, in Arrow's own types: the ``wanted`` columns.
+        """Rows of the ``wanted`` columns in batches of any size, in Arrow's own types.
 
-        There is one batch at least.  The source calls ``odd`` with a sentence on each thing that
-        is not as it should be; the sentence quotes no cell.
+        There is at least one batch.  The source calls ``odd`` with a sentence on each defect of
+        rows or cells; the sentence quotes no cell.
 
         Raises
         ------
         pyarrow.ArrowException, OSError, EOFError, zlib.error, UnreadableError
-            If it breaks.
+            If the source cannot be read to its end.
         """
         ...
 
     def loose(self, names: Sequence[str]) -> Collection[str]:
-        """Those of ``names`` whose kinds are told from the texts of their cells."""
+        """Columns among ``names`` whose kinds are found from the texts of their cells."""
         ...
 
     def version(self) -> Version:
-        """Marks that change when the rows do; None where nothing tells, empty if they are gone."""
+        """Marks that change when the rows change; None without marks, empty without rows."""
         ...
 
     def digest(self) -> bytes | None:
-        """Hash of the bytes and of how they are read; None where there are none, or unreadable."""
+        """Hash of the stored bytes and of how they are read; None without readable bytes."""
         ...
 
 
 class TypedSource:
     """Source whose columns have types; the base of most sources.
 
-    Unless a source says otherwise, it is in no file and gives its rows in any order.
+    By default the source is in no file, and gives its rows in any order.
     """
 
     @property
     def textual(self) -> bool:
-        """Columns have types."""
+        """False: columns have types."""
         return False
 
     @property
     def ordered(self) -> bool:
-        """Rows may come in another order in another pass."""
+        """False: rows may come in another order in another pass."""
         return False
 
     @property
     def folder(self) -> Path | None:
-        """None: it lies in no folder."""
+        """None: the rows are in no folder."""
         return None
 
     def loose(self, names: Sequence[str]) -> Collection[str]:  # noqa: ARG002 - none of them
-        """None: it states the types."""
+        """No column: the source states the types."""
         return ()
 
     def version(self) -> Version:
-        """None: nothing tells."""
+        """None: there are no marks."""
         return None
 
     def digest(self) -> bytes | None:
@@ -147,12 +147,13 @@ class TypedSource:
 
 
 def checked_names(what: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Names of columns; unusable ones are told by their places, since they may be a row of cells.
+    """Names of columns; a message tells the places of unusable names, since they may be cells.
 
     Raises
     ------
     TableError
-        If there is none, one without a name, or two of one name; ``what`` names the table.
+        If there is no column, a column without a name, or two of one name; ``what`` names the
+        table.
     """
     lowered = [fold_case(name) for name in names]
     twice = [place for place, name in enumerate(lowered, 1) if lowered.count(name) > 1]

@@ -1,7 +1,7 @@
-"""Session of Spark: the caller's own, or one that is started here, of which nothing is printed.
+"""Session of Spark: the caller's own, or a session that pqd starts and that prints nothing.
 
-What Spark logs of an error may quote a cell: its log is off while one of our jobs runs, and that of
-a session that is started here goes nowhere.
+Spark's log of an error may quote a cell.  So the log is off while a job of pqd runs, and the log of
+a session that pqd starts is discarded.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ if TYPE_CHECKING:
 
     from pqd.engine.spark.workers import Mapped
 
-# Loggers of Python that quote what Spark says of an error: plain ones, and of Spark's own class.
+# Python loggers that quote Spark's errors: plain loggers, and loggers of Spark's own class.
 _PLAIN = ("py4j", "py4j.clientserver", "py4j.java_gateway")
 _OWN = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 # Modules of py4j, which log to the root as well.
 _OF_PY4J = ("java_gateway", "clientserver")
 LOST = "the session of Spark was lost; begin another and run it again"
-# Of a session that is started here; what is stated elsewhere (spark-defaults.conf) comes first.
+# Settings of a session that pqd starts, beside those of Spark's configuration.
 _SETTINGS = {
     "spark.app.name": "pqd",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "OFF",
-    # What executors write to disk, between two stages of a job, is not in the clear.
+    # Data that executors write to disk, between two stages of a job, are encrypted.
     "spark.io.encryption.enabled": "true",
 }
-# Where the output of a Java that is started here goes.
+# Output of a Java process that pqd starts.
 _OUTPUT: int | IO[bytes] = subprocess.DEVNULL
 _LOCK = threading.RLock()
 
 
 def session() -> SparkSession:
-    """Session of the process, else one that is started, as Spark's configuration says.
+    """Session of the process, or else a new session by Spark's configuration.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def session() -> SparkSession:
 
 
 def _started() -> SparkSession:
-    """Session that is started here; the handler of Ctrl-C stays as it is."""
+    """New session; the handler of Ctrl-C stays as it is."""
     from pyspark import (  # noqa: PLC0415 - an extra, and a heavy import
         SparkConf,
         SparkContext,
@@ -79,7 +79,7 @@ def _started() -> SparkSession:
     )
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
-    # Workers are of this Python where nothing else is stated.
+    # Workers run this Python unless the user states another.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     handler = signal.getsignal(signal.SIGINT)
     started = None
@@ -108,16 +108,16 @@ def is_lost(spark: SparkSession) -> bool:
 
 
 def mapped(frame: DataFrame, function: Mapped, schema: StructType | str) -> DataFrame:
-    """Frame as ``function`` maps its partitions, batches of Arrow to batches of ``schema``."""
+    """Frame whose partitions ``function`` maps, from Arrow batches to batches of ``schema``."""
     with no_warnings():
         return frame.mapInArrow(function, schema)
 
 
 @contextmanager
 def no_warnings() -> Iterator[None]:
-    """Context without Python's warnings, of which Spark has some for every user.
+    """Context without Python's warnings, some of which Spark gives to every user.
 
-    A short one: the filters are those of all threads, so one thread at a time changes them.
+    Keep it short: all threads share the filters of warnings, so one thread at a time changes them.
     """
     with _LOCK, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -125,33 +125,33 @@ def no_warnings() -> Iterator[None]:
 
 
 class Quiet:
-    """Context in which nothing is logged by Spark, in Java or in Python; several may overlap.
+    """Context in which Spark logs nothing, in Java or in Python; several contexts may overlap.
 
-    Without a session, nothing in Python.
+    Without a session, only Python's loggers are silent.
     """
 
     _users: ClassVar[dict[int, tuple[int, str]]] = {}
 
     def __init__(self, spark: SparkSession | None = None) -> None:
-        """Nothing is changed yet; sessions of one context have one log."""
+        """Nothing is changed yet; all sessions of one SparkContext share one log."""
         self._spark = spark
         self._log = id(spark.sparkContext) if spark else 0
 
     def __enter__(self) -> None:
-        """Turn off what is logged."""
+        """Turn logging off."""
         with _LOCK:
             users, level = self._users.get(self._log, (0, ""))
             self._users[self._log] = users + 1, level
             if users:
                 return
-            # First, since Python also logs that Java is gone.
+            # Python's loggers are turned off first, since they also log that Java is gone.
             _disable(disabled=True)
             self._users[self._log] = 1, self._level()
             self._set("OFF")
             self._hush()
 
     def __exit__(self, *_: object) -> None:
-        """Turn it on again, as it was."""
+        """Turn logging on again, at its level before."""
         with _LOCK:
             users, level = self._users[self._log]
             if users > 1:
@@ -162,20 +162,20 @@ class Quiet:
             _disable(disabled=bool(self._users))
 
     def _hush(self) -> None:
-        """Let the server of accumulators, a thread of Spark's, print nothing when Java is gone."""
+        """Let Spark's server of accumulators (a thread) print nothing when Java is gone."""
         context = self._spark and self._spark.sparkContext
         if server := getattr(context, "_accumulatorServer", None):
             server.handle_error = partial(_told_elsewhere, type(server).handle_error, server)
 
     def _level(self) -> str:
         level = ""
-        # A session that is lost has no log any more.
+        # A session that is lost has no log.
         with suppress(Exception):
             level = str(self._java.LogManager.getRootLogger().getLevel().toString())
         return level
 
     def _set(self, level: str) -> None:
-        # Spark's own setLogLevel would also take the filter of a shell away, for good.
+        # Spark's own setLogLevel would also remove the filter of a Spark shell, for good.
         with suppress(Exception):
             if level:
                 java = self._java
@@ -192,7 +192,7 @@ def _disable(*, disabled: bool) -> None:
     """Turn loggers of Python off, or on."""
     from pyspark.logger import PySparkLogger  # noqa: PLC0415 - an extra
 
-    # Spark's own are made by Spark's class: of a plain one of the name it could not make use.
+    # Spark's own loggers are made by Spark's class: Spark cannot use a plain logger of that name.
     for each in (*map(logging.getLogger, _PLAIN), *map(PySparkLogger.getLogger, _OWN)):
         each.disabled = disabled
     root = logging.getLogger()
@@ -204,6 +204,6 @@ def _not_of_py4j(record: logging.LogRecord) -> bool:
 
 
 def _told_elsewhere(told: Callable[..., None], *of: object) -> None:
-    """Tell of an error of a server, unless Java is gone: who asks it for something learns that."""
+    """Report an error of the server, unless Java is gone: the next call of Spark reports that."""
     if not isinstance(sys.exception(), (EOFError, OSError, struct.error)):
         told(*of)

@@ -1,4 +1,4 @@
-"""Table of Spark, as a source of tables: its rows stay there if they are private."""
+"""Table of Spark as a source; the rows of a private table stay in Spark."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pqd.engine.sources.source import Role
     from pqd.engine.spark.partial_counts import Counting
 
-# Of paths alone: the type of a column made of folders' names would be told from all of them.
+# Used for paths alone: Spark would find the type of a column of folder names from all folders.
 _PARTITION_TYPES = "spark.sql.sources.partitionColumnTypeInference.enabled"
 
 
@@ -88,12 +88,12 @@ def _version() -> str:
 
 
 def open_spark(given: object, role: Role) -> SparkTable:
-    """Table at an address of Spark's, or that a DataFrame is; only names and types are read.
+    """Table at an address of Spark, or from a DataFrame; only names and types are read.
 
     Raises
     ------
     TableError
-        If it is not there, may not be read, or its names are unusable; or of Spark Connect.
+        If the table is missing, unreadable or of Spark Connect, or its names are unusable.
     ParameterError
         If pyspark is not installed.
     """
@@ -144,7 +144,7 @@ def _refusal(spark: SparkSession, error: Exception) -> str:
 
 
 def _files(frame: DataFrame) -> tuple[Place, ...]:
-    """Files that a DataFrame reads, as far as Spark says: a view of a table has the table's."""
+    """Files that a DataFrame reads, as far as Spark tells; a view has the files of its table."""
     found: list[str] = []
     with Quiet(frame.sparkSession), suppress(Exception):
         found = frame.inputFiles()

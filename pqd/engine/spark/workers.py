@@ -1,7 +1,7 @@
-"""What runs in the Python workers of Spark: chunks of rows in, partial counts out.
+"""Functions for Spark's Python workers: chunks of rows come in, partial counts go out.
 
-Nothing else leaves a worker.  An error there would go to Spark's driver and logs with its message,
-which may quote a cell; so it is caught, and a row that says nothing but that goes out in its place.
+Nothing else leaves a worker.  The message of an error would reach Spark's driver and logs, and may
+quote a cell.  So the worker catches the error, and sends a row that says only that it failed.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ if TYPE_CHECKING:
     Batches = Iterator[pa.RecordBatch]
     Mapped = Callable[[Batches], Batches]
 
-# Statistic whose key says how a worker failed: by one of these numbers.
+# Number of a pretended statistic; its key, one of the numbers below, says how a worker failed.
 FAILED = -(1 << 31)
 BROKEN, OTHER_VERSION = 0, 1
-# Rows, and bytes, of a chunk: a worker holds little more, but for the rows of one person.
+# Rows and bytes of a chunk; a worker holds little more, unless one person has more rows.
 CHUNK_ROWS, _CHUNK_BYTES = 1 << 20, 1 << 26
-# Rows of a table that come to the driver at once.
+# Rows of a table that are sent to the driver in one piece.
 _SENT_ROWS = 1 << 17
 
 
 class Reading(NamedTuple):
-    """Names of the columns, in the order in which Spark hands them over, and the version of pqd.
+    """Layout of rows from Spark: names of the columns in Spark's order, and the version of pqd.
 
-    ``rows`` are those of a chunk; where ``persons`` are told apart, two columns follow that say
-    whose row it is and its rank, and the rows are in the order of the first.
+    ``rows`` is the number of rows in a chunk.  With ``persons``, two columns follow: the person of
+    the row and its rank.  The rows are then in the order of persons.
     """
 
     names: tuple[str, ...]
@@ -74,7 +74,7 @@ def count_mapper(work: Counting, reading: Reading) -> Mapped:
 def person_mapper(work: PersonRows, reading: Reading, kept: Sequence[int]) -> Mapped:
     """Function for ``mapInArrow``: columns ``kept``, by place, with each row's person and rank.
 
-    In place of rows that it fails on is one without a person, on which the count then fails.
+    If the function fails on a batch, it gives one row without a person, and the count then fails.
     """
 
     def rows_with_persons(batches: Batches) -> Batches:
@@ -89,7 +89,7 @@ def person_mapper(work: PersonRows, reading: Reading, kept: Sequence[int]) -> Ma
 
 
 def piece_mapper(reading: Reading) -> Mapped:
-    """Function for ``mapInArrow``: rows in a few pieces of bytes, for the driver to unpack."""
+    """Function for ``mapInArrow``: rows packed into a few pieces of bytes, for the driver."""
 
     def packed(batches: Batches) -> Batches:
         for group in _groups(batches, _SENT_ROWS):
@@ -99,13 +99,13 @@ def piece_mapper(reading: Reading) -> Mapped:
 
 
 def unpacked(piece: bytes) -> Iterator[pa.RecordBatch]:
-    """Batches of rows of a piece."""
+    """Batches of the rows in a piece."""
     with pa.ipc.open_stream(piece) as stream:
         yield from stream
 
 
 def _piece(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    """Batches as one row of bytes."""
+    """Batches packed into one row of bytes."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batches[0].schema) as stream:
         for batch in batches:
@@ -116,21 +116,21 @@ def _piece(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def _version_failure(reading: Reading) -> int | None:
-    """Why this worker cannot count, None if it can."""
-    # One thread: Spark has a worker for each core.
+    """Failure of a worker that has another version of pqd, else None."""
+    # One thread here, since Spark has a worker for each core.
     os.environ[VARIABLE] = "1"
     return None if sys.modules["pqd"].__version__ == reading.version else OTHER_VERSION
 
 
 def _sealed(batches: Batches) -> Batches:
-    """``batches``; an error of theirs comes without its message, or what it arose from."""
+    """``batches``; an error in them is raised without its message and its cause."""
     failed = False
     try:
         with warnings.catch_warnings(action="ignore"):
             yield from batches
     except Exception:  # noqa: BLE001 - whatever it is, it may hold a private value
         failed = True
-    # Outside the handler, which would chain it to the first.
+    # Raised outside the handler, which would attach the first error as its cause.
     if failed:
         raise RuntimeError("a worker of pqd failed")
 
@@ -148,7 +148,7 @@ def _chunks(batches: Batches, reading: Reading) -> Iterator[Batch]:
 def _groups(
     batches: Batches, rows: int, *, persons: bool = False
 ) -> Iterator[list[pa.RecordBatch]]:
-    """Batches in groups of about so many rows; rows of one person are in one group."""
+    """Batches in groups of about ``rows`` rows; with ``persons`` no person is in two groups."""
     group: list[pa.RecordBatch] = []
     held = size = 0
     for rows_of_batch in _in_order(batches) if persons else batches:
@@ -168,11 +168,11 @@ def _groups(
 
 
 def _in_order(batches: Batches) -> Batches:
-    """``batches``, whose persons ascend; ValueError if not: one person would count as two."""
+    """``batches``; ValueError if persons do not ascend: one person would count as two."""
     last = np.empty(0, np.int64)
     for batch in batches:
         own = np.concatenate((last, _whole_numbers(batch, -2)))
-        # Compared, since a difference of two may be beyond 64 bits.
+        # Numbers are compared, since their difference may need more than 64 bits.
         if np.any(own[1:] < own[:-1]):
             raise ValueError("rows of one person are apart")
         last = own[-1:]
@@ -180,13 +180,13 @@ def _in_order(batches: Batches) -> Batches:
 
 
 def _same_person(before: pa.RecordBatch, batch: pa.RecordBatch) -> int:
-    """Number of first rows of ``batch`` that are of the last person ``before``."""
+    """Number of first rows of ``batch`` that belong to the last person of ``before``."""
     other = _whole_numbers(batch, -2) != _whole_numbers(before, -2)[-1]
     return int(np.argmax(other)) if other.any() else batch.num_rows
 
 
 def _whole_numbers(batch: pa.RecordBatch, place: int) -> NDArray[np.int64]:
-    """Column of whole numbers; ValueError if one is missing, which says that a worker failed."""
+    """Column of whole numbers; ValueError if a number is missing: then a worker failed."""
     cells = batch.column(batch.num_columns + place)
     if cells.null_count:
         raise ValueError("rows are missing")
@@ -206,7 +206,7 @@ def _with_person_and_rank(
 
 
 def _no_person(batch: pa.RecordBatch, kept: Sequence[int]) -> pa.RecordBatch:
-    """Row without a cell, a person or a rank."""
+    """Row of NULLs, without a person and a rank."""
     return _with_persons(
         pa.RecordBatch.from_arrays(
             [pa.nulls(1, each.type) for each in batch.columns], batch.schema.names
