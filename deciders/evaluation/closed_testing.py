@@ -1,9 +1,10 @@
 """Closed testing: a bound on the number of true claims (Goeman and Solari 2011).
 
-The claims have independent p-values, one each.  Simes' rule tests all sets of claims at once
-(Hommel 1988).  This bounds the number of true claims in any set from below, however the set was
-chosen, with probability at least 1 - alpha for all sets together (Goeman, Meijer, Krebs and Solari
-2019, "Simultaneous control of all false discovery proportions in large-scale multiple testing").
+The claims have independent p-values, one for each claim.  Simes' rule tests all sets of claims at
+once (Hommel 1988).  The test bounds the number of true claims in any set from below, whatever way
+the set was chosen.  The bounds hold for all sets together with probability at least 1 - alpha
+(Goeman, Meijer, Krebs and Solari 2019, "Simultaneous control of all false discovery proportions in
+large-scale multiple testing").
 """
 
 from collections.abc import Iterable
@@ -16,7 +17,7 @@ class Discoveries:
     """Lower bounds on the number of true claims, from the claims' p-values."""
 
     def __init__(self, p_values: ArrayLike, alpha: float) -> None:
-        """Find the largest set of claims which Simes' rule cannot reject as all false."""
+        """Find the size of the largest set of claims that Simes' rule cannot reject."""
         self._p: NDArray[np.float64] = np.asarray(p_values, dtype=np.float64)
         self._alpha = alpha
         self._largest = self._unrefuted(np.sort(self._p))
@@ -37,7 +38,8 @@ class Discoveries:
             return 0
         if not self._largest:
             return int(chosen.size)
-        # Maximum over u of 1 - u + #(h p <= u alpha); beyond the size of the set it only falls.
+        # Maximum over u of 1 - u + #(h p <= u alpha); for u beyond the size of the set it only
+        # falls.
         bars = np.arange(1, chosen.size + 1) * self._alpha / self._largest
         small = np.searchsorted(np.sort(chosen), bars, side="right")
         return max(0, int(np.max(small - np.arange(chosen.size))))

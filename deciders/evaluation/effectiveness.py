@@ -1,8 +1,8 @@
-"""Error rates and thresholds of a verdict before any budget is spent, on public stand-ins.
+"""Error rates and thresholds of a verdict, from public stand-ins, before any budget is spent.
 
 Def. 3.4 asks for few noes at ``q(D) = q(Ds)`` and few yeses at ``|q(D) - q(Ds)| >= 2 tau``.
-``accept`` is exact, so both rates are computed on the stand-ins of stand_ins.py: they use no
-private data and cost nothing.
+``accept`` is exact, so both rates are computed on the stand-ins of stand_ins.py.  The stand-ins
+use no private data and cost nothing.
 """
 
 import math
@@ -24,7 +24,7 @@ _LARGEST = 2**60
 
 
 class Mechanism(Protocol):
-    """Decider or estimator that is evaluated on stand-ins."""
+    """Decider or estimator that can be evaluated on stand-ins."""
 
     @property
     def aggregate(self) -> str:
@@ -50,8 +50,8 @@ class Mechanism(Protocol):
 class Threshold:
     """Effectiveness threshold: the least tau at which a verdict errs with at most alpha.
 
-    ``tau`` is in lattice units; it is infinite if no tau suffices at this epsilon.  ``exact``
-    means that a closed form holds for every table; otherwise ``tau`` was searched on stand-ins.
+    ``tau`` is in lattice units, and is infinite if no tau suffices at this epsilon.  If ``exact``,
+    a closed form holds for every table.  Otherwise ``tau`` was found by search on stand-ins.
     """
 
     tau: float
@@ -59,7 +59,7 @@ class Threshold:
 
 
 class ErrorRates(NamedTuple):
-    """Error probabilities on the stand-ins: of a no at D0, and of a yes at D+ or D- (the worse)."""
+    """Error probabilities on the stand-ins: of a no at D0, of a yes at D+ or D- (the larger)."""
 
     false_no: float
     false_yes: float
@@ -78,7 +78,7 @@ def shape_of(decider: Mechanism) -> Shape:
 def error_rates(
     decider: Mechanism, histogram_public: Histogram, interval: Interval, epsilon: Number
 ) -> ErrorRates:
-    """Error rates of ``decider`` at this interval, whose centre is the public answer."""
+    """Error rates of ``decider`` on an interval whose centre is the public answer."""
     trial, budget = trial_of(histogram_public, interval, shape_of(decider)), budget_of(epsilon)
     false_no = 1 - trial.law(decider, histogram_public)(budget)
     false_yes = max((trial.law(decider, far)(budget) for far in trial.far), default=0.0)
@@ -92,18 +92,19 @@ def searched_threshold(
     alpha: Number,
     beyond: Fraction | float = 0,
 ) -> Threshold:
-    """Tau, a whole number of steps, at which both error rates are <= alpha.
+    """Tau, a whole number of steps, at which both error rates are at most alpha.
 
-    The returned tau was evaluated and suffices.  If errors fall as tau grows, it is the least one
-    to half a per cent; for truncating deciders errors may not fall.  Infinite if none was found.
-    ``beyond`` is a known lower bound: up to it, errors at D0 are above alpha.
+    The returned tau was evaluated, and it suffices.  If errors fall as tau grows, it is within half
+    a per cent of the least tau that suffices.  For truncating deciders errors may not fall.  The
+    result is infinite if no tau was found.  ``beyond`` is a known lower bound: for every tau up to
+    it, the errors at D0 exceed alpha.
     """
     shape = shape_of(decider)
     budget, level = budget_of(epsilon), float(probability(alpha, "alpha"))
     centre = answer(shape.aggregate, histogram_public, shape.p)
     if centre is None or beyond == math.inf:
         return Threshold(math.inf, exact=False)
-    # A mean is not a whole number of steps, so its thresholds may be much finer.
+    # A mean need not be a whole number of steps, so its threshold may be finer than a step.
     grain = Fraction(shape.step)
     if shape.aggregate == "AVG":
         grain /= 10 * histogram_public.mass
@@ -122,7 +123,7 @@ def searched_threshold(
 
 
 def _most_steps(histogram: Histogram, shape: Shape, grain: Fraction) -> int:
-    """Limit of the search: beyond the whole range of the values if they bound the answer."""
+    """Limit of the search; if the values bound the answer, it lies beyond their whole range."""
     if shape.aggregate in {"SUM", "COUNT", "COUNT DISTINCT"}:
         return _LARGEST
     ends = (histogram.smallest(1), histogram.largest)
@@ -143,10 +144,11 @@ def operating_characteristic(
     epsilon: Number,
     gaps: Sequence[Fraction],
 ) -> tuple[float, ...]:
-    """``Pr[yes]`` at each true gap, a multiple of tau: the worse of the sides above and below.
+    """``Pr[yes]`` at each true gap, a multiple of tau; the gap has a side above and a side below.
 
-    For gaps inside the tolerance the worse side has the smaller probability; at its end and
-    beyond it has the larger one.  NaN if no table lies at that gap.
+    The result is the worse of both sides.  Inside the tolerance the worse side has the smaller
+    probability; at the end of the tolerance and beyond it the larger one.  The result is NaN if no
+    table lies at the gap.
     """
     shape, budget, worst_chances = shape_of(decider), budget_of(epsilon), []
     trial = trial_of(histogram_public, interval, shape)
@@ -155,7 +157,8 @@ def operating_characteristic(
         chances = [
             trial.law(decider, table)(budget)
             for table in tables
-            # A coarse answer may have no table between this gap and the end of the interval.
+            # With coarse answers there may be no table between this gap and the end of the
+            # interval.
             if gap >= 1 or interval.contains(answer(shape.aggregate, table, shape.p) or 0)
         ]
         worse = min if gap < 1 else max
@@ -164,10 +167,10 @@ def operating_characteristic(
 
 
 def expected_wrong(chances: Sequence[float]) -> float:
-    """Probability that a verdict is wrong, given ``Pr[yes]`` at each of the gaps ``WEIGHED``.
+    """Probability of a wrong verdict, given ``Pr[yes]`` at each of the gaps ``WEIGHED``.
 
-    The mean over the gaps inside the tolerance and the mean over the gaps beyond it count
-    equally.  Gaps at which no table lies (NaN) are left out.
+    It is the average of two means: the mean over the gaps inside the tolerance, and the mean over
+    the gaps beyond it.  Gaps at which no table lies (NaN) are left out.
     """
     pairs = [pair for pair in zip(WEIGHED, chances, strict=True) if not math.isnan(pair[1])]
     sides = [1 - p for gap, p in pairs if gap < 1], [p for gap, p in pairs if gap > 1]

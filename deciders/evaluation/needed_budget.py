@@ -1,8 +1,9 @@
 """Needed budget of a verdict: the least epsilon at which it is reliable on several public tables.
 
-Each trial has a table whose shape the private table might share (shapes.py), an interval around
+Each trial has a table whose shape the private table might have (shapes.py), an interval around
 the table's own answer, and stand-ins at twice the tolerance.  A decider that knows its error in
-closed form gives its epsilon at once (``Decider.least_epsilon``); for others epsilon is searched.
+closed form gives its epsilon at once (``Decider.least_epsilon``).  For the other deciders epsilon
+is searched.
 """
 
 import math
@@ -24,7 +25,7 @@ from pqd.deciders.monotone_search import HALF_A_PER_CENT, least
 # The search goes from ``_STEP`` to ``_MOST`` times ``_STEP``.
 _STEP, _MOST = Fraction(1, 2**39), 2**59
 _HIGHEST = 2**20
-# Relative amount by which rounding may make a closed form too small.
+# Relative amount by which rounding can make a closed form too small.
 _ROUNDING = 1e-9
 
 
@@ -36,14 +37,14 @@ class Budgeted(Mechanism, Protocol):
         ...
 
     def least_epsilon(self, trials: Iterable[Trial], alpha: Number) -> Fraction | float:
-        """About the least epsilon at which the decider errs with at most alpha in every trial."""
+        """Approximate least epsilon at which the decider errs with at most alpha in every trial."""
         ...
 
 
 def needed_epsilon(
     decider: Budgeted, histogram_public: Histogram, interval: Interval, alpha: Number
 ) -> float:
-    """About the least epsilon at which this interval is decidable; infinite if none is.
+    """Approximate least epsilon at which this interval is decidable; infinite if none exists.
 
     The result is the worst over several public shapes that the private table might have
     (``shapes``), each around its own answer.  It is a forecast for an unknown table, not a bound.
@@ -55,9 +56,9 @@ def needed_epsilon(
 
 
 class Trials:
-    """Trials of a tolerance ``tau`` on a public histogram, then on its shapes, each made on demand.
+    """Trials with tolerance ``tau``: on a public histogram, then on its shapes, made on demand.
 
-    A decider may know the epsilon that it needs after the first trial.
+    A decider may find its needed epsilon after the first trial; then the others are not made.
     """
 
     def __init__(self, histogram: Histogram, shape: Shape, tau: Fraction) -> None:
@@ -66,7 +67,7 @@ class Trials:
         self._rest = _trials(histogram, shape, tau)
 
     def __iter__(self) -> Iterator[Trial]:
-        """Iterate over the trials; each is made once."""
+        """Iterate over the trials; each trial is made once."""
         for number in count():
             if number == len(self._trials):
                 trial = next(self._rest, None)
@@ -76,7 +77,7 @@ class Trials:
             yield self._trials[number]
 
 
-# Cached, since the deciders of one query share its trials.
+# The cache is shared by the deciders of one query.
 trials_of = lru_cache(maxsize=1)(Trials)
 
 
@@ -93,10 +94,10 @@ def _trials(histogram: Histogram, shape: Shape, tau: Fraction) -> Iterator[Trial
 def searched_epsilon(decider: Budgeted, trials: Iterable[Trial], alpha: Number) -> Fraction | float:
     """Epsilon by search, to half a per cent; it was evaluated and suffices in every trial.
 
-    If errors fall as epsilon grows, it is the least such epsilon.
+    If errors fall as epsilon grows, no epsilon smaller by more than half a per cent suffices.
     """
     level, steps, passed, number = float(probability(alpha, "alpha")), 1, 0, 0
-    # Begin with the hardest trial, which rules out most; the histogram itself comes last.
+    # Begin with the hardest trial, which rules out most values; the histogram itself comes last.
     pairs = [_laws(decider, trial) for trial in trials]
     laws = pairs[1:] + pairs[:1]
     while passed < len(laws):
@@ -109,7 +110,7 @@ def searched_epsilon(decider: Budgeted, trials: Iterable[Trial], alpha: Number) 
 
 
 def _laws(decider: Budgeted, trial: Trial) -> tuple[Law, list[Law]]:
-    """``Pr[yes]`` on the table of a trial, and on the stand-ins far from it."""
+    """``Pr[yes]`` on the table of a trial, and on the stand-ins far from the table."""
     return trial.law(decider, trial.table), [trial.law(decider, far) for far in trial.far]
 
 
@@ -123,7 +124,7 @@ def _least_steps(near: Law, far: Sequence[Law], level: float, first: int) -> int
     return least(suffices, _MOST, first, parts=HALF_A_PER_CENT)
 
 
-# Cached, since all searches begin with the same steps.
+# The cache helps because all searches begin with the same steps.
 @lru_cache(maxsize=1024)
 def _epsilon(steps: int) -> Fraction:
     """Epsilon after ``steps`` of the search, rounded up."""

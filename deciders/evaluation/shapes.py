@@ -1,6 +1,6 @@
 """Shapes: tables that the private table might resemble, made from the synthetic histogram.
 
-A needed budget is a forecast for a table that is not known: it is the worst over these shapes.
+A needed budget is a forecast for an unknown private table: it is the worst over these shapes.
 """
 
 from bisect import bisect_left, bisect_right
@@ -18,19 +18,21 @@ from pqd.deciders.running_sums import Mirrored, RunningSums
 
 _SHAPED = ("AVG", "MEDIAN", "QUANTILE")
 _DRAWN = 2
-# Rows are drawn anew value by value, or for many values by this many ranges of equal size.
+# With at most this many values, rows are drawn anew value by value.  With more values, they are
+# drawn in this many ranges of equally many rows.
 _BLOCKS = 1024
-# Function from a running count to a new running count, or from an array to an array of them.
+# Function from a running count to a new running count, or from an array to an array.
 Ranks = Callable[[Any], Any]
 
 
-# No slots: the arrays are cached, and made only if a mechanism reads them.
+# Without slots: the arrays are cached, and are made only if a mechanism reads them.
 @dataclass(frozen=True, eq=False)
 class Reranked(RunningSums):
-    """Table with the values of ``base`` and rounded new running counts, so its shape is kept.
+    """Table with the values of ``base`` and with new running counts, rounded to whole rows.
 
-    A value may have no rows.  If ``listed``, all running counts are computed at once; otherwise
-    each is computed when it is read, and no sum may be read.
+    The shape of the histogram is kept.  A value may have no rows.  If ``listed``, all running
+    counts are computed at once.  Otherwise each running count is computed when it is read, and
+    sums may not be read.
     """
 
     base: Histogram
@@ -54,7 +56,7 @@ class Reranked(RunningSums):
 
     @cached_property
     def total(self) -> int:
-        """Sum."""
+        """Sum of the values."""
         return int(self._sums[-1])
 
     @property
@@ -70,7 +72,7 @@ class Reranked(RunningSums):
         """Place of the ``k``-th smallest row."""
         if self.listed:
             return int(self._running[1:].searchsorted(k))
-        # Find the number of rows of ``base`` that becomes ``k``.
+        # Find the number of rows of ``base`` that is mapped to ``k``.
         rows = range(self.base.mass + 1)
         return self.base.place_holding(bisect_left(rows, k, key=self._ranked))
 
@@ -114,7 +116,7 @@ class Reranked(RunningSums):
 
     @property
     def values(self) -> Integers:
-        """Values."""
+        """Values of the table."""
         return self.copy.values
 
     @property
@@ -124,21 +126,21 @@ class Reranked(RunningSums):
 
     @property
     def cumulative_counts(self) -> Integers:
-        """Rows with one of the first k values."""
+        """Number of rows with one of the first k values, for every k."""
         return self.copy.cumulative_counts
 
 
 def shapes(histogram: Histogram, aggregate: str) -> Iterator[Reranked]:
-    """Yield tables that the private table might resemble, the hardest to decide first.
+    """Yield tables that the private table might resemble, beginning with the hardest to decide.
 
-    For AVG, MEDIAN and QUANTILE, which depend on the number of values near the answer: half of
-    the rows; rows with weights that rise from a half to one and a half with their values; rows
-    with weights that fall likewise; and rows drawn anew (bootstrap, from fixed seeds).  Other
-    aggregates have no shapes.  Each shape is judged around its own answer.
+    AVG, MEDIAN and QUANTILE depend on the number of values near the answer.  For them the shapes
+    are: half of the rows; rows with weights that rise from a half to one and a half with their
+    values; rows with weights that fall in the same way; and rows drawn anew (bootstrap, from fixed
+    seeds).  Other aggregates have no shapes.  Each shape is judged around its own answer.
     """
     if aggregate not in _SHAPED or not histogram.mass:
         return
-    # Few values are cheaper to rank all at once than one by one.
+    # With few values it is cheaper to rank all values at once than one by one.
     few = histogram.size <= _BLOCKS
     for ranks in _every_ranks(histogram, few=few):
         yield Reranked(histogram, ranks, listed=few or aggregate == "AVG")
@@ -156,16 +158,19 @@ def _every_ranks(histogram: Histogram, *, few: bool) -> Iterator[Ranks]:
 
 @dataclass(frozen=True, eq=False)
 class DrawnRanks:
-    """Map from running counts ``before`` to those of rows drawn anew, ``after``, interpolated."""
+    """Map from running counts ``before`` to the running counts ``after``, of rows drawn anew.
+
+    Values between the known counts are interpolated.
+    """
 
     before: Floats
     after: Floats
 
     def __call__(self, rows: Any) -> Any:  # noqa: ANN401 - as ``Ranks``
-        """New number for a number of rows, or an array for an array, as ``np.interp``."""
+        """New running count for a running count, or an array for an array, as ``np.interp``."""
         if isinstance(rows, np.ndarray):
             return np.interp(rows, self.before, self.after)
-        # A bisection: calls of numpy are slow for single numbers.
+        # Single numbers use a bisection, because numpy calls are slow for them.
         before, after = self._lists
         at = bisect_right(before, rows) - 1
         if at + 1 == len(before) or before[at] == rows:
@@ -179,7 +184,7 @@ class DrawnRanks:
 
 
 def _drawn(histogram: Histogram, seed: int, *, few: bool) -> DrawnRanks:
-    """Ranks for the same number of rows drawn anew from a fixed seed, at the same values."""
+    """Map of ranks for as many rows drawn anew from a fixed seed, at the same values."""
     mass, generator = histogram.mass, np.random.default_rng(seed)
     if few:
         drawn = generator.multinomial(mass, histogram.counts / mass)

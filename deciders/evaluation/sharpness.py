@@ -1,7 +1,7 @@
-"""Sharpness: whether a decider that shows the answer decides nearly as well as one that does not.
+"""Sharpness: whether a decider that shows the answer decides almost as well as the margin decider.
 
-The test uses public data alone and costs nothing: both deciders are evaluated exactly on the
-stand-ins of stand_ins.py.
+The test uses public data alone and costs nothing, because both deciders are evaluated exactly on
+the stand-ins of stand_ins.py.
 """
 
 from collections.abc import Callable
@@ -15,22 +15,22 @@ from pqd.deciders.histogram import Histogram
 from pqd.deciders.interval import Interval
 
 # A decider that shows the answer may err at most this many times as often as the margin decider.
-# Two, since noise around an answer passes either end of an interval, and noise around a margin
-# only the nearer end.  For a COUNT nothing more can be lost on any table (docs/theory.md,
-# Theorem 4).
+# The factor is two, because noise around an answer passes either end of an interval, and noise
+# around a margin passes only the nearer end.  For a COUNT this is the largest possible loss on any
+# table (docs/theory.md, Theorem 4).
 MOST_TIMES = 2
-# Chance of a proved verdict that may be lost.  That noise passes two ends instead of one costs
-# half of the chance near the threshold, and next to nothing farther off.
+# Largest loss in the chance of a proved verdict.  Noise on an answer can pass two ends, so it costs
+# half of the chance near the threshold, and almost nothing farther off.
 MOST_LOST = 0.1
 # Gaps, in multiples of tau, at which the chances of a proved no are compared.  For a COUNT the
-# first is enough: farther off, the noisy answer needs to lie only ln 2 noise scales farther out
-# for the same proof, unless that is below 0, where released numbers are cut.  The empty table,
-# the farthest of all, covers that case.
+# first gap is enough.  At larger gaps the noisy answer needs to be only ln 2 noise scales farther
+# away for the same proof.  The exception is an answer below 0, where released numbers are cut; the
+# empty table, which is farthest of all, covers that case.
 _FAR = tuple(map(Fraction, (2, 4, 8, 16, 32)))
 _EMPTY = Histogram.of_mass(0)
 _ROUNDING = 1 + 1e-9
-# Gaps inside and beyond the interval, each from its end outwards: deciders that differ, differ
-# near the ends.
+# Gaps inside and beyond the interval, each ordered from its end outwards, because two deciders
+# differ most near the ends.
 _INSIDE = sorted((gap for gap in WEIGHED if gap < 1), reverse=True)
 _BEYOND = sorted(gap for gap in WEIGHED if gap > 1)
 
@@ -45,20 +45,22 @@ def nearly_as_sharp(
 ) -> bool:
     """Whether ``shown`` decides nearly as well as the ``margin`` decider.
 
-    Proofs: its chance of a proved verdict is at most ``MOST_LOST`` less.  This is compared for a
-    yes on the copy, for a no on every stand-in at twice the tolerance and farther, and for a no on
-    the empty table if 0 is outside.  The yes alone is not enough, since sometimes neither decider
-    proves a yes.  A margin may then still prove a no where a released number cannot: for a sum that
-    is hidden by noise at its bounds, or for few rows, since no released number is below 0.
+    Proofs: its chance of a proved verdict may be at most ``MOST_LOST`` less.  This is compared for
+    a yes on the copy, for a no on every stand-in at twice the tolerance and farther, and, if 0 is
+    outside the interval, for a no on the empty table.  The yes alone is not enough, because
+    sometimes neither decider proves a yes.  Even then a margin can prove a no where a released
+    number cannot.  This happens for a sum that noise hides at its bounds, and for few rows, since
+    released numbers are at least 0.
 
-    Errors: on the stand-ins at the gaps ``WEIGHED``, on both sides, it errs at most ``MOST_TIMES``
-    as often, or with probability at most ``2 alpha^2``.  Noise that errs so seldom leaves the
-    verdict undecided with probability at most alpha (docs/theory.md, section 3).
+    Errors: on the stand-ins at the gaps ``WEIGHED``, on both sides, ``shown`` errs at most
+    ``MOST_TIMES`` as often as the margin decider, or with probability at most ``2 alpha^2``.  Noise
+    with such a small error leaves the verdict undecided with probability at most alpha
+    (docs/theory.md, section 3).
     """
     trial, budget = trial_of(histogram_public, interval, shape_of(shown)), budget_of(epsilon)
     if _proves_less(shown, margin, trial, budget, alpha):
         return False
-    # A COUNT errs at most twice as often on every table (Theorem 4).
+    # A COUNT passes the test of errors on every table (Theorem 4).
     return shown.aggregate == "COUNT" or _errs_seldom(shown, margin, trial, budget, alpha)
 
 
@@ -69,7 +71,7 @@ def _law(trial: Trial, decider: Mechanism, table: Any) -> ProvingLaw:  # noqa: A
 def _proves_less(
     shown: Mechanism, margin: Mechanism, trial: Trial, budget: Fraction, alpha: Number
 ) -> bool:
-    """Whether ``shown`` loses too much chance of a proof: of a yes on the copy, or a no far off."""
+    """Whether ``shown`` loses too much chance to prove a yes on the copy, or a no far from it."""
 
     def proves(decider: Mechanism) -> float:
         return _law(trial, decider, trial.table).proof_chance(budget, alpha)
@@ -78,7 +80,7 @@ def _proves_less(
         return lambda decider: _law(trial, decider, table).refutation_chance(budget, alpha)
 
     def loses(of_shown: float, chance: Callable[[Mechanism], float]) -> bool:
-        # No chance is greater than 1.
+        # A chance is at most 1, so a loss needs room below 1.
         return 1 - of_shown > MOST_LOST and chance(margin) - of_shown > MOST_LOST
 
     chances = [proves] if trial.interval.contains(0) else [proves, refutes(_EMPTY)]
@@ -90,7 +92,7 @@ def _proves_less(
         if any(map(loses, of_shown, chances)):
             return True
         if min(of_shown, default=0) >= 1 - MOST_LOST:
-            # The farther an answer is off, the more often noise proves a no.
+            # At a larger distance noise proves a no more often, so the larger gaps pass too.
             break
     return False
 
@@ -98,7 +100,7 @@ def _proves_less(
 def _errs_seldom(
     shown: Mechanism, margin: Mechanism, trial: Trial, budget: Fraction, alpha: Number
 ) -> bool:
-    """Whether ``shown`` errs hardly ever, or not much more often than ``margin``, at every gap."""
+    """Whether ``shown`` errs almost never, or not much more often than ``margin``, at every gap."""
 
     def error(decider: Mechanism, table: Any) -> float:  # noqa: ANN401 - a stand-in
         law = _law(trial, decider, table)
@@ -116,6 +118,6 @@ def _errs_seldom(
                 return False
             inside = [_law(trial, shown, table).distance >= 1 for table in tables]
             if not frequent and (gap > 1 or inside == [True, True]):
-                # Noise errs less often, the farther away the end is that it must pass.
+                # Noise errs less often when the end that it must pass is farther away.
                 break
     return True

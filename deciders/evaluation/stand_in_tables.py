@@ -1,7 +1,7 @@
-"""Tables made from another table by reweighting, extending or moving its rows, without a copy.
+"""Tables made by reweighting, extending or moving the rows of another table, without a copy.
 
-Each class has some of the methods of ``Histogram``, under the same names: those that the
-mechanisms of its aggregates call.
+Each class has some of the methods of ``Histogram``, under the same names.  These are the methods
+that the mechanisms of its aggregates call.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from pqd.deciders.running_sums import Exact, RunningSums, by_additions
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Table that has only a number of rows."""
+    """Table that knows only its number of rows."""
 
     mass: int
 
@@ -38,7 +38,7 @@ class Reweighted:
 
     @property
     def total(self) -> Exact:
-        """Sum."""
+        """Sum of the values."""
         return self._times(self.base.total)
 
     def _times(self, number: int) -> Exact:
@@ -77,9 +77,9 @@ class Reweighted:
 
 @dataclass(frozen=True, slots=True)
 class Extended:
-    """Table ``base`` with ``rows`` more rows at ``value``.
+    """Table ``base`` with ``rows`` additional rows at ``value``.
 
-    A positive ``value`` is the largest of the table, a negative ``value`` the least.
+    A positive ``value`` is the largest of the table; a negative ``value`` is the least.
     """
 
     base: RunningSums
@@ -93,7 +93,7 @@ class Extended:
 
     @property
     def total(self) -> Fraction:
-        """Sum."""
+        """Sum of the values."""
         return self.base.total + self.rows * self.value
 
     def count_below(self, bound: Exact) -> Exact:
@@ -109,7 +109,7 @@ class Extended:
         return self.base.sum_at_most(bound) + self.rows * self.value * (self.value <= bound)
 
     def rows_to_lower(self, gap: Ratio, origin: Ratio, lower: int) -> Ratio | None:
-        """Changes that lower ``sum (v - origin)`` by ``gap``, origin 0; see ``RunningSums``."""
+        """Changes that lower ``sum (v - origin)`` by ``gap``, for origin 0; see ``RunningSums``."""
         if self.value <= max(0, -lower):
             return self.base.rows_to_lower(gap, origin, lower)
         missing = Fraction(*gap) - self.rows * self.value
@@ -135,9 +135,9 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """Table whose rows, largest first, are moved in parts that keep their order.
+    """Table whose rows, sorted from the largest, are moved in parts; the order is kept.
 
-    ``total`` is the sum of the moved rows.
+    ``total`` is the sum of the rows after the move.
     """
 
     base: RunningSums
@@ -161,7 +161,7 @@ class Raised:
         return self._top(stop) - self._top(part.start) + part.by * rows if rows else 0
 
     def _beyond(self, bound: Exact, *, closed: bool) -> Iterator[tuple[Part, int]]:
-        """Yield each part with the end of its rows > ``bound`` (>= ``bound`` if ``closed``)."""
+        """Yield each part and the end of its rows > ``bound`` (>= ``bound`` if ``closed``)."""
         for part in self.parts:
             if part.to is not None:
                 inside = part.to > bound or (closed and part.to == bound)
@@ -199,12 +199,12 @@ class Raised:
         return by_additions(rows, missing, share, addition)
 
     def _rows_within(self, piece: Part, gap: Ratio, origin: Ratio) -> Ratio:
-        """Rows up to the row in ``piece`` that reaches a gap, in units of one over the whole."""
+        """Number of rows, as a fraction, up to the row in ``piece`` at which a gap is reached."""
         (part, whole), (missing, share) = origin, gap
         if piece.to is not None:
             gain = (piece.to * whole - part) * share
             return piece.start * gain + missing, gain
-        # Pretend that all rows of the base moved likewise; correct for the rows before the piece.
+        # Treat all rows of the base as moved like the piece; correct for the rows before the piece.
         part -= piece.by * whole
         missing += (whole * self._top(piece.start) - part * piece.start) * share
         return self.base.rows_from_top((missing, share * whole), (part, whole))
@@ -220,10 +220,10 @@ class Raised:
         return Raised(self.base.mirrored, tuple(parts), -self.total)
 
 
-# No slots: the copy is cached, and made only if a mechanism reads all values.
+# Without slots: ``_copy`` is cached, and it is made only if a mechanism reads all values.
 @dataclass(frozen=True)
 class Moved:
-    """Table with all values of ``base`` moved ``by`` an amount, within ``lower .. upper``."""
+    """Table with all values of ``base`` moved by the amount ``by``, within ``lower .. upper``."""
 
     base: Histogram
     by: int
@@ -258,7 +258,7 @@ class Moved:
 
     @property
     def values(self) -> Integers:
-        """Values."""
+        """Values of the table."""
         return self._copy.values
 
     @property
@@ -268,5 +268,5 @@ class Moved:
 
     @property
     def cumulative_counts(self) -> Integers:
-        """Rows with one of the first k values."""
+        """Number of rows with one of the first k values, for every k."""
         return self._copy.cumulative_counts

@@ -1,12 +1,12 @@
 """Public stand-ins for the private table, made from the synthetic histogram.
 
-``D0`` is the synthetic histogram itself; ``D+`` and ``D-`` lie at least ``2 tau`` above and below
+``D0`` is the synthetic histogram itself.  ``D+`` and ``D-`` lie at least ``2 tau`` above and below
 it, the distance at which Def. 3.4 asks for a no.  For counts and sums the rows are reweighted; for
 means and quantiles the values are moved (ours; docs/theory.md, section 4).  Stand-ins use no
 private data and cost nothing.
 
 A stand-in has the methods of a histogram that ``accept`` calls.  It looks up the running counts and
-sums of the synthetic histogram, so it is cheap at any size.  A row may count in part.
+sums of the synthetic histogram, so it is cheap at any size.  A row may count as a fraction.
 """
 
 import math
@@ -25,7 +25,7 @@ StandIn = Histogram | Rows | Reweighted | Extended | Raised | Moved
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Aggregate and lattice of a decider; a bound of None does not bind."""
+    """Aggregate and lattice of a decider; a bound of None does not limit the values."""
 
     aggregate: str
     lower: int | None = None
@@ -35,7 +35,7 @@ class Shape:
 
     @property
     def ends(self) -> tuple[int, int]:
-        """Bounds of the values; a missing bound is 2^62 away."""
+        """Bounds of the values; a missing bound is replaced by 2^62 in size."""
         return (
             -_LARGEST if self.lower is None else self.lower,
             _LARGEST if self.upper is None else self.upper,
@@ -43,9 +43,9 @@ class Shape:
 
 
 def stand_ins_at(histogram: Histogram, gap: Fraction, shape: Shape) -> Iterator[StandIn]:
-    """Yield a stand-in at least ``gap`` above the public answer, and another as far below it.
+    """Yield a stand-in at least ``gap`` above the public answer, and one at least as far below it.
 
-    A side is left out if no table can be that far off.
+    A side is left out if no table can be that far from the answer.
     """
     for side in (1, -1):
         stand_in = _at(histogram, gap, side, shape)
@@ -72,7 +72,7 @@ def _count_table(count: int) -> Rows | None:
 
 
 def _distinct_table(histogram: Histogram, count: int) -> StandIn | None:
-    """Table of ``count`` distinct values, whose multiplicities keep their proportions."""
+    """Table of ``count`` distinct values; the proportions of their multiplicities are kept."""
     if not 0 < count <= _LARGEST:
         return None if count else EMPTY
     base = histogram if histogram.mass else Histogram.from_values([1])
@@ -80,10 +80,11 @@ def _distinct_table(histogram: Histogram, count: int) -> StandIn | None:
 
 
 def _sum_table(histogram: Histogram, missing: int, side: int, shape: Shape) -> StandIn | None:
-    """Table whose sum is ``missing`` greater: by larger counts, else by additional rows.
+    """Table whose sum is larger by ``missing``, which may be negative.
 
-    Additional rows have the farthest value of the table, else the bound, else (without bounds)
-    one step.
+    If possible, the counts of all rows are scaled.  Otherwise rows are added.  An added row has the
+    farthest value of the table.  If that value does not help, the added row has the bound as its
+    value, or one step if there are no bounds.
     """
     total = histogram.total + missing
     if not missing:
@@ -101,7 +102,7 @@ def _sum_table(histogram: Histogram, missing: int, side: int, shape: Shape) -> S
         return None
     if abs(missing) >= abs(gain):
         return Extended(histogram, Fraction(missing, gain), gain)
-    # Add one row, with the least value that is enough.
+    # Add one row with the least value that is enough.
     start = (shape.lower or 0) if side > 0 else (shape.upper or 0)
     away = max(0, side * (missing - start))
     value = start + side * -(-away // shape.step) * shape.step
@@ -109,7 +110,7 @@ def _sum_table(histogram: Histogram, missing: int, side: int, shape: Shape) -> S
 
 
 def _quantile_table(histogram: Histogram, gap: Fraction, side: int, shape: Shape) -> StandIn | None:
-    """Table with all values moved by whole steps until the quantile is far enough."""
+    """Table with all values moved by whole steps until the quantile is far enough away."""
     low, high = shape.ends
     centre = histogram.quantile(shape.p)
     by = min(math.ceil(gap / shape.step) * shape.step, _LARGEST)
@@ -118,7 +119,7 @@ def _quantile_table(histogram: Histogram, gap: Fraction, side: int, shape: Shape
 
 
 def _mean_table(histogram: Histogram, gap: Fraction, side: int, shape: Shape) -> Raised | None:
-    """Table with all values moved by whole steps, within bounds, to move the mean by ``gap``."""
+    """Table with all values moved by whole steps within bounds, to move the mean by ``gap``."""
     low, high = shape.ends
     gain = math.ceil(gap * histogram.mass)
     if side > 0:
@@ -130,7 +131,7 @@ def _mean_table(histogram: Histogram, gap: Fraction, side: int, shape: Shape) ->
 def _raised_table(table: RunningSums, total: int, upper: int, step: int) -> Raised | None:
     """Table with all values raised by whole steps, at most to ``upper``, to sum to ``total``.
 
-    As few rows as possible take the last step: the largest rows that can take it.
+    As few rows as possible take the last step.  These are the largest rows that can take it.
     """
     mass, value_at = table.mass, table.value_at
     rows_before, sum_before = table.rows_before, table.sum_before
@@ -138,10 +139,10 @@ def _raised_table(table: RunningSums, total: int, upper: int, step: int) -> Rais
         return None
 
     def shortage(place: int, rows: int, below: int) -> int:
-        """Minus the sum if the value before ``place`` and all larger values are at the bound."""
+        """Minus the sum, if the value before ``place`` and all larger values move to the bound."""
         return value_at(place - 1) * rows - below - upper * mass
 
-    # Larger values reach the bound sooner.
+    # A larger value reaches the bound sooner.
     place = table.first_beyond(shortage, -total, range(1, table.size + 1)) - 1
     free, free_sum = rows_before(place), sum_before(place)
     by = (total - free_sum - upper * (mass - free)) // free // step * step

@@ -1,7 +1,7 @@
-"""Trials: public tables on which deciders are evaluated, each table made and looked up once.
+"""Trials: public tables on which deciders are evaluated; each table is made and looked up once.
 
-All deciders of a query share its trial, and so do all evaluations of a decider: its error rates,
-its needed budget, whether another decider is nearly as sharp.
+All deciders of a query share its trial.  All evaluations of a decider share it too: error rates,
+needed budget, and the test whether another decider is nearly as sharp.
 """
 
 import math
@@ -23,7 +23,7 @@ _FAR = Fraction(2)
 
 
 class ProvingLaw(Protocol):
-    """Law on one table of a decider that gives p-values to both verdicts.
+    """Law, on one table, of a decider that gives p-values to both verdicts.
 
     Conformers: MarginLaw (inverse_sensitivity.py), NoiseLaw (noisy_answer.py).
     """
@@ -38,15 +38,15 @@ class ProvingLaw(Protocol):
         ...
 
     def proof_chance(self, epsilon: Fraction, alpha: Number) -> float:
-        """Exact chance of a yes with a p-value of at most alpha: not private, for analysis only."""
+        """Exact chance of a yes with a p-value of at most alpha; not private, for analysis only."""
         ...
 
     def refutation_chance(self, epsilon: Fraction, alpha: Number) -> float:
-        """Exact chance of a no with a p-value of at most alpha: not private, for analysis only."""
+        """Exact chance of a no with a p-value of at most alpha; not private, for analysis only."""
         ...
 
 
-# No slots: the tolerance is cached.
+# Without slots, because the tolerance is cached.
 @dataclass(frozen=True, eq=False)
 class Trial:
     """Table, an interval around its answer, and stand-ins at gaps from that answer."""
@@ -84,14 +84,14 @@ class Trial:
 
 
 def _law(mechanism: Any, table: Any, interval: Interval) -> Law:  # noqa: ANN401 - as above
-    """Law of a decider, or for an estimator a partial call of its ``accept``."""
+    """Law of a decider; for an estimator, a partial call of its ``accept``."""
     if hasattr(mechanism, "acceptance"):
         return cast("Law", mechanism.acceptance(table, interval))
     return partial(mechanism.accept, table, interval)
 
 
 def least_distance(decider: object, trial: Trial) -> float:
-    """Least distance to the other verdict, on the trial's table and on the tables far from it."""
+    """Least distance to the other verdict, over the trial's table and the tables far from it."""
     near = cast("ProvingLaw", trial.law(decider, trial.table)).distance
     return min(near, least_beyond(decider, trial))
 
@@ -102,7 +102,7 @@ def least_beyond(decider: object, trial: Trial) -> float:
     return min((1 - law.distance for law in laws), default=math.inf)
 
 
-# Cached for a few tables: all evaluations of one query follow each other.
+# A small cache is enough, because the evaluations of one query follow each other.
 @lru_cache(maxsize=8)
 def trial_of(histogram: Histogram, interval: Interval, shape: Shape) -> Trial:
     """Trial of a public histogram."""
