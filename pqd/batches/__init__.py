@@ -1,1 +1,1 @@
-"""Batches: many queries answered by one mechanism."""
+"""Batches: several queries that one mechanism answers together."""

@@ -1,4 +1,4 @@
-"""Answers of a release: its queries in batches, one batch for each measure that is summed up."""
+"""Answers of a release: its queries are put in batches, one batch for each measure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class PlannedBatch:
     """Batch, with the choice of its mechanism.
 
     ``scale`` is the size of one unit of the answers.  ``linear_refusal`` says why no mechanism with
-    row classes fits; None if they were considered.
+    row classes fits.  It is None if such mechanisms were considered.
     """
 
     batch: BatchMeasurement
@@ -38,7 +38,7 @@ class PlannedBatch:
 
     @property
     def places(self) -> dict[str, int]:
-        """Place among the answers, for each selection of rows."""
+        """Place of the answer, by the selection of rows."""
         return self.batch.places
 
     @property
@@ -77,14 +77,14 @@ class ReleasePlan:
         return self.bound.measurement_set([planned.batch for planned in self.batches])
 
     def batch_of(self, query: BoundQuery) -> tuple[PlannedBatch, int]:
-        """Batch that answers a query, and the query's place among its answers."""
+        """Batch that answers a query, and the place of the query's answer in the batch."""
         measure = query.statistic.measure
         planned = next(each for each in self.batches if each.measure == measure)
         return planned, planned.places[selection(query.statistic)]
 
 
 def select_batches(bound: BoundWorkload, parameters: Parameters) -> ReleasePlan:
-    """Plan with a batch for each measure, at the batch's share of the total epsilon.
+    """Plan with one batch per measure, where each batch has its share of the total epsilon.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def select_batches(bound: BoundWorkload, parameters: Parameters) -> ReleasePlan:
     number = sum(map(len, groups.values()))
     batches = []
     for queries in groups.values():
-        # Sort the queries: in another order they are the same batch.
+        # Sort the queries, so that the batch does not depend on their order.
         ordered = [queries[text] for text in sorted(queries)]
         epsilon = parameters.epsilon * len(queries) / number
         batches.append(_planned_batch(bound, ordered, parameters.mechanism, epsilon))
@@ -123,6 +123,6 @@ def scale_of(query: BoundQuery) -> Fraction:
 
 
 def synthetic_sum(query: BoundQuery) -> Fraction:
-    """Synthetic answer of a COUNT or SUM in the query's own unit; 0 where no row matches."""
+    """Synthetic answer of a COUNT or SUM in the query's own unit; 0 if no row matches."""
     centre = answer(query.query.aggregate, query.synthetic[0]) or Fraction(0)
     return centre * scale_of(query)

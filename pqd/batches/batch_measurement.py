@@ -1,4 +1,4 @@
-"""Batch: queries that sum up the same measure, answered by one mechanism in one measurement."""
+"""Batch: queries that sum up one measure, answered by one mechanism in one measurement."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def selection(statistic: Statistic) -> str:
 
 
 def possible_answers(measure: Measure | None) -> AnswerRange:
-    """Range of the counts, or of the sums of ``measure``, that a table can have."""
+    """Range of answers that a table can have: counts, or sums of ``measure``."""
     lattice = measure.lattice if measure else None
     if lattice is None:
         return AnswerRange.of_sums(None, None)
@@ -53,7 +53,8 @@ def name_of(query: Query) -> str:
 class BatchMeasurement(QueryMeasurement[BatchOutput]):
     """Measurement of all queries of a batch by one mechanism.
 
-    ``query`` and ``statistic`` are those of the first query; ``epsilon`` is the budget of all.
+    ``query`` and ``statistic`` belong to the first query.  ``epsilon`` is the budget of all queries
+    together.
     """
 
     name: str
@@ -73,12 +74,12 @@ class BatchMeasurement(QueryMeasurement[BatchOutput]):
 
     @cached_property
     def cost(self) -> Fraction:
-        """Budget of the batch: one row is one person."""
+        """Budget of the batch, where one row is one person."""
         return self.epsilon
 
     @cached_property
     def region(self) -> None:
-        """None: a batch is in no composition group with other measurements."""
+        """None, because a batch is in no composition group with other measurements."""
         return
 
     @property
@@ -88,7 +89,7 @@ class BatchMeasurement(QueryMeasurement[BatchOutput]):
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Place among the answers, for each selection of rows."""
+        """Place of the answer, by the selection of rows."""
         return {selection(statistic): place for place, statistic in enumerate(self.statistics)}
 
     def parameters(self) -> Mapping[str, Any]:
@@ -100,20 +101,20 @@ class BatchMeasurement(QueryMeasurement[BatchOutput]):
         return self.plan.release(self.plan.read(counts), self.epsilon, noise)
 
     def ledger_facts(self) -> dict[str, Any]:
-        """Public facts that the ledger keeps of the charge."""
+        """Public facts of the charge that the ledger keeps."""
         facts = {"id": self.name, "sql": "; ".join(self.sql), "epsilon": str(self.epsilon)}
         return {**facts, "decider": self.plan.id, "unit": None}
 
     @cached_property
     def cache_key(self) -> str:
-        """Ledger cache key, from all selections of rows and the row classes."""
+        """Cache key of the ledger, from all selections of rows and from the row classes."""
         rows, classes = [selection(each) for each in self.statistics], self.plan.classes
         return self.key_of({"rows": rows, "classes": classes.digest if classes else None})
 
 
 @contextmanager
 def naming(name: str) -> Iterator[None]:
-    """Context in which the message of a refusal begins with ``name``."""
+    """Context that puts ``name`` at the beginning of the message of a refusal."""
     try:
         yield
     except PqdError as error:
@@ -122,15 +123,16 @@ def naming(name: str) -> Iterator[None]:
 
 
 class BatchPlanner:
-    """Planner of a batch: the mechanisms that fit its queries, from public data alone.
+    """Planner of a batch, which finds the mechanisms that fit its queries on public data alone.
 
-    ``linear_refusal`` says why ``auto`` considered no mechanism with row classes; None if it did.
+    ``linear_refusal`` says why ``auto`` considered no mechanism with row classes.  It is None if
+    ``auto`` considered them.
     """
 
     def __init__(
         self, queries: Sequence[BoundQuery], bound: BoundWorkload, epsilon: Fraction
     ) -> None:
-        """Count the synthetic table into its contingency table."""
+        """Count the rows of the synthetic table into a contingency table."""
         self.queries, self.epsilon, self._schema = queries, epsilon, bound.schema
         self.workload = ScanPlan(tuple(query.statistic for query in queries))
         synthetic = bound.tables.tables[0]
@@ -148,12 +150,12 @@ class BatchPlanner:
         return LinearWorkload(classes, measure.lattice if measure else None)
 
     def plans(self, mechanism: str, among: Sequence[str] = TOGETHER) -> dict[str, BatchPlan]:
-        """Plans by mechanism: the named one, or for ``auto`` all quick ones of ``among``.
+        """Plans by mechanism: the named mechanism, or for ``auto`` all quick ones of ``among``.
 
         Raises
         ------
         PqdError
-            If no mechanism fits; the first reason.
+            If no mechanism fits; the first reason is raised.
         """
         if mechanism != AUTO:
             return {mechanism: self._plan(mechanism)}

@@ -1,13 +1,14 @@
-"""Selection of batches: which queries of a shared budget are answered in batches.
+"""Choice of batches: which queries of a shared budget are answered in batches.
 
-A way to share is a set of groups of queries that become batches; a group sums up one measure.  The
-ways are: no group, one group, all groups but one, and all groups.  For example, with groups of
-COUNT and SUM(income): neither, COUNT only, SUM(income) only, or both.
+Queries that sum up one measure make a group, and a group can become one batch.  A way to share is
+the set of groups that become batches.  The ways compared are: no group, one group, all groups but
+one, and all groups.  For example, with a group of COUNT and a group of SUM(income) the ways are:
+neither, COUNT only, SUM(income) only, or both.
 
 All ways cost the same total epsilon.  They are compared on public data by the expected number of
-wrong verdicts of the whole run, at the true gaps ``WEIGHED`` from 0 to 2 tau; ties are broken by
-the thresholds.  A larger budget offers the same ways, and each of them errs less, so the best one
-does too.
+wrong verdicts of the whole run, at the true gaps ``WEIGHED`` from 0 to 2 tau.  The thresholds break
+ties.  With a larger budget the ways are the same and each way errs less, so the best way errs less
+too.
 """
 
 from __future__ import annotations
@@ -40,17 +41,19 @@ from pqd.stated.budgets import AUTO
 _SUMMED = ("COUNT", "SUM")
 # The most batches that a report shows with a query.
 _MOST_SHOWN = 3
-# A way to share: the numbers of the groups that become batches.
+# Way to share, as the numbers of the groups that become batches.
 BatchSet = frozenset[int]
 
 
 def share_in_batches(shared: Sequence[SharedQueries], sharing: str, each: Fraction) -> None:
-    """Plan the named batches, or those better than equal shares; ``each`` is one query's share.
+    """Plan the named batches, or for ``auto`` the batches that are better than equal shares.
+
+    ``each`` is the share of one query.
 
     Raises
     ------
     PqdError
-        If a mechanism that is named does not fit.
+        If the named mechanism does not fit.
     """
     with_groups = [_share_workload(queries, sharing, each) for queries in shared]
     if sharing in TOGETHER and not any(with_groups):
@@ -61,7 +64,7 @@ def share_in_batches(shared: Sequence[SharedQueries], sharing: str, each: Fracti
 
 
 def _share_workload(queries: SharedQueries, sharing: str, each: Fraction) -> bool:
-    """Plan the batches of one workload and add notes; False if it has no group of queries."""
+    """Plan the batches of one workload and add notes; False if no queries can form a group."""
     groups = [_QueryGroup(*pair, queries, each) for pair in _groups(queries, sharing)]
     options: list[_BatchOption] = []
     refusal: PqdError | None = None
@@ -72,7 +75,7 @@ def _share_workload(queries: SharedQueries, sharing: str, each: Fraction) -> boo
             options.append((group, group.candidates(sharing)))
         except PqdError as error:
             refusal = refusal or error
-            # Queries with open conditions are answered alone, also if a batch is named.
+            # Queries with open conditions are answered alone, even if a batch is named.
             if sharing != AUTO and not isinstance(error, OpenConditionsError):
                 raise
             queries.notes.append(
@@ -106,8 +109,8 @@ def _plan(
 def _groups(queries: SharedQueries, sharing: str) -> list[tuple[str, list[int]]]:
     """Name of each group of queries that may become one batch, and the places of its queries.
 
-    A group sums up one measure.  Queries that only ``workload`` can answer as a batch are a group
-    of their own, so that all mechanisms stay open to the others.
+    All queries of a group sum up one measure.  Queries that only ``workload`` can answer as a batch
+    form a group of their own, so that the other queries can use every mechanism.
     """
     by_measure: dict[Measure | None, list[int]] = {}
     for place, (bound, _) in queries.unplanned.items():
@@ -134,7 +137,7 @@ def _is_closed(statistic: Statistic) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _QueryGroup:
-    """Group of queries that sum up one measure, by place; ``each`` is the share of one query."""
+    """Queries that sum up one measure, by their places; ``each`` is the share of one query."""
 
     name: str
     places: Sequence[int]
@@ -151,7 +154,7 @@ class _QueryGroup:
         return self.each * len(distinct(self._sharing))
 
     def candidates(self, sharing: str) -> list[BatchCandidate]:
-        """Batches that could answer the group, the best first.
+        """Batches that could answer the group, from best to worst.
 
         Raises
         ------
@@ -159,7 +162,7 @@ class _QueryGroup:
             If no mechanism fits, or the queries have open conditions.
         """
         with naming(self.name):
-            # Sort the queries: in another order they are the same batch.
+            # Sort the queries, so that the batch does not depend on their order.
             queries = {selection(each.bound.statistic): each.bound for each in self._sharing}
             ordered = [queries[text] for text in sorted(queries)]
             planner = BatchPlanner(ordered, self.queries.bound, self.epsilon)
@@ -172,7 +175,7 @@ class _QueryGroup:
         return candidates
 
     def plan(self, candidates: Sequence[BatchCandidate], reason: Note) -> None:
-        """Plan the first candidate; a report shows the others with each query."""
+        """Plan the first candidate; a report shows the other candidates with each query."""
         single = equal_shares(self._sharing, self.epsilon, Detail.ERRORS)
         verdicts = [
             candidates[0].verdict(
@@ -183,7 +186,7 @@ class _QueryGroup:
         self.queries.plan(dict(zip(self.places, verdicts, strict=True)))
 
     def add_rivals(self, candidates: Sequence[BatchCandidate]) -> None:
-        """Keep ``candidates`` to be shown with each query, which is answered alone."""
+        """Keep ``candidates`` for the report, which shows them with each query answered alone."""
         self.queries.rivals |= {
             place: self._shown(candidates, number) for number, place in enumerate(self.places)
         }
@@ -193,7 +196,7 @@ class _QueryGroup:
         return tuple(candidate.candidate(number, single) for candidate in candidates)
 
 
-# A group that can become a batch, and its candidates, the best first.
+# Group that can become a batch, and its candidates from best to worst.
 _BatchOption = tuple[_QueryGroup, Sequence[BatchCandidate]]
 
 
@@ -216,13 +219,13 @@ class _BatchComparison:
         return list(dict.fromkeys([BatchSet(), *singles, *complements, groups]))
 
     def best(self, ways: Sequence[BatchSet]) -> BatchSet:
-        """Way with the fewest expected errors; ties are broken by the sum of the thresholds."""
+        """Way with the fewest expected errors; the sum of the thresholds breaks ties."""
         errors = [round(self.wrong(batches), DIGITS) for batches in ways]
         tied = [way for way, error in zip(ways, errors, strict=True) if error == min(errors)]
         return min(tied, key=self._thresholds) if len(tied) > 1 else tied[0]
 
     def wrong(self, batches: BatchSet) -> float:
-        """Expected number of wrong verdicts of the run."""
+        """Expected number of wrong verdicts of the whole run."""
         in_batches = (math.fsum(self._options[number][1][0].wrong) for number in batches)
         return math.fsum([*in_batches, self._alone(batches)])
 
@@ -241,7 +244,7 @@ class _BatchComparison:
         return self._wrong_alone[batches]
 
     def _thresholds(self, batches: BatchSet) -> float:
-        """Sum of all thresholds, each as a multiple of its tolerance."""
+        """Sum of all thresholds, where each threshold is a multiple of its tolerance."""
         rest, epsilon = self._rest(batches)
         shares = equal_shares(rest, epsilon)
         pairs = [(verdict.choice.taken.threshold, verdict) for verdict in shares]

@@ -1,4 +1,4 @@
-"""Plan of a batch: a mechanism, and the form in which it reads rows; all of it public."""
+"""Plan of a batch: a mechanism, and the form in which it reads rows; everything is public."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from pqd.engine.contingency import ContingencyTable
 if TYPE_CHECKING:
     from pqd.deciders import Noise
 
-# ``auto`` takes clipped composition up to the first number of queries, and other mechanisms up to
-# the second number of draws.
+# ``auto`` takes clipped composition for at most ``_MOST_COMPOSED`` queries, and the other
+# mechanisms for at most ``MOST_DRAWN`` draws.
 _MOST_COMPOSED, MOST_DRAWN = 300, 10_000
-# Multiplicative weights allow for a rounding error of 1/1024.  Doubles round less than that while
-# the noisy size is below 2^42, and from this epsilon on it is.
+# Multiplicative weights allow a rounding error of 1/1024.  Doubles round by less than 1/1024 while
+# the noisy size is below 2^42, which holds from this epsilon on.
 _LEAST_IN_DOUBLES = Fraction(1, 2**26)
 
 
 class BatchPlan(Protocol):
-    """Plan of a batch, all of it public.  Conformers: WorkloadPlan, LinearPlan, RangePlan."""
+    """Plan of a batch; everything is public.  Conformers: WorkloadPlan, LinearPlan, RangePlan."""
 
     @property
     def id(self) -> str:
@@ -56,7 +56,7 @@ class BatchPlan(Protocol):
         ...
 
     def parameters(self) -> Mapping[str, Any]:
-        """Parameters by name that the answers depend on, beside row classes, lattice, epsilon."""
+        """Parameters of the answers by name, except row classes, lattice and epsilon."""
         ...
 
     @property
@@ -66,7 +66,7 @@ class BatchPlan(Protocol):
 
     @property
     def note(self) -> Note | None:
-        """Public note for the reader; None without one."""
+        """Public note for the reader; None if there is no note."""
         ...
 
     def noise(self, epsilon: Fraction) -> NoiseLaw | None:
@@ -74,7 +74,7 @@ class BatchPlan(Protocol):
         ...
 
     def read(self, contingency: ContingencyTable) -> Any:  # noqa: ANN401 - rows, or a histogram
-        """Rows in the form that the mechanism reads; each row stays one row, or is left out."""
+        """Rows in the form that the mechanism reads; each row stays one row or is left out."""
         ...
 
     def release(self, rows: Any, epsilon: Fraction, noise: Noise) -> BatchOutput:  # noqa: ANN401
@@ -84,7 +84,7 @@ class BatchPlan(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class LinearPlan:
-    """Plan of a mechanism for numerical queries, with one ``side`` for each sign of the values."""
+    """Plan of a mechanism for numerical queries; ``sides`` has one item per sign of the values."""
 
     workload: LinearWorkload
     sides: tuple[LinearMechanism, ...]
@@ -107,14 +107,14 @@ class LinearPlan:
             )
         signs = (1, -1) if workload.signed else (1,)
         plan = cls(workload, tuple(kind(queries=queries(sign)) for sign in signs))
-        # Check the largest scale here, on public data: a draw must not be refused later, since its
-        # scale may depend on the private table.
+        # Check the largest scale here, on public data, so that no draw is refused later: the scale
+        # of a draw may depend on the private table.
         check_scale(plan.mechanism.largest_scale(epsilon))
         return plan
 
     @cached_property
     def mechanism(self) -> LinearMechanism:
-        """Mechanism for both signs, or for the only one."""
+        """Mechanism for both signs, or for the single sign."""
         if len(self.sides) == 1:
             return self.sides[0]
         positive, negative = self.sides
@@ -127,7 +127,7 @@ class LinearPlan:
 
     @property
     def simulation_runs(self) -> int:
-        """Number of simulation runs: more for few queries, and for mechanisms that take no time."""
+        """Number of simulation runs, larger for few queries and for very fast mechanisms."""
         fast = self.id in {NoisyClasses.id, ClippedComposition.id}
         return max(8, 64 // len(self.workload.classes.matrix)) if fast else 3
 
@@ -135,8 +135,8 @@ class LinearPlan:
     def quick(self) -> bool:
         """Whether the mechanism is quick enough for ``auto``.
 
-        ``auto`` never takes two steps of multiplicative weights: they never erred less than one
-        step (docs/experiments.md).
+        ``auto`` never takes two steps of multiplicative weights, because two steps never erred less
+        than one step (docs/experiments.md).
         """
         queries, classes = self.workload.classes.matrix.shape
         dyadic = 4 * classes * self.workload.top.bit_length()
@@ -146,7 +146,7 @@ class LinearPlan:
 
     @property
     def id(self) -> str:
-        """Name of the mechanism; the same for both signs."""
+        """Name of the mechanism, which is the same for both signs."""
         return self.mechanism.id
 
     def parameters(self) -> Mapping[str, Any]:
@@ -164,7 +164,7 @@ class LinearPlan:
         return self.mechanism.noise_law(epsilon)
 
     def read(self, contingency: ContingencyTable) -> Rows:
-        """Rows of ``contingency`` by class and level; a row without a value is left out."""
+        """Class and level of each row of ``contingency``; a row without a value is left out."""
         return self.workload.rows(contingency)
 
     def release(self, rows: Rows, epsilon: Fraction, noise: Noise) -> BatchOutput:

@@ -1,4 +1,4 @@
-"""Verdicts derived from the answers of a batch (Patwa 2023, Algorithm 1)."""
+"""Verdicts that are derived from the answers of a batch (Patwa 2023, Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from pqd.sql.regions import exactly
 if TYPE_CHECKING:
     from pqd.deciders import Decision, Interval
 
-# Simulation runs of a plan whose errors no theory gives.
+# Number of simulation runs for a plan whose errors no theory gives.
 _SIMULATION_RUNS = 20
 # Expected errors that agree to this number of digits are ties.
 DIGITS = 9
@@ -50,10 +50,10 @@ DIGITS = 9
 
 @dataclass(frozen=True, slots=True)
 class BatchRule:
-    """Rule of one query of a batch: yes if its answer lies inside the interval.
+    """Rule for one query of a batch: yes if its answer lies inside the interval.
 
-    ``place`` is the place of the query among the answers, ``errors`` the law of the error of its
-    answer, ``possible`` the range of answers that a table can have.
+    ``place`` is the place of the query among the answers.  ``errors`` is the law of the error of
+    the query's answer.  ``possible`` is the range of answers that a table can have.
     """
 
     place: int
@@ -64,11 +64,11 @@ class BatchRule:
 
     @property
     def identity(self) -> object:
-        """Place and interval, which tell the verdicts of one batch apart."""
+        """Place and interval, which distinguish the verdicts of one batch."""
         return self.place, self.interval.lower, self.interval.upper
 
     def decision(self, output: BatchOutput) -> Decision:
-        """Verdict: post-processing of the batch's output."""
+        """Verdict, by post-processing of the batch's output."""
         return answer_verdict(
             self.errors, round(output.answers[self.place]), self.interval, self.possible
         )
@@ -79,14 +79,14 @@ class BatchRule:
         return estimate(self.errors, released, self.alpha, self.possible)
 
     def margin_ends(self, decision: Decision, estimate: Estimate) -> None:
-        """None: a batch gives no margins."""
+        """None, because a batch gives no margins."""
         del decision, estimate
 
 
 class BatchCandidate(NamedTuple):
     """Batch that could answer a group of queries, evaluated on public data.
 
-    ``errors``, ``rates``, ``thresholds`` and ``wrong`` have one item per query; ``wrong`` is the
+    ``errors``, ``rates``, ``thresholds`` and ``wrong`` have one item per query.  ``wrong`` is the
     probability of a wrong verdict.
     """
 
@@ -100,7 +100,7 @@ class BatchCandidate(NamedTuple):
     def verdict(
         self, place: int, single: PlannedQueryVerdict, reason: Note, *others: Candidate
     ) -> PlannedQueryVerdict:
-        """Verdict of this batch on the query of ``single``, with ``others`` as rival candidates."""
+        """Verdict of this batch on the query of ``single``; ``others`` are its rival candidates."""
         taken = self.candidate(place, single)
         choice = replace(single.choice, taken=taken, reason=reason, candidates=(taken, *others))
         among_answers = self.batch.places[selection(single.statistic)]
@@ -129,7 +129,7 @@ class BatchCandidate(NamedTuple):
 
 
 def _chances(errors: Errors, tau: Fraction, gaps: Sequence[Fraction]) -> tuple[float, ...]:
-    """``Pr[yes]`` at each true gap, given in multiples of tau; the worse of both sides.
+    """``Pr[yes]`` at each true gap, a multiple of tau; the worse of the two sides.
 
     A gap is rounded up to the next whole answer.  The result is NaN if a gap below 1 is rounded up
     to the end of the interval.
@@ -144,7 +144,7 @@ def _chances(errors: Errors, tau: Fraction, gaps: Sequence[Fraction]) -> tuple[f
 
 
 class OpenConditionsError(ParameterError):
-    """Error of open conditions: public data do not say which of them a private row can meet."""
+    """Error for open conditions, for which public data do not tell which rows can meet them."""
 
     def __init__(self, mechanism: str, open_conditions: Sequence[str]) -> None:
         """Name the mechanism and one of the conditions."""
@@ -158,9 +158,9 @@ class OpenConditionsError(ParameterError):
 def batch_candidates(
     planner: BatchPlanner, name: str, single: Sequence[PlannedQueryVerdict], mechanism: str
 ) -> list[BatchCandidate]:
-    """Batches that could answer the queries of ``single``, the best first.
+    """Batches that could answer the queries of ``single``, from best to worst.
 
-    ``auto`` considers only mechanisms whose noise is known, since other verdicts have no p-value.
+    ``auto`` considers only mechanisms with known noise, since other verdicts have no p-value.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Linear workload: a batch of COUNT or SUM queries as numerical queries (Qiu et al. 2022).
 
 All queries of a batch add up the same number ``g`` of each row: 1 for COUNT, else a value on a
-public lattice.  They select different row classes (pqd/batches/row_classes.py), so they are
+public lattice.  The queries select different row classes (pqd/batches/row_classes.py), so they are
 decomposable queries.
 """
 
@@ -46,7 +46,7 @@ class LinearWorkload:
         return max(abs(self.lattice.lower_units), abs(self.lattice.upper_units), 1)
 
     def queries(self, sign: int = 1) -> NumericalQueries:
-        """Queries about the positive values of ``g``, or for sign -1 of ``-g``.
+        """Queries about the positive values of ``g``, or for sign -1 the positive values of ``-g``.
 
         Raises
         ------
@@ -94,7 +94,7 @@ class LinearWorkload:
         return digits
 
     def _values(self, places: Integers) -> Integers:
-        """Values of ``g`` in units, at places on the lattice."""
+        """Values of ``g``, in units, at the given places on the lattice."""
         return places + 1 if self.lattice is None else self.lattice.units_at(places)
 
     def rows(self, contingency: ContingencyTable) -> Rows:

@@ -1,6 +1,6 @@
 """Registry of batch mechanisms, the ways to share a budget, and the budget of a run.
 
-A mechanism is imported when it is used, so a run does not load the others.
+A mechanism is imported when it is used, so a run loads only the mechanisms that it uses.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LINEAR: Mapping[str, str] = {
     "numerical_two": "numerical:NumericalInTwoSteps",
     "dyadic": "dyadic:DyadicMechanism",
 }
-# Mechanisms of batches, those of them whose noise is known, and all ways to share a budget.
+# All mechanisms of batches, the mechanisms with known noise, and all ways to share a budget.
 TOGETHER = (WORKLOAD, *LINEAR, RANGES)
 NOISE_KNOWN = (WORKLOAD, "identity")
 SHARINGS = (AUTO, ALONE, *TOGETHER)
@@ -42,16 +42,16 @@ def linear_mechanism(name: str) -> Any:  # noqa: ANN401 - a class of mechanisms
 class RunBudget:
     """Budget of a run, as a caller states it.
 
-    Without ``sharing`` the ``epsilon`` is that of each query.  With it the ``epsilon`` is the total
-    of all queries, and ``sharing`` says how they share it: ``"auto"``, ``"alone"``, or the id of a
-    batch mechanism.
+    Without ``sharing``, ``epsilon`` is the budget of each query.  With ``sharing``, ``epsilon`` is
+    the total of all queries, and ``sharing`` says how they share it: ``"auto"``, ``"alone"``, or
+    the id of a batch mechanism.
     """
 
     epsilon: Fraction
     sharing: str | None
 
     def __post_init__(self) -> None:
-        """Raise ParameterError if there is no such way to share."""
+        """Raise ParameterError if ``sharing`` is not a known way to share."""
         if self.sharing not in {None, *SHARINGS}:
             raise ParameterError(f"sharing is {self.sharing!r}; use one of {', '.join(SHARINGS)}")
 

@@ -1,8 +1,8 @@
-"""Batches of range sums (Wu et al. 2019): SUM of one column over ranges of that same column.
+"""Batches of range sums (Wu et al. 2019): SUM of one column over ranges of the same column.
 
-An example is SUM(income) over income < 1000 and over income >= 5000.  The value of a row, a place
-on the public lattice, then decides which queries select the row.  The conditions are evaluated
-once, on a public table of lattice values.
+An example is SUM(income) over income < 1000 and over income >= 5000.  The value of a row is a place
+on the public lattice.  This place alone decides which queries select the row.  The conditions are
+evaluated once, on a public table of lattice values.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from pqd.deciders import Lattice, Noise
 
 _MOST_POINTS, _MOST_QUERIES = 2**20, 10_000
-# Up to the first number of lattice values each value has a bucket.  With more values buckets end at
-# the second number of quantiles of the synthetic table's rows and as many of its sum, and the
-# values of a bucket differ by at most the factor.
+# With at most ``_MOST_BUCKETS`` lattice values each value has a bucket of its own.  With more
+# values, buckets end at ``_QUANTILES`` quantiles of the synthetic table's rows and as many of its
+# sum.  The values of one bucket differ by at most the factor ``_RATIO``.
 _MOST_BUCKETS, _QUANTILES, _RATIO = 2000, 400, Fraction(102, 100)
 _UNFIT = (
     "the mechanism ranges is for SUM of a column with values >= 0 whose conditions are ranges of "
@@ -60,31 +60,31 @@ class RangePlan:
 
     @property
     def id(self) -> str:
-        """Common name of these mechanisms."""
+        """Common name of the range mechanisms."""
         return RANGES
 
     @property
     def classes(self) -> None:
-        """None: the value of a row replaces its class."""
+        """None, because the value of a row takes the place of its class."""
         return
 
     @property
     def quick(self) -> bool:
-        """True: ``auto`` may always take it."""
+        """True, because ``auto`` may always take this plan."""
         return True
 
     @property
     def simulation_runs(self) -> int:
-        """Number of simulation runs: more for few queries."""
+        """Number of simulation runs, which is larger for fewer queries."""
         return max(5, 64 // len(self.mechanism.workload.ranges))
 
     def parameters(self) -> Mapping[str, Any]:
-        """Parameters of the mechanism, its truncation, its buckets and ranges."""
+        """Parameters of the mechanism, with its truncation, buckets and ranges."""
         return {"id": self.id, "by": parameters_of_range_sums(self.mechanism)}
 
     @property
     def note(self) -> Note:
-        """Note on the mechanism that is taken, and on the buckets."""
+        """Note on the mechanism that is taken, and on its buckets."""
         ends = len(self.mechanism.workload.buckets.ends)
         exact = ends == self.lattice.points
         return note(
@@ -96,7 +96,7 @@ class RangePlan:
         )
 
     def noise(self, epsilon: Fraction) -> None:  # noqa: ARG002 - that of every plan
-        """None: the errors of truncation and buckets depend on the rows."""
+        """None, because the errors of truncation and buckets depend on the rows."""
         return
 
     def read(self, contingency: ContingencyTable) -> Histogram:
@@ -106,9 +106,9 @@ class RangePlan:
         return Histogram.weighted(values, contingency.counts[has_value])
 
     def release(self, rows: Histogram, epsilon: Fraction, noise: Noise) -> BatchOutput:
-        """Answers that are epsilon-DP: a row is one value of the histogram.
+        """Answers that are epsilon-DP, where one row is one value of the histogram.
 
-        A deviation combines the noise with the largest error of the buckets: post-processing.
+        Each deviation combines the noise with the largest error of the buckets, by post-processing.
         """
         output = self.mechanism.release(rows, epsilon, noise)
         bucket_errors = self._overstatements() * np.abs(output.answers)
@@ -116,10 +116,11 @@ class RangePlan:
         return BatchOutput.of(output.answers, output.thresholds, deviations)
 
     def _overstatements(self) -> Floats:
-        """Largest relative error by which the buckets of each range overstate its answer.
+        """Largest relative error by which the buckets of each range overstate the range's answer.
 
         A value counts as the upper end of its bucket.  So it is overstated by at most the distance
-        from the lowest value of the bucket to the end, and a sum by at most the largest share.
+        from the lowest value of the bucket to the upper end.  A sum is overstated by at most the
+        largest such relative distance.
         """
         workload = self.mechanism.workload
         ends = np.array(workload.buckets.ends)
@@ -167,18 +168,18 @@ def _lattice(workload: ScanPlan) -> Lattice:
 
 
 def lattice_ranges(workload: ScanPlan, lattice: Lattice, schema: Schema) -> list[tuple[int, int]]:
-    """Range of lattice places that each query selects: its first place, and one after its last.
+    """Range of lattice places that each query selects: first place, and one after the last place.
 
     Raises
     ------
     ParameterError
-        If a query selects no place, or several ranges.
+        If a query selects no place, or if the selected places are several ranges.
     """
     import pyarrow as pa  # noqa: PLC0415 - a heavy import that only this needs
 
     (name,) = workload.columns
     places = _turning_places(workload, lattice)
-    # Use the nearest double of each lattice value, as DuckDB reads a literal of this value.
+    # Use the nearest double of each lattice value, as DuckDB does when it reads such a literal.
     units = lattice.units_at(places)
     values = units * float(lattice.unit.numerator) / float(lattice.unit.denominator)
     engine = SyntheticTable()
@@ -193,10 +194,10 @@ def lattice_ranges(workload: ScanPlan, lattice: Lattice, schema: Schema) -> list
 
 
 def _turning_places(workload: ScanPlan, lattice: Lattice) -> Integers:
-    """Ascending places such that a condition changes only between two neighbours of the lattice.
+    """Ascending places; a condition changes only between two that are neighbours on the lattice.
 
-    These are both ends of the lattice, and the places next to each constant of a condition.  If the
-    meaning of a condition is unknown, they are all places.
+    The places are both ends of the lattice and the places next to each constant of a condition.  If
+    the meaning of a condition is unknown, they are all places.
     """
     known = [exactly(atom) for atom in workload.atoms]
     constants = {value for pair in known if pair for value, _ in pair[1].cuts}
@@ -207,13 +208,13 @@ def _turning_places(workload: ScanPlan, lattice: Lattice) -> Integers:
         for value in constants
         if isinstance(value, float)
     ]
-    # Take two places on either side, since lattice values are rounded to doubles.
+    # Take two places on either side of a constant, because lattice values are rounded to doubles.
     beside = {place + step for place in below for step in (-1, 0, 1, 2)} | {0, lattice.points - 1}
     return np.array(sorted(place for place in beside if 0 <= place < lattice.points), np.int64)
 
 
 def _range(selected: Booleans, places: Integers) -> tuple[int, int]:
-    """First place of a range, and one after its last; ParameterError for gaps or no place."""
+    """First place of a range, and one after its last; ParameterError for a gap or no place."""
     indices = np.flatnonzero(selected)
     if not indices.size or indices[-1] - indices[0] + 1 != indices.size:
         raise ParameterError(_UNFIT)
@@ -223,9 +224,10 @@ def _range(selected: Booleans, places: Integers) -> tuple[int, int]:
 def _ends(lattice: Lattice, ranges: list[tuple[int, int]], public: Histogram) -> Integers:
     """Last place of each bucket; with few places each place is a bucket.
 
-    With many places a bucket ends at the ends of the queries and at quantiles of the synthetic
-    table's rows and of its sum, so that a frequent value has a bucket of its own.  In between
-    buckets end so often that their values are near each other: no table's sums are far off.
+    With many places a bucket ends at each end of a query, and at quantiles of the synthetic table's
+    rows and of its sum.  So a frequent value has a bucket of its own.  Between these ends, further
+    buckets end so often that the values of a bucket are near each other.  So no table's
+    sums have a large error.
     """
     if lattice.points <= _MOST_BUCKETS:
         return np.arange(lattice.points)
@@ -238,14 +240,15 @@ def _ends(lattice: Lattice, ranges: list[tuple[int, int]], public: Histogram) ->
         if running.size and running[-1] > 0:
             targets = running[-1] * np.arange(1, _QUANTILES) / _QUANTILES
             quantiles = places[np.searchsorted(running, targets).clip(0, places.size - 1)]
-            # End the bucket before a quantile too: a frequent value has a bucket of its own.
+            # End a bucket before each quantile too, so that a frequent value has a bucket of its
+            # own.
             ends += [quantiles, quantiles - 1]
     distinct = np.unique(np.concatenate(ends))
     return distinct[distinct >= 0]
 
 
 def _ladder(lattice: Lattice) -> Integers:
-    """Ascending places; each is the last place within ``_RATIO`` of its bucket's least value."""
+    """Last place of each bucket whose values lie within ``_RATIO`` of the bucket's least value."""
     first, step, last = lattice.lower_units, lattice.step_units, lattice.points - 1
     places, place = [0], 0
     while place < last:

@@ -1,9 +1,9 @@
 """Corrected copy: rows of the synthetic table are drawn again, so that they fit released answers.
 
-Every row of the copy gets a weight.  Among all weights that agree with the released answers, these
-are nearest to equal weights in relative entropy (maximum entropy).  Answers that contradict each
-other are met only within their noise.  All of it is post-processing of the release: it costs
-nothing, and the same release makes the same table.
+Every row of the copy gets a weight.  Among all weights that agree with the released answers, the
+weights nearest to equal weights are taken, in relative entropy (maximum entropy).  Answers that
+contradict each other are fitted only within their noise.  All of this is post-processing of the
+release, so it costs nothing.  The same release always makes the same table.
 """
 
 from __future__ import annotations
@@ -29,10 +29,12 @@ if TYPE_CHECKING:
 
     from pqd.engine.contingency import ContingencyTable, Integers
 
-# Weight of the copy against the answers: so small that it decides only what they leave open.
+# Weight of the copy against the answers.  It is so small that the copy decides only what the
+# answers leave open.
 _TRUST = 0.01
-# The fit ends when all answers are met within this share of their noise, or after the number of
-# steps.  A step is halved up to 30 times, and changes a weight by a factor of at most exp(3).
+# The fit ends when all answers are matched within the share ``_CLOSE`` of their noise, or after
+# ``_STEPS`` steps.  A step is halved up to ``_HALVINGS`` times, and changes a weight by a factor of
+# at most exp(``_LONGEST``).
 _CLOSE, _STEPS, _HALVINGS, _LONGEST = 0.01, 50, 30, 3.0
 _FEWEST, _MOST_WORK = 10, 300_000_000
 # The corrected copy has at most this many times the rows of the copy.
@@ -40,7 +42,7 @@ _MOST_TIMES = 10
 
 
 class ReweightedTable(NamedTuple):
-    """Corrected copy, and a note on the differences between its answers and the released ones."""
+    """Corrected copy, and a note on how far its answers are from the released answers."""
 
     frame: pd.DataFrame
     note: Note
@@ -48,7 +50,7 @@ class ReweightedTable(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnswerSystem:
-    """Released ``answers``; each is the sum of ``amounts`` over the kinds of rows that it selects.
+    """Released ``answers``, each the sum of ``amounts`` over the kinds of rows that it selects.
 
     ``selected`` has the shape (answers, kinds).  ``spread`` is the deviation of each answer.  All
     numbers are in units.
@@ -60,7 +62,7 @@ class AnswerSystem:
     spread: Floats
 
     def sums(self, numbers: Floats) -> Floats:
-        """Answers of a table with ``numbers`` rows of each kind."""
+        """Answers of a table that has ``numbers`` rows of each kind."""
         sums: Floats = self.selected @ (self.amounts * numbers)
         return sums
 
@@ -92,7 +94,7 @@ def reweighted_table(plan: ReleasePlan, outputs: Outputs) -> ReweightedTable:
 def _kinds(rows: Sequence[ContingencyTable]) -> tuple[Integers, Integers, Integers]:
     """Kind of each row, and the first row and the number of rows of each kind.
 
-    Rows are of one kind if no batch can tell them apart.
+    Two rows are of the same kind if no batch can tell them apart.
     """
     columns = [column for each in rows for column in (*each.words.T, each.places)]
     table = np.stack([column.astype(np.int64) for column in columns], axis=1)
@@ -125,8 +127,8 @@ def _answer_system(
 def fitted_weights(parts: Sequence[AnswerSystem], counts: Floats) -> Floats:
     """Weight of a row of each kind; ``counts`` is the number of rows of each kind.
 
-    Newton's method on the concave dual: with multipliers m the weights are ``exp(sum_i m_i f_i)``.
-    At the optimum answer i is met up to ``trust spread_i^2 m_i``.
+    The weights come from Newton's method on the concave dual.  With multipliers m the weights are
+    ``exp(sum_i m_i f_i)``.  At the optimum, answer i is matched up to ``trust spread_i^2 m_i``.
     """
     system = _System(parts, counts)
     multipliers, numbers = np.zeros(system.answers.size), counts
@@ -151,7 +153,7 @@ class _System:
     """Answers of all batches as one sparse matrix (answers, kinds), and the dual of the fit."""
 
     def __init__(self, parts: Sequence[AnswerSystem], counts: Floats) -> None:
-        # Make each batch sparse by itself: a dense matrix would take eight bytes per entry.
+        # Make each batch sparse separately: a dense matrix would take eight bytes per entry.
         blocks = [[csr_array(csr_array(part.selected).multiply(part.amounts))] for part in parts]
         self._matrix = csr_array(block_array(blocks))
         self._counts = counts
@@ -180,7 +182,7 @@ class _System:
         return gradient
 
     def newton(self, slope: Floats, numbers: Floats) -> Floats:
-        """Step of Newton's method, by conjugate gradients with a diagonal preconditioner."""
+        """Step of Newton's method, from conjugate gradients with a diagonal preconditioner."""
         matrix, shape = self._matrix, (slope.size, slope.size)
         diagonal = matrix.power(2) @ numbers + self._ridge
         hessian = LinearOperator(
@@ -193,10 +195,10 @@ class _System:
 
 
 def drawn_rows(weights: Floats) -> Integers:
-    """Places of the drawn rows; a row is drawn about as often as its weight says.
+    """Places of the drawn rows; each row is drawn about as often as its weight says.
 
-    Systematic sampling takes rows at equal steps along the cumulated weights.  The number of rows
-    is the sum of the weights, at least 1 and at most ten times the number of rows of the copy.
+    Systematic sampling takes rows at equal steps along the cumulated weights.  The number of drawn
+    rows is the sum of the weights, at least 1 and at most ten times the number of rows of the copy.
     """
     total = round(min(max(1.0, float(weights.sum())), float(_MOST_TIMES * weights.size)))
     ends = np.cumsum(weights) * (total / weights.sum())

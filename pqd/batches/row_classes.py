@@ -1,16 +1,16 @@
 """Row classes: sets of rows that a batch of queries cannot tell apart, from public data alone.
 
-Atoms that share a column make one *factor*.  The *vector* of a row says which atoms of a factor are
-TRUE for it.  If the atoms of a factor compare one column with constants, all vectors that a row can
-have are known (``joint_truths``).  For any other factor the vectors of the synthetic table are
-kept, and the vector in which no atom is TRUE.  A class is a combination of one vector per factor;
-combinations that no query can tell apart are merged.
+Atoms that share a column form one *factor*.  The *vector* of a row says which atoms of a factor are
+TRUE for the row.  If all atoms of a factor compare one column with constants, all vectors that a
+row can have are known (``joint_truths``).  For any other factor, two kinds of vectors are kept: the
+vectors of the synthetic table, and the vector in which no atom is TRUE.  A class is a combination
+of one vector per factor.  Combinations that no query can tell apart are merged.
 
-For example, ``age > 64`` and ``age < 18`` make one factor with three vectors: neither, the first,
-or the second.
+For example, ``age > 64`` and ``age < 18`` form one factor with three vectors: neither atom is TRUE,
+the first is TRUE, or the second is TRUE.
 
-A private row is mapped by itself: if its vector is not kept, it counts as the vector in which no
-atom is TRUE.  So a row is in one class, whatever the other rows are.
+A private row is mapped by itself.  If its vector is not kept, the row counts as having the vector
+in which no atom is TRUE.  So the class of a row does not depend on the other rows.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pqd.engine.contingency import Integers
 Words = NDArray[np.uint64]
 
-# The most combinations of vectors, and the most entries of a matrix (queries, combinations).
+# The most combinations of vectors, and the most entries of a (queries, combinations) matrix.
 MOST_COMBINATIONS, _LARGEST_MATRIX = 2**16, 2**24
 
 
@@ -48,8 +48,9 @@ MOST_COMBINATIONS, _LARGEST_MATRIX = 2**16, 2**24
 class Factor:
     """Factor: its atoms by their bits, and the kept vectors; the first vector is all False.
 
-    ``line`` is the place of each vector along the one column of the atoms.  It is None if the atoms
-    do not all compare one column with constants; a row may then have a vector that is not kept.
+    ``line`` is the place of each vector along the one column of the atoms.  It is None unless all
+    atoms compare one column with constants.  If it is None, a row may have a vector that is not
+    kept.
     """
 
     names: tuple[str, ...]
@@ -69,7 +70,7 @@ class Factor:
         none = np.zeros((1, len(ordered)), np.bool_)
         every = joint_truths([atoms[bit] for bit in ordered])
         if not any(map(_columns, (atoms[bit] for bit in ordered))):
-            # Conditions without a column have one value for all rows.
+            # A condition without a column has one value for all rows.
             every = synthetic[:1, ordered]
         kept = np.concatenate((none, synthetic[:, ordered] if every is None else every))
         distinct, places = np.unique(kept, axis=0, return_inverse=True)
@@ -80,7 +81,7 @@ class Factor:
         return cls(names, tuple(ordered), distinct, line)
 
     def places(self, vectors: Booleans) -> Integers:
-        """Place of each row's vector; 0 for a vector that is not kept."""
+        """Place of each row's vector among the kept vectors; 0 for a vector that is not kept."""
         known = {vector.tobytes(): place for place, vector in enumerate(self.vectors)}
         selected = np.ascontiguousarray(vectors[:, list(self.bits)])
         return np.array([known.get(vector.tobytes(), 0) for vector in selected], np.int64)
@@ -90,7 +91,7 @@ class Factor:
 class RowClasses:
     """Row classes, and the classes that each query selects: ``matrix`` (queries, classes).
 
-    ``merged`` holds the class of each combination of vectors; the vector of the last factor varies
+    ``merged`` holds the class of each combination of vectors.  The vector of the last factor varies
     fastest.  If all conditions compare one column with constants, the classes are in the order of
     this column.
     """
@@ -130,7 +131,7 @@ class RowClasses:
         return classes if len(lines) != 1 or lines[0] is None else classes.along(lines[0])
 
     def along(self, line: Integers) -> RowClasses:
-        """The same row classes, sorted by ``line``, the place of each combination."""
+        """The same row classes, sorted by ``line``, which gives the place of each combination."""
         places = np.full(self.size, line.max() + 1)
         np.minimum.at(places, self.merged, line)
         order = np.argsort(places)
@@ -143,7 +144,7 @@ class RowClasses:
 
     @property
     def intervals(self) -> Intervals | None:
-        """Queries as intervals of the classes; None if a query is no interval."""
+        """Queries as intervals of the classes; None if a query is not an interval."""
         sizes = np.count_nonzero(self.matrix, axis=1)
         first, last = (
             self.matrix.argmax(axis=1),
@@ -157,8 +158,9 @@ class RowClasses:
     def open_conditions(self) -> tuple[str, ...]:
         """Conditions of the factors that are not complete.
 
-        A private row may meet these in a way that no class covers; it then counts as meeting none
-        of them.  If there are none, each query selects a row exactly if it selects its class.
+        A private row may match these conditions in a way that no class covers.  The row then
+        counts as matching none of them.  If there are no open conditions, a query selects a row
+        exactly if it selects the row's class.
         """
         return tuple(name for f in self.factors if not f.complete for name in f.names)
 
@@ -174,7 +176,7 @@ class RowClasses:
 
     @cached_property
     def digest(self) -> str:
-        """Hash of the factors and their vectors, whatever the order of the atoms."""
+        """Hash of the factors and their vectors; the order of the atoms does not matter."""
         hashed = hashlib.sha256(json.dumps([factor.names for factor in self.factors]).encode())
         for factor in self.factors:
             hashed.update(json.dumps(factor.vectors.shape).encode() + factor.vectors.tobytes())
@@ -184,7 +186,7 @@ class RowClasses:
 def _runs(words: Words) -> tuple[Words, Integers]:
     """First row of each run of equal rows, and the number of the run of every row.
 
-    Contingency tables are sorted, so there are few runs; the result is right for any order.
+    Contingency tables are sorted, so there are few runs.  The result is right for any order.
     """
     first = np.ones(len(words), np.bool_)
     np.any(words[1:] != words[:-1], axis=1, out=first[1:])
@@ -196,7 +198,7 @@ def _size(factors: Sequence[Factor]) -> int:
 
 
 def _matrix(workload: ScanPlan, factors: Sequence[Factor]) -> Booleans:
-    """Masks (statistics, combinations) of the combinations of vectors that a statistic selects."""
+    """Masks (statistics, combinations): the combinations of vectors that a statistic selects."""
     places = np.unravel_index(np.arange(_size(factors)), [len(f.vectors) for f in factors])
     vectors = np.zeros((_size(factors), len(workload.atoms)), np.bool_)
     for factor, place in zip(factors, places, strict=True):
@@ -208,7 +210,7 @@ def _column_groups(atoms: Sequence[Atom]) -> list[list[int]]:
     """Bits of the atoms in groups; atoms that share a column are in one group."""
     groups: list[tuple[set[str], list[int]]] = []
     for bit, atom in enumerate(atoms):
-        # Atoms without a column share the empty name.
+        # Atoms without a column share the empty name, so they form one group.
         columns, bits = _columns(atom) or {""}, [bit]
         others = []
         for names, group in groups:
@@ -247,15 +249,16 @@ Booleans = NDArray[np.bool_]
 
 
 def joint_truths(atoms: Sequence[Atom]) -> Booleans | None:
-    """Truths of ``atoms`` for every value of their one column, and for NULL.
+    """Truth of each of the ``atoms`` for every value of their one column, and for NULL.
 
     Returns
     -------
     array of shape (combinations, atoms), or None
-        The combination of every row is among these, since no condition changes between two
-        neighbouring constants; a few that no row can have may be among them too.  They are in the
-        order of the column's values, each at its first occurrence, and NULL is last.  The result
-        is None unless all atoms compare the same column with constants of one type.
+        The combination of every row is in the array, since no condition changes between two
+        neighbouring constants.  A few combinations that no row can have may be in the array too.
+        The combinations are in the order of the column's values, each at its first occurrence, and
+        NULL is last.  The result is None unless all atoms compare the same column with constants
+        of one type.
     """
     meanings = [exactly(atom) for atom in atoms]
     pairs = [pair for pair in meanings if pair]
@@ -265,7 +268,7 @@ def joint_truths(atoms: Sequence[Atom]) -> Booleans | None:
         return None
     cuts = sorted({cut for values in sets for cut in values.cuts})
     order = {cut: place for place, cut in enumerate(cuts, start=1)}
-    # One row for values below every cut, one for the values after each cut, and one for NULL.
+    # One entry for values below every cut, one for the values after each cut, and one for NULL.
     truths = np.zeros((len(cuts) + 2, len(atoms)), np.bool_)
     for place, values in enumerate(sets):
         turns = np.zeros(len(cuts) + 1, np.int64)

@@ -21,17 +21,17 @@ def verdict_plans(
     """Plan of verdicts for each workload; queries without an epsilon share ``budget``.
 
     A query that cannot be decided joins the refusals of its workload.  The notes of a workload say
-    how its queries share.  Without a total in ``budget`` every query must have its own epsilon.
+    how its queries share.  If ``budget`` has no total, every query must have its own epsilon.
 
-    Guarantee: everything drawn for the sharing queries is ``budget.epsilon``-DP together.  The
-    queries that sum up one measure get the part of the total that is their part of all new
-    queries.  A batch is DP at this part.  Queries that are answered alone divide it equally, and a
-    composition group of disjoint queries counts as one query (McSherry 2009, Theorem 4).
+    Guarantee: everything that is drawn for the sharing queries is ``budget.epsilon``-DP together.
+    If k of the n new queries sum up one measure, they get ``k / n`` of the total.  A batch is DP at
+    this part.  Queries that are answered alone divide their part equally; a composition group of
+    disjoint queries counts as one query (McSherry 2009, Theorem 4).
 
     Raises
     ------
     PqdError
-        If a mechanism that is named does not fit.
+        If the named mechanism does not fit.
     """
     return verdict_plans_beside(workloads, budget, 0)[0]
 
@@ -39,15 +39,15 @@ def verdict_plans(
 def verdict_plans_beside(
     workloads: Sequence[BoundWorkload], budget: RunBudget | None, others: int
 ) -> tuple[list[QueryVerdictPlan], Fraction | None]:
-    """Plans of ``verdict_plans`` where ``others`` measurements share too, and the share of each.
+    """Plans of ``verdict_plans`` if ``others`` measurements share too, and the share of each.
 
-    The others, such as distances, have nothing to do with the queries: each gets the share of one
-    query.  The share is None if nothing is shared.
+    The others, such as distances, are independent of the queries.  Each of them gets the share of
+    one query.  The share is None if nothing is shared.
 
     Raises
     ------
     PqdError
-        As ``verdict_plans``.
+        The errors of ``verdict_plans``.
     """
     criteria = [query.criteria for bound in workloads for query in bound.queries]
     sharing = sum(not isinstance(each, Parameters) for each in criteria)

@@ -1,7 +1,7 @@
 """Choice of a batch's mechanism by simulated errors on the synthetic table, which cost nothing.
 
-The same queries must lead to the same choice: otherwise the ledger would not find an answer that
-was paid for.  So a simulation draws the quantiles of the noise at fixed points.
+The same queries must lead to the same choice.  Otherwise the ledger would not find an answer that
+was paid for.  For that reason a simulation draws the quantiles of the noise at fixed points.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ class QuasiRandomNoise:
         return (int.from_bytes(hashlib.sha256(name.encode()).digest()[:6]) + 0.5) / 2**48
 
     def laplace(self, statistic: int, scale: Fraction) -> int:
-        """``statistic`` plus the difference of two geometric draws; scales are checked as ever."""
+        """``statistic`` plus the difference of two geometric draws; the scale is checked."""
         check_scale(scale)
         size = float(scale)
         first, second = (math.floor(-size * math.log(self._point())) for _ in range(2))
         return statistic + first - second
 
     def gaussian(self, statistic: int, sigma: Fraction) -> int:
-        """``statistic`` plus a rounded quantile of the normal law; scales are checked as ever."""
+        """``statistic`` plus a rounded quantile of the normal law; the scale is checked."""
         check_scale(sigma)
         return statistic + round(NormalDist(sigma=float(sigma)).inv_cdf(self._point()))
 
     def cube(self, statistics: Sequence[int], scale: Fraction) -> tuple[int, ...]:
-        """Raise NotImplementedError: no batch draws this noise."""
+        """Raise NotImplementedError, because no batch draws this noise."""
         raise NotImplementedError
 
     def choose(self, logit: float) -> bool:
@@ -63,7 +63,7 @@ class QuasiRandomNoise:
 
 
 class ErrorSimulation:
-    """Simulation of plans on the synthetic table, given its ``contingency`` table."""
+    """Simulation of plans on the synthetic table, given its contingency table."""
 
     def __init__(
         self, workload: ScanPlan, contingency: ContingencyTable, epsilon: Fraction
@@ -72,11 +72,12 @@ class ErrorSimulation:
         self._contingency, self._epsilon = contingency, epsilon
         self._truth = exact_answers(workload, contingency)
         self.size = float(np.abs(self._truth).mean())
-        # Keep the rows that a plan reads: they depend on its type alone, and reading takes time.
+        # Keep the rows that a plan reads.  They depend only on the type of the plan, and reading
+        # is slow.
         self._rows: dict[type, Any] = {}
 
     def errors(self, plan: BatchPlan, runs: int) -> Floats:
-        """Errors ``released - exact`` of each run and query: (runs, queries)."""
+        """Errors ``released - exact`` of each run and each query, of shape (runs, queries)."""
         if type(plan) not in self._rows:
             self._rows[type(plan)] = plan.read(self._contingency)
         rows = self._rows[type(plan)]
@@ -112,13 +113,13 @@ def choose_mechanism(
 ) -> SimulatedChoice:
     """Choice of the plan with the least mean absolute error on the synthetic table.
 
-    If the caller names a mechanism, ``plans`` holds this one alone.  ``contingency`` is the
-    contingency table of the synthetic table, ``unit`` the size of a unit of the answers.
+    If the caller names a mechanism, ``plans`` holds only this mechanism.  ``contingency`` is the
+    contingency table of the synthetic table.  ``unit`` is the size of a unit of the answers.
 
     Raises
     ------
     PqdError
-        If no plan fits; the first reason.
+        If no plan fits; the first reason is raised.
     """
     errors: dict[str, float] = {}
     simulation = ErrorSimulation(workload, contingency, epsilon)

@@ -1,7 +1,7 @@
-"""``workload``: each query of a batch is counted by itself, in one scan, with noise for all.
+"""``workload``: each query of a batch is counted separately, in one scan, with noise for all.
 
-Any predicate fits, since the noise depends only on the largest number of queries that one row can
-match.
+Any predicate fits, because the noise depends only on the largest number of queries that one row
+can match.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 
 # Set of queries as bits; the first query is the lowest bit.
 QuerySet = int
-# The search ends after this number of steps, with an upper bound.
+# After this number of steps the search stops and gives an upper bound.
 _MOST_STEPS = 400_000
 
 
 def workload_sensitivity(predicates: Sequence[Predicate | None]) -> int:
     """Upper bound, at least 1, on the number of ``predicates`` that one row can match.
 
-    **Guarantee**: the bound is sound, since a matching row lies in the ``region`` of its predicate.
-    It is exact for conjunctions of comparisons of one column with constants, unless the search is
-    cut short.
+    **Guarantee**: the bound is sound, because a matching row lies in the ``region`` of its
+    predicate.  The bound is exact for conjunctions of comparisons of one column with constants,
+    unless the search is cut short.
     """
     regions = [region(predicate) for predicate in predicates]
     columns = sorted({name for each in regions for name in each})
@@ -59,19 +59,19 @@ def workload_sensitivity(predicates: Sequence[Predicate | None]) -> int:
 
 
 def _query_sets(regions: Sequence[Region], column: str) -> list[QuerySet]:
-    """Set of the queries that each value of ``column`` can match; empty if all values match all.
+    """Set of queries that each value of ``column`` can match; empty if every value matches all.
 
-    A set that is part of another one is left out.
+    A set that is contained in another set is left out.
     """
     values_of = {n: each[column] for n, each in enumerate(regions) if column in each}
     distinct = {cut for values in values_of.values() for cut in values.cuts}
     if len({type(value) for value, _ in distinct}) > 1:
-        # Values of two types have no order.
+        # Values of two types cannot be ordered.
         return []
     cuts = sorted(distinct)
     free = sum(1 << n for n in range(len(regions)) if n not in values_of)
     place = {cut: number for number, cut in enumerate(cuts, start=1)}
-    # Queries that begin or end at each cut, first those below every cut; and the queries of NULL.
+    # Queries that begin or end at each cut (first, below every cut), and the queries of NULL.
     turns, null = [0] * (len(cuts) + 1), free
     for n, values in values_of.items():
         turns[0] ^= values.start << n
@@ -86,7 +86,7 @@ def _query_sets(regions: Sequence[Region], column: str) -> list[QuerySet]:
 
 
 def _largest(masks: Iterable[QuerySet]) -> list[QuerySet]:
-    """Sets that are part of no other set, the largest first."""
+    """Sets that are not contained in another set, the largest first."""
     largest: list[QuerySet] = []
     for mask in sorted(set(masks), key=lambda mask: (-mask.bit_count(), mask)):
         if not any(mask & other == mask for other in largest):
@@ -97,19 +97,19 @@ def _largest(masks: Iterable[QuerySet]) -> list[QuerySet]:
 def _most_queries(every: QuerySet, columns: Sequence[Collection[QuerySet]]) -> tuple[int, bool]:
     """Most queries that one value of each column can match, and True; or an upper bound and False.
 
-    Best-first search (branch and bound) over the values of one column after the other.  The state
-    with the largest upper bound is examined first.  So the first state without open columns, whose
-    bound is its size, has the most queries.
+    The search is a best-first search (branch and bound) over the values of one column after the
+    other.  The state with the largest upper bound is examined first.  If a state has no open
+    columns, its bound equals its size.  So the first such state has the most queries.
     """
     serial = count()
     start = tuple(number for number, sets in enumerate(columns) if sets)
-    # A state: upper bound (negative), age, queries that can still match, columns still open.
+    # State: negative upper bound, age, queries that can still match, columns that are still open.
     heap = [(-every.bit_count(), next(serial), every, start)]
     for _ in range(_MOST_STEPS // max(1, sum(map(len, columns)))):
         priority, _, queries, open_columns = heapq.heappop(heap)
         tops = {n: max((queries & mask).bit_count() for mask in columns[n]) for n in open_columns}
         size = queries.bit_count()
-        # A column with a value that all these queries match excludes none of them.
+        # A column excludes no query if one of its values matches all these queries.
         open_columns = tuple(n for n in open_columns if tops[n] < size)
         tightest = min(open_columns, key=lambda n: (tops[n], n), default=None)
         bound = size if tightest is None else tops[tightest]
@@ -130,8 +130,8 @@ def exact_answers(
 ) -> Integers:
     """Exact answer of each query over the rows of ``contingency``, in units; not private.
 
-    A row counts in the first ``most`` queries that it matches, or without ``most`` in all of them.
-    A row without a value adds nothing.
+    Without ``most``, a row counts in all queries that it matches.  With ``most``, it counts only in
+    the first ``most`` of them.  A row without a value adds nothing.
     """
     totals, size = _cell_totals(workload, contingency), contingency.counts.size
     matches = np.zeros(size, np.int64)
@@ -162,14 +162,15 @@ def _lattice(workload: ScanPlan) -> Lattice | None:
 class WorkloadPlan:
     """Plan of WORKLOAD (Wu 2019, Algorithm 6), for any predicates.
 
-    Guarantee: epsilon-DP.  A row is one more in one cell.  It counts in at most ``most`` answers,
-    which ``exact_answers`` ensures for every row.  To each answer it adds a whole number of at most
-    ``top`` units in size: the largest of the public lattice, or 1 for a count.  So one row moves
-    the answers by at most ``norm = most * top`` in total, and ``NoisyAnswers`` at that norm is
-    epsilon-DP.  ``most`` and ``top`` are public: they come from the SQL and the lattice.
+    Guarantee: epsilon-DP.  Adding a row increases the count of one cell by one.  The row counts in
+    at most ``most`` answers, which ``exact_answers`` ensures for every row.  To each of these
+    answers it adds a whole number of units, of size at most ``top``.  ``top`` is the largest
+    absolute value of the public lattice, or 1 for a count.  So one row moves the answers by at most
+    ``norm = most * top`` in total, and ``NoisyAnswers`` at that norm is epsilon-DP.  ``most`` and
+    ``top`` are public: they come from the SQL and the lattice.
 
-    The answers are complete, since no row matches more than ``workload_sensitivity`` queries.  The
-    guarantee does not depend on this.
+    The answers are complete, because no row matches more than ``workload_sensitivity`` queries.
+    The guarantee does not depend on this fact.
     """
 
     key_fields: ClassVar[tuple[str, ...]] = ("most", "top")
@@ -215,11 +216,11 @@ class WorkloadPlan:
 
     @property
     def simulation_runs(self) -> int:
-        """Number of simulation runs: more for few queries."""
+        """Number of simulation runs, which is larger for fewer queries."""
         return max(8, 64 // len(self.workload.statistics))
 
     def parameters(self) -> Mapping[str, Any]:
-        """Parameters of the noise: the most answers and units that one row changes."""
+        """Parameters of the noise: the most answers, and the most units, that one row changes."""
         return parameters_of(self)
 
     @property
@@ -229,7 +230,7 @@ class WorkloadPlan:
 
     @property
     def classes(self) -> None:
-        """None: the mechanism uses no row classes."""
+        """None, because the mechanism uses no row classes."""
         return
 
     def noise(self, epsilon: Fraction) -> NoiseLaw:
