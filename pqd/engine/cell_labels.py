@@ -1,4 +1,4 @@
-"""Labels of cells: names by which a marginal's cells are known in reports and to ``--zoom``."""
+"""Labels of cells: the names of a marginal's cells in reports and for ``--zoom``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def text_labels(values: Sequence[str]) -> tuple[str, ...]:
-    """Labels of texts: on one line, cut to 60 signs, in quotes where they read as another cell."""
+    """Labels of texts: one line, at most 60 signs, in quotes if it reads as another cell."""
     return tuple(map(_text_label, values))
 
 
@@ -32,7 +32,7 @@ def _text_label(value: str) -> str:
 
 
 def number_labels(values: Sequence[float]) -> tuple[str, ...]:
-    """Labels of distinct numbers, with as many digits as tell them apart."""
+    """Labels of distinct numbers, with enough digits to tell them apart."""
     labels: tuple[str, ...] = ()
     for digits in _DIGITS:
         labels = tuple(number_text(float(value), digits) for value in values)
@@ -42,7 +42,7 @@ def number_labels(values: Sequence[float]) -> tuple[str, ...]:
 
 
 def time_labels(values: Sequence[float]) -> tuple[str, ...]:
-    """Labels of times in microseconds since 1970: days where all are midnights."""
+    """Labels of times in microseconds since 1970; only days, if all times are midnights."""
     days = all(math.isfinite(value) and value % 86_400_000_000 == 0 for value in values)
     return tuple(_time_label(value, days=days) for value in values)
 
@@ -57,9 +57,9 @@ def _time_label(microseconds: float, *, days: bool) -> str:
 
 
 def bin_labels(edges: Sequence[str], single: Sequence[bool]) -> tuple[str, ...]:
-    """Labels of bins between ``edges``: the lower one is in, the upper one in the last alone.
+    """Labels of bins between ``edges``: a bin holds its lower edge, the last bin both its edges.
 
-    A ``single`` bin holds its lower edge alone; the next one begins above that.
+    A ``single`` bin holds its lower edge alone; the next bin begins above this edge.
     """
     labels: list[str] = []
     for place, (low, high) in enumerate(pairwise(edges)):
@@ -76,7 +76,7 @@ def outside_label(low: str, high: str) -> str:
 
 
 def between_labels(values: Sequence[str]) -> tuple[str, ...]:
-    """Labels of the values, of what is between two of them, and beyond the first and the last."""
+    """Labels of cells at values, between two values, below the first and above the last value."""
     labels = [f"below {values[0]}" if values else "any value"]
     for value, following in zip(values, [*values[1:], None], strict=True):
         after = f"above {value}" if following is None else f"between {value} and {following}"

@@ -45,7 +45,7 @@ class ContingencyTable:
     counts: Integers
 
     def __repr__(self) -> str:
-        """Name of the type alone: what it counts may be private, and a traceback may show this."""
+        """Name of the type alone: a traceback may show the repr, and the counts may be private."""
         return "ContingencyTable(...)"
 
 
@@ -129,7 +129,7 @@ class ContingencyCounter:
         return _Cells(cells.codes, words, places[last])
 
     def __repr__(self) -> str:
-        """Name of the type alone: what it remembers may be private."""
+        """Name of the type alone, since cached values may be private."""
         return "ContingencyCounter(...)"
 
 
@@ -142,7 +142,7 @@ class _Cells:
     places: Integers
 
     def __repr__(self) -> str:
-        """Name of the type alone: what it holds may be private, and a traceback may show this."""
+        """Name of the type alone: a traceback may show the repr, and the content may be private."""
         return "_Cells(...)"
 
 

@@ -1,8 +1,9 @@
-"""Order statistics: private values are compared with the ends of intervals, as they are.
+"""Order statistics: private values are compared, without rounding, with the ends of intervals.
 
-A median or quantile lies inside an interval or not by how many values are beyond either end.  So
-each private value counts as one of a few public marks, by the ends that it has passed: neither the
-bounds nor the step of the synthetic table can move it across an end.  It is a map of single rows.
+Whether a median or quantile lies inside an interval depends on how many values are beyond each end.
+So each private value counts as one of a few public marks, by the ends that it has passed.  Neither
+the bounds nor the step of the synthetic table can move a value across an end.  The mark of a row
+depends on this row alone.
 """
 
 from __future__ import annotations
@@ -23,18 +24,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ORDERED = ("MEDIAN", "QUANTILE")
-# Stand-ins lie up to 2.5 tau off the middle of an interval.  Bounds that no one stated leave room
-# for them: so many tau beyond its ends.
+# Stand-ins lie up to 2.5 tau from the middle of an interval.  Bounds that no one stated leave room
+# for stand-ins: this number of tau beyond the ends of the interval.
 _BEYOND = 2
 _MOST = 2**61
 
 
 @dataclass(frozen=True, slots=True)
 class CutPoints:
-    """Ascending public ends, and the mark of values before the first, between two, after the last.
+    """Ascending public ends, and the marks of values before, between and after the ends.
 
-    An end is a value and whether it is passed only beyond it (else also at it); marks are in
-    lattice units.  ``bounds`` are those that the caller states: values outside count as them.
+    An end is a value and a flag.  If the flag is true, only greater values have passed the end; if
+    not, equal values have passed it, too.  Marks are in lattice units.  The caller may state
+    ``bounds``: values outside count as the nearer bound.
     """
 
     ends: tuple[tuple[Fraction, bool], ...] = ()
@@ -50,15 +52,15 @@ class CutPoints:
     ) -> CutPoints:
         """Cut points at the ends of open ``intervals``, in units of ``scale`` each.
 
-        A value inside one is beyond its lower end and not yet at its upper one; on the whole
-        numbers that is ``whole_span``, whose cuts are the marks.
+        A value inside an interval is above its lower end and below its upper end.  In whole
+        numbers this is ``whole_span``, whose cuts are the marks.
 
         Raises
         ------
         UnanswerableError
             If an interval is so narrow that no double lies inside.
         ValueError
-            If two ends would have one mark.
+            If two different ends have one mark.
         """
         ends_by_cut: dict[int, tuple[Fraction, bool]] = {}
         for interval in intervals:
@@ -75,17 +77,17 @@ class CutPoints:
 
     @property
     def facts(self) -> list[list[str]]:
-        """All that the marks of a table depend on, beside the table."""
+        """All facts beside the table that determine its marks."""
         ends = [f"{'>' if beyond else '>='}{value}" for value, beyond in self.ends]
         return [ends, list(map(str, self.marks)), list(map(str, self.bounds or ()))]
 
     def reached(
         self, low: Fraction | None, high: Fraction | None
     ) -> tuple[Fraction | None, Fraction | None]:
-        """Ends that hold every value with a mark from ``low`` to ``high``; None: no end.
+        """Least and greatest value that a mark from ``low`` to ``high`` can have; None: no limit.
 
-        A mark says which end was passed last: the value may be anywhere from there to the next
-        one, and before the first or after the last as far as stated bounds go.
+        A mark tells the last end that a value has passed: the value lies between this end and the
+        next end.  Before the first end and after the last end, stated bounds are the limits.
         """
         ends = {mark: value for mark, (value, _) in zip(self.marks[1:], self.ends, strict=True)}
         least, most = self.bounds or (None, None)
@@ -98,7 +100,7 @@ class CutPoints:
 
     def passed(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
         """Number of ends that each of ``values`` has passed, in any order; NaN has no meaning."""
-        # Ends that meet in a double are passed together.
+        # Ends with the same double are passed together.
         edges = np.maximum.accumulate([_passed(*end) for end in self.ends])
         if self.bounds:
             # Values outside count as the bounds.
@@ -114,9 +116,9 @@ def _passed(value: Fraction, beyond: bool) -> float:  # noqa: FBT001 - half of a
 
 
 def reaching(lattice: Lattice, intervals: Sequence[Interval]) -> Lattice:
-    """``lattice`` with room beyond ``intervals`` (in its units), by whole steps.
+    """``lattice``, extended by whole steps to leave room beyond ``intervals`` (in its units).
 
-    Bounds that are the synthetic table's must not decide what a private answer can be.
+    Otherwise the bounds of the synthetic table would limit the private answer.
     """
     unit, step = lattice.unit, lattice.step
     rooms = [(interval, _BEYOND * interval.tau) for interval in intervals]
@@ -130,14 +132,14 @@ def reaching(lattice: Lattice, intervals: Sequence[Interval]) -> Lattice:
 
 
 def fineness(lattice: Lattice, intervals: Sequence[Interval]) -> int:
-    """Factor by which units must be finer for all ends of ``intervals`` to have their own marks.
+    """Factor for finer units, in which each end of ``intervals`` has a mark of its own.
 
-    In such units every end is an even number: the cut just beyond one is odd.
+    In these units every end is an even number, and the cut just beyond an end is odd.
 
     Raises
     ------
     UnanswerableError
-        If they are too fine for whole numbers of 64 bits.
+        If these units are too fine for whole numbers of 64 bits.
     """
     ends = (end for interval in intervals for end in (interval.lower, interval.upper))
     times = 2 * math.lcm(*(end.denominator for end in ends))

@@ -90,7 +90,7 @@ class HistogramCounter:
         )
 
     def __repr__(self) -> str:
-        """Name of the type alone: it holds a key, and what it remembers may be private."""
+        """Name of the type alone: the object holds a key, and cached values may be private."""
         return "HistogramCounter(...)"
 
 
@@ -166,7 +166,7 @@ class _Group:
                     yield atom, _packed(truths & np.uint8(1 << bit))
 
     def __repr__(self) -> str:
-        """Name of the type alone: what it remembers may be private."""
+        """Name of the type alone, since cached values may be private."""
         return "_Group(...)"
 
 
@@ -214,7 +214,7 @@ class _Coded(NamedTuple):
         return Tally(self.keys[held], every.counts[: held.size])
 
     def __repr__(self) -> str:
-        """Name of the type alone: what it holds may be private, and a traceback may show this."""
+        """Name of the type alone: a traceback may show the repr, and the content may be private."""
         return "_Coded(...)"
 
 
@@ -243,7 +243,7 @@ class _Measured:
         return self._known[measure]
 
     def __repr__(self) -> str:
-        """Name of the type alone: what it holds may be private, and a traceback may show this."""
+        """Name of the type alone: a traceback may show the repr, and the content may be private."""
         return "_Measured(...)"
 
 

@@ -147,7 +147,7 @@ class MarginalCounts:
         return self.counts[marginal]
 
     def __repr__(self) -> str:
-        """Name of the type alone: what it counts may be private, and a traceback may show this."""
+        """Name of the type alone: a traceback may show the repr, and the counts may be private."""
         return "MarginalCounts(...)"
 
 
@@ -198,7 +198,7 @@ class MarginalCounter:
         return MarginalCounts(held)
 
     def __repr__(self) -> str:
-        """Name of the type alone: what it remembers may be private."""
+        """Name of the type alone, since cached values may be private."""
         return "MarginalCounter(...)"
 
 

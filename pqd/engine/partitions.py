@@ -132,7 +132,7 @@ class Categories(Partition):
 
     @cached_property
     def _cells(self) -> Mapping[str | None, int]:
-        """Cell of each known text; a text is known if it is equal sign by sign."""
+        """Cell of each known text; two texts are equal if all their characters are."""
         cells: dict[str | None, int] = {value: cell for cell, value in enumerate(self.values, 1)}
         return {None: 0, **cells, **dict.fromkeys(self.merged, len(self.values) + 1)}
 
@@ -151,7 +151,7 @@ class Categories(Partition):
 
 @dataclass(frozen=True, eq=False)
 class Points(Partition):
-    """Cells of a NUMBER or TIME column of few values, ascending: NULL, each of them, others."""
+    """Cells of a NUMBER or TIME column: NULL, each of few ascending ``values``, others."""
 
     values: tuple[float, ...]
 

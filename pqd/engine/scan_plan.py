@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PrivacyUnit:
-    """All rows with one value of ``column`` are one person; rows without one are one more.
+    """Unit of privacy: rows with one value of ``column`` are one person, rows of NULL another.
 
-    Where a person counts by their rows, at most ``max_rows`` of them are kept.
+    If a person's rows are counted one by one, at most ``max_rows`` of them are kept.
     """
 
     column: str
@@ -25,14 +25,14 @@ class PrivacyUnit:
 
 
 def rows_per_person(unit: PrivacyUnit | None) -> int:
-    """Most rows of one person that count; without a unit one row is one person."""
+    """Most rows of a person that are counted; without a unit each row is a person."""
     return unit.max_rows if unit else 1
 
 
 class TablePlan(Protocol):
-    """Plan of what is read of one table: ScanPlan, MarginalPlan (pqd/engine/marginals.py).
+    """Plan of one scan of a table: ScanPlan, MarginalPlan (pqd/engine/marginals.py).
 
-    With a ``unit``, ``key`` chooses which rows of a person are kept.
+    With a ``unit``, ``key`` decides which rows of a person are kept.
     """
 
     @property
@@ -45,46 +45,47 @@ class TablePlan(Protocol):
 
     @property
     def key(self) -> bytes:
-        """Key of the hashes by which the rows of a person rank."""
+        """Key of the hashes that rank the rows of a person."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
     """Measure of a row: its SQL over typed columns, and its public lattice.
 
-    Without a lattice only equality matters (COUNT DISTINCT), or with ``cut_points`` which of them a
-    value has passed (MEDIAN, QUANTILE).  ``total`` is the lattice of a person's total, where their
-    rows are added up first.  ``stated``: the bounds are the caller's, not the synthetic table's.
+    Without a lattice, values are counted by equality (COUNT DISTINCT).  With ``cut_points``, they
+    are counted by the cut points that they have passed (MEDIAN, QUANTILE).  ``total`` is the
+    lattice of a person's total, if the person's rows are added up first.  ``stated`` says that the
+    bounds come from the caller, not from the synthetic table.
     """
 
     sql: str
     lattice: Lattice | None
     total: Lattice | None = None
     cut_points: CutPoints | None = None
-    # Two measures that differ in this alone are one number, which is counted once.
+    # Measures that differ only in this flag are one number, which is counted once.
     stated: bool = field(default=False, compare=False)
 
     def __hash__(self) -> int:
-        """Hash of the SQL alone: two measures with the same SQL are rare."""
+        """Hash of the SQL alone, since different measures rarely have the same SQL."""
         return hash(self.sql)
 
     @property
     def number(self) -> str:
-        """SQL of the number that is measured, empty where only equality matters."""
+        """SQL of the measured number; empty if only equality matters."""
         return "" if self.lattice is None and self.cut_points is None else self.sql
 
     @property
     def scanned(self) -> Measure:
-        """Measure that the scan takes; with cut points it is the value, which all of them share."""
+        """Measure that the scan evaluates: the value alone, shared by measures with cut points."""
         return self if self.cut_points is None else Measure(self.sql, None, cut_points=CutPoints())
 
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
-    """Statistic of one query: the rows that it matches, and what is counted of them.
+    """Statistic of one query: its predicate, and the measure of the rows that match.
 
-    ``collapsed``: a person counts once (COUNT) or by one total (SUM), whatever their rows; else by
-    the rows kept.  It changes nothing where one row is one person.
+    If ``collapsed``, a person counts once (COUNT) or by one total (SUM).  If not, the kept rows of
+    a person count one by one.  The flag changes nothing if each row is a person.
     """
 
     predicate: Predicate | None
@@ -95,9 +96,9 @@ class Statistic:
 
 @dataclass(frozen=True, slots=True)
 class ScanPlan:
-    """Statistics of one table; distinct atoms and numbers are evaluated once.
+    """Statistics of one table; each distinct atom and number is evaluated once.
 
-    ``key`` chooses which rows of a person are kept.
+    ``key`` decides which rows of a person are kept.
     """
 
     statistics: tuple[Statistic, ...]
@@ -131,9 +132,9 @@ class ScanPlan:
 
 
 def place_sql(measure: Measure) -> str:
-    """SQL of the lattice place of a number: snapped and clamped, NULL stays NULL.
+    """SQL of the place of a number on the lattice: the nearest place; NULL stays NULL.
 
-    Between cut points it is the number itself, without a lattice the value as it is.
+    With cut points the SQL gives the number itself; without a lattice, the value as it is.
     """
     lattice = measure.lattice
     if measure.cut_points:

@@ -44,7 +44,7 @@ _PERSON = 8
 
 
 class _Content(NamedTuple):
-    """Content that is counted: its columns and key, ``loose`` by what cells say in any type."""
+    """Content to hash: its columns and key; ``loose`` takes equal values of any type as equal."""
 
     columns: tuple[str, ...]
     key: bytes
@@ -56,7 +56,7 @@ class _Content(NamedTuple):
         return ContentCounter(self.columns, self.key, texts)
 
     def __repr__(self) -> str:
-        """Name of the type alone: it holds a key."""
+        """Name of the type alone, since the object holds a key."""
         return "_Content(...)"
 
 
@@ -199,7 +199,7 @@ class SparkScan:
         return folded(self.counter.count(each.named(self.names or {})) for each in batches)
 
     def __repr__(self) -> str:
-        """Name of the type alone: it holds a key."""
+        """Name of the type alone, since the object holds a key."""
         return "SparkScan(...)"
 
 
@@ -229,5 +229,5 @@ class PersonCells:
         return persons, ranks.view(np.int64)
 
     def __repr__(self) -> str:
-        """Name of the type alone: it holds a key."""
+        """Name of the type alone, since the object holds a key."""
         return "PersonCells(...)"

@@ -1,4 +1,4 @@
-"""Synthetic table: the columns that are loaded of one copy, their kinds and their facts."""
+"""Synthetic table: the loaded columns of one copy, their kinds and their facts."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -34,7 +34,7 @@ class SyntheticTable(Engine):
     """Engine that holds the loaded columns of one synthetic table."""
 
     def __init__(self) -> None:
-        """Open and read nothing."""
+        """Prepare; nothing is opened or read yet."""
         super().__init__()
         self._kinds: Schema = {}
         self._facts: tuple[Schema, ColumnFacts] | None = None
@@ -42,14 +42,14 @@ class SyntheticTable(Engine):
     def schema(self, table: Table, wanted: Iterable[str], stated: Schema) -> Schema:
         """Load the ``wanted`` columns of the synthetic table and return the kind of every column.
 
-        ``stated`` kinds win.  A text column of a CSV is a number, boolean or time if every value
-        that is not NULL reads as one.  Columns that are not wanted count as text.
+        ``stated`` kinds take precedence.  A text column of a CSV is a number, boolean or time if
+        all its values but NULL are.  Columns that are not wanted count as text.
         """
         lowered = {fold_case(name) for name in wanted}
         names = [name for name in table.columns if fold_case(name) in lowered]
         loose = set(table.source.loose(names))
         self._synthetic = self._scanner(table).rows(names)
-        # Of other columns nothing is told, since only some private tables have them read.
+        # Defects of other columns are not told: the private table may decide whether they are read.
         odd = next(filter(None, map(table.memory.odd.get, (None, *names))), None)
         if odd:
             raise TableError(f"the {table.title} cannot be read: {odd}{_CSV}")
@@ -59,7 +59,7 @@ class SyntheticTable(Engine):
         return {name: stated.get(name) or kinds.get(name, Kind.TEXT) for name in table.columns}
 
     def _kinds_of(self, columns: Mapping[str, Column], loose: Collection[str]) -> Schema:
-        """Kinds of columns: the ``loose`` ones by their texts, others by their types."""
+        """Kinds of columns: of ``loose`` columns by their texts, of others by their types."""
         texts: dict[str, pa.Array] = {}
         typed: dict[str, pa.Array] = {}
         for name, column in columns.items():
@@ -68,41 +68,41 @@ class SyntheticTable(Engine):
         return text_kinds(self._sql, texts) | {name: kind_of(stored[name]) for name in typed}
 
     def misfits(self, name: str, kind: Kind) -> Misfits | None:
-        """Cells of a loaded column that do not fit ``kind``, None where it is the column's own."""
+        """Cells of a loaded column that do not fit ``kind``; None if the column has this kind."""
         if name not in self._kinds or self._kinds[name] is kind:
             return None
         return misfits(self._sql, self._synthetic.columns[name], kind)
 
     def way_of(self, name: str) -> tuple[str, str] | None:
-        """Way in which a loaded column writes numbers or days, that no kind reads; see there."""
+        """Way, unknown to every kind, in which a column writes numbers or days; see ``way_of``."""
         column = self._synthetic.columns.get(name)
         return way_of(column) if column else None
 
     def loaded(self) -> "pd.DataFrame":
-        """Loaded columns of the synthetic table."""
+        """Frame of the loaded columns of the synthetic table."""
         return self._sql.frame(arrow_table(self._synthetic))
 
     def rows(self) -> int:
-        """Count the rows of the loaded synthetic table."""
+        """Number of rows of the loaded synthetic table."""
         return self._synthetic.rows
 
     def profile(
         self, schema: Schema, value: str, totalled: PrivacyUnit | None = None
     ) -> Lattice | None:
-        """Lattice that ``value`` takes in the synthetic table, None without values.
+        """Lattice that holds ``value`` on all rows of the synthetic table; None without values.
 
-        With ``totalled`` the lattice holds each person's total too, over all rows.
+        With ``totalled`` the lattice also holds the total of each person's rows.
         """
         person = self._person(totalled) if totalled else None
         return self._column_facts(schema).lattice(value, person)
 
     def _person(self, unit: PrivacyUnit) -> str | None:
-        """Unit's column in the synthetic table, None if it has none."""
+        """Unit's column in the synthetic table; None if the table lacks this column."""
         names = self._synthetic.columns
         return next((name for name in names if fold_case(name) == fold_case(unit.column)), None)
 
     def _column_facts(self, schema: Schema) -> ColumnFacts:
-        """Facts of the loaded columns, of the kinds of ``schema``."""
+        """Facts of the loaded columns, with the kinds of ``schema``."""
         if self._facts is None or self._facts[0] != schema:
             own = {fold_case(name): name for name in self._synthetic.columns}
             stored = {name: own[fold_case(name)] for name in schema if fold_case(name) in own}
@@ -124,9 +124,9 @@ class SyntheticTable(Engine):
         return self._column_facts(schema).distinct_values(column, most)
 
     def codes(self, schema: Schema, partitions: Sequence[Partition]) -> "NDArray[np.int64]":
-        """Cell of each row of the loaded synthetic table in each of ``partitions``, in its order.
+        """Cell of each loaded row in each of ``partitions``, in the rows' order.
 
-        Of shape (rows, partitions).
+        The shape is (rows, partitions).
         """
         return self._column_facts(schema).codes(partitions)
 
@@ -139,10 +139,10 @@ class SyntheticTable(Engine):
         return self._column_facts(schema).by_row(workload)
 
     def frame(self, table: Table) -> "pd.DataFrame":
-        """All columns of the synthetic table, its rows in their order."""
+        """Frame of all columns of the synthetic table, with the rows in their order."""
         rows = self._scanner(table).rows(table.columns)
         if not table.source.ordered:
-            # What is asked of its rows next must be of this order.
+            # Later results by row must have the order of these rows.
             self._synthetic = rows
             self._facts = None
         frame = self._sql.frame(arrow_table(rows))

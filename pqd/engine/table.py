@@ -102,7 +102,7 @@ class TableMemory:
         self.odd[column] = odd
 
     def __repr__(self) -> str:
-        """Name of the type alone: what it holds may be private."""
+        """Name of the type alone, since the content may be private."""
         return "TableMemory(...)"
 
 

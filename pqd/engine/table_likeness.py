@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 
 _TEXT = "CAST(value AS VARCHAR)"
 _NUMBER = f"TRY_CAST({_TEXT} AS DOUBLE)"
-# 0 is added since there is a negative zero.
+# 0 is added to turn -0 into 0.
 _PLAIN = f"CASE WHEN isnan({_NUMBER}) THEN NULL ELSE CAST({_NUMBER} + 0e0 AS VARCHAR) END"
 _OTHER = f"COALESCE(CAST(TRY_CAST({_TEXT} AS TIMESTAMP) AS VARCHAR), lower({_TEXT}))"
-# SQL of a value's text, alike for values that say the same in another type: 1, 1.0 and 01 are one
-# number, a date is its midnight, TRUE is true; what is empty or no number (NaN) is NULL.
+# SQL of a value's text, equal for equal values of different types: 1, 1.0 and 01 are one number, a
+# date is its midnight, TRUE is true.  An empty text is NULL, and so is NaN.
 _LOOSE = f"NULLIF(CASE WHEN {_NUMBER} IS NULL THEN {_OTHER} ELSE {_PLAIN} END, '')"
 
 
 def loose_texts(sql: ArrowSQL, values: pa.Array) -> Sequence[str | None]:
-    """Texts of distinct values, alike for those that say the same."""
+    """Texts of distinct values; equal values of different types have equal texts."""
     texts: list[str | None] = sql.of_values(values, _LOOSE).to_pylist()
     return texts
 
 
 @dataclass(frozen=True)
 class ContentPlan:
-    """Columns that are read for a content."""
+    """Plan of a scan that hashes the content of ``columns``."""
 
     columns: tuple[str, ...]
     unit: PrivacyUnit | None = None
@@ -45,23 +45,23 @@ class ContentPlan:
 
 
 def loose_content(sql: ArrowSQL, table: Table, names: Sequence[str], key: bytes) -> str:
-    """Content of the columns ``names`` of a table, by what their cells say.
+    """Keyed hash of the columns ``names`` of a table, by ``loose_texts`` of their cells.
 
     Raises
     ------
     TableError, RunError
-        If they cannot be read.
+        If the columns cannot be read.
     """
     counter = ContentCounter(tuple(names), key, partial(loose_texts, sql))
     return table.scanner(table, sql).scan(counter, ContentPlan(tuple(names)))
 
 
 def same_rows(sql: ArrowSQL, one: Table, other: Table, names: Collection[str]) -> bool:
-    """Whether two tables are the same multiset of rows, by columns of the same names.
+    """Whether two tables have the same multiset of rows; columns are matched by name.
 
-    The columns ``names`` are compared first, each by itself: most tables that differ do so in one
-    column.  Only where all agree are all columns read, and hashed row by row under a key that is
-    never stored (pqd/engine/counting/recognition.py: how sure that is).
+    The columns ``names`` are compared first, each by itself, since most tables that differ do so in
+    one column.  Only if these columns agree, pqd reads all columns, and hashes whole rows under a
+    key that is never stored (pqd/engine/counting/recognition.py says how sure the result is).
 
     Raises
     ------
@@ -77,7 +77,7 @@ def same_rows(sql: ArrowSQL, one: Table, other: Table, names: Collection[str]) -
     if all(table.memory.batches for table in (one, other)):
         if _rows(one) != _rows(other):
             return False
-        # What differs is found soonest by the column of the fewest values.
+        # Columns with few values come first, since they show a difference soonest.
         shared.sort(key=lambda name: _values(one, stored[0][name]))
     key = os.urandom(32)
     for name in shared:

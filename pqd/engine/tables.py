@@ -1,4 +1,4 @@
-"""Tables as they are given to a run: a file, its parts, a database, a frame, each opened once."""
+"""Tables that a user gives to a run: a file, parts, a database, a frame; each is opened once."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ __all__ = ["Role", "Table", "missing", "open_table", "opened_ahead", "table_of"]
 
 
 def open_table(given: object, role: Role) -> Table:
-    """Recognise what is ``given`` (a location, a URL, a frame) as a table; only names are read.
+    """Table that is ``given`` as a location, a URL or a frame; only names are read.
 
-    A frame that is neither pandas nor pyarrow nor lazy is taken over as Arrow here, once.  A
-    table that was opened before is returned as it is.
+    A frame that is neither pandas nor pyarrow nor lazy is converted to Arrow here, once.  A table
+    that is open already is returned as it is.
 
     Raises
     ------
@@ -44,17 +44,17 @@ def open_table(given: object, role: Role) -> Table:
 
 
 def table_of(source: Source, role: Role, given: object = None) -> Table:
-    """Table of a source whose rows are read here; ``given`` is what it was opened from."""
+    """Table of a source whose rows are read in this process; ``given`` is the user's argument."""
     return Table(role, source.label, source.columns, source, given, scanner=LocalScanner)
 
 
 def opened_ahead(given: str) -> Table | str:
-    """Private table, opened, and its digest under way, if ``given`` is a CSV; else as it is.
+    """Opened private table, while a thread takes its digest, if ``given`` is a CSV; else ``given``.
 
     A thread takes the digest while the modules of a run are loaded.  If the table cannot be opened,
     the error is raised where it is opened again.
     """
-    # Where there can be no more threads, it is taken later.
+    # If no thread can start, the digest is taken later.
     with suppress(PqdError, OSError, RuntimeError):
         path = Path(given)
         if thread_count() > 1 and path.is_file() and file_kind(path) in {".csv", ".tsv"}:
@@ -65,7 +65,7 @@ def opened_ahead(given: str) -> Table | str:
 
 
 def _digest(table: Table) -> None:
-    # Whoever asks for it takes it again: a thread could only print that memory ran out.
+    # The thread could only print an error; the next call of ``digest`` meets the error again.
     with suppress(MemoryError, RuntimeError, ImportError):
         table.digest()
 
@@ -79,7 +79,7 @@ def _source(given: object, role: Role) -> Source:
     if location.pattern:
         return open_parts(location, role)
     if location.table or location.path.suffix.lower() == ".duckdb":
-        # Imported here: DuckDB is slow to load, and the command line asks for names before.
+        # Imported here: DuckDB is slow to load, and the command line needs names before.
         from pqd.engine.sources.duckdb_tables import open_duckdb_table  # noqa: PLC0415
 
         return open_duckdb_table(location, role)

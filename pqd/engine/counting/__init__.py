@@ -1,1 +1,1 @@
-"""Everything that is counted of a table, from its distinct values and combinations of them."""
+"""Counts of a table, from its distinct values and combinations of these values."""

@@ -54,7 +54,7 @@ class Column:
         return occurrences(self.codes, len(self.values))
 
     def __repr__(self) -> str:
-        """Name of the type alone: what it holds may be private, and a traceback may show this."""
+        """Name of the type alone: a traceback may show the repr, and the content may be private."""
         return "Column(...)"
 
 
@@ -110,7 +110,7 @@ class Batch:
             yield Batch(min(rows, self.rows - first), columns, ranks)
 
     def __repr__(self) -> str:
-        """Name of the type alone: what it holds may be private, and a traceback may show this."""
+        """Name of the type alone: a traceback may show the repr, and the content may be private."""
         return "Batch(...)"
 
 

@@ -1,4 +1,4 @@
-"""The kind of a column, from its type or its texts; and its values, cast to their public kind."""
+"""Kind of a column, found from its type or its texts; and its values, cast to a public kind."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NUMBERS = {
     *(f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")),
     *("INTEGER", "UINTEGER", "DOUBLE", "FLOAT", "DECIMAL", "BIGNUM"),
 }
-# What a text must fit to be of a kind, in the order of preference.
+# Test of a text for each kind; a column of texts gets the first kind whose test all texts pass.
 TESTS = {
     Kind.BOOLEAN: "lower({0}) IN ('true', 'false')",
     Kind.NUMBER: "TRY_CAST({0} AS DOUBLE) IS NOT NULL",
@@ -38,7 +38,7 @@ _FIRST = 2048
 _FLOATS = {"float", "double"}
 # Arrow's types of texts.
 TEXTS = {"string", "large_string"}
-# Arrow's types whose values are of a kind as they are.
+# For each kind, whether an Arrow type has values of this kind without a conversion.
 _OF_KIND: Mapping[Kind, Callable[[pa.DataType], bool]] = {
     Kind.NUMBER: lambda held: is_number(held) or bool(pt.is_boolean(held)),
     Kind.TEXT: lambda _: False,
@@ -58,12 +58,13 @@ def kind_of(stored: str) -> Kind:
 
 
 def text_kinds(sql: ArrowSQL, columns: Mapping[str, pa.Array]) -> dict[str, Kind]:
-    """Kind of each column of texts: the first that every value that is not NULL fits.
+    """Kind of each column of texts: the first kind that all values but NULL fit.
 
-    The first values, of all columns at once, rule out most; only what they leave is tried on all.
+    One statement tests the first values of all columns, which rules out most kinds.  Only the
+    remaining kinds are tested on all values.
     """
     every = {name: values.drop_null() for name, values in columns.items()}
-    # These fit no earlier kind.
+    # Whole numbers fit no earlier kind, so DuckDB need not test them.
     numbers = {
         name for name, each in every.items() if len(each) and _whole_numbers(each) is not None
     }
@@ -80,7 +81,7 @@ def text_kinds(sql: ArrowSQL, columns: Mapping[str, pa.Array]) -> dict[str, Kind
 
 
 def _kind(sql: ArrowSQL, values: pa.Array, first: NDArray[np.bool_]) -> Kind:
-    """Kind of ``values``, of the first of which it is known what they fit (values, kinds)."""
+    """Kind of ``values``; ``first`` (values, kinds) says which kinds the first values fit."""
     if not len(values):
         return Kind.TEXT
     kinds = list(compress(TESTS, np.all(first, axis=0)))
@@ -98,10 +99,10 @@ def _fits(sql: ArrowSQL, values: pa.Array, kinds: Sequence[Kind]) -> NDArray[np.
 
 
 def typed_values(sql: ArrowSQL, values: pa.Array, kind: Kind) -> pa.Array:
-    """Values cast to a public ``kind``; what does not convert is NULL.
+    """Values cast to a public ``kind``; a value that does not convert is NULL.
 
-    Values of another type are read by their texts, as they would be in a column of mixed types:
-    which type a column has may hang on the cells of other rows.
+    Values of another type are cast from their texts, as in a column of mixed types, since the type
+    of a column may depend on the cells of other rows.
     """
     numbers = plain_numbers(values) if kind is Kind.NUMBER else None
     if numbers is not None:
@@ -116,14 +117,14 @@ def typed_values(sql: ArrowSQL, values: pa.Array, kind: Kind) -> pa.Array:
 
 
 def _fits_as_it_is(held: pa.DataType, kind: Kind) -> bool:
-    """Whether values of a type are texts, or of a ``kind`` without one."""
+    """Whether values of a type are texts, or are of ``kind`` already."""
     return str(held) in TEXTS or _OF_KIND[kind](held)
 
 
 def plain_numbers(values: pa.Array) -> pa.DoubleArray | None:
-    """Doubles that DuckDB casts ``values`` to, null for null; None where it must be asked.
+    """Doubles to which DuckDB casts ``values``, null for null; None if DuckDB must do the cast.
 
-    A statement of DuckDB takes longer than all else that is done with them.
+    A statement of DuckDB takes longer than all other work on the values.
     """
     if pa.types.is_large_string(values.type):
         return _whole_numbers(values)
@@ -131,7 +132,7 @@ def plain_numbers(values: pa.Array) -> pa.DoubleArray | None:
         return doubles_of(values)
     if not pa.types.is_integer(values.type) and str(values.type) not in _FLOATS:
         return None
-    # Of a number that no double is; the error quotes it.
+    # The error is for a number that no double equals, and quotes the number.
     with suppress(pa.ArrowInvalid):
         numbers = values.cast(pa.float64())
         if not true_in(pc.is_nan(numbers)).any():
@@ -140,22 +141,22 @@ def plain_numbers(values: pa.Array) -> pa.DoubleArray | None:
 
 
 def _whole_numbers(texts: pa.LargeStringArray) -> pa.DoubleArray | None:
-    """Whole numbers that texts say; None where one says something else, or what no double is.
+    """Whole numbers in ``texts``, as doubles; None if a text holds none, or no double equals it.
 
-    The first tell most.
+    The first texts are tested first, since they decide most columns.
     """
     for some in (texts[:_FIRST], texts):
         signs = octets(some.drop_null())
         if signs.size and (signs.min() < ord("-") or signs.max() > ord("9")):
             return None
     numbers = None
-    # The error quotes a cell.
+    # The error is dropped, since it quotes a cell.
     with suppress(pa.ArrowInvalid):
         numbers = texts.cast(pa.int64())
     if numbers is None:
         return None
     zeros = texts.filter(pc.equal(numbers, whole(0)))
-    # DuckDB tells -0 from 0.
+    # DuckDB reads "-0" as -0, Arrow as 0.
     if true_in(pc.starts_with(zeros, "-")).any():
         return None
     with suppress(pa.ArrowInvalid):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Scalar = TypeVar("Scalar", bound=np.generic)
-# Numbers below this are looked up in a table whatever the number of rows.
+# Numbers below this bound are renumbered by a table, even if there are few rows.
 _SMALL = 1 << 16
 # Codes that are looked up at a time.
 _CACHED = 1 << 15
@@ -23,10 +23,10 @@ _CACHED = 1 << 15
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Combinations:
-    """Combination of several codes that each row holds.
+    """Combinations of codes that rows hold, and the combination of each row.
 
-    ``codes`` (rows,) number the combinations, below ``size``; ``digits`` (size,) are, for each part
-    that was combined, its code in each combination.
+    ``codes`` (rows,) has the number of each row's combination, below ``size``.  ``digits`` has an
+    array (size,) for each part: the part's code in each combination.
     """
 
     codes: NDArray[Any]
@@ -34,12 +34,12 @@ class Combinations:
     digits: tuple[NDArray[Any], ...]
 
     def __repr__(self) -> str:
-        """Name of the type alone: what it holds may be private, and a traceback may show this."""
+        """Name of the type alone: a traceback may show the repr, and the content may be private."""
         return "Combinations(...)"
 
 
 def combined(parts: Sequence[tuple[NDArray[Any], int]], rows: int) -> Combinations:
-    """Combinations of ``parts``: the codes of each row, and how many codes there are."""
+    """Combinations of ``parts``, each given as the codes of rows and the number of codes."""
     if not parts:
         return Combinations(np.zeros(rows, np.uint8), min(rows, 1), ())
     codes, size = parts[0]
@@ -56,7 +56,7 @@ def combined(parts: Sequence[tuple[NDArray[Any], int]], rows: int) -> Combinatio
 
 
 def renumbered(numbers: NDArray[Any], bound: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Codes of whole ``numbers`` below ``bound``, and the distinct numbers that they stand for."""
+    """Codes of whole ``numbers`` below ``bound``, and the distinct number of each code."""
     if bound <= max(_SMALL, 4 * numbers.size):
         present = np.zeros(bound, np.bool_)
         present[numbers] = True
@@ -70,21 +70,21 @@ def renumbered(numbers: NDArray[Any], bound: int) -> tuple[NDArray[Any], NDArray
 
 
 def at_codes(lookup: NDArray[Scalar], codes: NDArray[Any]) -> NDArray[Scalar]:
-    """``lookup[codes]`` of codes below its size, of bytes by bytes in a sixth of the time."""
+    """``lookup[codes]`` for codes below its size; if both are bytes, in a sixth of the time."""
     if codes.dtype == np.uint8 and lookup.itemsize == 1:
         table = lookup[: 1 << 8].tobytes().ljust(1 << 8, b"\0")
         return np.frombuffer(bytearray(codes).translate(table), lookup.dtype)
     if codes.size <= _CACHED:
         return lookup.take(codes)
     found = np.empty(codes.size, lookup.dtype)
-    # Numpy makes whole numbers of 64 bits of all codes first: of these, within the cache.
+    # Numpy first makes 64-bit integers of the codes; in parts, these stay in the cache.
     for first in range(0, codes.size, _CACHED):
         some = slice(first, first + _CACHED)
-        # No code is clipped; but it takes a third longer to look for one.
+        # No code is out of range; without "clip", numpy's check takes a third longer.
         lookup.take(codes[some], out=found[some], mode="clip")
     return found
 
 
 def as_codes(codes: NDArray[Any], size: int) -> NDArray[Any]:
-    """``codes`` below ``size`` in the least type that holds them."""
+    """``codes`` below ``size`` in the smallest type that holds them."""
     return codes.astype(np.min_scalar_type(size), copy=False)

@@ -78,7 +78,7 @@ class TypedSQL:
         return pa.table(columns)
 
     def __repr__(self) -> str:
-        """Name of the type alone: what it holds may be private, and a traceback may show this."""
+        """Name of the type alone: a traceback may show the repr, and the content may be private."""
         return "TypedSQL(...)"
 
 
@@ -114,7 +114,7 @@ class ByValue:
         return [each[place] for each in self._facts]
 
     def __repr__(self) -> str:
-        """Name of the type alone: what it holds may be private, and a traceback may show this."""
+        """Name of the type alone: a traceback may show the repr, and the content may be private."""
         return "ByValue(...)"
 
 
@@ -155,7 +155,7 @@ class Facts:
         return parts[0] if len(parts) == 1 else list(map(np.concatenate, zip(*parts, strict=True)))
 
     def __repr__(self) -> str:
-        """Name of the type alone: what it holds may be private, and a traceback may show this."""
+        """Name of the type alone: a traceback may show the repr, and the content may be private."""
         return "Facts(...)"
 
 

@@ -1,4 +1,4 @@
-"""Cells of a synthetic table that are not of the kind that their column has; all of it public."""
+"""Cells of a synthetic table that do not fit the kind of their column; all of it is public."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LOOKED_AT = 2048
 
 
 class Misfits(NamedTuple):
-    """Number of cells that are not NULL, of those that do not fit a kind, and one of these."""
+    """Number of cells but NULL, number of cells that do not fit a kind, and an unfit cell."""
 
     cells: int
     unfit: int
@@ -33,25 +33,25 @@ class Misfits(NamedTuple):
 
 
 def misfits(sql: ArrowSQL, column: Column, kind: Kind) -> Misfits:
-    """Cells of ``column`` that are NULL once it has ``kind``."""
+    """Cells of ``column`` that become NULL in a cast to ``kind``."""
     values = column.values
     typed = typed_values(sql, values, kind)
     held = numpy_of(values.is_valid())
     lost = held & ~numpy_of(typed.is_valid())
     rows = column.counts()
     first = values.take(arrow_of(np.flatnonzero(lost)[:1]))
-    # Not as a value of Python's, whose days end with the year 9999.
+    # DuckDB makes the text, since Python's days end with the year 9999.
     texts: list[str] = sql.of_values(first, "CAST(value AS VARCHAR)").to_pylist()
     return Misfits(int(rows[held].sum()), int(rows[lost].sum()), "".join(texts))
 
 
 def way_in(text: str) -> str:
-    """Way in which a text writes a number or a day, empty for none."""
+    """Way in which a text writes a number or a day; empty if the text has no such way."""
     return next((way for way, pattern in _WAYS.items() if pattern.fullmatch(text)), "")
 
 
 def way_of(column: Column) -> tuple[str, str] | None:
-    """Way in which all the first texts of a column are written, and one of them; None for none."""
+    """Common way of the first texts of a column, and one of these texts; None without a way."""
     if not pa.types.is_large_string(column.values.type):
         return None
     texts: list[str] = column.values.drop_null()[:_LOOKED_AT].to_pylist()

@@ -30,7 +30,7 @@ class PersonCodes:
     size: int
 
     def __repr__(self) -> str:
-        """Name of the type alone: what it holds may be private, and a traceback may show this."""
+        """Name of the type alone: a traceback may show the repr, and the content may be private."""
         return "PersonCodes(...)"
 
 

@@ -96,7 +96,7 @@ class RowHash:
         return factors
 
     def __repr__(self) -> str:
-        """Name of the type alone: it holds a key, and what it remembers may be private."""
+        """Name of the type alone: the object holds a key, and cached values may be private."""
         return "RowHash(...)"
 
 
@@ -133,7 +133,7 @@ class ContentCounter:
         return json.dumps([names, str(rows), *(str(total % int(_PRIME)) for total in sums)])
 
     def __repr__(self) -> str:
-        """Name of the type alone: it holds a key, and what it remembers may be private."""
+        """Name of the type alone: the object holds a key, and cached values may be private."""
         return "ContentCounter(...)"
 
 
@@ -153,7 +153,7 @@ class RowRanks:
         return np.concatenate([np.zeros(0, np.uint64), *parts])
 
     def __repr__(self) -> str:
-        """Name of the type alone: it holds a key, and what it remembers may be private."""
+        """Name of the type alone: the object holds a key, and cached values may be private."""
         return "RowRanks(...)"
 
 

@@ -80,7 +80,7 @@ class Tally:
         return type(self).of(keys, np.concatenate((self.counts, other.counts)))
 
     def __repr__(self) -> str:
-        """Name of the type alone: what it counts may be private, and a traceback may show this."""
+        """Name of the type alone: a traceback may show the repr, and the counts may be private."""
         return "Tally(...)"
 
 
@@ -200,5 +200,5 @@ class JointCounter:
         return number * len(self._counters) + place
 
     def __repr__(self) -> str:
-        """Name of the type alone: counters hold keys."""
+        """Name of the type alone, since counters hold keys."""
         return "JointCounter(...)"

@@ -13,10 +13,10 @@ _TYPES = {
 
 
 def cast_sql(column: str, kind: Kind) -> str:
-    """SQL of a column cast to its public ``kind``; no cast can raise.
+    """SQL of a column cast to its public ``kind``; the cast raises no error.
 
-    A cell that does not convert is NULL, and so is what is not a number (NaN).  Truths are 0 and 1,
-    also as texts: pandas makes such a column of objects where one is missing.
+    A cell that does not convert is NULL, and so is NaN.  As numbers, truths are 0 and 1, even if
+    they are texts: pandas turns a column of truths into objects if a cell is missing.
     """
     name = quote_identifier(column)
     cast = f"TRY_CAST({name} AS {_TYPES[kind]})"
@@ -27,10 +27,10 @@ def cast_sql(column: str, kind: Kind) -> str:
 
 
 def finite_sql(value: str) -> str:
-    """SQL that is NULL where ``value`` is not a number (NaN), infinities kept."""
+    """SQL of ``value`` with NULL in place of NaN; infinities are kept."""
     return f"CASE WHEN isnan({value}) THEN NULL ELSE {value} END"
 
 
 def mark_of(columns: Iterable[str]) -> str:
-    """Prefix of a name that no column has: longer than any."""
+    """Prefix that no column's name has, since it is longer than every name."""
     return "_" * (1 + max(map(len, columns), default=0))

@@ -1,4 +1,4 @@
-"""Blocks ahead: one thread reads the next blocks of a table while another uses the last."""
+"""Blocks ahead: one thread reads the next blocks of a table while another uses the current one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
 Block = TypeVar("Block")
-# Blocks that wait at most.
+# Most blocks that wait.
 _WAITING = 4
 
 

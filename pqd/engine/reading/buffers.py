@@ -1,7 +1,7 @@
-"""Arrow arrays as numpy arrays and the other way round, by their buffers.
+"""Arrow arrays as numpy arrays, and the reverse, by their buffers.
 
-Pyarrow's own conversions import pandas, those of single values and of lists too, which takes longer
-than reading a small table.
+Pyarrow's own conversions, even of single values and lists, import pandas.  The import takes longer
+than to read a small table.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _FLOATS = {"halffloat": "float16", "float": "float32", "double": "float64"}
 
 
 def numpy_of(array: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
-    """Values of an array of numbers or truths; others as objects.
+    """Values of an array of numbers or truths; other values become objects.
 
-    With a null among them numbers are doubles, of which NaN stands for null, and truths objects.
+    If there is a null, numbers become doubles with NaN for null, and truths become objects.
     """
     if isinstance(array, pa.ChunkedArray):
         array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.nulls(0, array.type)
@@ -42,7 +42,7 @@ def filled(array: pa.Array, missing: int) -> NDArray[Any]:
 
 
 def true_in(array: pa.BooleanArray) -> NDArray[np.bool_]:
-    """Where an array of truths is true; a null is not."""
+    """Mask of the places where an array of truths is true; a null is not true."""
     truths = _truths(array)
     return truths & _truths(array.is_valid()) if array.null_count else truths
 
@@ -78,10 +78,10 @@ def arrow_of(values: NDArray[Any]) -> pa.Array:
 
 
 def whole(number: int) -> pa.Scalar:
-    """Whole number of 64 bits, as a value of Arrow's."""
+    """Whole number of 64 bits as an Arrow value."""
     return arrow_of(np.array([number], np.int64))[0]
 
 
 def no_value(kind: pa.DataType) -> pa.Scalar:
-    """Null of a type, as a value of Arrow's."""
+    """Null of a type as an Arrow value."""
     return pa.nulls(1, kind)[0]

@@ -1,4 +1,4 @@
-"""Delimited text (CSV, TSV): its header, and its dialect, which nothing else decides."""
+"""Delimited text (CSV, TSV): its header, and its dialect, which the header alone decides."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DELIMITERS = ",;\t|"
 _LONGEST_HEADER = 1 << 20
 _LINE_END = re.compile(rb"[\r\n]")
-# Marks of the byte order at the beginning of a file, the longer first.
+# Byte order marks at the beginning of a file, the longer marks first.
 _MARKS = {
     codecs.BOM_UTF32_LE: "UTF-32",
     codecs.BOM_UTF32_BE: "UTF-32",
@@ -29,10 +29,10 @@ _MARKS = {
 
 
 class Odd(Protocol):
-    """Listener for what is not as it should be: of whole rows, or of a column's cells."""
+    """Listener for defects of rows, or of a column's cells."""
 
     def __call__(self, what: str, column: str | None = None, /) -> object:
-        """Hear of it."""
+        """Take a sentence on a defect of cells of ``column``, or of rows if it is None."""
         ...
 
 
@@ -50,14 +50,14 @@ def is_packed(path: Path) -> bool:
 
 
 def header_of(path: Path, what: str, delimiter: str | None) -> tuple[list[str], Dialect]:
-    """Column names and dialect: without a given delimiter, the sign that splits them most.
+    """Column names and dialect; the default delimiter is the sign that gives most names.
 
-    Nothing is decoded or guessed but the header: what follows must not decide what is found.
+    Only the header is read, since no row may decide the names or the dialect.
 
     Raises
     ------
     TableError
-        If there is no readable header; it names the table as ``what``.
+        If there is no readable header; the message names the table as ``what``.
     """
     line, header = _header_line(path, what)
     try:
@@ -71,7 +71,7 @@ def header_of(path: Path, what: str, delimiter: str | None) -> tuple[list[str], 
 
 
 def opened_text(path: Path) -> gzip.GzipFile | BufferedReader:
-    """Open a file at its beginning, unpacked where it is compressed."""
+    """File opened at its beginning; a compressed file is unpacked."""
     return gzip.open(path, "rb") if is_packed(path) else path.open("rb")
 
 

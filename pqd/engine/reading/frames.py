@@ -1,9 +1,9 @@
-"""Frames as the engine may read them: no column whose type is guessed from its cells.
+"""Frames for the engine: no column gets a type that is guessed from its cells.
 
-A frame of any library that hands on its columns as Arrow (the PyCapsule interface: polars, DuckDB)
-is taken over by it.  Pandas is read column by column: the type of an object column could only be
-told from its rows, and one that differs would be an error that speaks of private rows.  Such
-columns become text, cell by cell, and are cast to their public kind like those of a CSV.
+Libraries such as polars and DuckDB hand on their columns as Arrow (the PyCapsule interface).  A
+frame of pandas is read column by column.  The type of an object column could only be guessed from
+its rows, and a row of another type would raise an error that tells of private rows.  So an object
+column becomes text, cell by cell, and is cast to its public kind like a column of a CSV.
 """
 
 import re
@@ -27,8 +27,8 @@ FORMATS = (
     "pandas, polars or Spark DataFrame, a LazyFrame, a DuckDB relation, a pyarrow Table or "
     "Dataset, or any frame with __arrow_c_stream__"
 )
-# Types of pandas columns that Arrow holds, whatever a cell is.  All others are read cell by cell:
-# those of no one type, and those of which the engine cannot hold all values.
+# Types of pandas columns whose cells Arrow always holds.  Columns of other types are read cell by
+# cell: their cells have no common type, or the engine cannot hold all their values.
 _TYPED = re.compile(
     r"bool(ean)?|u?int(8|16|32|64)|float(16|32|64)|str(ing)?|datetime64\[[un]s(, .*)?\]",
     re.IGNORECASE,
@@ -46,12 +46,12 @@ def is_pandas(source: object) -> bool:
 
 
 def arrow_frame(source: object, what: str) -> pa.Table:
-    """Frame that hands on its columns as Arrow; ``what`` is what messages call it.
+    """Frame as a table of Arrow, from its Arrow interface; messages call the frame ``what``.
 
     Raises
     ------
     TableError
-        If it is no frame, can be read but once, or has a type that Arrow lacks; no cell is named.
+        If it is no frame, can be read only once, or has a type that Arrow lacks; no cell is quoted.
     """
     kind = type(source).__name__
     if not hasattr(source, "__arrow_c_stream__"):
@@ -61,7 +61,7 @@ def arrow_frame(source: object, what: str) -> pa.Table:
             f"{what} is a {kind}, which can be read but once; give pyarrow.table(...) of it"
         )
     if _has_objects(source):
-        # Arrow is handed the addresses of such cells, which say nothing and are never the same.
+        # Of such a cell Arrow gets a memory address, which differs in each run.
         raise TableError(f"{what} has a column of the type Object; cast it, to text for example")
     with suppress(Exception):
         return pa.table(source)
@@ -82,7 +82,7 @@ def _has_objects(source: object) -> bool:
 
 
 def loosely_typed(frame: object, names: Sequence[str]) -> list[str]:
-    """Names, of ``names``, of the pandas columns whose kinds are told from their texts."""
+    """Pandas columns among ``names`` whose kinds are found from their texts."""
     dtypes = getattr(frame, "dtypes", None)
     if dtypes is None:
         return []
@@ -91,7 +91,7 @@ def loosely_typed(frame: object, names: Sequence[str]) -> list[str]:
 
 
 def _is_loose(dtype: Any) -> bool:  # noqa: ANN401 - a type of pandas
-    """Whether a column of this type has no type that Arrow has, by that type alone."""
+    """Whether cells of this pandas type become text, since Arrow may not hold them all."""
     if hasattr(dtype, "categories"):
         # Texts that are categories stay texts.
         return _is_loose(dtype.categories.dtype) and not all(
@@ -101,7 +101,7 @@ def _is_loose(dtype: Any) -> bool:  # noqa: ANN401 - a type of pandas
 
 
 def numbered(frame: "pd.DataFrame") -> "pd.DataFrame":
-    """Public frame of texts, with columns that are numbers throughout read as numbers."""
+    """Public frame of texts; a column whose texts are all numbers is read as numbers."""
     import pandas as pd  # noqa: PLC0415 - a heavy import that only this needs
 
     columns = {}
@@ -119,7 +119,7 @@ def frame_batches(
 ) -> Iterator[pa.RecordBatch]:
     """Rows of a frame in batches: the cells of the ``wanted`` columns.
 
-    A column of pandas is read by its type alone: nothing that a cell is changes how others are.
+    A column of pandas is read by its type alone: no cell changes how other cells are read.
     """
     if hasattr(frame, "dtypes"):
         places = {str(name): place for place, name in enumerate(frame.columns)}
@@ -143,17 +143,17 @@ def _arrow_cells(
     if hasattr(dtype, "pyarrow_dtype"):
         return pa.array(cells)
     if _TYPED.fullmatch(str(dtype)):
-        # Texts alone may be none of Arrow's, if they are no UTF-8; the others stay the same.
+        # Only texts can fail, if a text is not UTF-8; read cell by cell, the others stay the same.
         with suppress(ValueError):
             return pa.array(cells, from_pandas=True)
     with suppress(Exception):
         return pa.array(map(text_of, cells), pa.large_string())
-    # Pandas itself has no object for a cell, such as a moment that its zone brings out of range.
+    # Pandas fails to make an object of some cell, such as a time that its zone puts out of range.
     return pa.array((_text_at(cells, place) for place in range(len(cells))), pa.large_string())
 
 
 def _text_at(cells: Any, place: int) -> str | None:  # noqa: ANN401 - an array of pandas
-    """Text of the cell at ``place``, None where there is no such object."""
+    """Text of the cell at ``place``; None if pandas cannot make an object of the cell."""
     with suppress(Exception):
         return text_of(cells[place])
     return None

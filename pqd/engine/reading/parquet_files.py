@@ -19,7 +19,7 @@ _ROWS = 1 << 17
 
 
 def _parquet() -> ModuleType:
-    """Pyarrow's reader, loaded where a file is Parquet: it brings all file systems there are."""
+    """Pyarrow's reader, loaded only for a Parquet file: it loads all file systems of Arrow."""
     import pyarrow.parquet  # noqa: PLC0415 - only where it is used
 
     reader: ModuleType = pyarrow.parquet
@@ -32,7 +32,7 @@ def parquet_schema(path: Path) -> pa.Schema:
     Raises
     ------
     pyarrow.ArrowException, OSError
-        If it is not Parquet, or broken.
+        If the file is not Parquet, or is broken.
     """
     return _parquet().read_schema(path)
 
@@ -48,7 +48,7 @@ def parquet_batches(
         If the file is broken.
     """
     schema = parquet_schema(path)
-    # What is nested has no dictionary.
+    # A nested column cannot be read with a dictionary.
     flat = [name for name in wanted if not pt.is_nested(schema.field(name).type)]
     with _parquet().ParquetFile(path, read_dictionary=flat, pre_buffer=False) as file:
         batches = file.iter_batches(_ROWS, columns=list(wanted), use_threads=threads)

@@ -1,7 +1,7 @@
-"""Bounds of a synthetic table that is computed as it is read: a view, a lazy frame, a relation.
+"""Limits of a synthetic table that is computed as it is read: a view, a lazy frame, a relation.
 
-How much it gives, and how long it takes, is told by no file.  The private table has no such bounds:
-whether it kept to them would tell of its rows.
+No file tells how many rows such a table gives, or how long it takes.  A private table has no
+limits: if it exceeded a limit, the error would tell of its rows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pqd.engine.reading.values import encoded
 from pqd.engine.sources.source import UnreadableError
 
 _ADVICE = "write it as a Parquet file, and name that"
-# Seconds between two calls to stop: one that comes before the work begins is lost.
+# Seconds between two calls of ``stop``; a call before the work begins has no effect.
 _AGAIN = 0.1
 
 
@@ -39,12 +39,12 @@ def bounded(
     stop: Callable[[], None] | None = None,
     clock: Callable[[], float] = monotonic,
 ) -> Iterator[pa.RecordBatch]:
-    """Batches of a computed copy, within ``LIMITS``; ``stop``, called by a thread, ends its work.
+    """Batches of a computed copy, within ``LIMITS``; a thread calls ``stop`` to end late work.
 
     Raises
     ------
     UnreadableError
-        If it gives more rows or values, or takes longer.
+        If the copy gives more rows or values, or takes longer.
     """
     rows = size = 0
     seconds, limits = 0.0, LIMITS
@@ -69,7 +69,7 @@ def bounded(
 
 @contextmanager
 def _stopped(seconds: float, stop: Callable[[], None] | None) -> Iterator[None]:
-    """Context in which work that takes longer than ``seconds`` is told to ``stop``."""
+    """Context that calls ``stop``, and raises an error, if its work takes more than ``seconds``."""
     if stop is None:
         yield
         return

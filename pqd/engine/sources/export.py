@@ -1,4 +1,4 @@
-"""Tables that pqd makes: public ones, written to new files."""
+"""Public tables that pqd makes, written to new files."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _REASONS = tuple(map(os.strerror, errno.errorcode))
 
 
 def check_new(path: str | Path) -> Path:
-    """Path of a table that is to be written, checked before anything is spent.
+    """Path of a table to be written, checked before any budget is spent.
 
     Raises
     ------
     ParameterError
-        Unless it can be made there, ends in .parquet or .csv, and is not there yet: no table is
-        ever overwritten.
+        If the file cannot be made, ends in neither .parquet nor .csv, or exists: no table is ever
+        overwritten.
     """
     place = Path(path)
     try:
@@ -42,12 +42,12 @@ def check_new(path: str | Path) -> Path:
 
 
 def write_frame(frame: pd.DataFrame, path: Path) -> None:
-    """Write ``frame`` as the file's name says, whole or not at all.
+    """Write ``frame`` in the format of the file's suffix, as a whole or not at all.
 
     Raises
     ------
     RunError
-        If it cannot be written, or the file is there by now.
+        If the file cannot be written, or exists by now.
     """
     import duckdb  # noqa: PLC0415 - a heavy import that only this needs
 
@@ -61,6 +61,6 @@ def write_frame(frame: pd.DataFrame, path: Path) -> None:
                 with duckdb.connect(":memory:") as connection:
                     connection.from_df(frame).write_parquet(str(draft))
             except duckdb.Error as error:
-                # Its message is long; the reason that the system gave is a part of it.
+                # DuckDB's message is long; only the system's reason in it is kept.
                 found = (reason for reason in _REASONS if reason in str(error))
                 raise OSError(0, next(found, "see to the disk and the folder")) from None

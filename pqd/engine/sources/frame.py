@@ -26,12 +26,12 @@ class Frame(TypedSource):
 
     @property
     def ordered(self) -> bool:
-        """Rows stay where they are."""
+        """True: rows stay in their order."""
         return True
 
     @property
     def places(self) -> tuple[Place, ...]:
-        """None: it is in memory."""
+        """No place: the rows are in memory."""
         return ()
 
     def batches(self, wanted: Sequence[str], odd: Odd) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
@@ -39,17 +39,17 @@ class Frame(TypedSource):
         return frame_batches(self.frame, wanted)
 
     def loose(self, names: Sequence[str]) -> Collection[str]:
-        """Columns of no one type, that are read as text."""
+        """Columns without a single type, which are read as text."""
         return loosely_typed(self.frame, names)
 
 
 def open_frame(given: object, role: Role) -> Frame:
-    """Frame that was ``given``; one that is not of pandas is taken over as Arrow here, once.
+    """Frame that is ``given``; a frame that is not of pandas is converted to Arrow here, once.
 
     Raises
     ------
     TableError
-        If it is no frame, cannot be taken over, or its names are unusable.
+        If it is no frame, cannot be converted, or has unusable names.
     """
     if is_pandas(given):
         frame, names = given, [str(name) for name in getattr(given, "columns", ())]

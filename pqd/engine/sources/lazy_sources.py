@@ -1,8 +1,8 @@
-"""Lazy sources: evaluated when they are read, and of no more columns than are wanted.
+"""Lazy sources: their library evaluates them when they are read, for the wanted columns only.
 
-A ``LazyFrame`` of polars, a relation of DuckDB, a dataset of pyarrow.  Whoever made it says what
-the table is; pqd asks for some of its columns, and takes its rows in batches.  It may give its rows
-in another order each time, and its library may quote a cell where it fails.
+A lazy source is a ``LazyFrame`` of polars, a relation of DuckDB or a dataset of pyarrow.  Its maker
+has defined the table; pqd asks for some of its columns, and reads its rows in batches.  The order
+of rows may change from pass to pass, and an error of the library may quote a cell.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ _ONE_RELATION = RLock()
 class LazySource(TypedSource):
     """Source that is evaluated when it is read; ``scan`` gives batches of some of its columns.
 
-    ``schema`` has the types of its columns, and ``files`` are those that it is known to read.  A
-    ``computed_copy`` is taken as public, and gives more than is stored.
+    ``schema`` has the types of its columns, and ``files`` are the files that it is known to read.
+    A ``computed_copy`` is a synthetic table that computes its rows as it is read.
     """
 
     label: str

@@ -1,8 +1,8 @@
 """Address of a table in PostgreSQL: a URL of a database, and the table's name in it.
 
-``postgresql://user@host:port/database?table=schema.name``; all but the table and ``read_timeout``
-is libpq's, which also looks at the variables PG..., at the password file and at the service file.
-It may hold a password, so nothing of it but the table's name is ever shown.
+The form is ``postgresql://user@host:port/database?table=schema.name``.  pqd reads ``table`` and
+``read_timeout``; libpq reads the rest, and also the variables PG..., the password file and the
+service file.  The URL may hold a password, so pqd shows only the table's name.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 
 _SCHEMES = ("postgresql://", "postgres://")
 FORM = "postgresql://user@host:port/database?table=schema.name"
-# Whatever may hold a password: such a URL, one of another scheme with a user, and libpq's own form;
-# up to a blank, or to the signs of the sentence that it stands in.
+# Text that may hold a password: a URL of PostgreSQL, a URL of another scheme with a user, or
+# libpq's own form.  It ends before a blank, or before the punctuation of its sentence.
 _SECRET = re.compile(
     r"""(?:postgres(?:ql)?:/+|[a-z][a-z0-9+.-]+:/+[^\s/@]*:\S*@|\bpassword=[^\s'"])"""
     r"""\S*?(?=['"]?[,;:.)]*(?:\s|$))""",
     re.IGNORECASE,
 )
-# Part of a name: in quotes, which are doubled within, or without.
+# Part of a name: in quotes (a quote inside is doubled), or without quotes.
 _PART = r'"(?:[^"\0]|"")+"|[^".\0]+'
 _NAME = re.compile(rf"(?:({_PART})\.)?({_PART})")
-# For how many seconds a server may be silent, where the URL does not say: libpq would wait without
-# end for one that stands still, since its system still answers.
+# Default number of seconds that a server may be silent.  libpq would wait forever for a server that
+# hangs while its operating system still answers.
 _PATIENCE = 60.0
 _OWN = ("table", "read_timeout")
-# What libpq is told, where neither the URL nor a variable does: a server that cannot be reached is
-# not waited for without end.
+# Settings for libpq unless the URL or a variable states them, so that libpq does not wait forever
+# for a server that cannot be reached.
 _TIMEOUT = "PGCONNECT_TIMEOUT"
 _DEFAULTS = {
     "connect_timeout": "10",
@@ -51,10 +51,10 @@ _DEFAULTS = {
 
 @dataclass(frozen=True)
 class PostgresAddress:
-    """Address of a table; ``schema`` is None where the server shall look for it.
+    """Address of a table; if ``schema`` is None, the server looks the schema up.
 
-    ``database`` is a URL that may hold a password, so no repr has it; ``patience`` is for how many
-    seconds the server may be silent, 0 for any.
+    ``database`` is a URL that may hold a password, so no repr shows it.  ``patience`` is the number
+    of seconds that the server may be silent; 0 sets no limit.
     """
 
     database: str = field(repr=False)
@@ -64,18 +64,18 @@ class PostgresAddress:
 
     @property
     def identifier(self) -> str:
-        """Name of the table as SQL has it."""
+        """Name of the table in SQL."""
         names = [self.schema, self.table] if self.schema else [self.table]
         return ".".join(map(quote_identifier, names))
 
     @property
     def label(self) -> str:
-        """Name of the table as messages have it."""
+        """Name of the table in messages."""
         return f"{self.schema}.{self.table}" if self.schema else self.table
 
 
 def is_postgres(given: object) -> TypeGuard[str]:
-    """Whether a table is given as one of PostgreSQL."""
+    """Whether ``given`` is the URL of a table of PostgreSQL."""
     return isinstance(given, str) and given.lower().startswith(_SCHEMES)
 
 
@@ -85,7 +85,7 @@ def address_of(url: str, role: Role) -> PostgresAddress:
     Raises
     ------
     TableError
-        If it names no table; it is not quoted.
+        If the URL names no table; the message does not quote the URL.
     """
     scheme, _, rest = url.partition("://")
     database, _, query = f"{scheme.lower()}://{rest}".partition("?")
@@ -118,7 +118,7 @@ def _seconds(text: str) -> float:
 
 
 def table_name(url: str) -> str:
-    """Name of the table in a URL as it stands there, empty for none."""
+    """Name of the table in a URL, as written; empty if the URL names no table."""
     found = re.search(r"[?&]table=([^&#\s]*)", url)
     return found[1] if found else ""
 
@@ -128,13 +128,13 @@ def _unquoted(part: str) -> str:
 
 
 def without_password(url: str) -> str:
-    """``url`` without its password, for which there are the variable and the password file."""
+    """``url`` without its password, which a variable or the password file can state instead."""
     bare = re.sub(r"^(\w+://[^:@/?]*):[^/?]*@", r"\1@", url)
     return re.sub(r"(?<=[?&])(?:ssl)?password=[^&]*&?", "", bare)
 
 
 def without_address(text: str) -> str:
-    """``text``, in which URLs of servers keep the name of the table alone, and no password is."""
+    """``text`` without passwords; of the URLs of servers only the table's name is kept."""
     return _SECRET.sub(_shortened, text)
 
 

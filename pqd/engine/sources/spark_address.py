@@ -28,7 +28,7 @@ class Address(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What messages and reports call it."""
+        """Name of the table in messages and reports."""
         return self.name or self.path.rstrip("/").rpartition("/")[2] or self.path
 
 
@@ -38,30 +38,30 @@ def is_spark_address(given: object) -> TypeGuard[str]:
 
 
 def is_spark(given: object) -> bool:
-    """Whether a table is given as one of Spark, by its address or as a DataFrame."""
+    """Whether ``given`` is a table of Spark: an address or a DataFrame."""
     return is_spark_address(given) or is_spark_frame(given)
 
 
 def is_spark_frame(given: object) -> bool:
-    """Whether ``given`` is a DataFrame of Spark; Spark is not imported for it."""
+    """Whether ``given`` is a DataFrame of Spark; the check does not import Spark."""
     kinds = ((kind.__module__, kind.__name__) for kind in type(given).__mro__)
     return any(module.startswith("pyspark.sql") and name == "DataFrame" for module, name in kinds)
 
 
 def spark_label(given: str) -> str:
-    """Name of the table at an address, empty if it has another form."""
+    """Name of the table at an address; empty if the address cannot be read."""
     with suppress(TableError):
         return parsed_address(given).label
     return ""
 
 
 def parsed_address(given: str) -> Address:
-    """Address that a text gives.
+    """Address that a text states.
 
     Raises
     ------
     TableError
-        If it has another form.
+        If the text has another form.
     """
     try:
         scheme, place, path, query, fragment = urlsplit(given)

@@ -1,1 +1,1 @@
-"""Tables of Spark: rows stay where they are, and partial counts of them come back."""
+"""Tables of Spark: rows stay in Spark, and only partial counts come back."""

@@ -1,11 +1,11 @@
-"""Failures of Spark in words of ours: what it says itself may quote a cell."""
+"""Failures of Spark in pqd's own words, since Spark's messages may quote a cell."""
 
 from __future__ import annotations
 
 from pqd.engine.spark.jobs import WorkerError
 from pqd.engine.spark.workers import OTHER_VERSION
 
-# Words of Spark, Java and Python by which a failure is told, and what is said of it.
+# Words in messages of Spark, Java and Python that mark a failure, and pqd's words on this failure.
 _OPENING = {
     ("TABLE_OR_VIEW_NOT_FOUND", "NoSuchTable", "SCHEMA_NOT_FOUND", "CATALOG_NOT_FOUND"): (
         "is not known to Spark; check its name, and that the catalog is in Spark's configuration"
@@ -58,12 +58,12 @@ _UNREAD = "check whether Spark runs, and that no row makes a view or a cast fail
 
 
 def refusal_of(error: Exception) -> str:
-    """What is said of a table that cannot be opened."""
+    """Reason why a table cannot be opened."""
     return _told(error, _OPENING) or _told(error, _RUNNING) or _UNOPENED
 
 
 def advice_on(error: Exception) -> str:
-    """What to do about a failure of Spark; nothing of what it says is quoted."""
+    """Advice on a failure of Spark, whose own message is not quoted."""
     if isinstance(error, WorkerError):
         return _OTHER_VERSION if error.reason == OTHER_VERSION else "check the table"
     return _told(error, _RUNNING) or _UNREAD

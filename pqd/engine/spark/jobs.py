@@ -1,7 +1,7 @@
-"""Jobs of Spark: what is counted of each partition is added up by Spark, and comes back in pieces.
+"""Jobs of Spark: workers count each partition, Spark adds the counts up, the driver gets the sums.
 
-No row of a private table comes to the driver.  What comes is as many counts as there are distinct
-places that rows have: on public lattices, between public marks, or in public cells.
+No row of a private table comes to the driver.  The driver gets a count for each distinct place that
+rows have: on public lattices, between public marks, or in public cells.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pqd.engine.counting.tally import Counts
     from pqd.engine.spark.partial_counts import Counting
 
-# Types of which Arrow has no cells, or others in each version of Spark.
+# Types whose cells Arrow cannot hold, or holds differently from version to version of Spark.
 _AS_TEXT = {"variant", "interval", "udt", "geometry", "geography", "void"}
 _COUNTS = "part int, word binary, rows bigint"
 
@@ -41,7 +41,7 @@ class WorkerError(Exception):
     """Failure of a worker; ``reason`` is one of two fixed numbers."""
 
     def __init__(self, reason: int) -> None:
-        """Keep it."""
+        """Keep the reason."""
         super().__init__("a worker failed")
         self.reason = reason
 
@@ -54,7 +54,7 @@ def counted(frame: DataFrame, work: Counting, version: str) -> Counts:
     WorkerError
         If a worker failed.
     Exception
-        As Spark does; what it says may quote a cell.
+        If Spark fails; its message may quote a cell.
     """
     with Quiet(frame.sparkSession):
         partial = _partial_counts(frame, work, version)
@@ -62,7 +62,7 @@ def counted(frame: DataFrame, work: Counting, version: str) -> Counts:
         if work.distinct:
             from pyspark.sql import functions as f  # noqa: PLC0415 - an extra, and a heavy import
 
-            # How many rows have a value is the next key, of one value.
+            # For a distinct statistic, the number of rows of a value becomes the key, counted once.
             valued = f.col("part").isin(sorted(work.distinct))
             number = f.unhex(f.lpad(f.hex("rows"), 16, "0"))
             word = f.when(valued, number).otherwise(f.col("word"))
@@ -76,12 +76,12 @@ def counted(frame: DataFrame, work: Counting, version: str) -> Counts:
 
 
 def rows_of(frame: DataFrame, wanted: Sequence[str], version: str) -> Iterator[pa.RecordBatch]:
-    """Rows of a public table in batches, of the columns ``wanted``; one batch at least.
+    """Rows of a public table in one or more batches, of the columns ``wanted``.
 
     Raises
     ------
     Exception
-        As Spark does.
+        If Spark fails.
     """
     from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415 - an extra
 
@@ -116,7 +116,7 @@ def _partial_counts(frame: DataFrame, work: Counting, version: str) -> DataFrame
 
 
 def _selected(frame: DataFrame, names: Sequence[str]) -> DataFrame:
-    """Columns ``names``, called by their places: a name may hold what Spark takes for its own."""
+    """Columns ``names``, renamed by place: Spark could misread a sign in a name."""
     from pyspark.sql import functions as f  # noqa: PLC0415 - an extra, and a heavy import
 
     columns = []
@@ -129,7 +129,7 @@ def _selected(frame: DataFrame, names: Sequence[str]) -> DataFrame:
 
 
 def _has_cells_in_arrow(kind: DataType) -> bool:
-    """Whether a worker can be handed cells of a type as they are; else they become text."""
+    """Whether a worker gets cells of this type as they are; cells of other types become text."""
     inner = [
         *(each.dataType for each in getattr(kind, "fields", ())),
         *(
@@ -142,7 +142,7 @@ def _has_cells_in_arrow(kind: DataType) -> bool:
 
 
 def _added(counts: DataFrame) -> DataFrame:
-    """Sums of partial counts."""
+    """Sums of partial counts, by statistic and key."""
     from pyspark.sql import functions as f  # noqa: PLC0415 - an extra, and a heavy import
 
     keys = FIELDS[:-1]

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from pqd.engine.counting.batch import Batch
 
-# Columns of the rows that Spark adds up: a statistic, a key of it, and how often that occurs.
+# Columns that Spark adds up: a statistic, one of its keys, and how often this key occurs.
 FIELDS = ("part", "word", "rows")
-# Columns that say of a row whose it is, and its rank among the rows of that person.
+# Columns with the person of a row, and the row's rank among the rows of this person.
 PERSON_FIELDS = ("person", "rank")
 SCHEMA = pa.schema([("part", pa.int32()), ("word", pa.binary()), ("rows", pa.int64())])
 # A whole number as a word: its bytes, the highest first.
@@ -38,7 +38,7 @@ def counts_batch(counts: Counts) -> pa.RecordBatch:
 
 
 def _words(keys: NDArray[np.generic]) -> pa.BinaryArray:
-    """Keys as bytes, each of one length."""
+    """Keys as bytes, all of one length."""
     octets = keys if keys.dtype.kind == "V" else keys.astype(_WHOLE)
     ends = arrow_of(np.arange(keys.size + 1, dtype=np.int32) * np.int32(octets.itemsize))
     return pa.BinaryArray.from_buffers(
@@ -47,7 +47,7 @@ def _words(keys: NDArray[np.generic]) -> pa.BinaryArray:
 
 
 def counts_in(batches: Iterable[pa.RecordBatch]) -> Counts:
-    """Counts that batches of FIELDS hold."""
+    """Counts from batches that have the columns FIELDS."""
     tallies: dict[int, list[tuple[bytes, int]]] = {}
     for batch in batches:
         statistics, keys, rows = (batch.column(name) for name in FIELDS)
@@ -66,19 +66,19 @@ def _tally(pairs: Sequence[tuple[bytes, int]]) -> Tally:
 
 
 class Counting(Protocol):
-    """What is counted of rows; it goes to the workers of Spark.
+    """Count of rows for the workers of Spark, which get a copy of it.
 
-    The counts of two chunks of rows add up to those of both, whatever chunks a table is cut into:
-    no row is looked at together with another, but for rows of one person, which are in one chunk.
+    The counts of chunks add up to the counts of the table, wherever the table is cut.  A row is
+    counted alone, but the rows of one person count together, and are in one chunk.
 
     Attributes
     ----------
     columns
         Names of the columns that are read.
     persons
-        What says whose row a row is; None where no persons are told apart.
+        Map of each row to its person and rank; None if persons are not told apart.
     distinct
-        Statistics of which is asked how many keys occur 1, 2, ... times.
+        Statistics for which the scan counts how many keys occur 1, 2, ... times.
     """
 
     @property
@@ -104,6 +104,6 @@ class PersonRows(Protocol):
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Number of the person, and rank, of each row.
 
-        Rows of one person have one number; those of two may have the same.
+        Rows of one person have one number; two persons may share a number.
         """
         ...

@@ -35,9 +35,9 @@ _PARTITION_TYPES = "spark.sql.sources.partitionColumnTypeInference.enabled"
 
 @dataclass(frozen=True)
 class SparkTable(TypedSource):
-    """DataFrame of Spark.  ``known`` keeps, under ``key``, what was counted of its content.
+    """DataFrame of Spark; ``known`` keeps, under ``key``, the hashes of its content.
 
-    That its rows are the same as before is told by that, and by no version.
+    A later hash tells whether the rows have changed; a DataFrame has no version.
     """
 
     role: Role
