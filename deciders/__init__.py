@@ -1,7 +1,7 @@
 """The mathematics of pqd: deciders as functions of a histogram, an interval and a budget.
 
-The package handles no files and no SQL, and prints nothing.  Values are whole multiples of the
-lattice's unit.  ``pqd/deciders`` is a link to this folder: its name is ``pqd.deciders``.
+The package reads no files and no SQL, and prints nothing.  Values are whole multiples of the
+lattice's unit.  ``pqd/deciders`` is a link to this folder, so its name is ``pqd.deciders``.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ __all__ = [
     "published_tau",
 ]
 
-# Module of each public name.  Modules, and with them numpy, are imported on first use.
+# Module of each public name.  A module, and with it numpy, is imported on first use.
 _HOMES = {
     "answer": "pqd.deciders.histogram",
     "applicable": "pqd.deciders.single.registry",

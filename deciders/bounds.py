@@ -15,11 +15,11 @@ _Exact = TypeVar("_Exact", int, Fraction)
 
 
 class AnswerRange(NamedTuple):
-    """Least and largest answer of any table: each is 0 or infinite.
+    """Least and largest answer of any table; each of them is 0 or infinite.
 
-    A released number is cut to this range before anything is derived from it.  The cut moves a
-    number no farther from any answer within the range, so an interval of fixed width around the
-    number holds the answer no less often.
+    A released number is cut to this range before anything is derived from it.  The cut moves the
+    number no farther from any answer within the range.  So an interval of fixed width around the
+    number contains the answer at least as often.
     """
 
     least: float
@@ -95,7 +95,7 @@ class ValueBounds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatticeBounds:
-    """Mix-in of the mechanisms of order statistics: the public lattice; None means unbounded."""
+    """Mix-in of the mechanisms of order statistics: the public lattice; None means no bound."""
 
     lower: int | None = None
     upper: int | None = None
@@ -129,9 +129,10 @@ class LatticeBounds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TruncationRungs(ValueBounds):
-    """Mix-in of the mechanisms of SUM that truncate at ``t_j = 2^j``, ``j = 1 .. ceil(log2 GS)``.
+    """Mix-in of SUM mechanisms that truncate at rungs ``t_j = 2^j``, ``j = 1 .. ceil(log2 GS)``.
 
-    Truncation at a rung removes the rows above it.  Values must be >= 0; GS counts as at least 2.
+    Truncation at a rung removes the rows above the rung.  Values must be >= 0; GS counts as at
+    least 2.
     """
 
     def __post_init__(self) -> None:
@@ -143,7 +144,7 @@ class TruncationRungs(ValueBounds):
             )
 
     def largest_scale(self, epsilon: Number) -> Fraction:
-        """Bound on ``t log2(GS)/epsilon`` for every rung t; the last rung may be twice GS."""
+        """Bound on ``t log2(GS)/epsilon`` for every rung t; the last rung may be up to 2 GS."""
         return 128 * self.noise_scale(budget_of(epsilon))
 
     @property
@@ -157,5 +158,5 @@ class TruncationRungs(ValueBounds):
         return tuple(1 << j for j in range(1, max(1, (self.upper - 1).bit_length()) + 1))
 
     def truncated_sums(self, histogram: Histogram) -> tuple[int, ...]:
-        """``q(D, t_j)`` for every rung, exactly."""
+        """Exact ``q(D, t_j)`` for every rung."""
         return tuple(histogram.sum_at_most(rung) for rung in self.rungs)

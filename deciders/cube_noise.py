@@ -2,11 +2,11 @@
 
 This is the K-norm mechanism (Hardt and Talwar, STOC 2010) for the largest coordinate, on whole
 numbers.  Its law is a mixture of uniform laws on cubes.  The radius R has
-``Pr[R = r] proportional to exp(-r / scale) (2 r + 1)^K``, and Z is uniform on the ``(2 R + 1)^K``
-points with coordinates in ``-R .. R``.  Then the sum over ``r >= max|z_j|`` is geometric
-(docs/theory.md, Lemma D5a).
+``Pr[R = r] proportional to exp(-r / scale) (2 r + 1)^K``.  Given R, Z is uniform on the
+``(2 R + 1)^K`` points with coordinates in ``-R .. R``.  Then the sum over ``r >= max|z_j|`` is
+geometric (docs/theory.md, Lemma D5a).
 
-The radius is drawn exactly, by rejection from a discrete Laplace law around its mode.
+The radius is drawn exactly, by rejection of draws from a discrete Laplace law around its mode.
 """
 
 import math
@@ -18,11 +18,11 @@ from functools import cached_property, lru_cache
 
 # Digits of a chance that are compared at a time, and digits that its computation may lose.
 _DIGITS, _SPARE = 60, 80
-# Amount by which the envelope is raised: far more than its computation loses.
+# Amount by which the envelope is raised; it is far larger than the error of the computation.
 _MARGIN = Decimal("1e-50")
 
 
-# No slots: its numbers are cached.
+# Without slots, because its numbers are cached.
 @dataclass(frozen=True)
 class CubeRadius:
     """Law of the radius for K = ``numbers`` coordinates, as a rejection sampler."""
@@ -32,7 +32,7 @@ class CubeRadius:
 
     @cached_property
     def mode(self) -> int:
-        """Centre of the proposals: about the most likely radius."""
+        """Centre of the proposals, near the most likely radius."""
         return math.floor(self.numbers * self.scale)
 
     @cached_property
@@ -44,8 +44,8 @@ class CubeRadius:
     def accepts(self, radius: int, draw: Callable[[int], int]) -> bool:
         """Whether a proposed radius is accepted; ``draw(n)`` is uniform on ``0 .. n - 1``.
 
-        A uniform number between 0 and 1 is compared with the chance, block by block of digits,
-        until the two differ.  So the radius is accepted with exactly that chance.
+        A uniform number between 0 and 1 is compared with the chance, one block of digits at a time,
+        until the two differ.  So the radius is accepted with exactly this chance.
         """
         if radius < 0:
             return False
@@ -60,7 +60,7 @@ class CubeRadius:
 
     @lru_cache(maxsize=4096)  # noqa: B019 - of a few laws, which are kept anyway
     def _bounds(self, radius: int, digits: int) -> tuple[int, int]:
-        """Whole numbers between which ``chance * 10^digits`` lies."""
+        """Lower and upper bounds, in whole numbers, on ``chance * 10^digits``."""
         with localcontext() as context:
             context.prec = digits + _SPARE
             log = self._log_ratio(Decimal(radius)) - self._envelope
@@ -73,9 +73,9 @@ class CubeRadius:
 
     @cached_property
     def _envelope(self) -> Decimal:
-        """Upper bound, just above the maximum, on the logarithm of the ratio of target to proposal.
+        """Upper bound on the logarithm of target over proposal, slightly above its maximum.
 
-        On each side of the mode the logarithm is concave, with its maximum where its slope is 0.
+        On each side of the mode the logarithm is concave, and its maximum is where its slope is 0.
         """
         rate, tops = 1 / self.scale, [Decimal(0)]
         with localcontext() as context:
@@ -87,7 +87,7 @@ class CubeRadius:
             return max(tops) + _MARGIN
 
     def _log_ratio(self, radius: Decimal) -> Decimal:
-        """Logarithm of the ratio of target to proposal, both scaled to 1 at the mode."""
+        """Logarithm of target over proposal, where both are scaled to 1 at the mode."""
         steps = radius - self.mode
         volume = self.numbers * ((2 * radius + 1) / (2 * self.mode + 1)).ln()
         return volume - steps / _decimal(self.scale) + abs(steps) / _decimal(self.spread)

@@ -1,7 +1,7 @@
 """Laws of noise, accurate in both tails: closed forms, and sums of discrete Laplace noise.
 
-Sums have a closed form if all weights are 1, else a Fourier transform.  The laws serve p-values and
-error rates alone, so floating point costs no privacy.
+If all weights are 1, a sum has a closed form; otherwise its law is found by a Fourier transform.
+The laws serve only p-values and error rates, so floating point costs no privacy.
 """
 
 import math
@@ -20,13 +20,13 @@ from pqd.deciders.interval import Interval
 
 Floats = NDArray[np.float64]
 # A Laplace variable lies beyond the last edge with probability below 1e-17.  The pieces widen
-# outwards, where the density is smaller and needs less precision.
+# outwards, because the density is smaller there and needs less precision.
 _EDGES = np.concatenate((np.arange(10.0), np.arange(10.0, 20.0, 2), np.arange(20.0, 41.0, 4)))
-# Probability that the law of a weighted sum may lose, and most places of its circle.
+# Probability that the law of a weighted sum may lose, and the most places of its circle.
 _LOST, _LONGEST = 1e-15, 2**20
-# Relative margin above the rounding error of a tail of any size.
+# Factor that is larger than the rounding error of a tail, so that a tail is never too small.
 _ROUNDED_UP = 1 + 1e-8
-# Terms of a sum: the weight of one unit of noise, and the number of terms with this weight.
+# Terms of a sum, each as the weight of one unit of noise and the number of terms of this weight.
 Terms = tuple[tuple[int, int], ...]
 
 
@@ -65,9 +65,9 @@ def noise_variance(scale: Fraction) -> float:
 
 
 def probability_inside(statistic: Fraction | int, interval: Interval, scale: Fraction) -> float:
-    """``Pr[statistic + Lap(scale) in interval]`` = ``F(r - q) - F(l - q)``.
+    """``Pr[statistic + Lap(scale) in interval]``, which is ``F(r - q) - F(l - q)``.
 
-    Outside the interval the difference is computed as one product, which keeps its relative
+    Outside the interval the difference is computed as one product.  The product keeps its relative
     accuracy far in the tail.
     """
     below = _in_scales(statistic, interval.lower, scale)
@@ -89,23 +89,23 @@ def _in_scales(number: Fraction | int, origin: Fraction, scale: Fraction) -> flo
 def doubled_tail(x: float) -> float:
     """``Pr[X + 2 Y >= x]`` for independent Laplace(0, 1) draws X and Y.
 
-    Its density is ``(2 exp(-|x|/2) - exp(-|x|)) / 6``, by partial fractions of the characteristic
-    function ``1 / ((1 + t^2)(1 + 4 t^2))``.
+    The density of the sum is ``(2 exp(-|x|/2) - exp(-|x|)) / 6``.  It follows by partial fractions
+    from the characteristic function ``1 / ((1 + t^2)(1 + 4 t^2))``.
     """
     far = (4 * math.exp(-abs(x) / 2) - math.exp(-abs(x))) / 6
     return far if x >= 0 else 1 - far
 
 
 def as_probability(value: float) -> float:
-    """``value``, moved into 0 .. 1: rounding may carry a sum just outside."""
+    """``value``, moved into 0 .. 1, because rounding may carry a sum just outside."""
     return min(max(float(value), 0.0), 1.0)
 
 
 def mean_of(numbers: Floats, chances: Floats) -> float:
-    """Mean of ``numbers`` weighted by ``chances``, summed in pairs by one thread.
+    """Mean of ``numbers`` weighted by ``chances``, with pairwise sums in one thread.
 
-    A vector product would use all threads of the machine: their number would change the order of
-    the additions and so the rounding.
+    A vector product would use all threads of the machine.  The number of threads would change the
+    order of the additions, and so the rounding.
     """
     return float(np.sum(numbers * chances))
 
@@ -125,10 +125,11 @@ def _gauss_legendre() -> tuple[Floats, Floats]:
 
 
 def integral(function: Callable[[Floats], Floats], kinks: Sequence[float] | Floats) -> Floats:
-    """Integrate each row of ``function(x)`` over the real line, to about 1e-12.
+    """Integral of each row of ``function(x)`` over the real line, to about 1e-12.
 
-    ``function`` maps nodes to an array (rows, nodes).  It decays like ``exp(-|x|)`` and is
-    analytic between the ``kinks`` and 0.  Gauss-Legendre runs between them and ``_EDGES``.
+    ``function`` maps nodes to an array (rows, nodes).  It must decay like ``exp(-|x|)`` and be
+    analytic between the ``kinks`` and 0.  Gauss-Legendre quadrature is used between the kinks and
+    ``_EDGES``.
     """
     inner = np.asarray(kinks, dtype=np.float64)
     inner = inner[np.abs(inner) < _EDGES[-1]]
@@ -151,17 +152,18 @@ class NoiseSum:
     symmetric: ClassVar[bool] = True
 
     def at_least(self, x: int) -> float:
-        """``Pr[sum >= x]``, by symmetry also ``Pr[sum <= -x]``; rounded up by 1e-8 of its size."""
+        """``Pr[sum >= x]``, by symmetry also ``Pr[sum <= -x]``; increased by 1e-8 of its size."""
         tail = self._tail(x) if x > 0 else 1 - self._tail(1 - x)
         return as_probability(tail * _ROUNDED_UP)
 
     def _tail(self, x: int) -> float:
         """``Pr[sum >= x]`` for ``x > 0``.
 
-        The sum is the difference of two counts of failures before success number ``count``, where a
-        failure has chance ``a = exp(-1/scale)``.  Let the second count be y.  The sum is ``>= x``
-        if fewer than ``count`` successes come before failure x and between failures x and ``x + y``
-        together.  The chance is a sum of positive terms (docs/theory.md, Theorem B2).
+        The sum is the difference of two numbers of failures before success number ``count``.  A
+        failure has the chance ``a = exp(-1/scale)``.  Let y be the second number.  The sum is
+        ``>= x`` if fewer than ``count`` successes come in two places together: before failure x,
+        and between failures x and ``x + y``.  The chance is a sum of positive terms
+        (docs/theory.md, Theorem B2).
         """
         if self.count <= 1:
             return noise_tail(x, self.scale) if self.count else 0.0
@@ -187,9 +189,9 @@ class NoiseSum:
     def _fewer(self) -> Floats:
         """``Pr[successes <= j]`` for ``j < count``, before as many failures as the second count.
 
-        Their generating function is ``((1 - (1 - a) z) / (1 + a - z))^count``.  Its logarithmic
-        derivative gives each chance from the two before.  The code keeps ratios of chances, since
-        the first chance may underflow.
+        The generating function of these chances is ``((1 - (1 - a) z) / (1 + a - z))^count``.  Its
+        logarithmic derivative gives each chance from the two chances before it.  The code keeps
+        ratios of chances, because the first chance may underflow.
         """
         rate = 1 / as_float(self.scale)
         a, b = math.exp(-rate), -math.expm1(-rate)
@@ -212,36 +214,36 @@ class WeightedNoiseSum:
     tails: Floats
 
     def at_least(self, x: ArrayLike) -> Floats:
-        """``Pr[sum >= x]`` for whole numbers x, never below the truth by over 1e-15."""
+        """``Pr[sum >= x]`` for whole numbers x; the result is too small by at most 1e-15."""
         places = np.clip(np.asarray(x, dtype=np.float64) + self.reach, 0, 2 * self.reach + 1)
         return self.tails[places.astype(np.int64)]
 
     @property
     def support(self) -> NDArray[np.int64]:
-        """Values with a chance: ``-reach .. reach``."""
+        """Values that have a chance, ``-reach .. reach``."""
         return np.arange(-self.reach, self.reach + 1)
 
 
 @lru_cache(maxsize=64)
 def weighted_noise_sum(terms: Terms, scale: Fraction) -> WeightedNoiseSum:
-    """Distribution of the sum of ``terms``, with noise of ``scale`` in each, by Fourier inversion.
+    """Distribution of the sum of ``terms``, each with noise of ``scale``, by Fourier inversion.
 
-    The characteristic function of a sum of independent terms is the product of theirs.  For m
-    terms of weight w it is ``((1 - a)^2 / (1 - 2 a cos(w t) + a^2))^m``, which is real.  Its
-    inverse transform on a circle is the distribution; the circle is so long that less than 1e-15
-    of probability wraps around.
+    The characteristic function of a sum of independent terms is the product of the functions of
+    the terms.  For m terms of weight w it is ``((1 - a)^2 / (1 - 2 a cos(w t) + a^2))^m``, which is
+    real.  Its inverse transform on a circle is the distribution.  The circle is so long that less
+    than 1e-15 of probability wraps around.
 
     Raises
     ------
     ParameterError
-        As ``circle_of``.
+        The errors of ``circle_of``.
     """
     reach, length = circle_of(terms, scale)
     a, rest = math.exp(-1 / as_float(scale)), -math.expm1(-1 / as_float(scale))
     angles = 2 * np.pi * np.arange(length // 2 + 1) / length
     factors: Floats = np.ones_like(angles)
     for weight, count in terms:
-        # 1 - 2 a cos + a^2, written without cancellation near an angle of 0.
+        # 1 - 2 a cos + a^2, written so that nothing cancels near an angle of 0.
         spread = rest**2 + 4 * a * np.sin(weight * angles / 2) ** 2
         factors *= (rest**2 / spread) ** count
     circle = np.fft.irfft(factors, length)
@@ -256,7 +258,7 @@ def circle_of(terms: Terms, scale: Fraction) -> tuple[int, int]:
     Raises
     ------
     ParameterError
-        If the length exceeds 2^20, for a quantile with many digits or a tiny budget.
+        If the length exceeds 2^20, as for a quantile with many digits or a tiny budget.
     """
     reach = _reach(terms, as_float(scale))
     length = 1 << (2 * reach + 1).bit_length()

@@ -10,7 +10,7 @@ from numbers import Rational
 from pqd.deciders.errors import ParameterError
 
 Number = int | float | str | Decimal | Fraction
-# Numerator and denominator > 0, not reduced: exact and cheaper than a Fraction.
+# Numerator and denominator > 0, not reduced, which is exact and cheaper than a Fraction.
 Ratio = tuple[int, int]
 
 _NUMBER = re.compile(
@@ -18,7 +18,7 @@ _NUMBER = re.compile(
 )
 _LONGEST = 200
 _SMALLEST, _LARGEST = Fraction(1, 10**300), Fraction(sys.float_info.max)
-# 2^900 is below the largest number, and its reciprocal above the smallest.
+# 2^900 is below the largest number, and its reciprocal is above the smallest number.
 _USUAL_BITS = 900
 
 
@@ -29,8 +29,8 @@ _EXAMPLE = "10 or 0.25"
 def exact(value: Number, name: str = "value", example: str = _EXAMPLE) -> Fraction:
     """``value`` as an exact fraction.
 
-    A float means the shortest decimal that prints as this float (``0.1`` is 1/10).  A string is
-    read as a decimal or as ``a/b``.  The error message offers ``example``.
+    A float stands for the shortest decimal that prints as this float (``0.1`` is 1/10).  A string
+    is read as a decimal or as ``a/b``.  An error message offers ``example``.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def _read(text: str, name: str, example: str) -> Fraction:
 
 
 def positive(value: Number, name: str, example: str = _EXAMPLE) -> Fraction:
-    """``value`` as an exact fraction greater than 0, else raise ParameterError."""
+    """``value`` as an exact fraction greater than 0; otherwise ParameterError is raised."""
     number = exact(value, name, example)
     if number.numerator <= 0:
         raise ParameterError(f"{name} is {value}; it must be greater than 0")
@@ -78,7 +78,7 @@ _MOST_BUDGET = 10**12
 
 
 def budget_of(epsilon: Number, name: str = "epsilon") -> Fraction:
-    """Privacy budget as an exact fraction, 10^-12 to 10^12, else raise ParameterError."""
+    """Privacy budget as an exact fraction from 10^-12 to 10^12; otherwise ParameterError."""
     if type(epsilon) is Fraction and _is_budget(*epsilon.as_integer_ratio()):
         return epsilon
     number = positive(epsilon, name, "1 or 0.25")
@@ -93,7 +93,7 @@ def _is_budget(numerator: int, denominator: int) -> bool:
 
 
 def probability(value: Number, name: str) -> Fraction:
-    """``value`` as an exact fraction strictly between 0 and 1, else raise ParameterError."""
+    """``value`` as an exact fraction between 0 and 1, exclusive; otherwise ParameterError."""
     number = exact(value, name, "0.05")
     if not 0 < number.numerator < number.denominator:
         raise ParameterError(f"{name} is {value}; it must lie strictly between 0 and 1")
@@ -112,7 +112,7 @@ def as_float(number: Fraction) -> float:
 
 
 def ratio(numerator: int, denominator: int) -> float:
-    """Nearest double of a quotient, ``denominator`` > 0; infinite if too large for a double."""
+    """Nearest double of a quotient, ``denominator`` > 0; infinite if it is too large."""
     try:
         return numerator / denominator
     except OverflowError:

@@ -1,4 +1,4 @@
-"""Extras: libraries that are installed separately, since most runs do not need them."""
+"""Extras: libraries that are installed separately, because most runs do not need them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,11 +12,11 @@ LIBRARIES = {
     "postgres": "adbc-driver-postgresql",
     "spark": "pyspark",
 }
-"""Library that each extra installs, by the extra's name."""
+"""Library that each extra installs, by the name of the extra."""
 
 
 def missing_library(extra: str, purpose: str) -> str:
-    """Sentence that names the missing library and the command that installs it."""
+    """Sentence that names the missing library and the command that installs the library."""
     return (
         f"{purpose} needs {LIBRARIES[extra]}, which is not installed; "
         f'run python -m pip install "pqd[{extra}]"'
@@ -30,7 +30,7 @@ def needed(extra: str, purpose: str) -> Iterator[None]:
     Raises
     ------
     ParameterError
-        If it cannot be imported.
+        If the library cannot be imported.
     """
     missing = False
     try:

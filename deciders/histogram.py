@@ -1,4 +1,4 @@
-"""The only statistic that deciders need: the count of rows at each lattice value."""
+"""Histogram: the number of rows at each lattice value, which is all that deciders need."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pqd.deciders.running_sums import Key, Mirrored, RunningSums, first_at
 Integers = NDArray[np.int64]
 Sums = NDArray[np.int64] | NDArray[np.object_]
 
-# Values within this span are counted in a dense array, wider spans by sorting.
+# Values within this span are counted in a dense array; wider spans are counted by sorting.
 _DENSE = 1 << 22
 _INT64 = 2**63 - 1
 
@@ -27,7 +27,8 @@ class Histogram(RunningSums):
     """Ascending distinct integer values (lattice units) with the number of matching rows of each.
 
     ``values`` and ``counts`` are int64 arrays of the same length; every count is at least 1.
-    ``COUNT(*)`` reads only the mass.  All sums are exact: no answer passes through a double.
+    ``COUNT(*)`` reads only the number of rows.  All sums are exact, because no answer passes
+    through a double.
     """
 
     values: Integers
@@ -41,7 +42,7 @@ class Histogram(RunningSums):
             raise ParameterError("histogram values must ascend strictly and counts be at least 1")
 
     def __repr__(self) -> str:
-        """Type alone: the counts may be private, and a traceback may show this."""
+        """Name of the type alone, because counts may be private and a traceback may show this."""
         return "Histogram(...)"
 
     @classmethod
@@ -67,7 +68,7 @@ class Histogram(RunningSums):
 
     @classmethod
     def of_mass(cls, mass: int) -> Histogram:
-        """Histogram of a count: ``mass`` rows, all at value 0."""
+        """Histogram of a count, with ``mass`` rows that are all at value 0."""
         if mass == 0:
             return EMPTY
         histogram = cls.ascending(np.zeros(1, np.int64), np.array([mass], np.int64))
@@ -109,7 +110,7 @@ class Histogram(RunningSums):
 
     @cached_property
     def cumulative_counts(self) -> Integers:
-        """Rows with one of the first ``k`` values, for ``k = 0 .. len(values)``."""
+        """Number of rows with one of the first ``k`` values, for ``k = 0 .. len(values)``."""
         running = np.zeros(self.counts.size + 1, np.int64)
         np.cumsum(self.counts, out=running[1:])
         return running
@@ -126,7 +127,7 @@ class Histogram(RunningSums):
 
     @property
     def largest(self) -> int:
-        """Largest value with rows, 0 without rows (the downward sensitivity of a SUM >= 0)."""
+        """Largest value with rows, or 0 without rows (the downward sensitivity of a SUM >= 0)."""
         return self.values.item(-1) if self.values.size else 0
 
     @property
@@ -139,7 +140,7 @@ class Histogram(RunningSums):
         return self.values.item(place)
 
     def rows_before(self, place: int) -> int:
-        """Rows with one of the first ``place`` values."""
+        """Number of rows with one of the first ``place`` values."""
         return self.cumulative_counts.item(place)
 
     def sum_before(self, place: int) -> int:
@@ -190,10 +191,10 @@ class Histogram(RunningSums):
 
 
 class PackedHistogram(Histogram):
-    """Histogram that every read takes from ``unpacked``, which may drop it in between."""
+    """Histogram that reads everything from ``unpacked``, which may drop it between two reads."""
 
     def __init__(self, unpacked: Callable[[], Histogram]) -> None:
-        """Keep the function; nothing is unpacked yet."""
+        """Keep the function without calling it."""
         self.__dict__["unpacked"] = unpacked
 
     def _unpacked(self) -> Histogram:
@@ -212,7 +213,7 @@ class PackedHistogram(Histogram):
 
     @property
     def cumulative_counts(self) -> Integers:
-        """Rows with one of the first ``k`` values."""
+        """Number of rows with one of the first ``k`` values."""
         return self._unpacked().cumulative_counts
 
     @property
@@ -221,7 +222,7 @@ class PackedHistogram(Histogram):
         return self._unpacked().cumulative_sums
 
     def __repr__(self) -> str:
-        """Type alone: the counts may be private, and a traceback may show this."""
+        """Name of the type alone, because counts may be private and a traceback may show this."""
         return "PackedHistogram(...)"
 
 
@@ -253,11 +254,11 @@ HALF = Fraction(1, 2)
 
 
 def answer(aggregate: str, histogram: Histogram, p: Fraction = HALF) -> Fraction | None:
-    """Answer, or None if there is none (a mean or quantile of no rows).
+    """Answer of a query; None if there is none, such as the mean or quantile of no rows.
 
-    For COUNT DISTINCT, ``histogram`` is that of the multiplicities (``Histogram.multiplicities``).
-    ``p`` belongs to QUANTILE and MEDIAN: the ``p``-quantile is the ``ceil(p n)``-th smallest
-    value, and the (lower) median is the quantile at one half.
+    For COUNT DISTINCT, ``histogram`` is the histogram of the multiplicities
+    (``Histogram.multiplicities``).  ``p`` belongs to QUANTILE and MEDIAN.  The ``p``-quantile is
+    the ``ceil(p n)``-th smallest value.  The (lower) median is the quantile at one half.
     """
     if aggregate in {"COUNT", "COUNT DISTINCT"}:
         return Fraction(histogram.mass)

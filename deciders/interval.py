@@ -11,8 +11,8 @@ from pqd.deciders.exact import Number, exact, positive
 class Interval:
     """Open interval ``(lower, upper)`` = ``(q(Ds) - tau, q(Ds) + tau)`` with exact ends.
 
-    ``tau`` is in the unit of the query; ``centre`` is the synthetic answer.  A private answer at
-    an end is outside (Patwa 2023, Def. 3.1: ``|q(D) - q(Ds)| < tau``).
+    ``tau`` is in the unit of the query; ``centre`` is the synthetic answer.  A private answer at an
+    end lies outside the interval (Patwa 2023, Def. 3.1: ``|q(D) - q(Ds)| < tau``).
     """
 
     lower: Fraction
@@ -43,5 +43,5 @@ class Interval:
         return (self.upper - self.lower) / 2
 
     def contains(self, value: Number) -> bool:
-        """Whether ``value`` lies strictly inside."""
+        """Whether ``value`` lies strictly inside the interval."""
         return self.lower < exact(value) < self.upper

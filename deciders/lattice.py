@@ -1,4 +1,4 @@
-"""The public lattice of an aggregated attribute, and its exact integer unit."""
+"""The public lattice of an aggregated attribute, and the lattice's exact integer unit."""
 
 import math
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number, exact, positive
 
-# Doubles are exact for integers up to here, so the engine snaps values exactly.
+# Doubles are exact for integers up to this number, so the engine rounds values exactly.
 _LARGEST = 2**53
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class Lattice:
-    """Values ``lower, lower + step, ..., upper`` that the attribute may take; all public.
+    """Values ``lower, lower + step, ..., upper`` that the attribute may take; all are public.
 
-    Histograms, sums and thresholds are whole multiples of ``unit``, so no answer is ever rounded.
+    Histograms, sums and thresholds are whole multiples of ``unit``, so answers are never rounded.
     ``unit`` is the largest number of which ``lower`` and ``step`` are both multiples.
     """
 

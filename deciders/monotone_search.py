@@ -1,7 +1,7 @@
-"""Monotone search: the border between numbers at which a claim fails and numbers at which it holds.
+"""Monotone search: the border between numbers at which a claim fails and numbers where it holds.
 
-``brentq`` of scipy returns a root, which may lie on either side; these searches return numbers at
-which the claim was tested (docs/decisions/scipy.md).
+``brentq`` of scipy returns a root that may lie on either side of the border.  These searches return
+numbers at which the claim was tested (docs/decisions/scipy.md).
 """
 
 import math
@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 Bound = TypeVar("Bound", int, float, Fraction)
-# Parts of a ``least`` number that is known to half a per cent.
+# Value of ``parts`` with which ``least`` finds a number to half a per cent.
 HALF_A_PER_CENT = 200
 
 
@@ -25,9 +25,9 @@ def bracket(
 ) -> tuple[Bound, Bound]:
     """Two numbers close together: the claim fails at the first and holds at the second.
 
-    The search begins at ``fails`` and ``passes``, which are taken as tested, and tests the
-    ``middle`` of both.  It ends when both differ by at most one of ``parts`` equal parts of
-    ``passes``, after ``halvings`` tests, or when no number lies between.
+    The search begins at ``fails`` and ``passes``, which are assumed to be tested, and tests the
+    ``middle`` of both.  It ends in one of three cases: both differ by at most ``passes / parts``,
+    ``halvings`` tests were made, or no number lies between.
     """
     tests = 0
     while tests != halvings and not (parts and parts * abs(passes - fails) <= passes):
@@ -54,9 +54,9 @@ def least(
 ) -> int | None:
     """Least whole number from ``first`` to ``most`` at which a claim holds; None if none does.
 
-    With ``parts`` the result is too large by at most one of so many parts of it.
+    With ``parts``, the result is too large by at most ``result / parts``.
     """
-    # From 1 the steps grow fast; from a bound that is already known they begin small.
+    # The steps grow fast from 1.  From a bound that is already known they begin small.
     low, high, ahead = first - 1, first, max(15, first // (parts or 1))
     while not holds(high):
         if high >= most:

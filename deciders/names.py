@@ -1,4 +1,4 @@
-"""Names in messages: the nearest to one that does not exist, and the first of many."""
+"""Names in messages: the name nearest to an unknown name, and the first of many names."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from collections.abc import Collection, Iterable, Sequence
 
 
 def closest_name(name: str, known: Iterable[str]) -> str | None:
-    """Name among the ``known`` names that was probably meant, whatever its case; None without."""
+    """Name in ``known`` that was probably meant, in any letter case; None if no name is near."""
     lowered = {other.lower(): other for other in known}
     near = difflib.get_close_matches(name.lower(), lowered, n=1)
     return lowered[near[0]] if near else None
 
 
 def nearest_names(name: str, known: Iterable[str], cutoff: float = 0.5) -> list[str]:
-    """Up to three of the ``known`` names that are like ``name``, the nearest first."""
+    """Up to three names in ``known`` that are similar to ``name``, the nearest first."""
     return difflib.get_close_matches(name, list(known), n=3, cutoff=cutoff)
 
 
 def suggestion(name: str, known: Collection[str]) -> str:
-    """Hint for a name that is not among the ``known`` names."""
+    """Hint for a name that is not in ``known``."""
     near = closest_name(name, known)
     return f"did you mean {near}?" if near else f"use {', '.join(known)}"
 
 
 def names_and_more(names: Sequence[str], most: int, separator: str = ", ") -> str:
-    """First names, and how many more there are: ``a, b and 3 more``."""
+    """First names, and the number of names that are left out: ``a, b and 3 more``."""
     more = len(names) - most
     return separator.join(names[:most]) + (f" and {more:,} more" if more > 0 else "")

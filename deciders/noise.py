@@ -1,15 +1,17 @@
-"""The two sources of randomness: a secure one for verdicts, a seeded one for simulation.
+"""The two sources of randomness: a secure source for verdicts, a seeded source for simulation.
 
-Both draw whole numbers: from the two-sided geometric distribution (discrete Laplace)
-``Pr[Z = z] proportional to exp(-|z| / scale)``, from the discrete Gaussian distribution (Canonne,
-Kamath and Steinke 2020) ``Pr[Z = z] proportional to exp(-z^2 / (2 sigma^2))``, and vectors whose
-law depends on their largest coordinate (cube_noise.py).
+Both sources draw whole numbers from three laws:
 
-The real Laplace noise of the papers is drawn on a grid so fine that at least 2^40 grid points fit
-into one noise scale.  The statistic and the noise are whole numbers of grid points, and no double
-takes part.  A statistic of sensitivity ``s`` (a whole number of grid points) with
-``scale = s / epsilon`` is then epsilon-DP by the discrete argument itself (Ghosh, Roughgarden and
-Sundararajan, STOC 2009).
+* the two-sided geometric law (discrete Laplace), ``Pr[Z = z] proportional to exp(-|z| / scale)``,
+* the discrete Gaussian law, ``Pr[Z = z] proportional to exp(-z^2 / (2 sigma^2))`` (Canonne, Kamath
+  and Steinke 2020),
+* a law of vectors that depends on their largest coordinate (cube_noise.py).
+
+The real Laplace noise of the papers is drawn on a fine grid: at least 2^40 grid points fit into one
+noise scale.  The statistic and the noise are whole numbers of grid points, so no double is used.
+If the statistic has sensitivity ``s`` (a whole number of grid points) and ``scale = s / epsilon``,
+the release is epsilon-DP by the discrete argument itself (Ghosh, Roughgarden and Sundararajan,
+STOC 2009).
 """
 
 import importlib
@@ -32,8 +34,8 @@ from pqd.deciders.errors import UnanswerableError
 _GRID_BITS = 40
 _LARGEST_SCALE = 2**56
 _FAIR = 2.0**400
-# Number of laws whose draws are kept, and the most draws made at once for one law: a call of
-# OpenDP costs more than its draws.
+# Number of laws whose draws are kept, and the most draws made at once for one law.  A call of
+# OpenDP costs more than the draws that it makes.
 _LAWS = 256
 _MOST_AHEAD = 256
 
@@ -61,12 +63,12 @@ class Noise(Protocol):
 
 
 def fineness(scale: Fraction) -> int:
-    """Grid points per unit: a power of two for which ``scale`` holds at least 2^40 grid points.
+    """Grid points per unit: a power of two at which ``scale`` holds at least 2^40 grid points.
 
     Raises
     ------
     UnanswerableError
-        If the scale is so large (2^56 units) that no answer could be told from noise.
+        If the scale is so large (2^56 units) that no answer could be told from the noise.
     """
     check_scale(scale)
     bits = scale.numerator.bit_length() - scale.denominator.bit_length()
@@ -74,7 +76,7 @@ def fineness(scale: Fraction) -> int:
 
 
 def check_scale(scale: Fraction) -> None:
-    """Raise UnanswerableError for a noise scale beyond 2^56 units."""
+    """Raise UnanswerableError if the noise scale is larger than 2^56 units."""
     if scale > _LARGEST_SCALE:
         raise UnanswerableError(
             f"the noise scale would be {float(scale):.1e} units, beyond 2^56; "
@@ -83,23 +85,23 @@ def check_scale(scale: Fraction) -> None:
 
 
 def noisy_value(statistic: Fraction | int, scale: Fraction, noise: Noise) -> Fraction:
-    """``statistic`` plus Laplace noise of ``scale`` (same unit), on the fine grid.
+    """``statistic`` plus Laplace noise of ``scale`` (in the same unit), on the fine grid.
 
-    The statistic is rounded down to the grid.  The rounding costs no privacy: the sensitivity is
-    a whole number, and the floors of two numbers that differ by at most ``k`` grid points differ
-    by at most ``k``.
+    The statistic is rounded down to the grid.  The rounding costs no privacy, for two reasons.  The
+    sensitivity is a whole number of grid points.  If two numbers differ by at most a whole number
+    ``k`` of grid points, their floors differ by at most ``k`` too.
     """
     grid = fineness(scale)
     return Fraction(noise.laplace(math.floor(statistic * grid), scale * grid), grid)
 
 
 def exponential_choice(log_weights: Floats, noise: Noise) -> int:
-    """Place, drawn with probability proportional to ``exp(log_weights)``.
+    """Place that is drawn with probability proportional to ``exp(log_weights)``.
 
-    With weights ``exp(epsilon score / (2 s))`` of scores of sensitivity s the draw is epsilon-DP
-    (McSherry and Talwar 2007).  Each choice between two halves is exact, given its log-odds,
-    which are doubles (docs/limitations.md).  Each half is scaled by its own largest weight, so no
-    place has probability 0.
+    If the weights are ``exp(epsilon score / (2 s))``, with scores of sensitivity s, the draw is
+    epsilon-DP (McSherry and Talwar 2007).  The draw halves the places again and again.  Each choice
+    between two halves is exact, given its log-odds, which are doubles (docs/limitations.md).  Each
+    half is scaled by its own largest weight, so no place has probability 0.
     """
     low, high = 0, log_weights.size
     while high - low > 1:
@@ -110,7 +112,7 @@ def exponential_choice(log_weights: Floats, noise: Noise) -> int:
 
 
 def log_sum(weights: Floats) -> float:
-    """``ln sum exp(weights)``, -inf for none."""
+    """``ln sum exp(weights)``; -inf if there are no weights."""
     highest = float(weights.max(initial=-math.inf))
     if highest == -math.inf:
         return highest
@@ -118,12 +120,12 @@ def log_sum(weights: Floats) -> float:
 
 
 class NoiseAhead:
-    """Independent draws of one law, made in advance; each is given out once.
+    """Independent draws of one law that are made in advance; each draw is given out once.
 
-    ``law`` maps a vector of zeros to the same number of draws.  The first call makes one draw, each
-    further call twice as many as before, up to a limit.  No two calls of ``draw`` return the same
-    draw: taking a draw out of the list is one atomic step for threads, and a forked process forgets
-    the draws that its parent also holds.
+    ``law`` maps a vector of zeros to as many draws.  The first call makes one draw, and each
+    further call makes twice as many as the call before, up to a limit.  No two calls of ``draw``
+    return the same draw.  Between threads, taking a draw out of the list is one atomic step.  After
+    a fork, the child process forgets the draws that its parent also holds.
     """
 
     def __init__(self, law: Callable[[list[int]], list[int]]) -> None:
@@ -133,7 +135,7 @@ class NoiseAhead:
         _AHEAD.add(self)
 
     def draw(self) -> int:
-        """A draw that was not given out before."""
+        """Draw that was not given out before."""
         try:
             return self._waiting.pop()
         except IndexError:
@@ -143,11 +145,11 @@ class NoiseAhead:
             return int(first)
 
     def forget(self) -> None:
-        """Drop the remaining draws: after a fork two processes hold them."""
+        """Drop the remaining draws, because after a fork two processes hold them."""
         self._waiting.clear()
 
     def __reduce__(self) -> NoReturn:
-        """Refuse to be copied: a copy would give out the same draws."""
+        """Refuse to be copied, because a copy would give out the same draws."""
         raise TypeError("draws of noise are given out once, so they cannot be copied or pickled")
 
 
@@ -164,19 +166,19 @@ if hasattr(os, "register_at_fork"):
 
 
 class SecureNoise:
-    """OpenDP's exact discrete samplers (no seed, no floating point in the draw).
+    """OpenDP's exact discrete samplers; a draw uses no seed and no floating point.
 
     OpenDP draws many Z around 0 at once, and the statistic is added in exact integers.  So
     ``statistic + Z`` has the law of OpenDP's mechanism at the statistic, and the time of a draw
-    does not depend on the statistic.  OpenDP saturates at 64 bits.  Scales beyond 2^56 are
-    refused, so saturation takes noise of 2^7 scales, which has probability below 10^-55.
-    The scale is rounded up to a double, which means more noise, never less.
+    does not depend on the statistic.  OpenDP saturates at 64 bits.  Scales above 2^56 are refused.
+    So a draw saturates only if the noise exceeds 2^7 scales, with probability below 10^-55.  The
+    scale is rounded up to a double, so there is never too little noise.
     """
 
     simulated = False
 
     def __init__(self) -> None:
-        """Begin to import OpenDP in the background: reading a small table takes less time."""
+        """Import OpenDP in the background, because reading a small table takes less time."""
         loader = ThreadPoolExecutor(1)
         self._loading = loader.submit(_import_opendp)
         loader.shutdown(wait=False)
@@ -189,7 +191,7 @@ class SecureNoise:
 
     @cached_property
     def _law(self) -> Callable[[str, float], Callable[[list[int]], list[int]]]:
-        """Function from the name and the scale of a law to the law that ``NoiseAhead`` takes."""
+        """Function that maps the name and scale of a law to the law that ``NoiseAhead`` takes."""
         opendp = self._opendp
         vectors = opendp.domains.vector_domain(opendp.domains.atom_domain(T="i64"))
         laws = {
@@ -206,7 +208,7 @@ class SecureNoise:
 
     @cached_property
     def _ahead(self) -> Callable[[str, float], NoiseAhead]:
-        """Function from the name and (public) scale of a law to its draws in advance."""
+        """Function that maps the name and (public) scale of a law to draws made in advance."""
 
         @lru_cache(_LAWS)
         def ahead(name: str, scale: float) -> NoiseAhead:
@@ -215,24 +217,24 @@ class SecureNoise:
         return ahead
 
     def laplace(self, statistic: int, scale: Fraction) -> int:
-        """``statistic + Z``; UnanswerableError beyond the largest scale."""
+        """``statistic + Z``; UnanswerableError if the scale is above the largest scale."""
         check_scale(scale)
         return statistic + self._draw("laplace", scale)
 
     def gaussian(self, statistic: int, sigma: Fraction) -> int:
-        """``statistic + Z``; UnanswerableError beyond the largest scale.
+        """``statistic + Z``; UnanswerableError if the scale is above the largest scale.
 
-        Z has lighter tails than ``laplace`` noise of the same scale, so it saturates even less
+        Z has lighter tails than ``laplace`` noise of the same scale, so Z saturates even less
         often.
         """
         check_scale(sigma)
         return statistic + self._draw("gaussian", sigma)
 
     def cube(self, statistics: Sequence[int], scale: Fraction) -> tuple[int, ...]:
-        """``statistics + Z``; UnanswerableError beyond the largest scale.
+        """``statistics + Z``; UnanswerableError if the scale is above the largest scale.
 
         ``laplace`` proposes the radius.  The operating system's generator of uniform whole numbers
-        accepts it and draws the place in the cube.
+        decides whether the radius is accepted, and draws the place in the cube.
         """
         check_scale(scale)
         law = cube_radius(len(statistics), scale)
@@ -249,36 +251,36 @@ class SecureNoise:
     def choose(self, logit: float) -> bool:
         """True with probability ``1 / (1 + exp(-logit))``, by one discrete Laplace draw.
 
-        With ``a = exp(-1/scale)`` a draw is >= 1 with probability ``a / (1 + a)``.  At ``scale =
-        1/|logit|`` this is the chance of the less likely choice.  No logit makes the computation
-        overflow or underflow.  The scale is private, like the logit, so its law is made anew for
-        every draw: a cached law would be faster, and the time would reveal that two scales are
-        equal.
+        With ``a = exp(-1/scale)`` a draw is >= 1 with probability ``a / (1 + a)``.  At the scale
+        ``1/|logit|`` this is the chance of the less likely choice.  The computation cannot
+        overflow or underflow, whatever the logit is.  The scale is private, because the logit is.
+        So the law is made anew for every draw.  A cached law would be faster, but its time would
+        reveal that two scales are equal.
         """
         if math.isinf(logit):
             return logit > 0
         scale = Fraction(1 / abs(logit)) if abs(logit) > 1 / _FAIR else Fraction(_FAIR)
-        # Any scale will do: saturation keeps the sign, and only the sign counts here.
+        # Any scale is allowed, because saturation keeps the sign, and only the sign is used here.
         (drawn,) = self._law("laplace", rounded_up(scale))([0])
         unlikely = int(drawn) >= 1
         return unlikely != (logit > 0)
 
 
 class SimulatedNoise:
-    """The same distributions from a seeded numpy generator, for simulation only.
+    """The same laws from a seeded numpy generator, for simulation only.
 
-    Everything decided with this noise is stamped SIMULATED.
+    Every result that is decided with this noise is stamped SIMULATED.
     """
 
     simulated = True
 
-    # The annotation is a string: a name would import the module.
+    # The annotation is a string, because a name would import the module.
     def __init__(self, rng: "np.random.Generator | int | None" = None) -> None:
         """Take a generator, or a seed for a new one."""
         self._rng = np.random.default_rng(rng)
 
     def laplace(self, statistic: int, scale: Fraction) -> int:
-        """``statistic + Z``; the difference of two geometric draws."""
+        """``statistic + Z``, with Z as the difference of two geometric draws."""
         return statistic + self._two_sided(float(scale))
 
     def cube(self, statistics: Sequence[int], scale: Fraction) -> tuple[int, ...]:
@@ -296,7 +298,7 @@ class SimulatedNoise:
         return int(first) - int(second)
 
     def gaussian(self, statistic: int, sigma: Fraction) -> int:
-        """``statistic + Z``: discrete Laplace draws, accepted by Algorithm 3 of Canonne et al."""
+        """``statistic + Z``; Algorithm 3 of Canonne et al. accepts discrete Laplace draws."""
         deviation = float(sigma)
         scale = math.floor(deviation) + 1
         while True:

@@ -1,7 +1,7 @@
-"""Notes: facts that a reader must know beside the figures, as values until they are shown.
+"""Notes: facts that a reader must know beside the figures; they are values until they are shown.
 
-A note is a code and public facts.  Its sentence is the function of that code in
-``reports/text/notes.py``; this module has no sentences.
+A note is a code with public facts.  Its sentence is made by the function of that code in
+``reports/text/notes.py``.  This module has no sentences.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-# Codes of notes that are shown before anything is spent, and are errors under --strict.
+# Codes of notes that are shown before anything is spent, and that are errors under --strict.
 WARNINGS = frozenset(
     {
         "alpha-wide",
@@ -26,15 +26,15 @@ WARNINGS = frozenset(
         "texts-unknown",
     }
 )
-# Beginning of a shown warning.
+# Text that begins each warning that is shown.
 WARNING = "Warning: "
-# The sentence of each code, as a function of its facts.
+# Sentence of each code, as a function of the note's facts.
 SENTENCES: dict[str, Callable[..., str]] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Code with its facts: names, exact numbers, tuples of these, other notes."""
+    """Code with its facts: names, exact numbers, tuples of these, or other notes."""
 
     code: str
     facts: tuple[tuple[str, object], ...]
@@ -51,16 +51,16 @@ class Note:
         return spell(**dict(self.facts)) if spell else self.code
 
     def __str__(self) -> str:
-        """Sentence, marked if it is a warning."""
+        """Sentence of the note, marked if the note is a warning."""
         return f"{WARNING}{self.sentence}" if self.warns else self.sentence
 
 
 def note(code: str, **facts: object) -> Note:
-    """Note of ``code``; the facts are the keywords of the function of that name."""
+    """Note of ``code``; the facts are keywords of the function with that name."""
     return Note(code, tuple(facts.items()))
 
 
 def sentence(function: Callable[..., str]) -> Callable[..., str]:
-    """Mark ``function`` as the sentence of the code of its name: ``tau_wide`` of ``tau-wide``."""
+    """Mark ``function`` as the sentence of a code; ``tau_wide`` is the function of ``tau-wide``."""
     SENTENCES[function.__name__.replace("_", "-")] = function
     return function

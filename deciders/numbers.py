@@ -7,7 +7,7 @@ Figure = int | float | Fraction
 
 
 def plain(number: Fraction) -> int | float:
-    """Exact number as a JSON number: an int where it is whole."""
+    """Exact number as a JSON number; an int if it is whole."""
     return plain_ratio(number.numerator, number.denominator)
 
 
@@ -18,9 +18,9 @@ def plain_ratio(numerator: int, denominator: int) -> int | float:
 
 
 def number_text(number: Figure, digits: int = 6) -> str:
-    """Number with thousands marks, to ``digits`` significant digits beyond the point.
+    """Number with thousands separators, to ``digits`` significant digits.
 
-    Whole numbers are shown whole, however many digits they have.
+    A whole number is shown with all its digits.
     """
     if isinstance(number, Fraction):
         number = plain(number)
@@ -38,16 +38,17 @@ def number_text(number: Figure, digits: int = 6) -> str:
 
 
 def epsilon_option(epsilon: Fraction | float) -> str:
-    """Budget as an option takes it: a short decimal, else a fraction."""
+    """Budget in the form that an option takes: a short decimal, or else a fraction."""
     exact = Fraction(epsilon)
     text = f"{float(exact):.6g}"
     return text if Fraction(text) == exact or not isinstance(epsilon, Fraction) else str(exact)
 
 
 def epsilon_text(epsilon: Fraction | float) -> str:
-    """Budget for a reader: as an option takes it, and beside a fraction its decimal.
+    """Budget for a reader: the form that an option takes, and for a fraction also its decimal.
 
-    The decimal is rounded down, so a budget typed from it costs no more: ``1/67 (0.0149)``.
+    The decimal is rounded down, so a budget that is typed from it costs no more.  For example:
+    ``1/67 (0.0149)``.
     """
     text = epsilon_option(epsilon)
     if "/" not in text:

@@ -1,4 +1,4 @@
-"""Look-ups in running counts and sums, in whole numbers, from which margins are computed."""
+"""Look-ups in running counts and sums, which are whole numbers; margins are computed from them."""
 
 import math
 from abc import ABC, abstractmethod
@@ -10,12 +10,12 @@ from fractions import Fraction
 from pqd.deciders.exact import Ratio
 
 Exact = int | Fraction
-# Function of a place, and of the rows and the sum before it; its value ascends with the place.
+# Function of a place, the number of rows before it and their sum; it ascends with the place.
 Key = Callable[[int, int, int], int]
 
 
 class RunningSums(ABC):
-    """Table of ascending distinct values with running counts and running sums of its rows."""
+    """Table of ascending distinct values, with running counts and running sums of its rows."""
 
     __slots__ = ()
 
@@ -27,7 +27,7 @@ class RunningSums(ABC):
     @property
     @abstractmethod
     def total(self) -> int:
-        """Sum."""
+        """Sum of the values."""
 
     @property
     @abstractmethod
@@ -40,7 +40,7 @@ class RunningSums(ABC):
 
     @abstractmethod
     def rows_before(self, place: int) -> int:
-        """Rows with one of the first ``place`` values."""
+        """Number of rows with one of the first ``place`` values."""
 
     @abstractmethod
     def sum_before(self, place: int) -> int:
@@ -66,7 +66,7 @@ class RunningSums(ABC):
     def first_beyond(self, key: Key, bound: int, places: range) -> int:
         """First of ``places`` at which an ascending ``key`` exceeds ``bound``, else their stop.
 
-        ``key`` takes a place, and the rows and the sum before it.
+        ``key`` takes a place, the number of rows before it, and their sum.
         """
         return first_at(key, self.rows_before, self.sum_before, bound, places)
 
@@ -90,14 +90,14 @@ class RunningSums(ABC):
         return self.sum_before(place) + (k - self.rows_before(place)) * self.value_at(place)
 
     def rows_to_lower(self, gap: Ratio, origin: Ratio, lower: int) -> Ratio | None:
-        """Least changes that lower ``sum (v - origin)`` by ``gap`` > 0; the last may count in part.
+        """Fewest changes that lower ``sum (v - origin)`` by ``gap`` > 0; the last may be a part.
 
-        Rows of value ``lower`` may be added, and rows of the table removed.  Changes with the
-        largest gain come first: the removals that gain more than an addition, then additions.  None
-        if no number of changes is enough.
+        Rows of value ``lower`` may be added, and rows of the table may be removed.  Changes with
+        the largest gain come first: the removals that gain more than an addition, then additions.
+        The result is None if no number of changes is enough.
         """
         (part, whole), (needed, share) = origin, gap
-        # Gains are counted in units of one over ``whole``.
+        # Gains are counted in units of ``1 / whole``.
         addition, needed = max(part - lower * whole, 0), needed * whole
         place = self.place_up_to((part + addition) // whole)
         rows = self.mass - self.rows_before(place)
@@ -109,8 +109,8 @@ class RunningSums(ABC):
     def rows_from_top(self, gap: Ratio, origin: Ratio) -> Ratio:
         """Number of the largest rows that together exceed ``origin`` by ``gap``.
 
-        The last row may count in part.  ``gap`` is above 0, and at most the total by which the rows
-        above ``origin`` exceed it.
+        The last row may count as a fraction.  ``gap`` is above 0, and at most the total by which
+        the rows above ``origin`` exceed it.
         """
         (part, whole), (needed, share) = origin, gap
         needed, mass, total = needed * whole, self.mass, self.total
@@ -119,7 +119,7 @@ class RunningSums(ABC):
             """Minus the total by which the rows from a place on exceed the origin."""
             return part * (mass - rows) - whole * (total - below)
 
-        # The key ascends from the first value above the origin on.
+        # The key ascends from the first value above the origin.
         places = range(self.place_up_to(part // whole), self.size + 1)
         after = self.first_beyond(shortage, -needed // share, places)
         gain = (whole * self.value_at(after - 1) - part) * share
@@ -130,7 +130,7 @@ class RunningSums(ABC):
 def first_at(
     key: Key, rows: Callable[[int], int], sums: Callable[[int], int], bound: int, places: range
 ) -> int:
-    """``first_beyond``, given look-ups of the ``rows`` and ``sums`` before a place."""
+    """``first_beyond``, given functions for the ``rows`` and the ``sums`` before a place."""
     return bisect_right(
         range(places.stop), bound, places.start, key=lambda at: key(at, rows(at), sums(at))
     )
@@ -143,7 +143,7 @@ def by_additions(rows: int, missing: int, share: int, addition: int) -> Ratio | 
 
 @dataclass(frozen=True, slots=True)
 class Mirrored(RunningSums):
-    """Table of the values of ``base`` times -1, which looks everything up in ``base``."""
+    """Table of the values of ``base`` times -1, which looks up everything in ``base``."""
 
     base: RunningSums
 
@@ -167,7 +167,7 @@ class Mirrored(RunningSums):
         return -self.base.value_at(self.base.size - 1 - place)
 
     def rows_before(self, place: int) -> int:
-        """Rows with one of the first ``place`` values."""
+        """Number of rows with one of the first ``place`` values."""
         return self.base.mass - self.base.rows_before(self.base.size - place)
 
     def sum_before(self, place: int) -> int:
@@ -183,7 +183,7 @@ class Mirrored(RunningSums):
         return self.base.size - self.base.place_below(-bound)
 
     def first_beyond(self, key: Key, bound: int, places: range) -> int:
-        """First of ``places`` that qualifies: mirror image of the last such place in ``base``."""
+        """First of ``places`` beyond ``bound``, as the mirror image of a place in ``base``."""
         base = self.base
         size, mass, total = base.size, base.mass, base.total
 
