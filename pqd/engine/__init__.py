@@ -1,1 +1,1 @@
-"""Engines: from a table and a workload to one histogram per query."""
+"""Engines: they count a table for a workload, and give one histogram for each query."""

@@ -71,7 +71,7 @@ def bin_labels(edges: Sequence[str], single: Sequence[bool]) -> tuple[str, ...]:
 
 
 def outside_label(low: str, high: str) -> str:
-    """Label of the cell of values beyond stated edges."""
+    """Label of the cell for values outside stated edges."""
     return f"outside {low} to {high}"
 
 

@@ -56,7 +56,7 @@ class ColumnFacts:
         With the stored column ``person`` the lattice also holds the total of each person's rows.
 
         The step is the coarsest of 1, 0.1, ... 0.000001 that fits all values.  It is coarser for
-        numbers so large that a double cannot tell such steps apart.
+        numbers so large that a double cannot tell these steps apart.
         """
         names = self._sql.names(value)
         combinations = self._all_rows(names) if person else self._occupied(names)
@@ -84,7 +84,7 @@ class ColumnFacts:
     def _totals(
         self, values: NDArray[np.float64], combinations: Combinations, person: str
     ) -> NDArray[np.float64]:
-        """Total of each person who has a finite value; each combination has one of ``values``."""
+        """Total of each person with a finite value; ``values`` has a value for each combination."""
         persons = person_codes(self._batch.columns[person])
         rows = at_codes(np.isfinite(values), combinations.codes)
         codes = persons.codes[rows]
@@ -114,7 +114,7 @@ class ColumnFacts:
         return {*distinct.to_pylist()} if len(distinct) <= most else None
 
     def value_counts(self, column: str) -> ValueCounts:
-        """Distinct values of a column, ascending, and the rows with each; 0 and -0 are one."""
+        """Distinct values of a column, ascending, and the rows of each value; -0 counts as 0."""
         if column not in self._value_counts:
             self._value_counts[column] = self._counted(column)
         return self._value_counts[column]

@@ -57,7 +57,7 @@ class ContingencyCounter:
     Raises
     ------
     ValueError
-        If the plan measures more than one number, or has a privacy unit of several rows.
+        If the plan measures more than one number, or has a ``unit``.
     """
 
     distinct: frozenset[int] = frozenset()
@@ -198,7 +198,7 @@ def _matching(predicate: Predicate, place: Mapping[Atom, int], words: Words) -> 
 
 
 def _masked(how: str, words: Words, bits: set[int]) -> list[Rows]:
-    """Masks of the rows that have all ("and") or any ("or") of ``bits``, one per word."""
+    """Mask, for each word, of the rows that have all ("and") or any ("or") of its ``bits``."""
     masks: dict[int, int] = {}
     for bit in bits:
         masks[bit // WORD] = masks.get(bit // WORD, 0) | 1 << bit % WORD

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ORDERED = ("MEDIAN", "QUANTILE")
-# Stand-ins lie up to 2.5 tau from the middle of an interval.  Bounds that no one stated leave room
-# for stand-ins: this number of tau beyond the ends of the interval.
+# Stand-ins lie up to 2.5 tau from the middle of an interval.  Unless bounds are stated, they leave
+# room for stand-ins: this number of tau beyond each end of the interval.
 _BEYOND = 2
 _MOST = 2**61
 
@@ -52,15 +52,15 @@ class CutPoints:
     ) -> CutPoints:
         """Cut points at the ends of open ``intervals``, in units of ``scale`` each.
 
-        A value inside an interval is above its lower end and below its upper end.  In whole
-        numbers this is ``whole_span``, whose cuts are the marks.
+        A value inside an interval is above its lower end and below its upper end.  The marks are
+        the cuts that ``whole_span`` gives for the interval in whole numbers.
 
         Raises
         ------
         UnanswerableError
             If an interval is so narrow that no double lies inside.
         ValueError
-            If two different ends have one mark.
+            If two different ends have the same mark.
         """
         ends_by_cut: dict[int, tuple[Fraction, bool]] = {}
         for interval in intervals:

@@ -24,13 +24,13 @@ from pqd.errors import QueryError, RunError
 from pqd.exception_barrier import of_memory, withheld
 from pqd.sql.schema import Schema, fold_case
 
-# What a scan counts: histograms, a contingency table or marginals.
+# Result of a scan: histograms, a contingency table or marginals.
 Whole = TypeVar("Whole")
 Plan = TypeVar("Plan", bound=TablePlan)
 
 
 class Engine:
-    """One locked DuckDB, and the scans of tables for which it evaluates SQL."""
+    """Engine of one locked DuckDB, which evaluates SQL for the scans of tables."""
 
     def __init__(self) -> None:
         """Prepare; DuckDB is not opened yet, and no table is read."""
@@ -39,7 +39,7 @@ class Engine:
         self._known: Known = {}
 
     def open(self) -> None:
-        """Open DuckDB and lock it now, not only when it is first needed."""
+        """Open DuckDB and lock it now; otherwise this happens at its first use."""
         self._sql.open()
 
     def read(
@@ -52,7 +52,8 @@ class Engine:
     ) -> None:
         """Read columns ``names`` (any case) and the content of ``table`` in one pass; keep them.
 
-        With ``ahead`` a second thread may read blocks of a CSV in advance.
+        ``content_keys`` are the keys under which the content is hashed.  With ``ahead`` a second
+        thread may read blocks of a CSV in advance.
 
         Raises
         ------

@@ -45,11 +45,11 @@ if TYPE_CHECKING:
 _ATOMS = 1 << 9
 # Number of histograms of a scan that stay unpacked: those that were used last.
 _UNPACKED = 1 << 6
-# Up to this many keys for each row, rows are counted by key; beyond, rows are sorted.
+# Rows are counted by key if there are at most this many keys for each row; else they are sorted.
 _SPARSE = 16
 # Place of a row without a value.
 NULL = -1
-# Low 32 bits of a person's total, and limit of its high bits: beyond it, no lattice holds a total.
+# Mask of the low 32 bits of a person's total, and a limit of its high bits beyond every lattice.
 _LOW, _HIGH = (1 << 32) - 1, 1 << 30
 
 
@@ -76,7 +76,7 @@ class HistogramCounter:
         return Counts(dict(tallies))
 
     def whole(self, counts: Counts) -> tuple[Histogram, ...]:
-        """Histogram of each statistic: counts at value 0, multiplicities of distinct values."""
+        """Histogram of each statistic: a count at value 0, a distinct count by multiplicity."""
         statistics, totalled = self._plan.statistics, self._plan.unit is not None
 
         def histogram(number: int) -> Histogram:
@@ -250,8 +250,8 @@ class _Measured:
 def _persons(measured: _Measured, measure: Measure | None, rows: Integers) -> Tally:
     """Persons with a row among ``rows``; with a measure, persons by the total of their values.
 
-    Totals are exact: each value is a whole number of steps below 2^53, and the high and low 32 bits
-    are added up apart.
+    Totals are exact: each value is a whole number of steps below 2^53, and its high and low 32 bits
+    are added up separately.
     """
     person = measured.batch.person
     if person is None:
@@ -279,7 +279,7 @@ def _clamped(steps: Integers, lattice: Lattice) -> Integers:
 
 
 def _measure_facts(sql: TypedSQL, measure: Measure, key: bytes) -> Facts:
-    """Facts of a measured value: its hash, its place, or for cut points the number itself."""
+    """Facts of a measured value: its hash, its place, or (for cut points) the number itself."""
     if is_distinct(measure):
         return Facts(sql, sql.names(measure.sql), [measure.sql], partial(_hashes, sql, key))
     if measure.lattice:
@@ -289,7 +289,7 @@ def _measure_facts(sql: TypedSQL, measure: Measure, key: bytes) -> Facts:
 
 
 def place_facts(sql: TypedSQL, value: str, lattice: Lattice) -> Facts:
-    """Facts: the place on ``lattice`` of ``value`` (SQL); the place is NULL where the value is."""
+    """Facts: the place of ``value`` (SQL) on ``lattice``; a value of NULL has the place NULL."""
     place = place_sql(Measure(value, lattice))
     return Facts(sql, sql.names(place), [place], _whole_numbers)
 

@@ -34,7 +34,7 @@ _CHUNK = 1 << 16
 # Row maps are compared by identity: a scan counts each object once.
 @dataclass(frozen=True, eq=False)
 class RowMap(ABC):
-    """Public map of each row to one of ``size`` cells; it depends on the row's columns alone.
+    """Public map of each row to one of ``size`` cells; the cell depends on the row alone.
 
     Conformers: Marginal, Unseen, Predictions (pqd/marginals/target.py).
     """
@@ -110,7 +110,7 @@ class Unseen(RowMap):
         return any_unseen.astype(np.int64)
 
     def facts(self) -> Any:  # noqa: ANN401 - JSON values
-        """Cells of each column, and its unseen cell: None where edges are stated."""
+        """Cells of each column, and its unseen cell, which is None if its edges are stated."""
         return ["unseen", [[one.facts(), one.unseen] for one in self.partitions]]
 
 

@@ -75,7 +75,7 @@ class Partition(ABC):
     @property
     @abstractmethod
     def unseen(self) -> int | None:
-        """Cell of values that the copy never has, None if there is no such cell."""
+        """Cell of values that the copy never has; None if no cell is for these values alone."""
 
     @property
     def sql(self) -> str:
@@ -179,8 +179,8 @@ class Bins(Partition):
     """Cells of a NUMBER or TIME column between ascending ``edges``: NULL, each bin, outside.
 
     A bin holds its lower edge; the last bin also holds its upper edge.  A bin from ``v`` to
-    ``beyond(v)`` holds ``v`` alone.  The copy has no value outside, unless the edges are
-    ``stated``.
+    ``beyond(v)`` holds ``v`` alone.  Values outside are not in the copy, unless the user
+    ``stated`` the edges.
     """
 
     edges: tuple[float, ...]
@@ -299,7 +299,7 @@ class Steps(Partition):
 
 
 def beyond(value: float) -> float:
-    """Least double above ``value`` that every processor tells from it; above 0, a normal double."""
+    """Least double above ``value`` that differs on every processor; above 0, a normal double."""
     return math.nextafter(value, math.inf) if value else sys.float_info.min
 
 

@@ -43,7 +43,7 @@ CHANGED = "the private table changed while it was read; run again when it is set
 
 
 class LocalScanner:
-    """Scanner of a table whose rows are read here; ``sql`` gives the texts of values."""
+    """Scanner of a table whose rows pqd reads itself; ``sql`` gives the texts of values."""
 
     def __init__(self, table: Table, sql: ArrowSQL) -> None:
         """Nothing is read yet."""

@@ -30,9 +30,9 @@ def rows_per_person(unit: PrivacyUnit | None) -> int:
 
 
 class TablePlan(Protocol):
-    """Plan of one scan of a table: ScanPlan, MarginalPlan (pqd/engine/marginals.py).
+    """Plan of one scan of a table; a ScanPlan or MarginalPlan (pqd/engine/marginals.py).
 
-    With a ``unit``, ``key`` decides which rows of a person are kept.
+    If there is a ``unit``, ``key`` decides which rows of a person are kept.
     """
 
     @property
@@ -41,7 +41,7 @@ class TablePlan(Protocol):
 
     @property
     def unit(self) -> PrivacyUnit | None:
-        """Privacy unit, None where one row is one person."""
+        """Privacy unit; None if each row is a person."""
 
     @property
     def key(self) -> bytes:

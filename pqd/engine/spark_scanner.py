@@ -147,12 +147,12 @@ class SparkScanner:
         raise ValueError(f"{len(names)} columns of a private table of Spark")
 
     def _own_content(self, names: Sequence[str]) -> _Content:
-        """Content of the columns ``names``, or else of the first column, under the run's key."""
+        """Content of the columns ``names`` (of the first column for none), under the run's key."""
         columns = tuple(dict.fromkeys(names)) or self._table.columns[:1]
         return _Content(columns, self._source.key, loose=True)
 
     def _contents(self, each: Sequence[_Content]) -> list[str]:
-        """Hashes of contents; one job computes those that are not cached."""
+        """Hashes of contents; one job computes all hashes that are not cached."""
         with self._source.lock:
             known = self._source.known
             new = [one for one in dict.fromkeys(each) if one not in known]
@@ -187,7 +187,7 @@ class SparkScan:
 
     @property
     def distinct(self) -> frozenset[int]:
-        """Statistics for which keys that occur 1, 2, ... times are counted."""
+        """Statistics for which the scan counts how many keys occur 1, 2, ... times."""
         return self.counter.distinct
 
     def counts(self, batch: Batch) -> Counts:

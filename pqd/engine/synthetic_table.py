@@ -49,7 +49,7 @@ class SyntheticTable(Engine):
         names = [name for name in table.columns if fold_case(name) in lowered]
         loose = set(table.source.loose(names))
         self._synthetic = self._scanner(table).rows(names)
-        # Defects of other columns are not told: the private table may decide whether they are read.
+        # Defects of other columns are not reported: the private table may decide if they are read.
         odd = next(filter(None, map(table.memory.odd.get, (None, *names))), None)
         if odd:
             raise TableError(f"the {table.title} cannot be read: {odd}{_CSV}")
@@ -74,7 +74,7 @@ class SyntheticTable(Engine):
         return misfits(self._sql, self._synthetic.columns[name], kind)
 
     def way_of(self, name: str) -> tuple[str, str] | None:
-        """Way, unknown to every kind, in which a column writes numbers or days; see ``way_of``."""
+        """Way of a column to write numbers or days that no kind reads; see ``misfits.way_of``."""
         column = self._synthetic.columns.get(name)
         return way_of(column) if column else None
 

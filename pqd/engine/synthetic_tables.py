@@ -56,7 +56,7 @@ class SyntheticTables:
 
     @property
     def private_label(self) -> str:
-        """The private table's name, empty without one."""
+        """The private table's name; empty if there is no private table."""
         return self.private.label if self.private else ""
 
     @property
@@ -169,11 +169,11 @@ class SyntheticTables:
                 "text-not-read", column=name, table=table.label, way=style, example=example
             )
             self.hints[fold_case(name)] = not_read
-            # Texts compare as texts: 24.12.1980 comes after 02.01.2020.
+            # Texts are compared as texts: 24.12.1980 is greater than 02.01.2020.
             self.notes[not_read] = None
 
     def check(self, columns: Sequence[str]) -> None:
-        """Raise TableError if a later table, or the private table, lacks one of ``columns``."""
+        """Raise TableError if any table but the first lacks one of ``columns``."""
         for table in (*self.tables[1:], *([self.private] if self.private else [])):
             self.engine.check(table, columns)
 
@@ -186,7 +186,7 @@ class SyntheticTables:
         return list(zip(*histograms, strict=True))
 
     def value_counts(self, schema: Schema, column: str) -> tuple[ValueCounts, ...]:
-        """Counts of the values of ``column`` in each telling table."""
+        """Counts of the values of ``column`` in each of the telling tables."""
         return tuple(engine.value_counts(schema, column) for engine in self._telling)
 
     def profile(

@@ -29,8 +29,8 @@ class Scanner(Protocol):
 
     Conformers: LocalScanner (every source), SparkScanner.
 
-    A private table that cannot be read raises RunError, a public table TableError; no message tells
-    anything of the content.
+    If a table cannot be read, a scanner raises RunError for a private and TableError for a public
+    table; no message tells anything of the content.
     """
 
     def read(
@@ -108,7 +108,7 @@ class TableMemory:
 
 @dataclass(frozen=True)
 class Table:
-    """Table of a run; to make it reads no row.
+    """Table of a run; the constructor reads no row.
 
     ``label`` is its name in messages and reports; ``columns`` are the stored names of its columns
     (public); ``source`` gives its rows; ``given`` is the argument that it was opened from.
@@ -140,7 +140,7 @@ class Table:
         return tuple(dict.fromkeys(place.file for place in self.source.places if place.file))
 
     def stored_names(self, plan: TablePlan) -> tuple[dict[str, str], str | None]:
-        """Stored names of a plan's columns, by public name, and that of the column of persons."""
+        """Stored names of a plan's columns, by public name; stored name of the unit's column."""
         stored = {fold_case(name): name for name in self.columns}
         names = {name: stored[fold_case(name)] for name in plan.columns}
         return names, stored.get(fold_case(plan.unit.column)) if plan.unit else None

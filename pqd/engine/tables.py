@@ -49,10 +49,10 @@ def table_of(source: Source, role: Role, given: object = None) -> Table:
 
 
 def opened_ahead(given: str) -> Table | str:
-    """Opened private table, while a thread takes its digest, if ``given`` is a CSV; else ``given``.
+    """Private table, opened if ``given`` is a CSV; if not, ``given`` itself.
 
-    A thread takes the digest while the modules of a run are loaded.  If the table cannot be opened,
-    the error is raised where it is opened again.
+    A thread takes the digest of the CSV while the modules of a run are loaded.  If the table cannot
+    be opened, the error is raised where the table is opened again.
     """
     # If no thread can start, the digest is taken later.
     with suppress(PqdError, OSError, RuntimeError):

@@ -78,7 +78,7 @@ class ExpressionChecker:
             what = "a subquery" if "query" in extra else f"this form ({', '.join(extra)})"
             self._refuse(node, f"{what} is not admitted here; admitted are {ADMITTED}")
         rewritten, kind = rule.check(self, node)
-        # Operators get parentheses, so DuckDB's parser reads the same tree whatever binds tighter.
+        # Operators get parentheses, so that DuckDB reads the same tree, whatever binds tighter.
         return (exp.Paren(this=rewritten) if type(node) in _OPEN else rewritten), kind
 
     def column(self, node: exp.Expr) -> Checked:
@@ -294,8 +294,8 @@ class ExpressionChecker:
 
 
 def place(node: exp.Expr) -> tuple[int | None, int | None]:
-    """Offsets (start, stop) of ``node`` in its text; None where unknown."""
-    # The parser gives an empty part, such as the rest of a text, an end before its start.
+    """Offsets (start, stop) of ``node`` in its text; None if they are not known."""
+    # In a part without text, the end that the parser gives is before the start.
     spots = [
         part.meta for part in node.walk() if part.meta.get("end", -1) >= part.meta.get("start", 0)
     ]

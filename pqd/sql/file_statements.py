@@ -60,7 +60,7 @@ class Statement(NamedTuple):
 
     @property
     def id(self) -> str | None:
-        """Stated name; None without one."""
+        """Stated name; None if no name is stated."""
         return self.stated.get(ID) or None
 
 

@@ -146,7 +146,7 @@ def _same(cell: Cell) -> str:
 
 
 def _shown(cell: Cell) -> str:
-    """Cell for a label; a text that could be taken for something else is quoted."""
+    """Cell for a label; a text that looks like another label is quoted."""
     if cell is None:
         return "NULL"
     if isinstance(cell, str):

@@ -1,4 +1,4 @@
-"""A query: one aggregate over the rows of one table that match a predicate."""
+"""Query: one aggregate over the rows of a table that match a predicate."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Query:
     ``sql`` is DuckDB SQL; ``id`` names the query in reports.  ``aggregate`` is COUNT, COUNT
     DISTINCT, SUM, AVG, MEDIAN or QUANTILE.  ``p`` is that of QUANTILE, None for other aggregates.
     ``attribute`` is the aggregated expression as SQL, None for ``COUNT(*)``.  ``where`` is the
-    predicate as SQL, None without one.  ``group_by`` are the grouping columns.
+    predicate as SQL, None if there is no WHERE.  ``group_by`` are the grouping columns.
 
     ``keys`` are the groups to query if the caller states them, one tuple for each group.  If this
     query is a group of another query, ``block`` is the id of that query, ``block_sql`` its SQL as
@@ -73,7 +73,7 @@ class Query:
 
     @cached_property
     def tolerance(self) -> Tolerance | None:
-        """The query's own tolerance; None without one."""
+        """The query's own tolerance; None if it states no tolerance."""
         return None if self.tau is None else Tolerance.parse(self.tau)
 
     def _check_names(self) -> None:
@@ -92,7 +92,7 @@ class Query:
 
     @cached_property
     def _select(self) -> Select:
-        """The whole query, parsed by itself."""
+        """The whole query, parsed without shapes."""
         return Select(self.sql)
 
     def _check_keys(self) -> None:

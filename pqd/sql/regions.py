@@ -227,7 +227,7 @@ _HALF_LINES: dict[type[exp.Expr], tuple[bool, bool]] = {
     exp.GT: (False, True),
     exp.GTE: (False, False),
 }
-# Operator that means the same after the column comes first; LIKE and IS have none.
+# Operator to use when ``constant operator column`` is turned round; LIKE and IS have none.
 _MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
     **dict(zip(_HALF_LINES, (exp.GT, exp.GTE, exp.LT, exp.LTE), strict=True)),
     **{same: same for same in (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ)},

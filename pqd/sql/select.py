@@ -65,7 +65,7 @@ class BoundExpression:
 class Select:
     """SELECT statement in the form that pqd understands; names are not yet resolved.
 
-    ``aggregate``, ``attribute``, ``p``, ``where`` and ``group_by`` are those of ``Query``;
+    ``aggregate``, ``attribute``, ``p``, ``where`` and ``group_by`` are as in ``Query``;
     ``tables`` are the names, in lower case, that may qualify a column.
 
     Raises

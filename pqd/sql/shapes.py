@@ -7,8 +7,8 @@ parsed once.  If a part between two ANDs binds looser than AND (it has an OR, fo
 whole WHERE is one condition.
 
 SQL has no shape and is parsed as a whole if it has prefixed or adjoining texts, comments,
-parameters, letters beyond ASCII outside quotes, or a mistake.  So the error of a mistake marks its
-place in the text of the user.
+parameters, letters beyond ASCII outside quotes, or a mistake.  The error on a mistake then marks
+its place in the text of the user.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Queries from text: one SQL string, several, a ``.sql`` file, or a ``.csv`` list."""
+"""Queries from text: SQL strings, a ``.sql`` file, or a ``.csv`` list."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class ArrowSQL:
         return worker_sql, ()
 
     def open(self) -> duckdb.DuckDBPyConnection:
-        """Connection, opened on first use: to open it takes as long as to read a small table.
+        """Connection, opened on first use, since this takes as long as to read a small table.
 
         Several threads may call this.
         """
@@ -168,7 +168,7 @@ def worker_sql() -> ArrowSQL:
 
 
 def chunks_of(rows: int) -> Iterator[tuple[int, int]]:
-    """First row of each chunk, and the row after its last; without rows there is one chunk."""
+    """First row of each chunk, and the row after its last; no rows make one chunk."""
     for first in range(0, max(1, rows), _CHUNK):
         yield first, min(first + _CHUNK, rows)
 

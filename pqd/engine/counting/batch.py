@@ -28,7 +28,8 @@ Names = tuple[str, ...]
 ROWS, _SIZE = 1 << 18, 1 << 26
 # Rows and bytes that are counted at a time: each atom needs a bit for each row.
 JOINED, _JOINED_SIZE = 1 << 21, 1 << 27
-# Rows of which codes are counted at a time, to stay in the processor's cache; and rows per code.
+# Codes that are counted at a time, to stay in the processor's cache: _CACHED, or _WIDE times their
+# number if this is more.
 _CACHED, _WIDE = 1 << 15, 4
 
 
@@ -82,7 +83,8 @@ class Batch:
     def combinations(self, names: Names) -> Combinations:
         """Combinations of cells that rows hold in the columns ``names``.
 
-        The columns' own codes are the digits of a combination; one column has its values.
+        The columns' own codes are the digits of a combination.  A single column has its values as
+        combinations.
         """
         columns = [self.columns[name] for name in names]
         return combined([(each.codes, len(each.values)) for each in columns], self.rows)

@@ -1,4 +1,4 @@
-"""Combinations of codes: several columns of codes as one, by mixed radix."""
+"""Combinations of codes: several columns of codes become one column, by mixed radix."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _LOOKED_AT = 2048
 
 
 class Misfits(NamedTuple):
-    """Number of cells but NULL, number of cells that do not fit a kind, and an unfit cell."""
+    """Number of cells but NULL, number of cells that do not fit a kind, and an ``example``."""
 
     cells: int
     unfit: int
@@ -46,12 +46,12 @@ def misfits(sql: ArrowSQL, column: Column, kind: Kind) -> Misfits:
 
 
 def way_in(text: str) -> str:
-    """Way in which a text writes a number or a day; empty if the text has no such way."""
+    """Way in which a text writes a number or a day that no kind reads; empty for other texts."""
     return next((way for way, pattern in _WAYS.items() if pattern.fullmatch(text)), "")
 
 
 def way_of(column: Column) -> tuple[str, str] | None:
-    """Common way of the first texts of a column, and one of these texts; None without a way."""
+    """Way (see ``way_in``) that all first texts of a column share, and one such text; or None."""
     if not pa.types.is_large_string(column.values.type):
         return None
     texts: list[str] = column.values.drop_null()[:_LOOKED_AT].to_pylist()

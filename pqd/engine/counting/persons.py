@@ -94,9 +94,9 @@ def _first_rows(person: NDArray[Any], most: int) -> NDArray[np.bool_]:
 
 
 def numbered(array: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Ascending distinct numbers, and the place of each cell's number; a NULL has the last place.
+    """Ascending distinct numbers, and the place of each cell's number; NULL has the place after.
 
-    Values that are not numbers are told apart by equality alone.
+    For values that are not numbers, only equality counts.
     """
     valid = array.drop_null()
     if not pa.types.is_integer(array.type) and not pa.types.is_floating(array.type):

@@ -7,9 +7,9 @@ not matter (Clarke et al., ASIACRYPT 2003, call it MSet-Add-Hash), so contents o
 
 Two tables with different multisets of rows have the same content only with a small chance, over the
 choice of a secret key.  Under a secret key the numbers of distinct cells are independent and
-uniform.  The difference of the two sums is a polynomial in these numbers.  A row is one monomial,
-whose degree is the number of columns, and different rows are different monomials.  The coefficient
-is how much more often one table has the row.  If the tables have fewer than 2^31 - 1 rows, the
+uniform.  The difference of the two sums is a polynomial in these numbers.  Each row is a monomial,
+whose degree is the number of columns, and different rows are different monomials.  A coefficient
+says how much more often one table has the row.  If the tables have fewer than 2^31 - 1 rows, the
 polynomial is not zero.  So its value is zero with a chance of at most columns / (2^31 - 1)
 (Schwartz and Zippel).  Four independent hashes are taken, so the chance is this number to the
 fourth power: about 5 * 10^-34 for ten columns.  If a row's hash were a sum instead of a product,
@@ -160,7 +160,7 @@ class RowRanks:
 def _rank_texts(texts: Texts, values: pa.Array, *, written: bool) -> Sequence[str | None]:
     """Texts of distinct values for ranks; a text depends on its value, not on the column's type.
 
-    A cell of another person may change that type, and must not decide which of a person's rows come
+    A cell of another person may change the type, but must not decide which of a person's rows come
     first.  If a table is ``written`` as text, a program may have written all numbers of a column in
     one type.  So numbers of the same value get the same text.
     """

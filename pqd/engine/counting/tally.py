@@ -140,8 +140,8 @@ def folded(parts: Iterable[Counts]) -> Counts:
 class Counter(Protocol[Whole_co]):
     """Counter of the rows of each batch; Spark's workers get a copy of it.
 
-    What a row adds depends on its own cells alone, what a person adds on the person's own rows
-    alone.  So the counts of batches add up to the counts of the table, wherever it is cut.
+    The counts of a row depend on its own cells alone, the counts of a person on the person's own
+    rows alone.  So the counts of batches add up to the counts of the table, wherever it is cut.
     Conformers: HistogramCounter, MarginalCounter, ContingencyCounter, ContentCounter, JointCounter.
 
     Attributes

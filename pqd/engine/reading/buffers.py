@@ -1,6 +1,6 @@
 """Arrow arrays as numpy arrays, and the reverse, by their buffers.
 
-Pyarrow's own conversions, even of single values and lists, import pandas.  The import takes longer
+Pyarrow's own conversions, even of single values and lists, import pandas.  This takes longer
 than to read a small table.
 """
 
@@ -48,7 +48,7 @@ def true_in(array: pa.BooleanArray) -> NDArray[np.bool_]:
 
 
 def octets(texts: pa.LargeStringArray) -> NDArray[np.uint8]:
-    """Bytes of all texts, one after the other; a null must have none."""
+    """Bytes of all texts in a row; the text of a null must be empty."""
     bounds = np.frombuffer(texts.buffers()[1] or b"", np.int64)
     if not bounds.size:
         return np.empty(0, np.uint8)

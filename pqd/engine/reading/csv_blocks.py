@@ -11,7 +11,7 @@ the block grows.
 Wherever the text is cut, the rows are those of one parse of the whole text.  Proof by induction:
 every block begins at the beginning of a row.
 
-* The first block begins behind the header, so it begins a row.
+* The first block begins behind the header, and so at the beginning of a row.
 * Suppose that a block begins at the beginning of a row.  A parser remembers nothing from row to
   row, so the fresh parser reads this block as the parser of the whole text does.  The block ends
   with a line end.  Behind a line end a parser is at the beginning of a row, or within quotes.
@@ -81,12 +81,12 @@ def csv_blocks(
 
     ``names`` are all columns of the file, which is read from behind its header.  A row with more or
     fewer cells than the header is left out.  For each block, ``odd`` is called once for each wrong
-    number of cells, and once for each column that has cells which are not text.
+    number of cells, and once for each column with cells that are not text.
 
     Raises
     ------
     LongRowError
-        If a row has more than ``longest`` bytes, where a byte that is replaced counts as six.
+        If a row has more than ``longest`` bytes; a byte that is replaced counts as six.
     pyarrow.ArrowException, OSError, EOFError, zlib.error
         If the file cannot be read to its end.
     """
@@ -203,7 +203,7 @@ class _Parser:
     def __init__(
         self, names: Sequence[str], wanted: Sequence[str], delimiter: str, odd: Odd
     ) -> None:
-        """Draw the sentinel; at least one column is read, which shows the sentinel."""
+        """Draw the sentinel; at least one column is read, to look for the sentinel in it."""
         self._wanted, self._odd = wanted, odd
         self._odd_rows: dict[str, None] = {}
         read = list(wanted or names[:1])

@@ -61,7 +61,7 @@ def arrow_frame(source: object, what: str) -> pa.Table:
             f"{what} is a {kind}, which can be read but once; give pyarrow.table(...) of it"
         )
     if _has_objects(source):
-        # Of such a cell Arrow gets a memory address, which differs in each run.
+        # From a Python object, Arrow gets a memory address, which differs in each run.
         raise TableError(f"{what} has a column of the type Object; cast it, to text for example")
     with suppress(Exception):
         return pa.table(source)
@@ -75,7 +75,7 @@ def arrow_frame(source: object, what: str) -> pa.Table:
 def _has_objects(source: object) -> bool:
     """Whether a frame of polars has a column of Python's objects."""
     kinds: object = ()
-    # A library may evaluate a frame when it is asked for its types, and fail on a cell.
+    # To give the types, a library may evaluate a frame, and fail on a cell.
     with suppress(Exception):
         kinds = getattr(source, "dtypes", ())
     return isinstance(kinds, list) and "Object" in map(str, kinds)

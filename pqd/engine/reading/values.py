@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-# Most units of a time whose microseconds fit into 64 bits; in microseconds it means infinity.
+# Most seconds, milliseconds and microseconds that fit into microseconds of 64 bits; the last number
+# means infinity.
 _MOST = {"s": (1 << 63) // 10**6 - 1, "ms": (1 << 63) // 10**3 - 1, "us": (1 << 63) - 1}
 # Second of the engine's first moment, in the year 290,309 BC; an earlier moment breaks the engine.
 _FIRST_SECOND = -9_223_372_022_400
@@ -24,7 +25,7 @@ _FIRST_SECOND = -9_223_372_022_400
 def at_least_one(
     batches: Iterable[pa.RecordBatch], schema: pa.Schema, wanted: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Columns ``wanted`` of each batch; if there is no batch, a batch of their types, no rows."""
+    """Columns ``wanted`` of each batch; if there is no batch, one batch without rows."""
     none = True
     for batch in batches:
         none = False
@@ -124,7 +125,7 @@ def _decoded(cell: bytes | None) -> str | None:
 
 
 def _in_microseconds(values: pa.Array, kind: pa.DataType, least: int) -> pa.Array:
-    """Times in microseconds; a time out of range (from ``least``, in its unit) becomes NULL."""
+    """Times in microseconds; a time below ``least`` (in its unit) or too large becomes NULL."""
     ticks = values.view(pa.int64())
     within = _within(ticks, least, _MOST[values.type.unit])
     if values.type.unit == "us":

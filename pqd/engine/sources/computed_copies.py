@@ -1,7 +1,7 @@
 """Limits of a synthetic table that is computed as it is read: a view, a lazy frame, a relation.
 
 No file tells how many rows such a table gives, or how long it takes.  A private table has no
-limits: if it exceeded a limit, the error would tell of its rows.
+limits, since an error at a limit would tell of its rows.
 """
 
 from __future__ import annotations

@@ -185,7 +185,7 @@ def open_duckdb_table(location: Location, role: Role) -> DuckDBTable:
 
 
 def _tables_read(connection: duckdb.DuckDBPyConnection, selection: str) -> set[str]:
-    """Tables that a selection reads, by its names and its plan: either may miss some of a view."""
+    """Tables that a selection reads, by its names and by its plan, since either may miss some."""
     read: set[str] = set()
     with suppress(duckdb.Error):
         read |= connection.get_table_names(selection, qualified=True)
@@ -221,7 +221,7 @@ def _selection(schema: str, name: str, columns: Sequence[str] = ()) -> str:
 
 
 def without_meddling(connection: duckdb.DuckDBPyConnection) -> str:
-    """SQL that switches these optimizers off; releases of DuckDB differ in those that they have."""
+    """SQL that switches off those of these optimizers that this release of DuckDB has."""
     rows = connection.execute("SELECT * FROM duckdb_optimizers()").fetchall()
     names = sorted(_MEDDLING & {str(row[0]) for row in rows})
     return f"SET disabled_optimizers = {quote_literal(','.join(names))}"
@@ -229,7 +229,7 @@ def without_meddling(connection: duckdb.DuckDBPyConnection) -> str:
 
 @contextmanager
 def _connected(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Connection that reads this file alone, and whose settings cannot be changed."""
+    """Connection that reads this file alone; its settings cannot be changed."""
     with duckdb.connect(str(path), read_only=True, config=_LOCKED) as connection:
         # In a second connection to the file these settings are locked already, and SET fails.
         with suppress(duckdb.Error):

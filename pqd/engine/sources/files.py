@@ -90,7 +90,7 @@ class _File(ABC):
 class DelimitedFile(_File):
     """Delimited text (CSV, TSV), read as text in its ``dialect``.
 
-    ``opened`` are its marks before its header was read; a file that changed since is refused.
+    ``opened`` are its marks from before its header was read; a file that has changed is refused.
     """
 
     role: Role = field(repr=False, compare=False)
@@ -133,7 +133,7 @@ class DelimitedFile(_File):
 
 @dataclass(frozen=True)
 class ParquetFile(_File, TypedSource):
-    """Parquet file, of which only the wanted columns are read."""
+    """Parquet file; only the wanted columns are read."""
 
     def batches(self, wanted: Sequence[str], odd: Odd) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
         """Cells of the ``wanted`` columns."""
@@ -202,7 +202,7 @@ def check_file(path: Path, role: Role) -> None:
     """Refuse a path that leads to no file."""
     check_path(path, role)
     if not path.exists():
-        # No other file there is named: names of files can tell about people.
+        # The message names no other file of the folder, since a name can tell about people.
         file, sign, table = str(path).rpartition(".duckdb:")
         write = f", or write {file}.duckdb::{table} for a table of a DuckDB file" if sign else ""
         raise TableError(

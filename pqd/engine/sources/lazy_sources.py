@@ -1,6 +1,6 @@
 """Lazy sources: their library evaluates them when they are read, for the wanted columns only.
 
-A lazy source is a ``LazyFrame`` of polars, a relation of DuckDB or a dataset of pyarrow.  Its maker
+A lazy source is a ``LazyFrame`` of polars, a relation of DuckDB or a dataset of pyarrow.  The user
 has defined the table; pqd asks for some of its columns, and reads its rows in batches.  The order
 of rows may change from pass to pass, and an error of the library may quote a cell.
 """
@@ -82,7 +82,7 @@ class LazySource(TypedSource):
         raise UnreadableError(_ADVICE)
 
     def version(self) -> Version:
-        """Marks of the files; None where none is known."""
+        """Marks of the files; None if no file is known."""
         marks = [file_version(path) for path in self.files]
         if not marks:
             return None

@@ -21,7 +21,7 @@ from pqd.errors import TableError
 OF_TABLE = "::"
 LEDGER_NAME = "pqd-ledger.sqlite"
 _WILD = frozenset("*?[")
-# Beginning of an address; one letter alone is a drive of Windows.
+# Beginning of an address; a single letter is a drive of Windows.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+:)/")
 # Words of a connection string as libpq takes it, with the password in it.
 _CONNECTION = re.compile(r"(?:^|\s)(?:host|hostaddr|dbname|user|password|service)\s*=")
@@ -126,7 +126,7 @@ def check_scheme(text: str) -> None:
     Raises
     ------
     TableError
-        If it is such an address; the message names the forms that pqd reads.
+        If pqd cannot read the address; the message names the forms that pqd reads.
     """
     if not is_address(text) and _CONNECTION.search(text):
         raise TableError(f"pqd reads no table at a connection string of libpq; write {FORM}")

@@ -1,8 +1,8 @@
 """Parts of a table: files of one folder or pattern, in the order of their names.
 
-All parts have the same columns in the same order.  A program that writes a Parquet file may find
-the type of a column from the rows of this file: no type without a value, whole numbers if no cell
-is missing.  So parts may differ in the type of a column, and pqd converts their values to a type
+All parts have the same columns in the same order.  A program that writes a Parquet file may guess
+the type of a column from the rows of this file: null without a value, integers if no cell is
+missing.  So parts may differ in the type of a column, and pqd converts their values to a type
 that holds all of them.
 """
 
@@ -68,7 +68,7 @@ class Parts:
         return self.location.folder
 
     def batches(self, wanted: Sequence[str], odd: Odd) -> Iterator[pa.RecordBatch]:
-        """Batches of one part after the other, each column of one type."""
+        """Batches of all parts, part by part; each column has one type."""
         every = chain.from_iterable(part.batches(wanted, odd) for part in self.files)
         if self.textual:
             return every
@@ -88,7 +88,7 @@ class Parts:
         return {name: {types[name] for types in every} for name in wanted}
 
     def loose(self, names: Sequence[str]) -> Collection[str]:
-        """Loose columns of text parts; of Parquet, columns whose several types become text."""
+        """Loose columns of text parts; for Parquet, columns whose types differ and become text."""
         if self.textual:
             return self.files[0].loose(names)
         text = pa.large_string()
@@ -162,7 +162,7 @@ def _found(location: Location, what: str) -> tuple[Path, ...]:
             f"{what} has no part: no file is there that it names; check its name and the folder "
             "you are in"
         )
-    # The message names no file there: names of files can tell about people.
+    # The message names no file of the folder, since a name can tell about people.
     kinds = {file_kind(path) for path in paths}
     if folders or kinds.difference(PART_KINDS):
         others = "folders" if folders else "files that are no .csv, .tsv or .parquet"

@@ -82,7 +82,7 @@ SELECT attname::text AS name, t.oid::int8 AS type
 FROM bases JOIN pg_type t ON t.oid = type AND typtype <> 'd'
 JOIN pg_attribute ON attrelid = {name}::regclass AND attnum = number ORDER BY number
 """
-# All relations that the table reads: itself, its parts, those of a view; with server and database.
+# The table, its parts, and the relations that a view reads, each with its server and database.
 _PLACES = """
 WITH RECURSIVE reads(relation) AS (
   SELECT {name}::regclass::oid UNION SELECT other FROM reads, LATERAL (
@@ -147,7 +147,7 @@ def _stored(cells: pa.Array, width: int) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def _arrow_of(numbers: NDArray[Any], valid: NDArray[np.bool_], kind: pa.DataType) -> pa.Array:
-    """Numbers as values of a type, NULL where they are not valid."""
+    """Numbers as values of a type; NULL where ``valid`` is false."""
     bits = pa.py_buffer(np.packbits(valid, bitorder="little"))
     return pa.Array.from_buffers(kind, numbers.size, [bits, pa.py_buffer(numbers)])
 
@@ -175,8 +175,8 @@ def column_type(oid: int) -> ColumnType:
 class PostgresTable(TypedSource):
     """Table, view or foreign table of a PostgreSQL server; ``types`` are the types of its columns.
 
-    While another session reads the table, the server may begin a scan in its middle, so rows have
-    no fixed order.  Within the transaction the rows do not change.  A ``computed_copy`` is a view
+    If another session reads the table, the server may begin a scan in the middle, so rows have no
+    fixed order.  Within the transaction the rows do not change.  A ``computed_copy`` is a view
     that serves as the synthetic table.
     """
 

@@ -40,7 +40,7 @@ _imported = AdbcRecordBatchReader._import_from_c  # noqa: SLF001 - the driver ha
 _BREAKS = (adbc_driver_manager.Error, pa.ArrowException, OSError)
 # Approximate bytes of a batch: few enough to stay in the processor's cache.
 _BATCH = {"adbc.postgresql.batch_size_hint_bytes": str(1 << 22)}
-# Checks of a silent server before pqd gives up, and seconds between checks without a limit.
+# Checks of a silent server before pqd gives up; without a limit, seconds between two checks.
 _LOOKS, _PAUSE = 60, 1.0
 
 _ACCOUNT = "check its user, and its password in PGPASSWORD or in the password file (~/.pgpass)"
@@ -100,7 +100,7 @@ _SAID = (
 
 
 class _Line:
-    """Line to a server: a thread that does one call after the other.
+    """Line to a server: a thread that makes the calls, in their order.
 
     ``patience`` is the number of seconds that the server may be silent; 0 sets no limit.
     """
@@ -144,7 +144,7 @@ class _Line:
         return True
 
     def _spent(self) -> int:
-        """CPU time of the thread (ns); without such a clock 0, so a whole call counts as silent."""
+        """CPU time of the thread (ns); 0 if there is no clock, so a whole call counts as silent."""
         if not hasattr(time, "pthread_getcpuclockid") or self._thread.ident is None:
             return 0
         return time.clock_gettime_ns(time.pthread_getcpuclockid(self._thread.ident))
@@ -198,7 +198,7 @@ class PostgresSession:
         raise UnreadableError("a name in it is not in UTF-8; rename it")
 
     def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
-        """Rows of a statement as they come, and a batch without rows at the end."""
+        """Rows of a statement, batch by batch, and a batch without rows at the end."""
         scan = self._scan(sql)
         following = partial(next, scan, None)
         try:
@@ -208,7 +208,7 @@ class PostgresSession:
             self._line.tell(scan.close)
 
     def _scan(self, sql: str) -> Generator[pa.RecordBatch]:
-        """Rows of a statement, each batch asked for in the thread of the line."""
+        """Rows of a statement; the thread of the line fetches each batch."""
         advice = ""
         try:
             with adbc_driver_manager.AdbcStatement(self._connection) as statement:
@@ -244,7 +244,7 @@ def _connected(database: str) -> adbc_driver_manager.AdbcConnection:
     raise UnreadableError(advice)
 
 
-# Open sessions; they are closed when Python ends, since Python itself tells no server.
+# Open sessions, which are closed when Python ends: Python itself does not close them.
 _SESSIONS = weakref.WeakSet[PostgresSession]()
 
 

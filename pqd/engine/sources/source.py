@@ -1,4 +1,4 @@
-"""Source of a table: where its rows are, what its columns are called, and its rows in batches."""
+"""Source of a table: the places of its rows, the names of its columns, and its rows in batches."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class UnreadableError(Exception):
 
 
 class Source(Protocol):
-    """Where the rows of a table are.
+    """Source of the rows of a table.
 
     A source is opened before any row is read, so its names and places are public.  Conformers:
     ``DelimitedFile``, ``ParquetFile``, ``Parts``, ``DuckDBTable``, ``PostgresTable``,
@@ -147,7 +147,7 @@ class TypedSource:
 
 
 def checked_names(what: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Names of columns; a message tells the places of unusable names, since they may be cells.
+    """Names of columns; an error gives places of unusable names, since the names may be cells.
 
     Raises
     ------

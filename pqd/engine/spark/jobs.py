@@ -38,7 +38,7 @@ _COUNTS = "part int, word binary, rows bigint"
 
 
 class WorkerError(Exception):
-    """Failure of a worker; ``reason`` is one of two fixed numbers."""
+    """Failure of a worker; ``reason`` is BROKEN or OTHER_VERSION."""
 
     def __init__(self, reason: int) -> None:
         """Keep the reason."""

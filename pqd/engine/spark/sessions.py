@@ -35,7 +35,7 @@ _OWN = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 # Modules of py4j, which log to the root as well.
 _OF_PY4J = ("java_gateway", "clientserver")
 LOST = "the session of Spark was lost; begin another and run it again"
-# Settings of a session that pqd starts, beside those of Spark's configuration.
+# Settings of a session that pqd starts, beside the settings in Spark's configuration.
 _SETTINGS = {
     "spark.app.name": "pqd",
     "spark.ui.enabled": "false",
@@ -50,7 +50,7 @@ _LOCK = threading.RLock()
 
 
 def session() -> SparkSession:
-    """Session of the process, or else a new session by Spark's configuration.
+    """Session of the process; if there is none, a new session by Spark's configuration.
 
     Raises
     ------

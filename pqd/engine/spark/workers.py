@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Batches = Iterator[pa.RecordBatch]
     Mapped = Callable[[Batches], Batches]
 
-# Number of a pretended statistic; its key, one of the numbers below, says how a worker failed.
+# Statistic that reports a failure; its key, BROKEN or OTHER_VERSION, says how a worker failed.
 FAILED = -(1 << 31)
 BROKEN, OTHER_VERSION = 0, 1
 # Rows and bytes of a chunk; a worker holds little more, unless one person has more rows.
@@ -168,7 +168,7 @@ def _groups(
 
 
 def _in_order(batches: Batches) -> Batches:
-    """``batches``; ValueError if persons do not ascend: one person would count as two."""
+    """``batches``; ValueError if persons do not ascend, since a person would count as two."""
     last = np.empty(0, np.int64)
     for batch in batches:
         own = np.concatenate((last, _whole_numbers(batch, -2)))
