@@ -1,1 +1,1 @@
-"""Distances between distributions: sensitivity 1, decided one by one or released together."""
+"""Distances between distributions: of sensitivity 1, decided one by one or released together."""

@@ -1,8 +1,8 @@
 """Release of all cells of one marginal, with shares of the rows and figures of a classifier.
 
-A confusion matrix is a marginal of two columns: one row of the table is in one cell (true class,
-predicted class).  So the matrix costs epsilon once, and its figures are post-processing.  Each
-interval holds its figure with probability at least 1 - alpha, for every private table
+A confusion matrix is a marginal of two columns: each row of the table is in one cell (true class,
+predicted class).  So the matrix costs epsilon once, and its figures are post-processing.  For
+every private table, each interval contains its figure with probability at least 1 - alpha
 (docs/theory.md, Theorem D10).
 """
 
@@ -30,17 +30,17 @@ from pqd.deciders.noise import Noise
 
 # Name of the mechanism in keys and reports.
 LAPLACE_CELLS = "laplace_cells"
-# Ends of the segments of a share theta, denser where theta or 1 - theta is small.
+# Ends of the segments of a share theta, which are denser where theta or 1 - theta is small.
 _EDGES: Floats = np.sin(np.linspace(0, np.pi / 2, 33)) ** 2
-# Part of alpha that bounds the rows and the recall of every class, for the balanced accuracy.
+# Part of alpha for the balanced accuracy that bounds every class's rows and recall.
 _BOUNDING = 0.2
 
 
 def release_cells(counts: Iterable[int], epsilon: Number, noise: Noise) -> tuple[int, ...]:
-    """Rows in each cell, with discrete Laplace noise of scale ``1 / epsilon``.
+    """Number of rows in each cell, with discrete Laplace noise of scale ``1 / epsilon``.
 
-    Guarantee: epsilon-DP for all cells together.  A row is in one cell and moves only its count,
-    by 1, so the counts have L1 sensitivity 1 (Dwork et al. 2006).
+    Guarantee: epsilon-DP for all cells together.  A row is in one cell and changes only the count
+    of that cell, by 1.  So the counts have L1 sensitivity 1 (Dwork et al. 2006).
     """
     scale = 1 / budget_of(epsilon)
     return tuple(noise.laplace(int(count), scale) for count in counts)
@@ -51,9 +51,9 @@ def cell_shares(
 ) -> Floats:
     """Share of the private rows in each cell: value, low and high, an array (cells, 3).
 
-    ``noisy`` are the released cells.  ``estimates`` have the released number of rows, which has
-    its own noise.  Each interval accounts for both noises and holds its share with probability at
-    least 1 - alpha (docs/theory.md, Theorem D7).
+    ``noisy`` holds the released cells.  ``estimates`` holds the released number of rows, which has
+    its own noise.  Each interval takes both noises into account and contains its share with
+    probability at least 1 - alpha (docs/theory.md, Theorem D7).
     """
     noise = IndependentNoise((Term(1.0, 1, LaplaceLaw(1 / budget_of(epsilon))),))
     level = float(probability(alpha, "alpha"))
@@ -62,11 +62,12 @@ def cell_shares(
 
 
 class ConfusionFigures(NamedTuple):
-    """Figures of a classifier; None if the matrix says nothing of them.
+    """Figures of a classifier; None if the matrix says nothing about them.
 
-    ``recalls`` are the shares of each true class that are predicted rightly.  Their intervals
-    hold all at once, since the noise decides which of them are reported.  ``shares`` are the
-    shares of each true class among all rows: also the accuracy of always naming that class.
+    ``recalls`` are the shares of each true class that are predicted correctly.  Their intervals
+    hold all at once, because the noise decides which intervals are reported.  ``shares`` are the
+    shares of each true class among all rows.  A share is also the accuracy of always naming that
+    class.
     """
 
     accuracy: ShareEstimate
@@ -101,7 +102,7 @@ def confusion_figures(noisy: ArrayLike, epsilon: Number, alpha: Number) -> Confu
 
 @lru_cache(maxsize=64)
 def _critical(part: int, whole: int, law: LaplaceLaw, alpha: float) -> CriticalValues:
-    """Critical values for ``part`` cells of ``whole`` cells: weights 1 - theta and theta."""
+    """Critical values for ``part`` of ``whole`` cells; the weights are 1 - theta and theta."""
     pairs = zip(_EDGES[:-1].tolist(), _EDGES[1:].tolist(), strict=True)
     noises = [_terms([(1 - low, part), (high, whole - part)], law) for low, high in pairs]
     return CriticalValues(_EDGES, np.array([_reach(noise, alpha) for noise in noises]))
@@ -121,9 +122,9 @@ def _balanced(matrix: Floats, law: LaplaceLaw, alpha: float) -> ShareEstimate | 
     """Mean of the recalls; None unless every class surely has rows.
 
     Let R_i be a class's rows and ``e_i = (1 - r_i) Z_ii - r_i sum_j Z_ij``.  The error of the mean
-    is ``sum_i e_i / (C R_i)`` plus a remainder ``sum_i e_i (R_i - R^_i) / (C R_i R^_i)``.  Most of
-    alpha bounds the first term, at the largest possible weights; the rest of alpha bounds all R_i
-    and r_i at once.
+    has a main term ``sum_i e_i / (C R_i)`` and a remainder
+    ``sum_i e_i (R_i - R^_i) / (C R_i R^_i)``.  Most of alpha bounds the main term, at the largest
+    possible weights.  The rest of alpha bounds all R_i and r_i at once.
     """
     classes, rows, right = len(matrix), matrix.sum(axis=1), matrix.diagonal()
     each = _BOUNDING * alpha / (2 * classes)
@@ -144,6 +145,6 @@ def _balanced(matrix: Floats, law: LaplaceLaw, alpha: float) -> ShareEstimate | 
 
 
 def _reach(terms: tuple[Term, ...], alpha: float) -> float:
-    """Distance that the noise exceeds with a probability of at most alpha, two-sided."""
+    """Distance that the noise exceeds in either direction with probability at most alpha."""
     noise = Combination(terms, smoothed=True)
     return noise.quantile(alpha / 2) + noise.added

@@ -1,9 +1,9 @@
 """Law of a weighted sum of independent whole-numbered noises, by its characteristic function.
 
-``S = sum_g c_g Z_g``, where Z_g is the sum of ``draws`` noises of one law.  Tails are upper bounds:
-the possible loss by the inversion, about 1e-8, is added.  No tail is above Chernoff's bound, which
-is the more accurate one for small tails.  In ``smoothed`` sums a random part of one step is added
-to every Z_g, so that the tails grow with every weight (docs/theory.md, Theorem D7).
+``S = sum_g c_g Z_g``, where Z_g is the sum of ``draws`` noises of one law.  Tails are upper
+bounds, since the possible loss by the inversion, about 1e-8, is added.  No tail exceeds Chernoff's
+bound, which is more accurate for small tails.  In ``smoothed`` sums a uniform variable of one step
+is added to every Z_g, so that the tails grow with every weight (docs/theory.md, Theorem D7).
 """
 
 import math
@@ -17,14 +17,14 @@ from numpy.typing import ArrayLike
 from pqd.deciders.distances.noise_laws import NoiseLaw
 from pqd.deciders.distributions import Floats
 
-# Number of odd harmonics that a tail is summed from, and grid points in one period.
+# Number of odd harmonics that sum up to a tail, and grid points in one period.
 _HARMONICS = 2**14
 _GRID = 4 * _HARMONICS
 # Probability beyond a quarter of a period.
 _BEYOND = 1e-9
-# Smoothing kernel: the number of uniforms, and its half-width times the highest frequency.
+# Smoothing kernel, given by its number of uniforms and its half-width times the highest frequency.
 _UNIFORMS, _SHARPNESS = 8, 50.0
-# Loss by the inversion: omitted harmonics, each at most (8 / (width t))^8, and wrapping around.
+# Loss by the inversion: omitted harmonics, each at most (8 / (width t))^8, and wrap-around.
 _LOST = (_UNIFORMS / _SHARPNESS) ** _UNIFORMS / (math.pi * _UNIFORMS) + 2 * _BEYOND + 1e-10
 _TILTS = np.concatenate((np.linspace(0.01, 0.9, 60), 1 - np.geomspace(0.09, 1e-6, 30)))
 
@@ -64,12 +64,12 @@ class Combination:
 
     @property
     def lost(self) -> float:
-        """Most by which a tail exceeds the tail of the sum blurred by the kernel."""
+        """Most by which a tail can exceed the tail of the sum that is blurred by the kernel."""
         return _LOST
 
     @property
     def added(self) -> float:
-        """Most by which the smoothing moves the sum."""
+        """Most by which the smoothing can move the sum."""
         return sum(term.weight for term in self.terms) / 2 if self.smoothed else 0.0
 
     @cached_property
@@ -92,7 +92,7 @@ class Combination:
 
     @cached_property
     def _period(self) -> float:
-        """Period: on each side all but 1e-9 of the sum's probability is within a quarter of it."""
+        """Period such that the quarters on both sides of 0 hold all but 1e-9 of the probability."""
         tilts, logs = self._moments
         reach = float(((logs - math.log(_BEYOND)) / tilts).min()) + self.added
         return 4 * reach / (1 - 4 * _SHARPNESS / (4 * np.pi * _HARMONICS))
@@ -106,14 +106,15 @@ class Combination:
     def _tails(self) -> Floats:
         """Bounds on ``Pr[S >= x]`` at the places ``m period / grid`` of a quarter of the period.
 
-        The chance of the half circle from x on is ``1/2 - sum over odd k of 2/(pi k) f(t_k)
-        sin(t_k x)``, ``t_k = 2 pi k / period`` (a Fourier series), where f is the sum's transform.
+        The chance of the half circle from x on is a Fourier series,
+        ``1/2 - sum over odd k of 2/(pi k) f(t_k) sin(t_k x)``, with ``t_k = 2 pi k / period``.
+        Here f is the transform of the sum.
         """
         angles = 2 * np.pi / self._period * _ODD
         logs: Floats = np.zeros_like(angles)
         for term in self.terms:
             logs += term.draws * np.log(np.maximum(term.law.transform(term.weight * angles), 1e-99))
-        # Factors below 1e-86 do not matter, and are slow to compute.
+        # Factors below 1e-86 do not matter, and they are slow to compute.
         factors: Floats = np.exp(np.maximum(logs, -200.0)) * _KERNEL
         if self.smoothed:
             for term in self.terms:
@@ -122,7 +123,7 @@ class Combination:
         padded[1 : 2 * _HARMONICS : 2] = factors
         # The sine sum is minus the imaginary part of the transform.
         tails = 0.5 + np.fft.rfft(padded).imag[: _GRID // 4]
-        # Tails never rise; where rounding makes a tail rise, the tails before it are raised.
+        # Tails never rise.  Where rounding makes a tail rise, the tails before it are raised to it.
         return np.minimum(np.maximum.accumulate(tails[::-1])[::-1] + _LOST, 1.0)
 
     def at_least(self, x: ArrayLike) -> Floats:
@@ -132,15 +133,15 @@ class Combination:
             return np.where(points > 0, 0.0, 1.0)
         places = np.floor((points - self.width) * (_GRID / self._period))
         inner = self._tails[np.clip(places, 0, _GRID // 4 - 1).astype(np.int64)]
-        # Left of the middle 1 is an upper bound, so the tails from below are not needed.
+        # At negative places 1 is an upper bound, so the tails from below are not needed.
         bounds: Floats = np.where(places < 0, 1.0, np.minimum(inner, self.chernoff(points)))
         return bounds
 
     def quantile(self, level: float) -> float:
-        """Least x on the grid, at least 0, with ``Pr[S >= x] <= level``; rounded up."""
+        """Least x >= 0 on the grid with ``Pr[S >= x] <= level``; rounded up."""
         if not self.terms:
             return 0.0
-        # The tails fall, so take the first that is at most the level.
+        # The tails fall, so take the first tail that is at most the level.
         place = _GRID // 4 - int(np.searchsorted(self._tails[::-1], level, side="right"))
         if place < _GRID // 4:
             return place * self._period / _GRID + self.width
@@ -150,5 +151,5 @@ class Combination:
 
 @lru_cache(maxsize=512)
 def combination(terms: tuple[Term, ...], *, smoothed: bool = False) -> Combination:
-    """Weighted sum of ``terms``, cached."""
+    """Weighted sum of ``terms``, cached by its arguments."""
     return Combination(terms, smoothed)

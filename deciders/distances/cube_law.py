@@ -1,9 +1,10 @@
 """Law of weighted sums of cube noise, computed from the law of its radius.
 
-Given the radius R, a coordinate with an added uniform of one step is uniform on ``-(R + 1/2) .. R +
-1/2``.  So a weighted sum of K coordinates is a radius times a sum of uniforms on -1 .. 1, which is
-bounded and does not depend on the budget (docs/theory.md, Lemma D5a).  Every table is rounded
-towards larger tails: radii, and places of the other noise, are rounded outwards.
+Let the radius be R.  If a uniform variable of one step is added to a coordinate, the coordinate is
+uniform on ``-(R + 1/2) .. R + 1/2``.  So a weighted sum of K coordinates is a radius times a sum of
+uniforms on -1 .. 1.  This sum of uniforms is bounded and does not depend on the budget
+(docs/theory.md, Lemma D5a).  Every table is rounded towards larger tails: the radii, and the places
+of the other noise, are rounded outwards.
 """
 
 import math
@@ -20,13 +21,13 @@ from pqd.deciders.distributions import Floats
 from pqd.deciders.exact import as_float
 from pqd.deciders.monotone_search import bracket, halfway
 
-# Sizes of tables: of radii, of a tail, of a uniform sum's tail, of values of the rows' noise.
+# Sizes of the tables: of radii, a tail, the tail of a uniform sum, values of the rows' noise.
 _RADII, _PLACES, _FINE, _VALUES = 600, 1500, 4096, 1200
-# Radii less likely than the likeliest by this exponent are left out; bound on the loss.
+# A radius is left out if its chance is below exp(-_NEGLIGIBLE) of the largest; bound on the loss.
 _NEGLIGIBLE, _LOST = 45.0, 1e-12
-# A tail's table ends at this many deviations, where the tail is below 1e-9.
+# The table of a tail ends at this number of deviations, where the tail is below 1e-9.
 _REACH = 16.0
-# Parts of a critical value to one of which it is known.
+# A critical value is known to one of this many parts of it.
 _PARTS = 10_000
 
 
@@ -39,14 +40,14 @@ class CubeLaw:
 
     @property
     def deviation(self) -> float:
-        """Standard deviation: the square root of a third of ``E R (R + 1)``."""
+        """Standard deviation, which is the square root of a third of ``E R (R + 1)``."""
         radii, masses = _radii(self.numbers, self.scale)
         return math.sqrt(float((radii**2 - 0.25) @ masses) / 3)
 
 
 @dataclass(frozen=True, slots=True)
 class CubeNoise:
-    """Weighted sum of coordinates; ``weights`` pairs each weight > 0 with its number."""
+    """Weighted sum of coordinates; ``weights`` holds each weight > 0 with its number of terms."""
 
     law: CubeLaw
     weights: tuple[tuple[float, int], ...]
@@ -58,7 +59,7 @@ class CubeNoise:
         return self.law.deviation * math.sqrt(squares)
 
     def critical(self, share: float, rows: NoiseLaw, alpha: float) -> float:
-        """Value that ``|share Z_n`` minus this noise| exceeds with probability at most alpha."""
+        """Value that ``|share Z_n - this noise|`` exceeds with probability at most alpha."""
 
         def suffices(x: float) -> bool:
             return bool(self._tail(np.array([x]), share, rows)[0] <= alpha / 2)
@@ -69,17 +70,17 @@ class CubeNoise:
         return bracket(suffices, low, high, halfway, parts=_PARTS)[1] + self._added
 
     def at_least(self, x: ArrayLike, share: float, rows: NoiseLaw) -> Floats:
-        """Upper bounds on the chance that ``share Z_n`` minus this noise is x or more."""
+        """Upper bounds on the chance that ``share Z_n - this noise`` is x or more."""
         points = np.asarray(x, dtype=np.float64) - self._added
         return np.where(points < 0, 1.0, self._tail(np.abs(points), share, rows))
 
     @property
     def _added(self) -> float:
-        """Most by which the added uniforms of one step move the sum."""
+        """Most by which the added uniforms of one step can move the sum."""
         return sum(weight * count for weight, count in self.weights) / 2
 
     def _tail(self, x: Floats, share: float, rows: NoiseLaw) -> Floats:
-        """Tail of the sum with its uniforms, and of the rows' noise, at places ``x >= 0``."""
+        """Tail, at places ``x >= 0``, of the sum with its uniforms and the rows' noise."""
         if not share:
             return self._own(x)
         values, chances = _values(rows)
@@ -99,7 +100,7 @@ class CubeNoise:
 
 @lru_cache(maxsize=64)
 def _tables(noise: CubeNoise) -> tuple[float, Floats, Floats]:
-    """Step of places from 0 on, and upper and lower bounds on the tail of ``noise`` there.
+    """Step of the places from 0 on, and upper and lower bounds on the tail of ``noise`` there.
 
     ``noise`` is the sum with its uniforms of one step.
     """
@@ -107,17 +108,17 @@ def _tables(noise: CubeNoise) -> tuple[float, Floats, Floats]:
     most = sum(weight * count for weight, count in noise.weights)
     last = min(_REACH * noise.deviation + most / 2, most * float(radii[-1]))
     places, (upper, lower) = np.linspace(0, last, _PLACES), _uniform_tails(noise.weights)
-    # Each radius stands for the radii down to the one before.
+    # Each radius stands for all radii down to the radius before it.
     inner = np.concatenate(([0.5], radii[:-1]))
     above = _mixed(upper, np.floor(np.divide.outer(places, radii) * ((_FINE - 1) / most)), masses)
     below = _mixed(lower, np.ceil(np.divide.outer(places, inner) * ((_FINE - 1) / most)), masses)
-    # The last place stands for all places beyond.
+    # The last place stands for all larger places.
     below[-1] = 0.0
     return float(places[1]), above + _LOST, np.maximum(below - _LOST, 0.0)
 
 
 def _mixed(tails: Floats, places: Floats, masses: Floats) -> Floats:
-    """Mean over the radii of a uniform sum's tails at its places."""
+    """Mean over the radii of the tails of a uniform sum at its places."""
     mean: Floats = tails[np.minimum(places, _FINE).astype(np.int64)] @ masses
     return mean
 
@@ -138,7 +139,7 @@ def _uniform_tails(weights: tuple[tuple[float, int], ...]) -> tuple[Floats, Floa
 
 @lru_cache(maxsize=64)
 def _radii(numbers: int, scale: Fraction) -> tuple[Floats, Floats]:
-    """Radii plus 1/2, rounded up to one of some hundred values, and the chance of each."""
+    """Radii plus 1/2, rounded up to one of a few hundred values, and the chance of each value."""
     rate = as_float(1 / scale)
     peak = max(0.0, numbers / rate - 0.5)
 
@@ -153,7 +154,7 @@ def _radii(numbers: int, scale: Fraction) -> tuple[Floats, Floats]:
     first = math.floor(float(down[log(down) >= top - _NEGLIGIBLE].min(initial=peak)))
     every = np.unique(np.round(np.linspace(first, last, min(last - first + 1, 50 * _RADII))))
     weights = np.exp(log(every) - top)
-    # Between places that are not neighbours the law is smooth: each place stands for those around.
+    # Between places that are not neighbours the law is smooth, so a place stands for its region.
     weights *= np.gradient(every) if every.size > 1 else 1.0
     groups = -(-np.arange(1, every.size + 1) * min(_RADII, every.size) // every.size) - 1
     masses = np.bincount(groups, weights=weights / weights.sum()).astype(np.float64)

@@ -1,9 +1,9 @@
 """Decider of one distance against one tolerance: the inverse-sensitivity margin of section 3.
 
-With a distance of T rows among n and a tolerance tau, ``G = tau n - T`` is above 0 exactly if
-``T / n < tau``.  One row moves n by 1 and T by at most 1, so it moves G by at most ``1 + tau`` and
-the margin ``ceil(G / (1 + tau))`` by at most 1.  So the margin is a whole number of sensitivity 1,
-at least 1 exactly if the truth is yes (docs/theory.md, Theorem D4).
+Let a distance have T rows among n, and let tau be the tolerance.  Then ``G = tau n - T`` is above
+0 exactly if ``T / n < tau``.  One row moves n by 1 and T by at most 1.  So it moves G by at most
+``1 + tau``, and the margin ``ceil(G / (1 + tau))`` by at most 1.  So the margin is a whole number
+of sensitivity 1, and it is at least 1 exactly if the truth is yes (docs/theory.md, Theorem D4).
 """
 
 import math
@@ -21,7 +21,7 @@ from pqd.deciders.single.inverse_sensitivity import verdict_of
 
 @dataclass(frozen=True, slots=True)
 class DistanceDecider:
-    """Decider of "the distance is below ``tau``", tau a share of the rows between 0 and 1.
+    """Decider of "the distance is below ``tau``", where tau is a share of the rows in 0 .. 1.
 
     Guarantee: epsilon-DP (Theorem D4 and Theorem 1).  A table without rows is a no.
     """
@@ -30,12 +30,12 @@ class DistanceDecider:
     key_fields: ClassVar[tuple[str, ...]] = ()
 
     def margin(self, rows: Fraction, n: int, tau: Number) -> int:
-        """Margin of a distance of ``rows`` among ``n``: at least 1 exactly for a yes."""
+        """Margin of a distance of ``rows`` among ``n``; it is at least 1 exactly for a yes."""
         share = probability(tau, "tau")
         return math.ceil((share * n - rows) / (1 + share))
 
     def accept(self, rows: Fraction, n: int, tau: Number, epsilon: Number) -> float:
-        """Exact ``Pr[yes]``: not private, for analysis only."""
+        """Exact ``Pr[yes]``; not private, for analysis only."""
         s = self.margin(rows, n, tau)
         wrong = noise_tail(max(s, 1 - s), 1 / budget_of(epsilon))
         return 1 - wrong if s >= 1 else wrong
@@ -48,7 +48,7 @@ class DistanceDecider:
         return verdict_of(noise.laplace(self.margin(rows, n, tau), 1 / budget), budget)
 
     def largest_scale(self, epsilon: Number) -> Fraction:
-        """Noise scale; public."""
+        """Scale of the noise; public."""
         return 1 / budget_of(epsilon)
 
     def error_rates(self, n: int, tau: Number, epsilon: Number) -> ErrorRates:
@@ -58,9 +58,9 @@ class DistanceDecider:
         return ErrorRates(false_no, self.accept(2 * share * n, n, share, epsilon))
 
     def tau_min(self, n: int, epsilon: Number, alpha: Number) -> Threshold:
-        """Effectiveness threshold (Def. 3.4) among ``n`` rows: a closed form, as a share.
+        """Effectiveness threshold (Def. 3.4) among ``n`` rows; a closed form, as a share.
 
-        With ``k = _clear(epsilon, alpha)`` both errors are at most alpha exactly if ``tau n`` is
+        With ``k = _clear(epsilon, alpha)``, both errors are at most alpha exactly if ``tau n`` is
         above ``(k - 1)(1 + tau)``.  The threshold is the next double.  It is infinite if it would
         be 1 or more, and 0 if every tolerance can be decided.
         """
@@ -72,11 +72,11 @@ class DistanceDecider:
         return Threshold(_above(Fraction(k - 1, n - k + 1)), exact=True)
 
     def people(self, decision: Decision, epsilon: Number, alpha: Number) -> int:
-        """Number of people, at least, whose rows must be added or removed to change the truth.
+        """Least number of people whose rows must be added or removed to change the truth.
 
         The number and the outcome are both right with probability at least 1 - alpha.  The margin
-        is never more than the true number (Theorem D4), and the noise raises it by k or more, or
-        lowers it by k or more, with probability at most alpha in total.  0 says nothing.
+        is never above the true number (Theorem D4).  The noise raises or lowers the margin by k or
+        more with probability at most alpha in total.  A result of 0 says nothing.
         """
         if decision.margin is None:
             return 0
@@ -85,7 +85,7 @@ class DistanceDecider:
 
 
 def _clear(epsilon: Number, alpha: Fraction) -> int:
-    """Least k >= 1 with ``Pr[Z >= k] = a^k / (1 + a) <= alpha``, a = exp(-epsilon)."""
+    """Least k >= 1 with ``Pr[Z >= k] = a^k / (1 + a) <= alpha``, where a = exp(-epsilon)."""
     budget, level = budget_of(epsilon), float(alpha)
     rate = as_float(budget)
     k = max(1, math.ceil(-(math.log(level) + math.log1p(math.exp(-rate))) / rate))

@@ -1,8 +1,9 @@
 """Estimates, intervals and verdicts that follow from one release of K distances, at no cost.
 
-Everything is post-processing of ``numbers[0]``, the noisy number of rows, and ``numbers[1:]``, the
-noisy distances in whole rows, so doubles may be used.  Statements hold for every private table,
-with the stated probability over the noise (docs/theory.md, Theorems D7 to D9).
+Everything is post-processing of the released numbers, so doubles may be used.  ``numbers[0]`` is
+the noisy number of rows, and ``numbers[1:]`` are the noisy distances in whole rows.  Each statement
+holds for every private table, with the stated probability over the noise (docs/theory.md, Theorems
+D7 to D9).
 """
 
 import math
@@ -27,14 +28,14 @@ from pqd.deciders.distributions import Floats
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number, probability
 
-# Rounding error of a distance in whole rows, at most.
+# Largest rounding error of a distance in whole rows.
 _ROUNDING = 0.5
-# Share for which the width of an interval is predicted.
+# Share at which the width of an interval is predicted.
 _TYPICAL = 0.1
 
 
 class RowsEstimate(NamedTuple):
-    """Estimated number of rows; ``low .. high`` holds it with probability 1 - alpha."""
+    """Estimated number of rows; ``low .. high`` contains it with probability 1 - alpha."""
 
     value: int
     low: int
@@ -44,7 +45,7 @@ class RowsEstimate(NamedTuple):
 class Difference(NamedTuple):
     """Difference of two means between -1 and 1, with its interval.
 
-    ``p_value`` is that of the claim that the first mean is below the second.
+    ``p_value`` is the p-value of the claim that the first mean is below the second mean.
     """
 
     value: float
@@ -55,10 +56,10 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True)
 class DistanceEstimates:
-    """Estimates of the number of rows, and of each of K distances, from a release.
+    """Estimates of the number of rows, and of each of K distances, from one release.
 
-    Guarantee: for every private table each interval holds its quantity with probability at least
-    1 - alpha, and each p-value is valid.
+    Guarantee: for every private table, each interval contains its quantity with probability at
+    least 1 - alpha, and each p-value is valid.
     """
 
     released: tuple[int, ...]
@@ -66,18 +67,18 @@ class DistanceEstimates:
     alpha: float
 
     def __post_init__(self) -> None:
-        """Raise ParameterError without a distance, or if alpha is no probability."""
+        """Raise ParameterError without a distance, or if alpha is not a probability."""
         if len(self.released) < 2:
             raise ParameterError("a release has a number of rows and at least one distance")
         object.__setattr__(self, "alpha", float(probability(self.alpha, "alpha")))
 
     @cached_property
     def rows(self) -> RowsEstimate:
-        """Private number of rows, cut at 0 before its interval is taken, which only widens it."""
+        """Private number of rows; it is first cut at 0, which only widens its interval."""
         return self.rows_at(self.alpha)
 
     def rows_at(self, alpha: float) -> RowsEstimate:
-        """Private number of rows, with an interval that holds it with probability 1 - alpha."""
+        """Private number of rows, with an interval that contains it with probability 1 - alpha."""
         noisy, reach = max(self.released[0], 0), max(self.law.rows.quantile(alpha / 2), 1)
         return RowsEstimate(noisy, max(noisy - reach, 0), noisy + reach)
 
@@ -93,23 +94,23 @@ class DistanceEstimates:
         return share_estimates(self._noisy, float(self.released[0]), critical, _ROUNDING)
 
     def verdicts(self, tau: Number) -> tuple[NDArray[np.bool_], Floats]:
-        """Whether each distance is below ``tau``, and the p-values, arrays (K,).
+        """Whether each distance is below ``tau``, and the p-values, both arrays (K,).
 
-        A distance is a share of the rows, so the noisy T^ is first cut to ``0 .. n^``, as for the
-        interval.  If n^ is 0 or less, nothing is known: the p-value is 1.
+        A distance is a share of the rows.  So the noisy T^ is first cut to ``0 .. n^``, as for the
+        interval.  If n^ is 0 or less, nothing is known, and the p-value is 1.
 
-        Proof of validity: no cut makes a p-value less.  Let ``g = tau n^ - T^``, and let ``g'`` be
-        the same with the cut T^.  For ``n^ > 0`` the cut at 0 concerns only a yes and the cut at n^
-        only a no, since ``0 < tau < 1``.  Either cut moves g towards 0 and not beyond, so ``g'``
-        has the sign of g and ``abs(g') <= abs(g)``.  The p-value is the chance of noise of
-        ``abs(g')`` or more, so it is at least that of ``abs(g)``, which is valid (docs/theory.md,
-        Theorem D8).
+        Proof of validity: no cut makes a p-value smaller.  Let ``g = tau n^ - T^``, and let ``g'``
+        be the same with the cut T^.  For ``n^ > 0`` the cut at 0 changes only a yes, and the cut
+        at n^ changes only a no, since ``0 < tau < 1``.  Either cut moves g towards 0 and not
+        beyond 0.  So ``g'`` has the sign of g, and ``abs(g') <= abs(g)``.  The p-value is the
+        chance of noise of ``abs(g')`` or more.  So it is at least the p-value for ``abs(g)``,
+        which is valid (docs/theory.md, Theorem D8).
         """
         share = probability(tau, "tau")
         n, *distances = self.released
         if n <= 0:
             return self.distances[:, 0] < float(share), np.ones(len(distances))
-        # Exact: a distance at the tolerance is a no, as for the decider.
+        # Compute exactly, because a distance at the tolerance is a no, as for the decider.
         gaps = [share * n - min(max(rows, 0), n) for rows in distances]
         outcomes = np.array([gap > 0 for gap in gaps])
         away = np.array([abs(float(gap)) for gap in gaps]) - _ROUNDING
@@ -124,10 +125,10 @@ class DistanceEstimates:
         return ShareEstimate(*share_estimates([part], whole, critical, _ROUNDING)[0].tolist())
 
     def mean_of(self, parts: Sequence[Sequence[Fraction]]) -> ShareEstimate:
-        """Mean of several weighted means in equal parts, with its interval.
+        """Average of several weighted means, with its interval.
 
-        If one of the means is cut to 0 or 1, the value is the mean of the cut means, so that it
-        lies among them.  The interval is that of ``mean``, widened to hold the value.
+        If one of the means is cut to 0 or 1, the value is the average of the cut means, so it lies
+        among them.  The interval is then the interval of ``mean``, widened to contain the value.
         """
         weights = [sum(each, Fraction(0)) / len(parts) for each in zip(*parts, strict=True)]
         whole, values = self.mean(weights), [self.mean(part).value for part in parts]
@@ -139,12 +140,13 @@ class DistanceEstimates:
     def difference(self, first: Sequence[Fraction], second: Sequence[Fraction]) -> Difference:
         """Difference of the weighted means ``first`` and ``second``, first minus second.
 
-        Both means are first cut to ``0 .. n^``.  Let ``d`` be their difference and ``d'`` that of
-        the cut means: ``d'`` has the sign of d, unless it is 0, and ``abs(d') <= abs(d)``.
+        Both means are first cut to ``0 .. n^``.  Let ``d`` be the difference of the means and
+        ``d'`` the difference of the cut means.  Unless ``d'`` is 0, it has the sign of d.  Also
+        ``abs(d') <= abs(d)``.
 
-        Proof of validity: the p-value is the chance of noise of ``min(-d, -d')`` or more, so it is
-        at least that of ``-d``, which is valid.  The interval holds everything that d or d'
-        accepts, so it holds at least what d accepts; it holds 0 if d' accepts 0.
+        Proof of validity: the p-value is the chance of noise of ``min(-d, -d')`` or more.  So it
+        is at least the p-value for ``-d``, which is valid.  The interval contains everything that
+        d or d' accepts, so it contains at least what d accepts.  It contains 0 if d' accepts 0.
         """
         check_weights(self._checked(first))
         check_weights(self._checked(second))
@@ -161,7 +163,7 @@ class DistanceEstimates:
         one, other = (min(max(self._weighted(each), 0.0), whole) for each in (first, second))
         _, low, high = signed_interval(part, whole, critical, slack)
         value, least, most = signed_interval(one - other, whole, critical, slack)
-        # At a difference of 0 the number of rows has no influence.
+        # If the difference is 0, the number of rows has no influence.
         away = min(-part, other - one) - slack
         p_value = float(noise.at_least(away, 0.0, self.law.rows))
         return Difference(value, min(low, least), max(high, most), p_value)
@@ -178,25 +180,25 @@ class DistanceEstimates:
 
 
 def _one(law: VectorLaw) -> WeightedNoise:
-    """Noise of one distance."""
+    """Noise of a single distance."""
     return law.weighted([1.0])
 
 
 def bonferroni(p_values: ArrayLike) -> Floats:
-    """Adjusted p-values of verdicts: those up to alpha are all true with probability 1 - alpha.
+    """Adjusted p-values of verdicts: with probability 1 - alpha all those up to alpha are true.
 
-    This holds for any dependence of the p-values.  The release chooses a verdict's direction, so
-    one of the two claims of a verdict is false whatever the others are, and Holm's rule would be
-    wrong more often than alpha (docs/theory.md, Theorem D9).
+    This holds for any dependence of the p-values.  The release chooses the direction of each
+    verdict.  So one of the two claims of a verdict is false, whatever the other claims are, and
+    Holm's rule would err more often than alpha (docs/theory.md, Theorem D9).
     """
     values = np.asarray(p_values, dtype=np.float64)
     return np.minimum(values.size * values, 1.0)
 
 
 def holm(p_values: ArrayLike) -> Floats:
-    """Adjusted p-values (Holm 1979): those up to alpha are all valid with probability 1 - alpha.
+    """Adjusted p-values (Holm 1979): with probability 1 - alpha all those up to alpha are valid.
 
-    This holds for any dependence of the p-values, for claims fixed before the release.
+    This holds for any dependence of the p-values, if the claims are fixed before the release.
     """
     values = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(values, kind="stable")
@@ -212,7 +214,7 @@ def half_width(law: VectorLaw, n: int, alpha: float) -> float:
 
 
 def mean_half_width(law: VectorLaw, weights: Sequence[Fraction], n: int, alpha: float) -> float:
-    """Half the width of the interval of a weighted mean of a tenth, among ``n`` rows; at most 1."""
+    """Half the width of the interval of a weighted mean of 0.1 among ``n`` rows; at most 1."""
     check_weights(weights)
     return _typical_half_width(law.weighted(map(float, weights)), law, n, alpha)
 
@@ -223,15 +225,15 @@ def _typical_half_width(noise: WeightedNoise, law: VectorLaw, n: int, alpha: flo
 
 
 def vector_tau_min(law: VectorLaw, n: int, alpha: float) -> float:
-    """Least tolerance that a verdict can decide among ``n`` rows; infinite if none below 1.
+    """Least tolerance that a verdict can decide among ``n`` rows; infinite if none below 1 does.
 
-    At this tolerance a distance of 0 gives a no, and a distance of twice the tolerance a yes,
-    each with probability at most alpha.  The noise grows more slowly than the tolerance, so every
-    step of the search, from 1 downwards, is a tolerance that suffices.
+    At this tolerance, a distance of 0 gives a no, and a distance of twice the tolerance a yes, each
+    with probability at most alpha.  The noise grows more slowly than the tolerance.  So every step
+    of the search, which goes downwards from 1, is a tolerance that suffices.
     """
     tau, noise = 1.0, _one(law)
     for _ in range(40):
-        # Two-sided at twice the level is one-sided at the level.
+        # A two-sided test at twice the level is a one-sided test at the level.
         least = (noise.critical(tau, law.rows, 2 * float(alpha)) + _ROUNDING) / max(n, 1)
         if least >= tau:
             return math.inf if tau >= 1 else tau

@@ -1,7 +1,7 @@
 """Laws of whole-numbered noise: discrete Laplace and discrete Gaussian.
 
-Both are symmetric and log-concave, so a sum of noises of one law is symmetric with one peak.
-They give only intervals, p-values and error rates, so doubles cost no privacy.
+Both laws are symmetric and log-concave, so a sum of noises of one law is symmetric with one peak.
+They are used only for intervals, p-values and error rates, so doubles cost no privacy.
 """
 
 import math
@@ -18,11 +18,11 @@ from pqd.deciders.monotone_search import least
 
 # A discrete Gaussian of at least this deviation is transformed by Poisson's formula.
 _WIDE = 1.0
-# Values of a discrete Gaussian within this many deviations have all of its chance but 1e-30.
+# Values within this many deviations have all the chance of a discrete Gaussian, up to 1e-30.
 _FAR = 12
-# Below this deviation a tail is the sum of its terms.
+# For smaller deviations than this a tail is the sum of its terms.
 _SUMMED = 100
-# No noise is drawn that reaches farther.
+# No noise that is drawn reaches farther than this.
 _FARTHEST = 2**64
 
 
@@ -39,7 +39,7 @@ class NoiseLaw(ABC):
     @property
     @abstractmethod
     def largest_tilt(self) -> float:
-        """Tilts t below this have a finite moment ``E exp(t Z)``."""
+        """Upper end of the tilts t for which the moment ``E exp(t Z)`` is finite."""
 
     @abstractmethod
     def tail(self, steps: int) -> float:
@@ -111,10 +111,10 @@ class GaussianLaw(NoiseLaw):
         return math.inf
 
     def tail(self, steps: int) -> float:
-        """``Pr[Z >= steps]``; for sigma >= 100 rounded up by less than a part in a thousand.
+        """``Pr[Z >= steps]``; for sigma >= 100 it is rounded up by less than 0.1 per cent.
 
-        For these sigma the sum is the integral from the first term on, plus half that term, up to a
-        twelfth of the slope there (Euler and Maclaurin); the code adds the whole slope.
+        For such sigma the sum is the integral from the first term on, plus half of that term, up
+        to a twelfth of the slope there (Euler and Maclaurin).  The code adds the whole slope.
         """
         if steps < 1:
             return 1 - self.tail(1 - steps)
@@ -131,7 +131,7 @@ class GaussianLaw(NoiseLaw):
         if sigma >= _WIDE:
             near = angles - 2 * np.pi * np.round(angles / (2 * np.pi))
             squares = [(sigma * (near + 2 * np.pi * k)) ** 2 / 2 for k in (-1, 0, 1)]
-            # Below exp(-200) a bell does not matter, and is slow to compute.
+            # A bell below exp(-200) does not matter, and it is slow to compute.
             bells = [np.exp(-np.minimum(square, 200.0)) for square in squares]
             summed: Floats = sum(bells, np.zeros_like(angles))
             return summed / (1 + 2 * math.exp(-((sigma * 2 * math.pi) ** 2) / 2))
@@ -157,7 +157,7 @@ def _gaussian_sum(first: int | None, sigma: Fraction) -> float:
 
 @dataclass(frozen=True, slots=True)
 class UniformLaw(NoiseLaw):
-    """Uniform law on -1 .. 1: no noise by itself, but a part of cube noise."""
+    """Uniform law on -1 .. 1, which is not noise by itself but a part of cube noise."""
 
     @property
     def deviation(self) -> float:

@@ -1,8 +1,9 @@
 """Confidence intervals of a share ``T / n`` with noise on both numbers, by test inversion.
 
-A share theta is in the interval unless ``theta n^ - T^`` is farther from 0 than the noise carries
+A share theta is excluded if ``theta n^ - T^`` is farther from 0 than the noise carries
 ``theta Z_n - Z_T`` with probability 1 - alpha.  The critical value grows with the weights of the
-noises (docs/theory.md, Theorem D7), so each segment of thetas uses the one at its largest weights.
+noises (docs/theory.md, Theorem D7).  So each segment of thetas uses the critical value at its
+largest weights.
 """
 
 import math
@@ -21,7 +22,7 @@ _GROWTH, _MOST_SEGMENTS = 1.01, 48
 
 
 class ShareEstimate(NamedTuple):
-    """Estimated share between 0 and 1; ``low .. high`` holds it with probability 1 - alpha."""
+    """Estimated share between 0 and 1; ``low .. high`` contains it with probability 1 - alpha."""
 
     value: float
     low: float
@@ -45,8 +46,8 @@ def share_estimates(
 ) -> Floats:
     """Value, low and high of each share ``part / whole``, an array (parts, 3).
 
-    ``slack`` bounds the error of the parts besides noise.  Parts are cut to ``0 .. whole``, which
-    only widens the intervals.  If the whole is not above 0, the intervals are 0 to 1.
+    ``slack`` bounds the error of the parts other than noise.  Parts are cut to ``0 .. whole``,
+    which only widens the intervals.  If the whole is not above 0, the intervals are 0 to 1.
     """
     numerators = np.asarray(parts, dtype=np.float64)
     if whole <= 0:
@@ -69,7 +70,7 @@ def signed_interval(
 
 
 def _hull(parts: Floats, whole: float, allowed: Floats, edges: Floats) -> tuple[Floats, Floats]:
-    """Least and largest share accepted on some segment; ``part / whole`` is always included."""
+    """Least and largest share that some segment accepts; ``part / whole`` is always included."""
     low = np.maximum((parts[:, None] - allowed) / whole, edges[:-1])
     high = np.minimum((parts[:, None] + allowed) / whole, edges[1:])
     accepted, value = low <= high, parts / whole
@@ -80,7 +81,7 @@ def _hull(parts: Floats, whole: float, allowed: Floats, edges: Floats) -> tuple[
 
 @lru_cache(maxsize=256)
 def critical_values(noise: WeightedNoise, rows: NoiseLaw, alpha: float) -> CriticalValues:
-    """Two-sided critical values of ``theta n^ - T^``; T^ has ``noise``, n^ that of ``rows``.
+    """Two-sided critical values of ``theta n^ - T^``: T^ has ``noise``, n^ has noise of ``rows``.
 
     On each segment the deviation grows by one per cent, unless that makes too many segments.
     """

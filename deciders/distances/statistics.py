@@ -1,11 +1,11 @@
 """Distances between the private counts of a marginal's cells and the copy's shares, in rows.
 
-Cell x has ``h(x)`` private rows, and ``p(x)`` is the copy's share of its own rows there.  With n
-private rows in all, each distance compares ``h`` with ``n p``.  Divided by n it is the usual
-distance, between 0 and 1.  The copy's counts are public and fixed.
+Cell x has ``h(x)`` private rows, and ``p(x)`` is the share of the copy's rows in that cell.  Among
+n private rows, each distance compares ``h`` with ``n p``.  Divided by n, it is the usual distance
+between 0 and 1.  The copy's counts are public and fixed.
 
 Guarantee: one row, added or removed, moves each distance by at most 1 (docs/theory.md, section 11).
-All distances are exact fractions: no double takes part.
+All distances are exact fractions, computed without a double.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ _LARGEST = 2**62
 
 
 class Distance(Protocol):
-    """Distance in rows, of sensitivity 1, as a frozen value.
+    """Distance in rows, with sensitivity 1, as a frozen value.
 
     Conformers: TotalVariation, KolmogorovSmirnov, EarthMovers; MeanDistance, for the counts of
     several marginals.
@@ -37,18 +37,18 @@ class Distance(Protocol):
     id: ClassVar[str]
 
     def rows(self, counts: Any) -> Fraction:  # noqa: ANN401 - counts, or those of several marginals
-        """Exact distance in rows, ``0 .. n``: private."""
+        """Exact distance in rows, ``0 .. n``; private."""
         ...
 
     def facts(self) -> Any:  # noqa: ANN401 - JSON values
-        """Facts for a cache key: everything that the distance depends on except the counts."""
+        """Facts for a cache key: everything that the distance depends on, except the counts."""
         ...
 
 
-# No slots: numbers computed from the copy are cached.
+# Without slots, because numbers computed from the copy are cached.
 @dataclass(frozen=True, eq=False)
 class _CellDistance(ABC):
-    """Distance from the ``copy``: its rows in each cell, public whole numbers >= 0.
+    """Distance from the ``copy``, given by its rows in each cell, public whole numbers >= 0.
 
     Raises
     ------
@@ -84,7 +84,7 @@ class _CellDistance(ABC):
         if private.size != self.cells:
             raise ParameterError(f"{private.size} counts for {self.cells} cells")
         n = int(private.sum())
-        # An upper bound on all sums, of all distances.
+        # Upper bound on all sums of all distances.
         if 2 * n * self.copy_rows * self.cells > _LARGEST:
             return self._rows(private.astype(object), self.copy.astype(object), n)
         return self._rows(private, self.copy, n)
@@ -101,9 +101,9 @@ class _CellDistance(ABC):
 
 @dataclass(frozen=True, eq=False)
 class TotalVariation(_CellDistance):
-    """Total variation, ``T = 1/2 sum |h(x) - n p(x)|``; cells in any order.
+    """Total variation, ``T = 1/2 sum |h(x) - n p(x)|``; the cells may be in any order.
 
-    ``T / n`` is the share of rows that would have to change their cell.  A row added in cell y
+    ``T / n`` is the share of rows that would have to move to another cell.  A row added in cell y
     moves T by at most ``1 - p(y)`` (Theorem D1).
     """
 
@@ -118,7 +118,7 @@ class TotalVariation(_CellDistance):
 class KolmogorovSmirnov(_CellDistance):
     """Kolmogorov-Smirnov, ``K = max |H - n F|`` over the cells' ends; cells in their order.
 
-    H and F are the counts and shares up to and with a cell (Theorem D2).
+    H and F are the cumulative counts and shares, up to and including a cell (Theorem D2).
     """
 
     id: ClassVar[str] = "kolmogorov_smirnov"
@@ -133,7 +133,7 @@ class EarthMovers(_CellDistance):
     """Earth mover's, ``W = sum |H - n F| / (cells - 1)`` over all cells but the last.
 
     The cells are equal steps of a bounded lattice.  ``W / n`` is the mean distance that a row must
-    move, as a share of the whole range (Theorem D2); 0 for a single cell.
+    move, as a share of the whole range (Theorem D2).  It is 0 for a single cell.
     """
 
     id: ClassVar[str] = "earth_movers"
@@ -147,7 +147,7 @@ class EarthMovers(_CellDistance):
 
 @dataclass(frozen=True, eq=False)
 class MeanDistance:
-    """Weighted mean of distances of one table, ``sum_j w_j T_j`` (Theorem D2).
+    """Weighted mean of the distances of one table, ``sum_j w_j T_j`` (Theorem D2).
 
     Raises
     ------
@@ -164,7 +164,7 @@ class MeanDistance:
         check_weights([weight for weight, _ in self.parts])
 
     def rows(self, counts: Sequence[Any]) -> Fraction:
-        """Exact mean in rows, given the counts for each part, in the order of the parts."""
+        """Exact mean in rows, given the counts of each part, in the order of the parts."""
         pairs = zip(self.parts, counts, strict=True)
         return sum((w * distance.rows(own) for (w, distance), own in pairs), Fraction(0))
 
@@ -182,8 +182,8 @@ def check_weights(weights: Sequence[Fraction]) -> None:
 def whole_rows(rows: Fraction) -> int:
     """Nearest whole number, ``floor(rows + 1/2)``.
 
-    Guarantee: numbers that differ by at most a whole k still do after rounding, since the floor is
-    monotone and ``floor(x + k) = floor(x) + k`` (Lemma D3).
+    Guarantee: two numbers that differ by at most a whole k differ by at most k after rounding,
+    since the floor is monotone and ``floor(x + k) = floor(x) + k`` (Lemma D3).
     """
     return (2 * rows.numerator + rows.denominator) // (2 * rows.denominator)
 
@@ -191,12 +191,12 @@ def whole_rows(rows: Fraction) -> int:
 def fresh_sample_distance(copy: ArrayLike, n: int) -> float:
     """Expected total variation of ``n`` rows drawn from the copy's distribution, as a share.
 
-    No copy does better than such a fresh sample, so the distance is a reference for a score.  It is
-    exact, without simulation, and public if ``n`` is public.
+    No copy can be expected to have a smaller distance than such a fresh sample, so this distance is
+    a reference for a score.  It is exact, without simulation, and public if ``n`` is public.
 
-    The rows of a cell are binomial.  The mean deviation of a binomial of n and p is
-    ``2 v C(n, v) p^v (1 - p)^(n - v + 1)`` with ``v = floor(n p) + 1`` (de Moivre 1730; Diaconis
-    and Zabell 1991).  The distance is half the sum of these deviations, divided by n.
+    The number of rows of a cell is binomial.  The mean deviation of a binomial variable of n and p
+    is ``2 v C(n, v) p^v (1 - p)^(n - v + 1)``, with ``v = floor(n p) + 1`` (de Moivre 1730;
+    Diaconis and Zabell 1991).  The distance is half the sum of these deviations, divided by n.
 
     Raises
     ------
@@ -213,7 +213,7 @@ def fresh_sample_distance(copy: ArrayLike, n: int) -> float:
 
 
 def _mean_deviation(n: int, size: int, copy_rows: int) -> float:
-    """Mean of ``|B - n p|``, B binomial of n and ``p = size / copy_rows``."""
+    """Mean of ``|B - n p|``, where B is binomial of n and ``p = size / copy_rows``."""
     if size in {0, copy_rows}:
         return 0.0
     v = n * size // copy_rows + 1

@@ -1,8 +1,8 @@
-"""Release of K distances and of the number of rows, all at once.
+"""Release of K distances and of the number of rows, all together.
 
-All later statements are post-processing of these K + 1 whole numbers: estimates, intervals,
-verdicts at any tolerance, means (estimates.py).  ``numbers[0]`` is the number of rows, the others
-are the distances in whole rows (docs/theory.md, Theorems D5 and D6).
+Estimates, intervals, verdicts at any tolerance and means are post-processing of these K + 1 whole
+numbers (estimates.py).  ``numbers[0]`` is the number of rows.  The other numbers are the distances
+in whole rows (docs/theory.md, Theorems D5 and D6).
 """
 
 import math
@@ -39,20 +39,20 @@ class IndependentNoise:
         return Combination(self.terms).deviation
 
     def critical(self, share: float, rows: NoiseLaw, alpha: float) -> float:
-        """Value that ``|share Z_n`` minus this noise| exceeds with probability at most alpha."""
+        """Value that ``|share Z_n - this noise|`` exceeds with probability at most alpha."""
         both = Combination(self._with(share, rows), smoothed=True)
         return both.quantile(alpha / 2) + both.added
 
     def at_least(self, x: ArrayLike, share: float, rows: NoiseLaw) -> Floats:
-        """Upper bounds on the chance that ``share Z_n`` minus this noise is x or more."""
+        """Upper bounds on the chance that ``share Z_n - this noise`` is x or more."""
         return combination(self._with(share, rows)).at_least(x)
 
     def _with(self, share: float, rows: NoiseLaw) -> tuple[Term, ...]:
         return (*self.terms, Term(share, 1, rows)) if share else self.terms
 
 
-# Noise of a weighted sum of distances, symmetric with one peak.  ``critical`` of a share holds for
-# smaller shares too (docs/theory.md, Theorem D7).
+# Noise of a weighted sum of distances, which is symmetric with one peak.  ``critical`` of a share
+# also holds for smaller shares (docs/theory.md, Theorem D7).
 WeightedNoise = IndependentNoise | CubeNoise
 
 
@@ -60,7 +60,7 @@ class VectorLaw(NamedTuple):
     """Law of the noise of a vector: of its number of rows, and of each of its distances.
 
     The number of rows is independent of the distances.  The distances are independent of each
-    other, or coordinates of one cube noise.
+    other, or they are coordinates of one cube noise.
     """
 
     rows: NoiseLaw
@@ -82,10 +82,11 @@ class VectorLaw(NamedTuple):
 def rows_share(numbers: int) -> Fraction:
     """Part of the budget that pays for the number of rows, beside ``numbers`` distances.
 
-    Every figure is divided by the number of rows.  A distance of a fifth of the rows depends a
-    fifth as much on the noise of the number of rows as on its own noise.  The noise of a distance
-    grows with the number of distances, that of the rows does not, so beside few distances the rows
-    need a larger part: a fifth beside one distance, a twentieth from sixteen on.
+    Every figure is divided by the number of rows.  A distance of a fifth of the rows depends on
+    the noise of the number of rows a fifth as much as on its own noise.  The noise of a distance
+    grows with the number of distances, but the noise of the number of rows does not.  So with few
+    distances the number of rows needs a larger part.  The part is a fifth beside one distance, and
+    a twentieth beside sixteen or more.
     """
     return max(Fraction(1, 20), Fraction(1, numbers + 4))
 
@@ -95,12 +96,12 @@ class CubeVector:
     """K distances by the K-norm mechanism of their largest, and the number of rows by Laplace.
 
     Guarantee: epsilon-DP (Hardt and Talwar 2010).  One row moves each distance, in whole rows, by
-    at most 1, so it moves the vector by at most 1 in the largest coordinate, at scale
-    ``1/e_d``.  It moves the number of rows by 1, at scale ``1/e_n``.  Together they cost
+    at most 1.  So it moves the vector by at most 1 in the largest coordinate, at scale ``1/e_d``.
+    It moves the number of rows by 1, at scale ``1/e_n``.  Together they cost
     ``e_n + e_d = epsilon`` (Theorem D5).
 
-    For many distances each has half the mean error that its own discrete Laplace noise at a K-th
-    of the budget would give, and no long tails.
+    For many distances, each distance has half the mean error of its own discrete Laplace noise at
+    a K-th of the budget, and no long tails.
     """
 
     numbers: int
@@ -113,7 +114,7 @@ class CubeVector:
         _check_numbers(self.numbers)
 
     def shares(self, epsilon: Number) -> tuple[Fraction, Fraction]:
-        """Epsilon of the number of rows, and of all distances together."""
+        """Epsilon of the number of rows, and epsilon of all distances together."""
         budget = budget_of(epsilon)
         share = rows_share(self.numbers)
         return share * budget, (1 - share) * budget
@@ -133,7 +134,7 @@ class CubeVector:
         return VectorLaw(LaplaceLaw(1 / of_rows), CubeLaw(self.numbers, 1 / of_all))
 
     def largest_scale(self, epsilon: Number) -> Fraction:
-        """Largest noise scale that is drawn, including that of a proposed radius."""
+        """Largest noise scale that is drawn, including the scale of a proposed radius."""
         of_rows, of_all = self.shares(epsilon)
         return max(1 / of_rows, 1 / of_all, cube_radius(self.numbers, 1 / of_all).spread)
 
@@ -144,8 +145,8 @@ class GaussianVector:
 
     Guarantee: rho-zCDP if a person changes up to ``rows`` rows (Canonne, Kamath and Steinke 2020,
     Theorem 14).  A person moves the number of rows and each distance by at most ``rows``.  At
-    deviations sigma_n and sigma_d that costs ``rows^2 / (2 sigma_n^2) + K rows^2 / (2 sigma_d^2)``,
-    which is rho.
+    deviations sigma_n and sigma_d the cost is
+    ``rows^2 / (2 sigma_n^2) + K rows^2 / (2 sigma_d^2)``, which is rho.
     """
 
     numbers: int
@@ -198,6 +199,6 @@ def _check_length(rows: Sequence[Fraction], numbers: int) -> None:
 
 
 def _root_above(square: Fraction) -> Fraction:
-    """Fraction just above the square root of ``square``."""
+    """Fraction slightly above the square root of ``square``."""
     scaled = math.ceil(square * 4**_DIGITS)
     return Fraction(math.isqrt(scaled - 1) + 1, 2**_DIGITS)

@@ -1,7 +1,7 @@
 """Estimators: one epsilon-DP release that answers for any number of intervals.
 
-A decider spends its budget on one interval.  An estimator spends it once and then answers for every
-interval by post-processing.
+A decider spends its budget on one interval.  An estimator spends its budget once and then answers
+for every interval by post-processing.
 """
 
 from pqd.deciders.estimators.base import Estimator, EstimatorOutput, inside, outside, within

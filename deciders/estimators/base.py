@@ -1,15 +1,15 @@
 """Estimators: their interface, their output, and the verdicts that follow for one interval.
 
-A *cut* splits the line of answers in two.  For each cut an estimator gives p-values of two claims,
-"the answer is below the cut" and "the answer is not below it".  The p-value of a claim is the
-largest probability, over all tables for which the claim is false, of a release that speaks at
-least as strongly for it.  An interval lies between two cuts, so a verdict on it follows:
+A *cut* splits the line of answers in two.  For each cut an estimator gives the p-values of two
+claims: "the answer is below the cut" and "the answer is not below it".  The p-value of a claim is
+the largest probability, over all tables for which the claim is false, of a release that supports
+the claim at least as strongly.  An interval lies between two cuts, so a verdict on it follows:
 
-* *within* needs both claims, so its p-value is the larger of theirs (an intersection-union test);
-* *outside* needs one claim, so its p-value is twice the smaller (Bonferroni), or a better one
+* *within* needs both claims, so its p-value is the larger of the two (an intersection-union test);
+* *outside* needs one claim, so its p-value is twice the smaller (Bonferroni), or a better p-value
   that the estimator knows (``apart``).
 
-Nothing here reads the private table: everything is post-processing of one release.
+Nothing here reads the private table, because everything is post-processing of one release.
 """
 
 import math
@@ -29,18 +29,18 @@ Span = tuple[Cut, Cut]
 
 @dataclass(frozen=True, slots=True)
 class EstimatorOutput:
-    """Private output of one estimator: whole numbers, all that it reveals about D."""
+    """Private output of one estimator: whole numbers, which are all that it reveals about D."""
 
     numbers: tuple[int, ...]
 
 
 class Estimator(Protocol):
-    """One mechanism that answers for any interval, as a frozen value; lattice units throughout.
+    """One mechanism that answers for any interval, as a frozen value; everything in lattice units.
 
     Conformers: LaplaceEstimate, SumAndCount, RankCounts, ExponentialQuantile, RaceEstimate.
-    MajorityCounts serves one decider only.
-    ``exact``: both p-values, ``below`` and ``at_least``, can be small.  Otherwise one of them, or
-    both, are always 1; then only ``accept`` on public stand-ins tells what an outcome is worth.
+    MajorityCounts serves only one decider.
+    ``exact``: both p-values, ``below`` and ``at_least``, can be small.  Otherwise at least one of
+    them is always 1, and only ``accept`` on public stand-ins tells how reliable an outcome is.
     """
 
     id: ClassVar[str]
@@ -57,23 +57,23 @@ class Estimator(Protocol):
         ...
 
     def largest_scale(self, epsilon: Number) -> Fraction:
-        """Largest noise scale that ``release`` draws, or a bound on it; public."""
+        """Largest noise scale that ``release`` draws, or a bound on that scale; public."""
         ...
 
     def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> EstimatorOutput:
-        """One epsilon-DP release (guarantee and source in each conformer)."""
+        """One epsilon-DP release; each conformer states its guarantee and source."""
         ...
 
     def span(self, interval: Interval) -> Span:
-        """Cuts between which an answer inside ``interval`` lies."""
+        """Cuts between which every answer inside ``interval`` lies."""
         ...
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """Exact ``Pr[inside]`` on ``histogram``: not private, for analysis only."""
+        """Exact ``Pr[inside]`` on ``histogram``; not private, for analysis only."""
         ...
 
     def contains(self, released: EstimatorOutput, span: Span) -> bool:
-        """Whether the release speaks for an answer between the cuts."""
+        """Whether the release supports an answer between the cuts."""
         ...
 
     def below(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
@@ -95,12 +95,12 @@ class Estimator(Protocol):
     def confidence(
         self, released: EstimatorOutput, epsilon: Number, alpha: Number
     ) -> tuple[Fraction | None, Fraction | None]:
-        """Ends that hold the answer with probability >= 1 - alpha; None means no bound."""
+        """Ends that contain the answer with probability >= 1 - alpha; None means no bound."""
         ...
 
 
 class BonferroniClaims:
-    """Mix-in of the estimators that know only the two claims, combined by Bonferroni."""
+    """Mix-in of the estimators that know only the two claims, which Bonferroni combines."""
 
     __slots__ = ()
 
@@ -114,9 +114,10 @@ class BonferroniClaims:
 def two_sided(tail: Callable[[int], float], released: int, first: int, last: int) -> float:
     """P-value of "the answer is not in ``first .. last``", given the answer plus noise.
 
-    The noise is symmetric with one peak, and ``tail(x)`` is at least its chance of x or more.  The
-    p-value is the largest chance, over answers inside, of a release at least as far outside; an
-    answer at an end has that chance (docs/theory.md, Theorem B1).  1 for a release inside.
+    The noise must be symmetric with one peak, and ``tail(x)`` must be at least the chance of x or
+    more.  The p-value is the largest chance, over answers inside, of a release at least as far
+    outside.  The chance is largest for an answer at an end (docs/theory.md, Theorem B1).  The
+    p-value is 1 for a release inside.
     """
     beyond = max(first - released, released - last)
     return min(1.0, tail(beyond) + tail(beyond + last - first)) if beyond > 0 else 1.0
@@ -128,7 +129,7 @@ def whole_span(interval: Interval) -> tuple[int, int]:
 
 
 def inside(estimator: Estimator, released: EstimatorOutput, interval: Interval) -> bool:
-    """Whether the release speaks for an answer inside ``interval``."""
+    """Whether the release supports an answer inside ``interval``."""
     return estimator.contains(released, estimator.span(interval))
 
 
@@ -165,7 +166,7 @@ def outcome_p_value(
     *,
     outcome: bool,
 ) -> float | None:
-    """P-value of an outcome; None if the release gives none for it."""
+    """P-value of an outcome; None if the release gives no p-value for it."""
     p_value = (within if outcome else outside)(estimator, released, interval, epsilon)
     return None if p_value >= 1 and not estimator.exact else p_value
 
@@ -179,7 +180,7 @@ def by_cuts(
 ) -> tuple[Fraction | None, Fraction | None]:
     """Cuts up to which, from either side, the claims hold at level alpha/2, one after another.
 
-    Claims are tested in a fixed order, up to the first that fails, so errors do not add up.
+    Claims are tested in a fixed order, up to the first claim that fails, so errors do not add up.
     """
     level = float(probability(alpha, "alpha")) / 2
     low = high = None

@@ -20,7 +20,7 @@ from pqd.deciders.noise import Noise, exponential_choice, log_sum
 class _Runs(NamedTuple):
     """Runs of lattice points with equal scores: first point, number of points, log-weight.
 
-    A log-weight is that of the whole run.
+    A log-weight is the logarithm of the weight of the whole run.
     """
 
     first: Integers
@@ -33,14 +33,15 @@ class ExponentialQuantile(BonferroniClaims, LatticeBounds):
     """Lattice point e, drawn with weight ``exp(-epsilon u(e) / (2 max(a, b - a)))``; p is a/b.
 
     The distance u(e) is the largest of 0, ``a #(v > e) - (b - a) #(v <= e)`` and
-    ``(b - a) #(v < e) - a #(v >= e) + 1``.  It is 0 exactly if e is the p-quantile, so equal
-    values tie as they should.  For the median u(e) is the number of rows to add or remove until e
-    is the median, which is twice the distance of ranks: the rank score has sensitivity 1/2, not
-    the 1 that ``em_median`` (Patwa 2023) takes.
+    ``(b - a) #(v < e) - a #(v >= e) + 1``.  It is 0 exactly if e is the p-quantile, so equal values
+    tie as they should.  For the median, u(e) is the number of rows to add or remove until e is the
+    median.  This is twice the distance of ranks, so the rank score has sensitivity 1/2;
+    ``em_median`` (Patwa 2023) uses 1.
 
-    Guarantee: epsilon-DP (McSherry and Talwar 2007): one row changes u by at most max(a, b - a).
-    The weights are doubles (docs/limitations.md); the draw is a descent of exact yes/no choices.
-    The release gives no p-value: how near e lies to the quantile depends on how dense D is there.
+    Guarantee: epsilon-DP (McSherry and Talwar 2007), since one row changes u by at most max(a, b -
+    a).  The weights are doubles (docs/limitations.md); the draw is a sequence of exact yes/no
+    choices.  The release gives no p-value, because the distance from e to the quantile depends on
+    how dense D is there.
     """
 
     p: Fraction = HALF
@@ -52,7 +53,7 @@ class ExponentialQuantile(BonferroniClaims, LatticeBounds):
     compares: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Raise ParameterError unless both bounds are given and are a lattice."""
+        """Raise ParameterError unless both bounds are given and form a lattice."""
         LatticeBounds.__post_init__(self)
         probability(self.p, "the quantile's p")
         self._ends()
@@ -82,7 +83,7 @@ class ExponentialQuantile(BonferroniClaims, LatticeBounds):
         return EstimatorOutput((first,))
 
     def _runs(self, histogram: Histogram, epsilon: Number) -> _Runs:
-        """Runs in ascending order: each value of the table, and the points between values."""
+        """Runs in ascending order: each value of the table, and the points between two values."""
         lower, upper = self._ends()
         part, rest = self.p.numerator, self.p.denominator - self.p.numerator
         values, ranks = histogram.values, histogram.cumulative_counts
@@ -131,11 +132,11 @@ class ExponentialQuantile(BonferroniClaims, LatticeBounds):
         return span[0] <= released.numbers[0] < span[1]
 
     def below(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
-        """1: no p-value."""
+        """1, because the release gives no p-value."""
         return 1.0
 
     def at_least(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
-        """1: no p-value."""
+        """1, because the release gives no p-value."""
         return 1.0
 
     def estimate(self, released: EstimatorOutput) -> Fraction | None:

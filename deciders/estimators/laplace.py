@@ -22,20 +22,21 @@ class LaplaceEstimate:
     """Answer plus discrete Laplace noise of scale ``sensitivity / epsilon``.
 
     Guarantee: epsilon-DP (Ghosh, Roughgarden and Sundararajan 2009; Dwork et al. 2006).  One row
-    changes a count, or a number of distinct values, by at most 1, and a sum of values in
-    ``lower .. upper`` by at most ``max(|lower|, |upper|)``; all are whole numbers.  The noise may
-    be finer: with ``fineness`` grid points for each unit the answer, a whole number of grid
-    points, moves by at most ``fineness`` times as many, and the scale is ``fineness`` times as
-    large: the same guarantee.
+    changes a count, or a number of distinct values, by at most 1.  It changes a sum of values in
+    ``lower .. upper`` by at most ``max(|lower|, |upper|)``.  All these are whole numbers.  The
+    noise may be on a finer grid, with ``fineness`` grid points for each unit.  Then the answer is
+    a whole number of grid points, and its sensitivity and the scale are both ``fineness`` times as
+    large.  So the guarantee is the same.
 
-    The p-values are exact tails of the noise.  A verdict on any one interval is right as often as
-    that of an ``inv_count`` decider with the same budget, except for the noise beyond the farther
-    end.
+    The p-values are exact tails of the noise.  A verdict on any single interval is right as often
+    as a verdict of an ``inv_count`` decider with the same budget, except for the noise beyond the
+    farther end.
 
     Estimate, interval and p-values use the released number, cut to the answers that a table can
-    have (``AnswerRange``).  No cut makes a p-value less: "below" uses the number cut only from
-    below, "at least" the number cut only from above, and "apart" a number that is no farther from
-    any interval that holds a possible answer.  So each p-value is as valid as without the cut.
+    have (``AnswerRange``).  No cut makes a p-value smaller.  "Below" uses the number cut only from
+    below, and "at least" uses the number cut only from above.  "Apart" uses a number that is no
+    farther from any interval that contains a possible answer.  So each p-value is as valid as
+    without the cut.
     """
 
     aggregate: str
@@ -90,7 +91,7 @@ class LaplaceEstimate:
     largest_scale = scale
 
     def finely(self, epsilon: Number) -> "LaplaceEstimate":
-        """Same estimator with noise on the fine grid, as the papers' real-valued Laplace noise."""
+        """Same estimator with noise on the fine grid, like the real-valued noise of the papers."""
         return replace(self, fineness=fineness(self.scale(epsilon)))
 
     def _steps(self, epsilon: Number) -> Fraction:
@@ -98,7 +99,7 @@ class LaplaceEstimate:
         return self.scale(epsilon) * self.fineness
 
     def answer(self, histogram: Histogram) -> int:
-        """Exact answer: not private."""
+        """Exact answer; not private."""
         return int(histogram.total if self.aggregate == "SUM" else histogram.mass)
 
     def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> EstimatorOutput:
@@ -116,7 +117,7 @@ class LaplaceEstimate:
         if low >= high:
             return 0.0
         true, scale = self.answer(histogram) * self.fineness, self._steps(epsilon)
-        # Compute from the side with small tails, so that their difference keeps its digits.
+        # Compute from the side with small tails, so that the difference keeps its digits.
         if true >= high:
             low, high, true = 1 - high, 1 - low, -true
         return as_probability(noise_tail(low - true, scale) - noise_tail(high - true, scale))
@@ -159,7 +160,7 @@ class LaplaceEstimate:
     ) -> tuple[Fraction | None, Fraction | None]:
         """Possible answers within the reach of the noise, at least 1, around the cut number."""
         noisy, grid = self.range.cut(released.numbers[0]), self.fineness
-        # With a reach of at least 1 the interval holds two whole numbers, also with finer noise.
+        # With a reach of at least 1 the interval contains two whole numbers, even with finer noise.
         reach = max(_reach(self._steps(epsilon), probability(alpha, "alpha")), grid)
         low, high = -(-(noisy - reach) // grid), (noisy + reach) // grid
         return Fraction(self.range.floored(low)), Fraction(self.range.capped(high))

@@ -21,7 +21,7 @@ from pqd.deciders.histogram import Histogram
 from pqd.deciders.interval import Interval
 from pqd.deciders.noise import Noise, fineness
 
-# Most grid points by which a claim's noise may exceed real-valued noise.
+# Most grid points by which the noise of a claim may exceed real-valued noise.
 _ROUNDED = 3
 
 
@@ -29,16 +29,17 @@ _ROUNDED = 3
 class MajorityCounts(BonferroniClaims):
     """Noisy n, noisy ``q1 = #(v < a)`` and noisy ``q2 = #(v >= b)`` for the cuts a < b.
 
-    Each has noise of scale ``2/epsilon``, drawn on a grid of ``fineness`` points for each row.
+    Each number has noise of scale ``2/epsilon``, drawn on a grid of ``fineness`` points per row.
 
     Guarantee: epsilon-DP (Patwa 2023, Prop. 6.2; Dwork et al. 2006).  A row changes n by 1, which
-    costs epsilon/2.  It changes at most one of q1 and q2, the rows beyond two different ends, by
-    1, which costs epsilon/2 (McSherry 2009).  By composition all three may be shown.
+    costs epsilon/2.  It changes at most one of q1 and q2 by 1, because they count the rows beyond
+    two different ends; this costs epsilon/2 (McSherry 2009).  By composition all three may be
+    shown.
 
     The lower median is below b exactly if ``n - 2 q2 >= 0``, and not below a exactly if
-    ``n - 2 q1 >= 1``, for odd, even and zero n (docs/theory.md, Lemma 2); without rows it counts
-    as below every cut, and so as outside.  The release gives each left side with an error
-    ``X + 2 Y``, where X and Y are noises of the same scale; its tails are known.
+    ``n - 2 q1 >= 1``, for odd, even and zero n (docs/theory.md, Lemma 2).  A table without rows
+    counts as below every cut, and so as outside.  The release gives each left side with an error
+    ``X + 2 Y``, where X and Y are noises of the same scale.  The tails of this error are known.
     """
 
     cuts: tuple[int, int]
@@ -50,7 +51,7 @@ class MajorityCounts(BonferroniClaims):
 
     @classmethod
     def finely(cls, interval: Interval, epsilon: Number) -> "MajorityCounts":
-        """Counts beyond the ends of ``interval`` with noise on the fine grid."""
+        """Counts beyond the ends of ``interval``, with noise on the fine grid."""
         return cls(cuts=whole_span(interval), fineness=fineness(2 / budget_of(epsilon)))
 
     @property
@@ -63,7 +64,7 @@ class MajorityCounts(BonferroniClaims):
         return 2 / budget_of(epsilon)
 
     def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> EstimatorOutput:
-        """N, q1 and q2 with noise, in grid points."""
+        """Noisy n, q1 and q2, in grid points."""
         scale = self.largest_scale(epsilon) * self.fineness
         counts = counts_beyond(histogram, self.cuts)
         return EstimatorOutput(tuple(noise.laplace(n * self.fineness, scale) for n in counts))
@@ -78,7 +79,7 @@ class MajorityCounts(BonferroniClaims):
         return majority_probability(*counts, budget_of(epsilon))
 
     def contains(self, released: EstimatorOutput, span: Span) -> bool:
-        """Whether neither side reaches ``ceil(n~/2)``: Algorithm 3."""
+        """Whether neither side reaches ``ceil(n~/2)``, as in Algorithm 3."""
         self._check(span[0], span[1])
         mass, below, above = released.numbers
         majority = -(-mass // (2 * self.fineness)) * self.fineness
@@ -101,8 +102,8 @@ class MajorityCounts(BonferroniClaims):
     def _tail(self, points: int, epsilon: Number) -> float:
         """``Pr[X + 2 Y >= points]``, rounded up.
 
-        Discrete noise is real-valued noise moved by less than one grid point: the tails of both are
-        equal at points that are at most one apart.
+        Discrete noise is real-valued noise that is moved by less than one grid point.  So the
+        tails of both are equal at points that are at most one grid point apart.
         """
         scale = self.largest_scale(epsilon) * self.fineness
         return doubled_tail(as_float((points - _ROUNDED) / scale))
@@ -116,7 +117,7 @@ class MajorityCounts(BonferroniClaims):
         return self._tail(-self._excess(released, cut), epsilon)
 
     def estimate(self, released: EstimatorOutput) -> None:
-        """None: the release only shows which side holds the median."""
+        """None, because the release shows only which side holds the median."""
         return
 
     def confidence(
@@ -127,14 +128,14 @@ class MajorityCounts(BonferroniClaims):
 
 
 def counts_beyond(histogram: Histogram, cuts: tuple[int, int]) -> tuple[int, int, int]:
-    """All rows, the rows below the first cut, and the rows not below the second."""
+    """All rows, the rows below the first cut, and the rows not below the second cut."""
     low, high = cuts
     return histogram.mass, histogram.count_below(low), histogram.mass - histogram.count_below(high)
 
 
-# An exponential below this is 0.
+# The exponential of any number below this one is 0.
 _UNDERFLOW = -750.0
-# coef * exp(rate * x / scale): exponential pieces of the Laplace law's F(x), for x < 0 and x >= 0.
+# Terms coef * exp(rate * x / scale) of the Laplace law's F(x), for x < 0 and for x >= 0.
 _BEFORE = ((0.5, 1),)
 _AFTER = ((1.0, 0), (-0.5, -1))
 
@@ -142,8 +143,8 @@ _AFTER = ((1.0, 0), (-0.5, -1))
 def majority_probability(mass: int, below: int, above: int, epsilon: Fraction) -> float:
     """``sum_k Pr[ceil((mass + Lap)/2) = k] F(k - below) F(k - above)``, all of scale 2/epsilon.
 
-    Between a few whole numbers k every factor is a sum of exponentials, so the series is a sum of
-    finite geometric series: it needs no loop over k and no truncation.
+    Between certain whole numbers k every factor is a sum of exponentials.  So the series is a sum
+    of finite geometric series, which needs no loop over k and no truncation.
     """
     numerator, denominator = epsilon.as_integer_ratio()
     scale = ratio(2 * denominator, numerator)

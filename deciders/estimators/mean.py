@@ -18,7 +18,7 @@ from pqd.deciders.interval import Interval
 from pqd.deciders.monotone_search import bracket
 from pqd.deciders.noise import Noise
 
-# Part of the budget for the count: its noise is weighted by the mean's distance from the centre.
+# Part of the budget for the count, whose noise is weighted by the mean's distance from the centre.
 _COUNT_SHARE = Fraction(1, 8)
 _REACH = 40
 _MOST_TERMS = 2**22
@@ -30,16 +30,16 @@ class SumAndCount(BonferroniClaims):
     """``S = sum (v - centre)`` and ``n``, each with discrete Laplace noise.
 
     The mean is below e exactly if ``S - (e - centre) n < 0``.  The release gives the left side with
-    an error of ``Z_S - (e - centre) Z_n``, whose tails are summed exactly over Z_n.  An empty
-    table has the value 0 there and thus counts as outside.
+    the error ``Z_S - (e - centre) Z_n``.  The tails of this error are summed exactly over Z_n.  For
+    an empty table the left side is 0, so an empty table counts as outside.
 
     For n rows the left side lies in ``(lower - e) n .. (upper - e) n``.  The evidence for a claim
-    is cut to this range, at the noisy n, before its p-value is taken.  No p-value becomes less,
-    so each stays valid.
+    is cut to this range, at the noisy n, before its p-value is taken.  The cut makes no p-value
+    smaller, so each p-value stays valid.
 
-    Guarantee: epsilon-DP by sequential composition (Dwork et al. 2006): 7/8 of epsilon for S, which
-    one row changes by at most ``max(upper - centre, centre - lower)``, and 1/8 for n.  ``centre``
-    is public; the nearer it is to the mean, the less the noise of n matters.
+    Guarantee: epsilon-DP by sequential composition (Dwork et al. 2006).  7/8 of epsilon pay for S,
+    which one row changes by at most ``max(upper - centre, centre - lower)``.  1/8 pays for n.
+    ``centre`` is public; the nearer it is to the mean, the less the noise of n matters.
     """
 
     lower: int
@@ -53,7 +53,7 @@ class SumAndCount(BonferroniClaims):
     exact: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        """Raise ParameterError for a centre outside the bounds."""
+        """Raise ParameterError if the centre is outside the bounds."""
         if not self.lower <= self.centre <= self.upper:
             raise ParameterError(f"the centre {self.centre} is not in {self.lower}..{self.upper}")
 
@@ -66,7 +66,7 @@ class SumAndCount(BonferroniClaims):
         return _scales_of(max(self.upper - self.centre, self.centre - self.lower, 1), epsilon)
 
     def largest_scale(self, epsilon: Number) -> Fraction:
-        """Larger of the two scales."""
+        """Larger of the scales of S and of n."""
         return max(self._scales(epsilon))
 
     def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> EstimatorOutput:
@@ -76,11 +76,11 @@ class SumAndCount(BonferroniClaims):
         return EstimatorOutput((noise.laplace(total, sums), noise.laplace(histogram.mass, counts)))
 
     def span(self, interval: Interval) -> Span:
-        """Ends of the interval itself: a mean may be any number."""
+        """Ends of the interval itself, because a mean may be any number."""
         return interval.lower, interval.upper
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """Chance that the noisy sum lies between the ends times the noisy count."""
+        """Chance that the noisy sum lies between the interval's ends times the noisy count."""
         sums, counts = self._scales(epsilon)
         total = histogram.total - self.centre * histogram.mass
         noises, chances = _around(counts)
@@ -94,7 +94,7 @@ class SumAndCount(BonferroniClaims):
         return as_probability(mean_of(np.where(masses > 0, np.maximum(inside, 0), 0), chances))
 
     def contains(self, released: EstimatorOutput, span: Span) -> bool:
-        """Whether the noisy numbers put the mean strictly between the cuts."""
+        """Whether the noisy numbers place the mean strictly between the cuts."""
         return self._excess(released, span[0]) > 0 > self._excess(released, span[1])
 
     def _excess(self, released: EstimatorOutput, cut: Cut) -> Fraction:
@@ -116,12 +116,12 @@ class SumAndCount(BonferroniClaims):
         sums, counts = self._scales(epsilon)
         noises, chances = _around(counts)
         needed = as_float(excess) + as_float(Fraction(cut - self.centre)) * noises
-        # Slightly less, so that rounding can only raise a p-value.
+        # Subtract a little, so that rounding can only raise a p-value.
         needed -= 1e-9 * (1 + np.abs(needed))
         return as_probability(mean_of(_tails(np.ceil(needed), sums), chances) + 1e-15)
 
     def estimate(self, released: EstimatorOutput) -> Fraction | None:
-        """Ratio, cut to the bounds; None for a count below 1."""
+        """Ratio of the two numbers, cut to the bounds; None for a count below 1."""
         total, count = released.numbers
         if count < 1:
             return None
@@ -154,11 +154,11 @@ def _edge(ruled_out: Callable[[Fraction], bool], end: Fraction, middle: Fraction
 
 
 def _rounded_middle(low: Fraction, high: Fraction) -> Fraction:
-    """Middle, rounded to a double so that the fractions stay short."""
+    """Middle of two numbers, rounded to a double so that the fractions stay short."""
     return Fraction(as_float((low + high) / 2))
 
 
-# Cached, since one release is compared with many cuts.
+# The cache helps because one release is compared with many cuts.
 @lru_cache(maxsize=128, typed=True)
 def _scales_of(reach: int, epsilon: Number) -> tuple[Fraction, Fraction]:
     """Scales of the sum and of the count."""
@@ -168,7 +168,7 @@ def _scales_of(reach: int, epsilon: Number) -> tuple[Fraction, Fraction]:
 
 @lru_cache(maxsize=4)
 def _around(scale: Fraction) -> tuple[Floats, Floats]:
-    """Values of noise of ``scale``, except for 1e-17, with their chances; read-only."""
+    """Values of noise of ``scale``, up to 1e-17 of probability, with their chances; read-only."""
     reach = math.ceil(as_float(scale) * _REACH) + 1
     if reach > _MOST_TERMS:
         raise ParameterError("the noise of a count reaches too far; use a larger epsilon")

@@ -1,4 +1,4 @@
-"""SUM by Race-to-the-Top, for public bounds far above the values that occur."""
+"""SUM by Race-to-the-Top, for public bounds that are far above the values that occur."""
 
 import math
 from bisect import bisect_left
@@ -22,17 +22,17 @@ class RaceEstimate(TruncationRungs):
     """Race-to-the-Top (Dong et al. 2022; Patwa 2023, eqs. 17-18).
 
     The estimate is the largest of 0 and ``q(D, t_j) + Lap(b_j) - b_j ln(log2(GS)/beta)`` with
-    ``b_j = t_j log2(GS) / epsilon``; ``beta`` is the probability that it exceeds the truth.
+    ``b_j = t_j log2(GS) / epsilon``.  It exceeds the truth with probability ``beta``.
 
-    Guarantee: epsilon-DP.  The paper splits epsilon into log2(GS) parts but races over
-    ceil(log2 GS) rungs.  That does not overspend (ours): a row of value v moves only rungs with
+    Guarantee: epsilon-DP.  The paper splits epsilon into log2(GS) parts but uses ceil(log2 GS)
+    rungs.  The total is still at most epsilon (ours).  A row of value v moves only rungs with
     ``t_j >= v``, each by v, so it costs ``epsilon/log2(GS) * sum_j v/t_j``.  With J rungs the sum
     is below ``2 - 2^(1-J) <= log2(GS)``.
 
     The estimate exceeds the sum by x >= 0 with probability at most
-    ``sum_j exp(-x / b_j) beta / (2 log2 GS)`` (a union bound over the rungs), which is a p-value of
-    "at least".  The estimate may fall short by any amount that the truncation hides, so there is
-    no p-value of "below", and no verdict of yes has a p-value.
+    ``sum_j exp(-x / b_j) beta / (2 log2 GS)`` (a union bound over the rungs).  This is a p-value
+    of "at least".  The estimate may fall short by any amount that the truncation hides.  So there
+    is no p-value of "below", and no verdict of yes has a p-value.
     """
 
     beta: float = 0.05
@@ -43,7 +43,7 @@ class RaceEstimate(TruncationRungs):
     exact: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Raise an error for a negative lattice or a beta outside (0, 1)."""
+        """Raise an error for a negative lattice or for a beta outside (0, 1)."""
         TruncationRungs.__post_init__(self)
         probability(self.beta, "beta")
 
@@ -57,7 +57,7 @@ class RaceEstimate(TruncationRungs):
         return math.log(self.log_sensitivity / self.beta)
 
     def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> EstimatorOutput:
-        """Estimate as a fraction: its numerator and its denominator."""
+        """Estimate as a fraction, given by its numerator and its denominator."""
         penalty = Fraction(self._penalty)
         largest = Fraction(0)
         sums = self.truncated_sums(histogram)
@@ -86,11 +86,11 @@ class RaceEstimate(TruncationRungs):
         )
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """``Pr[a <= max < b]`` for the cuts a and b, including the atom at 0."""
+        """``Pr[a <= max < b]`` for the cuts a and b, including the point mass at 0."""
         low, high = whole_span(interval)
         if low >= high:
             return 0.0
-        # The estimate is continuous except for its atom at 0, which is inside if a <= 0.
+        # The estimate is continuous except for its point mass at 0, which is inside if a <= 0.
         ends = Interval(low if low > 0 else -1, max(high, 0))
         return self.chance_inside(histogram, ends, epsilon)
 
@@ -99,7 +99,7 @@ class RaceEstimate(TruncationRungs):
         return span[0] <= self.estimate(released) < span[1]
 
     def below(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
-        """1: the truncation may hide any amount."""
+        """1, because the truncation may hide any amount."""
         return 1.0
 
     def at_least(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
@@ -116,13 +116,13 @@ class RaceEstimate(TruncationRungs):
         return self.at_least(released, span[1], epsilon)
 
     def estimate(self, released: EstimatorOutput) -> Fraction:
-        """Estimate."""
+        """Released estimate."""
         return Fraction(*released.numbers)
 
     def confidence(
         self, released: EstimatorOutput, epsilon: Number, alpha: Number
     ) -> tuple[Fraction | None, Fraction | None]:
-        """Lower end at level alpha; nothing bounds the sum from above."""
+        """Lower end at level alpha; no upper end, since nothing bounds the sum from above."""
         level, estimate = float(probability(alpha, "alpha")), self.estimate(released)
 
         def holds(end: int) -> bool:

@@ -36,13 +36,13 @@ from pqd.deciders.noise import Noise
 class RankCounts(BonferroniClaims, LatticeBounds):
     """Noisy counts of the rows in the bins between ``cuts``.
 
-    With ``p = a/b`` the p-quantile is below a cut exactly if ``(b - a) L - a H >= 0``.  L is the
-    number of rows below the cut and H the number not below it; both are sums of bins.  The release
-    gives the left side with an error that is a sum of discrete Laplace noises of known weights,
-    whose tails are exact.
+    With ``p = a/b``, the p-quantile is below a cut exactly if ``(b - a) L - a H >= 0``.  L is the
+    number of rows below the cut, and H is the number of the other rows.  Both are sums of bins.
+    The release gives the left side with an error that is a sum of discrete Laplace noises of known
+    weights, whose tails are exact.
 
-    Guarantee: epsilon-DP by parallel composition (McSherry 2009): a row lies in one bin, which it
-    changes by 1, and every bin has noise of scale 1/epsilon.  The cuts are public.
+    Guarantee: epsilon-DP by parallel composition (McSherry 2009).  A row lies in one bin and
+    changes its count by 1, and every bin has noise of scale 1/epsilon.  The cuts are public.
     """
 
     cuts: tuple[int, ...]
@@ -54,7 +54,7 @@ class RankCounts(BonferroniClaims, LatticeBounds):
     exact: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        """Raise ParameterError unless there are cuts, which ascend, and ``0 < p < 1``."""
+        """Raise ParameterError unless there are ascending cuts, and ``0 < p < 1``."""
         LatticeBounds.__post_init__(self)
         probability(self.p, "the quantile's p")
         if not self.cuts or any(x >= y for x, y in zip(self.cuts, self.cuts[1:], strict=False)):
@@ -71,14 +71,14 @@ class RankCounts(BonferroniClaims, LatticeBounds):
         return whole_span(interval)
 
     def _weights(self) -> tuple[int, int]:
-        """Weights of a row below a cut, which speaks for the claim, and of any other row."""
+        """Weights of a row below a cut, which supports the claim, and of any other row."""
         return self.p.denominator - self.p.numerator, self.p.numerator
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """Sum over the noise Y of the middle: ``-(b - a) (y + Y) <= V < a (y + Y)``.
 
-        V is ``(b - a)`` times the rows below the interval minus ``a`` times the rows above it.  A
-        cut that is not among ``cuts`` is treated as if it stood beside its neighbours.
+        V is ``(b - a)`` times the rows below the interval, minus ``a`` times the rows above it.  A
+        cut that is not in ``cuts`` is treated as if it were beside its neighbours in ``cuts``.
         """
         low, high = whole_span(interval)
         if low >= high:
@@ -98,7 +98,7 @@ class RankCounts(BonferroniClaims, LatticeBounds):
         return as_probability(mean_of(np.maximum(chances, 0.0), inner.chances))
 
     def contains(self, released: EstimatorOutput, span: Span) -> bool:
-        """Whether the noisy counts put the quantile between the cuts."""
+        """Whether the noisy counts place the quantile between the cuts."""
         return self._surplus(released, span[0]) < 0 <= self._surplus(released, span[1])
 
     def _surplus(self, released: EstimatorOutput, cut: Cut) -> int:
@@ -118,7 +118,8 @@ class RankCounts(BonferroniClaims, LatticeBounds):
         Raises
         ------
         ParameterError
-            If the tails of a claim cannot be computed: refused here, where all is public.
+            If the tails of a claim cannot be computed; this is raised here, where all data are
+            public.
         """
         scale = 1 / budget_of(epsilon)
         for cut in self.cuts:
@@ -144,7 +145,7 @@ class RankCounts(BonferroniClaims, LatticeBounds):
         return as_probability(float(self._noise(cut, epsilon).at_least(-surplus)))
 
     def estimate(self, released: EstimatorOutput) -> Fraction | None:
-        """Point where the surplus crosses 0, linear between cuts; None without bounds."""
+        """Point where the surplus crosses 0, linear between the cuts; None without bounds."""
         if self.lower is None or self.upper is None:
             return None
         gain, loss = self._weights()
@@ -164,5 +165,5 @@ class RankCounts(BonferroniClaims, LatticeBounds):
     def confidence(
         self, released: EstimatorOutput, epsilon: Number, alpha: Number
     ) -> tuple[Fraction | None, Fraction | None]:
-        """Cuts that the claims reach from either side; never the bounds, which D need not keep."""
+        """Cuts that the claims reach from either side; never the bounds, which D may exceed."""
         return by_cuts(self, self.cuts, released, epsilon, alpha)
