@@ -91,7 +91,7 @@ class Engine:
         schema: Schema,
         workload: ScanPlan,
     ) -> tuple[Histogram, ...]:
-        """Answer the whole workload in one scan: one histogram per statistic.
+        """One histogram for each statistic of the workload, from one scan.
 
         ``schema`` gives the public kinds.  The histogram of a count holds its mass at value 0.  The
         histogram of a distinct count tells how many values occur 1, 2, ... times.

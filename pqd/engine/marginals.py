@@ -116,7 +116,7 @@ class Unseen(RowMap):
 
 @dataclass(frozen=True)
 class MarginalPlan:
-    """Row maps that one scan counts; ``key`` chooses which rows of a person are kept.
+    """Row maps that one scan counts; ``key`` decides which rows of a person are kept.
 
     With a ``unit``, at most ``max_rows`` rows of each person are kept.
     """

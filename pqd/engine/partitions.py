@@ -113,7 +113,7 @@ class Categories(Partition):
     merged: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Raise ValueError for too many cells, or a value in two cells: its rows count twice."""
+        """Raise ValueError for too many cells, or for a value in two cells, which counts twice."""
         if len({*self.values, *self.merged}) < len(self.values) + len(self.merged):
             raise ValueError("a value has two cells")
         if len(self.values) > MOST_CATEGORIES:
@@ -299,7 +299,7 @@ class Steps(Partition):
 
 
 def beyond(value: float) -> float:
-    """Least double above ``value`` that differs on every processor; above 0, a normal double."""
+    """Least double above ``value`` that no processor rounds to it; above 0, a normal double."""
     return math.nextafter(value, math.inf) if value else sys.float_info.min
 
 

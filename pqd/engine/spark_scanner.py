@@ -103,7 +103,8 @@ class SparkScanner:
     def same_rows(self, public: Table, names: Collection[str]) -> bool:
         """Whether ``public`` holds the same rows.
 
-        Rows are compared by a hash of the columns ``names``, under a key that is never stored.
+        Hashes of the columns ``names`` are compared first, then hashes of all columns, under a key
+        that is never stored.
         """
         columns = self._table.columns
         if set(map(fold_case, columns)) != set(map(fold_case, public.columns)):

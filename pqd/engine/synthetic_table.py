@@ -113,14 +113,14 @@ class SyntheticTable(Engine):
     def groups(
         self, schema: Schema, columns: Sequence[str], resolved: BoundExpression, most: int
     ) -> list[tuple[Any, ...]]:
-        """Distinct values of ``columns`` on synthetic rows that match, ``most`` at most.
+        """At most ``most`` distinct combinations of ``columns`` on synthetic rows that match.
 
         They ascend, NULL last.
         """
         return self._column_facts(schema).groups(columns, resolved, most)
 
     def distinct_values(self, schema: Schema, column: str, most: int) -> set[Any] | None:
-        """Values of a column of the synthetic table but NULL; None for more than ``most``."""
+        """Values of a synthetic column but NULL; None if there are more than ``most``."""
         return self._column_facts(schema).distinct_values(column, most)
 
     def codes(self, schema: Schema, partitions: Sequence[Partition]) -> "NDArray[np.int64]":

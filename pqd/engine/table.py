@@ -36,7 +36,7 @@ class Scanner(Protocol):
     def read(
         self, names: Sequence[str], content_keys: Collection[bytes], *, ahead: bool = False
     ) -> None:
-        """Read the stored columns ``names``, and the content under each key, in one pass.
+        """Read the stored columns ``names``, and hash the content under each key, in one pass.
 
         With ``ahead`` a second thread reads the blocks of a CSV in advance.
         """

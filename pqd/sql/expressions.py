@@ -58,7 +58,7 @@ class ExpressionChecker:
     def _as(self, kind: Kind, node: exp.Expr, user: str | exp.Expr) -> exp.Expr:
         rewritten, own_kind = self._check(node)
         if own_kind not in {kind, None}:
-            # The user is printed only here: printing takes time proportional to the query.
+            # ``user`` is printed only here, since this takes time proportional to the query.
             name = user if isinstance(user, str) else _name(user)
             self._refuse(
                 node, f"{_name(node)} is {_article(own_kind)}; {name} needs {_article(kind)}"

@@ -102,7 +102,7 @@ class _Truth(NamedTuple):
 def exactly(atom: Atom) -> tuple[str, ValueSet] | None:
     """Column of a condition, and exactly the values for which the condition is TRUE.
 
-    None if the condition is not on one column, or its meaning is not known exactly.
+    None if the condition is on several columns, or its meaning is not known exactly.
     """
     truth = _read(atom.sql)
     return (truth.column, truth.true) if truth and truth.exact else None

@@ -107,7 +107,7 @@ class Select:
             both = exp.and_(exp.paren(where.this), both, copy=False)
         tree.set("where", exp.Where(this=both))
         for node in tree.walk():
-            # The places in the nodes refer to the text of this statement.
+            # The places in the nodes belong to the SQL before this change.
             node.meta.clear()
         sql = tree.sql(dialect="duckdb")
         return sql, Select(sql, tree)

@@ -97,7 +97,7 @@ class Conjunction(NamedTuple):
         return self.head.mentioned.union(*(each.shape.mentioned for each in self.conditions))
 
     def resolved(self, schema: Schema) -> BoundExpression | None:
-        """Query in terms of typed columns; None if it must be parsed, to report a mistake."""
+        """Query in terms of typed columns; None if the query must be parsed as a whole."""
         try:
             bound = self.head.resolved(schema)
         except QueryError:

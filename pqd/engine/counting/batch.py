@@ -28,8 +28,8 @@ Names = tuple[str, ...]
 ROWS, _SIZE = 1 << 18, 1 << 26
 # Rows and bytes that are counted at a time: each atom needs a bit for each row.
 JOINED, _JOINED_SIZE = 1 << 21, 1 << 27
-# Codes that are counted at a time, to stay in the processor's cache: _CACHED, or _WIDE times their
-# number if this is more.
+# Codes that are counted at a time, to stay in the processor's cache: _CACHED, or _WIDE for each
+# distinct code if this is more.
 _CACHED, _WIDE = 1 << 15, 4
 
 

@@ -48,7 +48,7 @@ def true_in(array: pa.BooleanArray) -> NDArray[np.bool_]:
 
 
 def octets(texts: pa.LargeStringArray) -> NDArray[np.uint8]:
-    """Bytes of all texts in a row; the text of a null must be empty."""
+    """Bytes of all texts, joined; the text of a null must be empty."""
     bounds = np.frombuffer(texts.buffers()[1] or b"", np.int64)
     if not bounds.size:
         return np.empty(0, np.uint8)

@@ -172,7 +172,7 @@ class PostgresSession:
     """
 
     def __init__(self, database: str, patience: float = 0) -> None:
-        """Connect."""
+        """Connect to the database."""
         self._line = _Line(patience)
         self._connection = self._line.ask(partial(_connected, database))
         weakref.finalize(self, self._line.tell, self._connection.close).atexit = False

@@ -62,7 +62,7 @@ def counted(frame: DataFrame, work: Counting, version: str) -> Counts:
         if work.distinct:
             from pyspark.sql import functions as f  # noqa: PLC0415 - an extra, and a heavy import
 
-            # For a distinct statistic, the number of rows of a value becomes the key, counted once.
+            # For a distinct statistic, a value's number of rows becomes a key, which counts once.
             valued = f.col("part").isin(sorted(work.distinct))
             number = f.unhex(f.lpad(f.hex("rows"), 16, "0"))
             word = f.when(valued, number).otherwise(f.col("word"))

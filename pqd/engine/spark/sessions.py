@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # Python loggers that quote Spark's errors: plain loggers, and loggers of Spark's own class.
 _PLAIN = ("py4j", "py4j.clientserver", "py4j.java_gateway")
 _OWN = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-# Modules of py4j, which log to the root as well.
+# Modules of py4j, which also log to the root logger.
 _OF_PY4J = ("java_gateway", "clientserver")
 LOST = "the session of Spark was lost; begin another and run it again"
 # Settings of a session that pqd starts, beside the settings in Spark's configuration.
