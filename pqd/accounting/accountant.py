@@ -1,7 +1,7 @@
 """Accountant: quotes what a run costs, checks the budget, and charges before anything is drawn.
 
-The order is the promise: a charge is on the disk before anything that it pays for is drawn, and
-a charge never pays for two draws of the same measurement.
+Two rules protect the budget.  A charge is on the disk before the measurements that it pays for are
+drawn.  A charge never pays for two draws of the same measurement.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ from pqd.progress import Progress, Step, silent
 if TYPE_CHECKING:
     from pqd.accounting.accounts import Answer
 
-# Seconds to wait for another process that has paid for one of the same measurements.
+# Another process may have paid for one of the same measurements and not yet drawn it.  The run then
+# waits: these are the longest wait and the pause between two looks, in seconds.
 _PATIENCE, _PAUSE = 60.0, 0.05
 
 
 class Chargeable(Protocol):
-    """Measurement for the accountant.  Conformer: ``pqd.run.measurement.Measurement``."""
+    """Measurement as the accountant sees it; ``pqd.run.measurement.Measurement`` conforms."""
 
     @property
     def cache_key(self) -> str:
@@ -58,13 +59,13 @@ class Chargeable(Protocol):
         ...
 
 
-# Measurements, grouped by the synthetic table that they are made against.
+# Sets of measurements: one set for each synthetic table.
 Sets = Sequence[Sequence[Chargeable]]
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Quote of a run: new measurements and known answers by cache key, groups and the charge."""
+    """Quote of a run: its charge and groups; new measurements and known answers by cache key."""
 
     new: Mapping[str, Chargeable]
     groups: tuple[Group, ...]
@@ -79,7 +80,7 @@ class Quote:
         known: Mapping[str, Answer],
         charge: Callable[[Sequence[Group], AbstractSet[str]], Charge],
     ) -> Quote:
-        """Quote of the measurements without a known answer; a group never spans two sets."""
+        """Quote of the measurements without a known answer; each group lies within one set."""
         new: dict[str, Chargeable] = {}
         groups: list[Group] = []
         for measurements in sets:
@@ -98,7 +99,7 @@ class Quote:
 
     @property
     def paid_before(self) -> AbstractSet[str]:
-        """Cache keys that earlier runs paid for: answers, and measurements not drawn yet."""
+        """Cache keys that earlier runs paid for, whether an answer was drawn or not."""
         return self.known.keys() | (self.new.keys() if self.charge.rule == NOTHING else set())
 
 
@@ -128,7 +129,7 @@ def quote_of(sets: Sets, budget: Budget = NO_LIMIT) -> Quote:
 class Accountant:
     """Accountant of one ledger, with the caller's limit.
 
-    If ``fresh``, known answers are paid for again; if ``replaying``, nothing is paid for.
+    If ``fresh``, the run pays for known answers again.  If ``replaying``, the run pays for nothing.
     """
 
     def __init__(
@@ -160,22 +161,22 @@ class Accountant:
     @cached_property
     def ledger(self) -> Ledger:
         """Ledger of this accountant, opened or made on first use."""
-        # Use our own secret only once: if this ledger is lost, the next one gets a new secret.
+        # Use the secret of this process once: if this ledger is lost, its successor gets a new one.
         secret, self._secret = self._own_secret, None
         return Ledger(self.path, secret=secret)
 
     @property
     def _own_secret(self) -> bytes | None:
-        """Secret that this process drew for this ledger; None for a copy by a fork or by hand."""
+        """Secret that this process drew for this ledger; None if this accountant is a copy."""
         drawn = self._secret
         return drawn[2] if drawn and drawn[:2] == (os.getpid(), self.path.absolute()) else None
 
     @property
     def row_key(self) -> bytes:
-        """Secret under which rows are hashed: the ledger's, or that of a ledger still to be made.
+        """Secret under which rows are hashed: the ledger's secret, or the secret of a new ledger.
 
-        This makes no file.  If another process makes the ledger first, its secret counts, and
-        hashes under this secret are not used.
+        No file is made.  If another process makes the ledger first, that ledger has another secret,
+        and hashes under this secret are not used.
         """
         if self.exists():
             return self.ledger.key(ROWS)
@@ -193,8 +194,8 @@ class Accountant:
     ) -> RecognisedTable:
         """Private table as the ledger knows it.
 
-        Its rows are not read if its file was charged before, or if this accountant recognised the
-        table before and nobody has written to it since.
+        Two cases need no reading of the rows.  The file was charged before; or this accountant
+        recognised the table before, and nobody has written to the table since.
         """
         progress(Step.RECOGNISING)
         if self.replaying and not self.exists():
@@ -214,13 +215,14 @@ class Accountant:
         # Do not keep the result if the file was written to meanwhile.
         if seen and version == private.version():
             self._recognised[seen] = recognised
-        # Read the charges and answers of other processes since the ledger was opened.  Otherwise a
-        # quote may be refused, or a part of a run paid for although the budget lacks the rest.
+        # Read what other processes have charged and answered since the ledger was opened.  With old
+        # figures a quote could be refused without need, or a run could pay for its first part and
+        # then lack the budget for its second part.
         self.ledger.refresh()
         return recognised
 
     def quote(self, table: RecognisedTable, sets: Sets, after: Charge | None = None) -> Quote:
-        """Quote of what ``sets`` would cost now, or after ``after`` is spent; nothing is spent.
+        """Quote of ``sets``, now or once the charge ``after`` is spent; nothing is spent.
 
         Raises
         ------
@@ -241,18 +243,20 @@ class Accountant:
     def reserve(
         self, table: RecognisedTable, sets: Sets, progress: Progress = silent
     ) -> tuple[Quote, Reservation | None]:
-        """Reservation for all that must be drawn, after a wait for runs that draw some of it.
+        """Quote, and the reservation for all new measurements; None if nothing must be drawn.
+
+        If another process draws some of these measurements, the run first waits for its answers.
 
         Raises
         ------
         BudgetError, LedgerError
             Nothing was spent.
         LostLedgerError
-            The ledger was removed or replaced meanwhile, so it lacks entries that were read.
+            The ledger was removed or replaced, so that it lacks entries that this run has read.
         UnknownAnswerError
             The accountant is replaying, and the ledger lacks an answer.
         """
-        # Known answers too may be shown only while the ledger holds them.
+        # A known answer, too, may be shown only while the ledger holds it.
         run_charges().check_standing = self.ledger.check_standing
         if self.replaying:
             return self._replay(table, sets), None
@@ -290,7 +294,7 @@ class Accountant:
                 return replace(quote, charge=charge), reservation
 
     def _replay(self, table: RecognisedTable, sets: Sets) -> Quote:
-        """Quote of the answers that the ledger has; nothing else may be drawn."""
+        """Quote of stored answers only; UnknownAnswerError if the ledger lacks an answer."""
         known = self.ledger.answers(table.fingerprint)
         quote = Quote.of(sets, known, lambda groups, _: charge_of(groups))
         if quote.new:
@@ -302,7 +306,7 @@ class Accountant:
         return replace(quote, table=table)
 
     def record(self, outputs: Mapping[str, Answer], reservation: Reservation) -> None:
-        """Store the outputs that a charge has paid for; only stored outputs are ever shown.
+        """Store the outputs that a charge has paid for; a run shows only outputs that are stored.
 
         Raises
         ------
@@ -312,6 +316,6 @@ class Accountant:
         self.ledger.record(reservation, outputs)
 
     def record_unused(self, reservation: Reservation) -> None:
-        """Store that a charge drew nothing; if that cannot be stored, the charge stays spent."""
+        """Store that a charge drew nothing; if storing fails, the charge stays spent."""
         with suppress(LedgerError):
             self.ledger.record_unused(reservation)

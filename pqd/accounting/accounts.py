@@ -49,14 +49,14 @@ NO_LIMIT = Budget()
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """Charge on the disk: its number in the chain, its table's number, its amount."""
+    """Charge on the disk: its number in the chain, the number of its table, and its amount."""
 
     charge: int
     table: int
     amount: Charge
 
     def place(self) -> Body:
-        """Numbers of the table and the charge, as entries hold them."""
+        """Fields of an entry that name the table and the charge by their numbers."""
         return {"table": self.table, "charge": self.charge}
 
 
@@ -64,8 +64,8 @@ class Reservation:
 class Run:
     """Run of an account: its time, its charge, and the ids of the queries that it paid for.
 
-    ``number`` is the charge's number in the chain.  ``unit`` is the column whose values were
-    people; None if rows were.  ``keys`` are the cache keys of the measurements that it paid for.
+    ``number`` is the charge's number in the chain.  ``keys`` are the cache keys of the measurements
+    that the run paid for.  ``unit`` is the column that names people; None if each row was a person.
     """
 
     number: int
@@ -94,7 +94,7 @@ class Owner(NamedTuple):
         return cls(socket.gethostname(), os.getpid())
 
     def is_running(self) -> bool:
-        """Whether it is another process on this machine that is still running."""
+        """Whether the owner is another process on this machine that is still running."""
         host, process = self.here()
         if self.host != host or self.process == process or os.name != "posix":
             return False
@@ -111,9 +111,10 @@ class Owner(NamedTuple):
 class Account:
     """Account of one private table.
 
-    ``files`` are keyed digests of files that hold the table.  ``answers`` are by cache key.
-    ``pending`` maps cache keys that were paid for, but have no answer yet, to the process that
-    paid.  ``unused`` are the runs that drew nothing; later runs may use their charges.
+    ``files`` are keyed digests of files that hold the table.  ``answers`` maps cache keys to
+    answers.  ``pending`` holds the measurements that are paid for and not answered yet: it maps
+    each cache key to the process that paid.  ``unused`` are the runs that drew nothing; later runs
+    may use their charges.
     """
 
     number: int
@@ -130,7 +131,7 @@ class Account:
     unused: list[Run] = field(default_factory=list)
 
     def earlier_runs(self, keys: AbstractSet[str]) -> tuple[EarlierRun, ...]:
-        """Runs that drew the answers of ``keys`` (for each key the last run), in their order."""
+        """Runs that drew the answers of ``keys``, oldest first; for each key the last run."""
         open_keys, runs = set(keys), []
         for number, run in reversed(list(enumerate(self.runs, 1))):
             if open_keys and not open_keys.isdisjoint(run.keys):
@@ -169,7 +170,7 @@ class Accounts:
         return next((a for a in self.accounts if a.fingerprint == fingerprint), None)
 
     def apply(self, body: Body, number: int) -> None:
-        """Apply entry ``number``; raises KeyError, ValueError or the like if it makes no sense."""
+        """Apply entry ``number``; KeyError, ValueError or the like if the entry is malformed."""
         match body["kind"]:
             case "table":
                 opened = body["table"], body["fingerprint"], body["label"], body["time"]
@@ -220,17 +221,17 @@ class Accounts:
 
 
 def unit_of(measurements: Iterable[Body]) -> str | None:
-    """Column whose values are people in a run; None if its rows are people."""
+    """Column that names the people of a run; None if each row is a person."""
     return next((str(facts["unit"]) for facts in measurements if facts.get("unit")), None)
 
 
 def check_unit(account: Account | None, measurements: Iterable[Body]) -> None:
-    """Refuse a run with another privacy unit than the account's: their epsilons do not add up.
+    """Refuse a run whose privacy unit is not the account's: epsilons of two units do not add up.
 
     Raises
     ------
     BudgetError
-        Naming both units.
+        If the units differ; the message names both units.
     """
     if account is None or not account.runs:
         return
@@ -249,7 +250,7 @@ def charge_within(
     spent: Budget = NO_LIMIT,
     where: str = "",
 ) -> Charge:
-    """Charge of a run, if it fits into the budget; ``charge_at`` gives it for the delta left.
+    """Charge of a run that fits into the budget; ``charge_at`` computes it from the delta left.
 
     Raises
     ------
@@ -289,7 +290,7 @@ def _read(text: str | None) -> Fraction | None:
 
 
 def encode(answer: Answer) -> Body:
-    """Answer of a measurement in the form of an entry."""
+    """Answer of a measurement, as an entry holds it."""
     if isinstance(answer, EstimatorOutput):
         return {"released": list(answer.numbers)}
     if isinstance(answer, Decision):
@@ -300,11 +301,11 @@ def encode(answer: Answer) -> Body:
 
 
 def decode(body: Body) -> Answer:
-    """Answer of a measurement from the form of an entry."""
+    """Answer of a measurement that an entry holds."""
     if "released" in body:
         return EstimatorOutput(tuple(map(int, body["released"])))
     if "batch" in body:
-        # A ledger without a batch does not load the mechanisms of batches.
+        # Imported here: only a ledger with a batch needs the mechanisms of batches.
         from pqd.deciders.batch.base import BatchOutput  # noqa: PLC0415
 
         return BatchOutput.of(body["batch"], body["thresholds"], body["deviations"])

@@ -1,10 +1,11 @@
 """Cache keys: the hash under which a ledger keeps the answer of a measurement.
 
-Two measurements with the same key would get the same answer, and a measurement with two keys would
-be paid for twice.  So a key consists only of names and exact values: the ``id`` and the
-``key_fields`` of a mechanism, and what ``Measurement.cache_key`` adds.  Class names, the order of
-fields and printed forms are no part of it, so they may change.  If a mechanism is changed so that
-its answers differ, it needs a new id.  ``Accountant`` decides by these keys what is replayed.
+``Accountant`` replays an answer if its key is in the ledger.  So two different measurements must
+never share a key, and one measurement must never have two keys, or it would be paid for twice.
+A key therefore consists only of names and exact values: the ``id`` and the ``key_fields`` of a
+mechanism, and the facts that ``Measurement.cache_key`` adds.  Class names, the order of fields and
+printed forms may change, since a key does not contain them.  A mechanism needs a new id if its code
+is changed so that its answers differ.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from pqd.deciders import Interval, Lattice
 from pqd.deciders.exact import exact
 
-# Only a run with a batch loads its mechanisms.
+# Only for type checkers: a run without a batch must not load the mechanisms of batches.
 if TYPE_CHECKING:
     from pqd.deciders.batch.linear.mechanism import LinearMechanism
     from pqd.deciders.batch.linear.universe import Universe
@@ -30,7 +31,7 @@ _JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def digest(facts: Mapping[str, Any]) -> str:
-    """SHA-256, in hexadecimal, of facts made of numbers, texts, lists and mappings of these."""
+    """SHA-256, in hexadecimal, of facts: numbers and texts, also in lists and mappings."""
     return hashlib.sha256(_JSON.encode(canonical_value(facts)).encode()).hexdigest()
 
 
@@ -47,7 +48,7 @@ def canonical_value(value: object) -> Any:  # noqa: ANN401 - JSON
             return [str(value.lower), str(value.upper), str(value.step)]
         case tuple() | list():
             return [canonical_value(part) for part in value]
-        # ``dict()`` comes first: most values are dicts.
+        # ``dict()`` comes first because most values are dicts, and its check is fast.
         case dict() | Mapping():
             return {str(name): canonical_value(part) for name, part in value.items()}
         case _:
@@ -57,8 +58,8 @@ def canonical_value(value: object) -> Any:  # noqa: ANN401 - JSON
 def parameters_of(mechanism: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever has key fields
     """Parameters of a mechanism by name: its id, and the fields that its output depends on.
 
-    The output also depends on the table, and on facts that the measurement states: rows, epsilon,
-    interval, queries.  If the mechanism holds a decider or multiplicative weights, their
+    These are not all that the output depends on.  The measurement states the rest: rows, epsilon,
+    interval and queries.  If the mechanism holds a decider or multiplicative weights, their
     parameters are included.
     """
     parameters = {"id": mechanism.id, **_fields(mechanism)}

@@ -16,16 +16,16 @@ from pqd.accounting.composition import Charge
 from pqd.deciders.numbers import epsilon_text
 from pqd.errors import NO_RECORD, PqdError
 
-# Words in a message of a run that charged nothing.
+# Words by which a message says that the run charged nothing.
 _DENIED = re.compile(r"(?:(?<=\.) N|; n)othing was spent\b\.?")
 
 
 @dataclass(slots=True)
 class RunCharges:
-    """Charges of one run: ``spent`` charges, and ``unused`` charges, which drew nothing.
+    """Charges of one run: ``spent`` charges, and ``unused`` charges, for which nothing was drawn.
 
-    ``check_standing`` raises LostLedgerError if the ledger has lost the charges, or the answers
-    that are replayed.
+    ``check_standing`` raises LostLedgerError if the ledger has lost the run's charges or replayed
+    answers.
     """
 
     spent: list[Charge] = field(default_factory=list)
@@ -43,7 +43,7 @@ class RunCharges:
         return sum((charge.delta for charge in (*self.spent, *self.unused)), Fraction(0))
 
     def leave_unused(self, charge: Charge) -> None:
-        """Move a charge from the spent to the unused ones."""
+        """Move a charge from the spent charges to the unused charges."""
         self.spent.remove(charge)
         self.unused.append(charge)
 
@@ -55,7 +55,7 @@ class RunCharges:
 
     @property
     def text(self) -> str:
-        """Sentence on the run's charges, without its full stop; empty if nothing was charged."""
+        """Sentence about the run's charges, without a full stop; empty if nothing was charged."""
         if not (self.spent or self.unused):
             return ""
         amount = f"{self.amount} was charged and stays charged (pqd ledger show)"
@@ -106,7 +106,7 @@ def with_charges(message: str) -> str:
     charges = run_charges().text
     if not charges:
         return message
-    # "Nothing was spent" may come from code that does not know what the run has already charged.
+    # The code that wrote "nothing was spent" may not know of earlier charges of the same run.
     message = _DENIED.sub("", message)
     if NO_RECORD in message:
         charges = f"{run_charges().amount} was charged"

@@ -3,13 +3,14 @@
 * **Sequential** (Dwork et al. 2006): epsilons add up.
 * **Parallel** (McSherry 2009, Theorem 4): if no row can match two of the queries, they read
   disjoint parts of the table.  One row is in at most one part, so together the queries cost the
-  largest of their epsilons.  ``pqd.sql.regions`` proves it for each pair; groups then add up.
+  largest of their epsilons.  ``pqd.sql.regions`` proves for each pair that the queries are
+  disjoint.  The epsilons of several such groups add up.
 * **Optimal** (Kairouz, Oh and Viswanath 2015, by privacy loss distributions of the dp-accounting
-  library): if a delta is granted, the groups of one run are composed to (epsilon, delta).
-  Different runs add up: their budgets may be chosen after earlier verdicts, which the theorem
-  excludes.
+  library): if a delta is granted, the groups of one run together cost one (epsilon, delta).
+  The theorem needs budgets that are fixed beforehand.  The budget of a later run may be chosen
+  after the verdicts of an earlier run, so the costs of different runs add up.
 * **Concentrated** (Bun and Steinke 2016, Lemma 2.3): the rhos of zCDP measurements of one run add
-  up and imply one (epsilon, delta) for all of them; pure epsilons are then added to it.
+  up, and their sum implies one (epsilon, delta).  The epsilons of pure measurements are added.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ from pqd.deciders.extras import needed
 
 NOTHING, SEQUENTIAL, PARALLEL, OPTIMAL = "nothing", "sequential", "parallel", "optimal"
 CONCENTRATED = "concentrated"
-# Grid of the privacy losses; a coarser grid is as safe, but less tight.
+# Grid of the privacy losses.  A coarser grid gives a larger epsilon, which is as safe.
 _FINENESS, _CELLS = 4096, 500_000
-# Composition uses Fourier transforms in doubles, whose rounding is about 1e-15 of probability.  A
-# ten-thousandth of delta is kept back for it, and delta must be at least a million times as large.
+# Composition uses Fourier transforms in doubles, whose rounding error is about 1e-15 of
+# probability.  A ten-thousandth of delta is kept back for this error; delta must be at least a
+# million times the error.
 _LEAST_DELTA, _KEPT_BACK = Fraction(1, 10**9), Fraction(1, 10**4)
 _DIGITS = 5
 
@@ -43,10 +45,10 @@ class Charge:
 
 
 def charge_of(groups: Sequence[Group], delta_left: Fraction = Fraction(0)) -> Charge:
-    """Charge of ``groups``; half of ``delta_left`` is used if that lowers epsilon.
+    """Charge of ``groups``; pure groups use half of the delta that is left if it lowers epsilon.
 
-    The other half is for later runs of a changed workload, which may gain by a delta too.  zCDP
-    groups take the delta that they state, whatever is left; pure groups take half of the rest.
+    zCDP groups first take the delta that they state, even if it exceeds ``delta_left``.  Pure
+    groups may take half of the rest.  The other half stays for later runs of a changed workload.
     """
     concentrated = concentrated_charge([group for group in groups if group.rho])
     pure = [group for group in groups if not group.rho]
@@ -58,7 +60,7 @@ def charge_of(groups: Sequence[Group], delta_left: Fraction = Fraction(0)) -> Ch
 
 
 def concentrated_charge(groups: Sequence[Group]) -> Charge:
-    """Charge of zCDP groups: rhos add up, at the largest delta that a group states.
+    """Charge of zCDP groups: their rhos add up; delta is the largest delta that a group states.
 
     Guarantee: (epsilon, delta)-DP together.  A single group is charged its stated (epsilon,
     delta), which its rho implies.
@@ -88,13 +90,14 @@ def _price_of_pure(groups: Sequence[Group], delta_left: Fraction) -> Charge:
 def optimal(epsilons: Sequence[Fraction], delta: Fraction) -> Fraction:
     """Epsilon at which pure mechanisms of ``epsilons`` together are (epsilon, delta)-DP.
 
-    The result is an upper bound: losses are rounded up to a grid and the result to 5 digits, and
-    a part of delta is kept back for the rounding of doubles.  For delta below 1e-9 it is the sum.
+    The result is an upper bound.  Losses are rounded up to a grid, and the result is rounded up to
+    5 digits.  A part of delta is kept back for the rounding of doubles.  For delta below 1e-9 the
+    result is the sum of ``epsilons``.
 
     Raises
     ------
     ParameterError
-        dp-accounting is not installed.
+        If dp-accounting is not installed.
     """
     if delta < _LEAST_DELTA:
         return sum(epsilons, Fraction(0))

@@ -17,18 +17,20 @@ from pqd.sql.overlaps import Overlaps
 from pqd.sql.regions import Region, describe, separating
 from pqd.sql.value_sets import ValueSet, disjoint, union
 
-# Larger groups need a shorter proof: a proof for each pair grows with the square of the size.
+# The most queries in a group whose proof has a line for each pair.  The number of pairs grows with
+# the square of the group's size, so larger groups need a shorter kind of proof.
 _MOST_PAIRED = 32
 
 
 @dataclass(frozen=True, slots=True)
 class MeasurementCost:
-    """Cost of one measurement by itself; ``region`` is None if no region bounds the rows it reads.
+    """Cost of one measurement by itself, and the ``region`` of the rows that it reads.
 
-    A measurement with Gaussian noise is ``rho``-zCDP for all rows of one person together, and
-    states an (``epsilon``, ``delta``) that this implies.  Without ``delta`` a measurement is pure.
-    A group holds only costs of the same ``composition_group``, whose shares were set together.
-    ``blocks`` are the GROUP BYs and the bins that the measurement belongs to.
+    Without ``region`` the measurement may read any row.  A measurement with Gaussian noise is
+    ``rho``-zCDP for all rows of one person together, and states an (``epsilon``, ``delta``) that
+    rho implies.  A measurement without ``delta`` is pure.  All costs of a group have the same
+    ``composition_group``: their shares of the budget were set together.  ``blocks`` are the GROUP
+    BYs and the bins that the measurement belongs to.
     """
 
     name: str
@@ -40,12 +42,12 @@ class MeasurementCost:
     delta: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        """Refuse a rho that does not imply the stated (epsilon, delta): it would be undercharged.
+        """Refuse a rho too large for the stated (epsilon, delta): the charge would be too low.
 
         Raises
         ------
         ParameterError
-            Naming the largest rho that implies it.
+            If rho is too large; the message names the largest rho that would do.
         """
         if not self.rho and not self.delta:
             return
@@ -57,15 +59,15 @@ class MeasurementCost:
             )
 
     def with_blocks_of(self, other: MeasurementCost) -> MeasurementCost:
-        """Cost that belongs to the blocks of ``other`` too."""
+        """Same cost, which also belongs to the blocks of ``other``."""
         return replace(self, blocks=self.blocks | other.blocks)
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Composition group: no row can match two of its queries; ``epsilon`` is their largest.
+    """Composition group: queries of which no row can match two.
 
-    ``columns`` separate every two of the queries; empty if different pairs need different columns.
+    ``columns`` separate every pair of queries; empty if different pairs need different columns.
     """
 
     costs: tuple[MeasurementCost, ...]
@@ -73,7 +75,7 @@ class Group:
 
     @property
     def epsilon(self) -> Fraction:
-        """Cost of the whole group."""
+        """Epsilon of the whole group: the largest epsilon of its queries."""
         return max(cost.epsilon for cost in self.costs)
 
     @property
@@ -92,7 +94,11 @@ class Group:
         return tuple(cost.name for cost in self.costs)
 
     def proof(self) -> tuple[str, ...]:
-        """Values that each query admits on the separating columns, else a line for each pair."""
+        """Lines that prove disjointness.
+
+        If the group has separating columns, a line states the values that one query admits on
+        these columns.  Otherwise each pair of queries has a line.
+        """
         if len(self.costs) < 2:
             return ()
         if self.columns:
@@ -116,11 +122,12 @@ Singles = dict[str, object]
 
 
 class _GrowingGroup:
-    """Composition group that grows by queries that are disjoint from all its queries.
+    """Composition group that grows: each added query is disjoint from all queries before.
 
-    Three proofs can be shown, short proofs first.  A column on which the new query is disjoint
-    from the union of all others.  Columns on which each query admits a single value, where the
-    values of the new query are a new combination.  A separating column for each pair.
+    A report can show three proofs; the shortest is tried first.  First, on one column the values of
+    the new query are disjoint from the values of all other queries.  Second, on some columns each
+    query admits a single value, and the combination of values differs from query to query.  Third,
+    each pair of queries has a column that separates the pair.
     """
 
     def __init__(self, cost: MeasurementCost) -> None:
@@ -139,7 +146,7 @@ class _GrowingGroup:
         return not pairs or not _shares(self.costs[0])
 
     def add(self, cost: MeasurementCost) -> bool:
-        """Add ``cost``, which overlaps with no cost here; False if no proof can be shown."""
+        """Add ``cost``, which overlaps with no cost of the group; False without a short proof."""
         region = cost.region
         if region is None or not _shares(cost) or self.is_full:
             return False
@@ -156,11 +163,11 @@ class _GrowingGroup:
         return True
 
     def _with_combination(self, region: Region) -> tuple[Singles, set[tuple[ValueSet, ...]]]:
-        """Combinations of values, with those of ``region``; none if two combinations are equal."""
+        """Columns and combinations of values once ``region`` is added; empty if two are equal."""
         singles: Singles = {}
         for column, kind in self._singles.items():
             other = region[column].single if column in region else False
-            # NULL, whose type is None here, fits every type.
+            # A NULL has the type None here, and can stand beside values of every type.
             if other is not False and (kind is None or other in {kind, None}):
                 singles[column] = other if kind is None else kind
         if not singles or not self._combinations:
@@ -193,11 +200,11 @@ def _combination(region: Region, columns: Iterable[str]) -> tuple[ValueSet, ...]
 def composition_groups(costs: Sequence[MeasurementCost]) -> tuple[Group, ...]:
     """Composition groups of queries: each query joins the first group that it is disjoint from.
 
-    The largest costs go first.  Among equal costs the blocks (GROUP BY or bins) go first, one
-    after the other, then all others.  Queries of a block that fit into no earlier group make only
-    one group more, so n blocks and m other queries of equal cost make at most n + m groups.
-    (Finding the fewest groups is a colouring problem.)  The order depends on the rows that the
-    queries read, not on names, keys, budgets or the order of the queries.
+    The queries join in this order: the largest costs first; of equal costs the blocks (GROUP BY or
+    bins), one block after the other; then all other queries.  The queries of a block that fit into
+    no earlier group make one new group.  So n blocks and m other queries of equal cost make at most
+    n + m groups.  (To find the fewest groups is a colouring problem.)  Queries of equal cost are
+    ordered by the rows that they read, not by their names or their order in the workload.
     """
     together: dict[str, list[MeasurementCost]] = {}
     for cost in _order(costs):
@@ -208,13 +215,13 @@ def composition_groups(costs: Sequence[MeasurementCost]) -> tuple[Group, ...]:
 
 
 def _first_fit(costs: Sequence[MeasurementCost]) -> list[_GrowingGroup]:
-    """Groups of costs: each cost is in the first group without a cost that overlaps with it."""
+    """Groups of costs: each cost is in the first group in which no cost overlaps with it."""
     overlaps = Overlaps([cost.region or {} for cost in costs])
     groups: list[_GrowingGroup] = []
     joined, full = np.zeros(len(costs), np.intp), np.zeros(len(costs), np.bool_)
     for place, cost in enumerate(costs):
         closed = full[: len(groups)].copy()
-        # Index by places: indexing by flags in random order is much slower.
+        # Index by places: an index by flags in random order is much slower.
         closed[joined[np.flatnonzero(overlaps.before(place))]] = True
         opened = (number for number in np.flatnonzero(~closed) if groups[number].add(cost))
         number = next(opened, len(groups))
@@ -225,14 +232,14 @@ def _first_fit(costs: Sequence[MeasurementCost]) -> list[_GrowingGroup]:
 
 
 def _order(costs: Iterable[MeasurementCost]) -> list[MeasurementCost]:
-    """Costs: the largest first, then blocks, each whole, then by the rows that they read."""
+    """Costs in the order in which they join groups: by size, then by block, then by rows read."""
     keyed = sorted(((_rows_key(cost), cost) for cost in costs), key=itemgetter(0))
     blocks: dict[str, list[tuple[Any, ...]]] = {}
     for key, cost in keyed:
         for block in cost.blocks:
             blocks.setdefault(block, []).append(key)
     rank = {block: number for number, block in enumerate(sorted(blocks, key=blocks.__getitem__))}
-    # Rank the sizes once: fractions are slow to compare and to hash.
+    # Replace each size by its rank once: fractions are slow to compare and to hash.
     sizes = {cost.epsilon.as_integer_ratio(): cost.epsilon for _, cost in keyed}
     size = {ratio: n for n, ratio in enumerate(sorted(sizes, key=sizes.__getitem__, reverse=True))}
 
@@ -244,10 +251,10 @@ def _order(costs: Iterable[MeasurementCost]) -> list[MeasurementCost]:
 
 
 def _rows_key(cost: MeasurementCost) -> tuple[Any, ...]:
-    """Sort key of a region: the number of columns, the columns, then where its values begin.
+    """Sort key of a region: the number of its columns, the columns, the cuts of its values.
 
-    Few columns come first, since few other queries fit into their groups.  For intervals of one
-    column, first-fit in the order of where they begin makes the fewest groups.
+    A region with few columns comes first, since few other queries fit into its group.  Intervals of
+    one column make the fewest groups if they join in the order of their lower ends.
     """
     region = cost.region or {}
     columns = tuple(sorted(region))

@@ -1,4 +1,4 @@
-"""Free places for files that a run writes: no ledger, no file of a ledger, no input of the run."""
+"""Free places for files that a run writes: paths of neither a ledger nor an input of the run."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pqd.errors import ParameterError
 from pqd.paths import usable
 
 LEDGER_VARIABLE = "PQD_LEDGER"
-# Files that SQLite keeps beside a ledger, and drafts of a ledger (HashChain): SQLite may read such
-# a file into the ledger when it opens it.
+# Endings of the files that SQLite keeps beside a ledger: when SQLite opens the ledger, it may read
+# such a file into the ledger.  A draft of a ledger (HashChain) has a name like ``_DRAFT``.
 _BESIDE = ("-journal", "-wal", "-shm")
 _DRAFT = re.compile(r"\.(.+)\.[0-9]+\.[0-9a-f]{8}")
 
@@ -24,14 +24,14 @@ def check_free(
 ) -> None:
     """Refuse a place where a file would replace a ledger or an input of the run.
 
-    The ledger need not exist yet: the place is refused if the caller or PQD_LEDGER states it as
-    the ledger, or if it has the default name of ledgers.  Call this before anything is spent, and
-    again just before the file is written.
+    The place is refused even if the ledger does not exist yet: if the caller or PQD_LEDGER states
+    the place as the ledger, or if the place has the default name of ledgers.  Call this before
+    anything is spent, and again just before the file is written.
 
     Parameters
     ----------
     place
-        Path of the file to be written, by any folders and links.
+        Path of the file to be written; links are followed.
     inputs
         Paths of tables, parts, specs and files of queries; other objects are ignored.
     ledger
@@ -40,12 +40,12 @@ def check_free(
     Raises
     ------
     ParameterError
-        Naming the place.
+        If the place is not free; the message names it.
     """
     path = usable(place)
     located = [location_of(each) for each in inputs if isinstance(each, (str, Path)) and each]
     read = [file for location in located for file in location.files]
-    # DuckDB keeps written rows in this file until they are merged into its main file.
+    # DuckDB first writes rows to this file, and merges them into its main file later.
     read += [file.with_name(f"{file.name}.wal") for file in read]
     if _is_read(path, read) or _is_ledgers(path.resolve(), ledger):
         raise ParameterError(f"{place} is an input of this run, or a ledger; write elsewhere")
@@ -58,7 +58,7 @@ def check_free(
 
 
 def _is_read(path: Path, files: Iterable[Path]) -> bool:
-    """Whether a path leads to one of ``files``, also by another name of the same file."""
+    """Whether a path leads to one of ``files``, perhaps by another name of the same file."""
     if not path.exists():
         return path.resolve() in {usable(file).resolve() for file in files}
     own = path.stat()
@@ -73,7 +73,7 @@ def _is_ledgers(path: Path, stated: str | Path | None) -> bool:
 
 
 def _owners(path: Path) -> Iterator[Path]:
-    """Yield the paths of ledgers that this file may belong to, beginning with itself."""
+    """Yield the paths of ledgers that this file may belong to; the first is its own path."""
     names = [path.name, *(path.name.removesuffix(end) for end in _BESIDE)]
     for name in dict.fromkeys(filter(None, names)):
         yield path.with_name(name)

@@ -1,13 +1,14 @@
-"""Hash chain: an append-only log in one SQLite file; a hash binds each entry to all before it.
+"""Hash chain: an append-only log in one SQLite file; each entry has a hash of all entries so far.
 
 Entries are JSON texts.  Entry ``n`` carries ``hash_n = SHA-256(hash_{n-1} || body_n)``, where
-``hash_0`` commits to the secret key.  So an entry that is edited, left out or reordered breaks
-every hash after it.  Whoever rewrites all hashes changes the last one, the *head*; ``pqd ledger
-verify`` compares it with a head that was kept elsewhere.
+``hash_0`` commits to the secret key.  So if an entry is edited, left out or reordered, the hashes
+after it no longer fit.  Somebody may rewrite all these hashes; this changes the last hash, the
+*head*.  ``pqd ledger verify`` compares the head with a head that was kept elsewhere.
 
 Somebody may replace the file, or overwrite it with older bytes, while it is open.  So a writer
-looks for the last entry that it knows before it appends.  ``check_standing`` reads the file once
-more: callers use it before they rely on what was written, and before they show what that paid for.
+first checks that the last entry that it knows is still in the file, and then appends.
+``check_standing`` reads the whole file again.  Callers use it before they rely on an entry that
+they wrote, and before they show an answer that this entry paid for.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from pqd.errors import NO_RECORD, LedgerError, LostLedgerError
 
 Body = dict[str, Any]
 
-# "pqdL": tells a ledger from any other SQLite file.
+# "pqdL": the mark by which a ledger differs from any other SQLite file.
 _MARK = 0x7071644C
 _FORMAT = 1
 _DAMAGED = "is damaged; restore it from a copy"
 _WITHOUT_KEY = "was changed by hand: it has no key; restore it from a copy"
-# Errors that SQLite may report for a file overwritten by other bytes, maybe of two versions.
+# Errors that SQLite may report if other bytes overwrote the file, perhaps bytes of two versions.
 _OTHER_CONTENT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
-# All that a log may hold: anything else, such as a trigger, could swallow an entry.
+# The complete schema of a log.  Anything more is refused: a trigger, say, could delete new entries.
 SCHEMA = {
     "secret": "CREATE TABLE secret (key BLOB NOT NULL)",
     "entries": "CREATE TABLE entries "
@@ -53,7 +54,7 @@ INSERT INTO secret VALUES (x'{{key}}');
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Stored entry: its number from 1, its text, and the hash of the chain up to it."""
+    """Stored entry: its number (from 1), its text, and its hash in the chain."""
 
     number: int
     text: str
@@ -66,24 +67,25 @@ class Entry:
 
 
 class HashChain:
-    """Hash chain in one file; safe for any number of processes at once.
+    """Hash chain in one file, which any number of processes may use at once.
 
     ``wait`` is the number of seconds to wait for another process that is writing.
     """
 
     def __init__(self, path: Path, *, wait: float = 10.0, secret: bytes | None = None) -> None:
-        """Open the log; if there is none, make it with ``secret``, which no other log has.
+        """Open the log, or make it with ``secret``, which must belong to no other log.
 
         Raises
         ------
         LedgerError
-            If the file cannot be opened or made, is no log of this kind, or has a broken chain.
+            If the file cannot be opened or made, is not a log, or has a broken chain.
         """
         self.path, self._wait = path, wait
         self._entries: list[Entry] = []
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
-        # ``charged``: this run has charged; ``doubtful``: its last write may be in the file.
+        # ``charged``: this run has charged.  ``doubtful``: the last write failed, and yet its
+        # entries may be in the file.
         self.charged = self.doubtful = False
         with self._ledger_errors("read"):
             present = path.exists()
@@ -92,7 +94,7 @@ class HashChain:
         if not present:
             self._create(secret or new_secret())
         with self._ledger_errors("read"):
-            # An empty file was cut off: a log is never made empty.
+            # A log is never made empty, so an empty file was damaged later.
             if not path.stat().st_size:
                 raise LedgerError(self._message("is empty: it was cut off; restore it from a copy"))
             self._file = _identity(path)
@@ -106,7 +108,8 @@ class HashChain:
                 )
             if self._one("PRAGMA quick_check(1)") != "ok":
                 raise LedgerError(self._message(_DAMAGED))
-            # Durable: on the disk and in this file; the journal is removed durably too.
+            # With EXTRA a commit returns only when the entries, and the removal of the journal, are
+            # on the disk.
             self._execute("PRAGMA synchronous = EXTRA")
             self._check_layout(self._connection)
             self.secret = self._one("SELECT key FROM secret")
@@ -122,7 +125,7 @@ class HashChain:
             uri=True,
             timeout=self._wait,
             isolation_level=None,
-            # One thread uses it, but the garbage collector may close it in another.
+            # One thread uses the connection, but the garbage collector may close it in another.
             check_same_thread=False,
         )
 
@@ -138,12 +141,12 @@ class HashChain:
             self._connection = None
 
     def entries(self) -> tuple[Entry, ...]:
-        """All entries; the chain of the entries not read before is checked first.
+        """All entries; the hashes of newly read entries are checked.
 
         Raises
         ------
         LostLedgerError
-            If the last entry that was read before is missing now.
+            If the file no longer has the last entry that was read earlier.
         LedgerError
             If the chain is broken or cannot be read.
         """
@@ -163,17 +166,17 @@ class HashChain:
 
     @property
     def known_entries(self) -> tuple[Entry, ...]:
-        """All entries read so far; inside ``writing`` they are the whole chain."""
+        """All entries read so far; inside ``writing`` these are the whole chain."""
         return tuple(self._entries)
 
     def check_standing(self) -> None:
         """Raise LostLedgerError unless the log's path has a whole file with all known entries.
 
-        A file that was removed or replaced can still be written to while it is open, and older
-        bytes can be put into it; the new entries are then lost.  So a separate connection reads the
-        file as it is now; this connection may have old pages in memory.  It reads the whole file:
-        bytes put back during a commit may leave pages of two versions, some of which fit the last
-        entry.
+        While a file is open, somebody may remove it, replace it or put older bytes into it.  Writes
+        to it still succeed, but the new entries are lost.  This connection may hold old pages in
+        memory, so a second connection reads the file.  It reads the whole file, since bytes that
+        are put back during a commit may mix pages of two versions: the page with the last entry may
+        be right, and other pages wrong.
         """
         with self._second_connection() as other:
             if not self._is_whole(other):
@@ -181,7 +184,7 @@ class HashChain:
 
     @contextmanager
     def _second_connection(self) -> Iterator[sqlite3.Connection]:
-        """Context of another connection to the file, if the file holds the last known entry."""
+        """Context of a second connection to the file, which must hold the last known entry."""
         if self._file != _identity(self.path):
             raise self._lost()
         with self._ledger_errors("read"), closing(self._connect()) as other:
@@ -204,20 +207,20 @@ class HashChain:
 
     @contextmanager
     def writing(self) -> Iterator[HashChain]:
-        """Context that locks out other writers; at its end the appended entries are on the disk.
+        """Context in which nobody else can write; at its end the appended entries are on the disk.
 
         Raises
         ------
         LostLedgerError
             If the last known entry is not in the file.
         LedgerError
-            If the file cannot be written: nothing was appended, unless the log is ``doubtful``.
+            If the file cannot be written.  Nothing was then appended, unless ``doubtful`` is True.
         """
         known, self.doubtful = len(self._entries), False
         try:
             with self._ledger_errors("written"):
                 self._execute("BEGIN IMMEDIATE")
-            # Nobody else can write from here on, so this is the whole chain.
+            # Nobody else can write from here on, so this call reads the whole chain.
             self.entries()
             with self._second_connection():
                 pass
@@ -232,14 +235,15 @@ class HashChain:
             raise
 
     def _commit(self) -> None:
-        # Doubtful until known: from here on an interrupt may come at any moment.
+        # An interrupt may come at any moment from here on: until the commit has ended, nobody knows
+        # whether the file holds the entries.
         self.doubtful = True
         try:
             self._execute("COMMIT")
         except sqlite3.Error:
             with suppress(sqlite3.Error):
                 self._execute("ROLLBACK")
-            # A disk can fail after everything is written, before the commit ends.
+            # A disk may write everything and then fail before the commit ends.
             self.doubtful = self._may_hold_last()
             raise
 
@@ -266,7 +270,7 @@ class HashChain:
         return entry
 
     def _create(self, secret: bytes) -> None:
-        """Make a complete log and link it to its name, so that no log is ever half made.
+        """Make a complete log first and then give it its name, so that no half-made log has it.
 
         If another process makes the log first, its log is used.
         """
@@ -284,12 +288,12 @@ class HashChain:
     def _rows(
         self, connection: sqlite3.Connection | None, known: int
     ) -> Sequence[tuple[int, str, str]]:
-        """Rows of the entries after the first ``known`` entries, which the log must still hold.
+        """Rows of the entries after the first ``known`` entries.
 
         Raises
         ------
         LostLedgerError
-            If the key, or the last of the ``known`` entries, differs.
+            If the log has another key, or if the last of the ``known`` entries is not the same.
         """
         if connection is None:
             raise sqlite3.ProgrammingError("the ledger is closed")
@@ -302,7 +306,7 @@ class HashChain:
                 (max(known, 1),),
             ).fetchall()
         except (sqlite3.DatabaseError, LedgerError) as error:
-            # A lock or a failing disk says nothing about the content of the file.
+            # A lock or a failing disk does not show that the content of the file has changed.
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
             if not last or code not in _OTHER_CONTENT:
                 raise
@@ -313,12 +317,12 @@ class HashChain:
         return rows[len(last) :]
 
     def _check_layout(self, connection: sqlite3.Connection) -> None:
-        """Refuse a log that holds more or less than a log does, or keeps entries in another file.
+        """Refuse a file whose schema is not that of a log, or that keeps entries in another file.
 
         Raises
         ------
         LedgerError
-            If it does.
+            For each of these files.
         """
         # Compare names and SQL together: a trigger may have the name of a table.
         schema = connection.execute("SELECT name, sql FROM sqlite_master").fetchall()
@@ -365,7 +369,8 @@ class HashChain:
             reason = "its path cannot be used; name a file with --ledger"
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            # Do not advise to name another file: its account would be new, with a fresh budget.
+            # The advice must not be to name another file: there the account would be new, and so
+            # would its budget be.
             reason = {
                 sqlite3.SQLITE_BUSY: f"another process held it for {self._wait:g} seconds; try "
                 "again later",
@@ -383,16 +388,16 @@ class HashChain:
             reason = f"{error.strerror}"
         else:
             return
-        # SQLite reports a file that is gone as read-only.
+        # If a file is gone, SQLite reports it as read-only.
         if self._file is not None and self._file != _identity(self.path):
             raise self._lost()
         raise LedgerError(self._message(f"cannot be {verb}: {reason}"))
 
 
 def _make(path: Path, content: bytes) -> None:
-    """Make a file of ``content`` that only its owner may read, complete or not at all.
+    """Make a file of ``content`` that only its owner may read; after a failure ``path`` is free.
 
-    On Linux the file has no name until it is complete: if the process dies, nothing is left.
+    On Linux the file has no name until it is complete, so a process that dies leaves no file.
 
     Raises
     ------
@@ -424,7 +429,7 @@ def _make(path: Path, content: bytes) -> None:
 
 
 def _marks(connection: sqlite3.Connection) -> tuple[int, int]:
-    """Mark and version in a file's header, by which a log is recognised."""
+    """Mark and version in a file's header; a log is recognised by them."""
     (mark,), (version,) = (
         connection.execute(f"PRAGMA {name}").fetchone()
         for name in ("application_id", "user_version")
@@ -433,12 +438,12 @@ def _marks(connection: sqlite3.Connection) -> tuple[int, int]:
 
 
 def new_secret() -> bytes:
-    """New secret key, for a log that is still to be made."""
+    """New secret key for a log that does not exist yet."""
     return os.urandom(32)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Device and inode, which identify a file whatever its name; None if there is no file."""
+    """Device and inode, which identify a file under any name; None if there is no file."""
     try:
         status = path.stat()
     except OSError:
@@ -447,12 +452,12 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def entry_hash(before: str, text: str) -> str:
-    """Hash of an entry's ``text``, given the hash ``before`` it."""
+    """Hash of an entry with this ``text``, given the hash of the entry ``before``."""
     return hashlib.sha256(f"{before}\n{text}".encode()).hexdigest()
 
 
 def is_ledger(path: Path) -> bool:
-    """Whether a file bears the mark of a ledger, even a damaged one."""
+    """Whether a file has the mark of a ledger; the ledger may be damaged."""
     try:
         if not path.is_file():
             return False

@@ -2,15 +2,15 @@
 
 One SQLite file holds a hash chain of entries (pqd/accounting/hash_chain.py).  A *table* is known by
 a keyed fingerprint of its content, so a renamed copy is the same table.  A *charge* is on the disk
-before any output that it pays for is drawn; the *answers* follow it.  A measurement that was
-answered before is replayed from here and costs nothing.  No charge is ever taken back: a crash may
-waste budget, but never hides it.
+before any output that it pays for is drawn.  The *answers* are stored after the draw.  A later run
+replays a stored answer at no cost.  No charge is ever taken back: a crash may waste budget, but the
+ledger still counts it as spent.
 
-A run can break after its charge and before its first draw, for example if the table changes
-meanwhile.  It then records that the charge is *unused*, and the next run of the same measurements
-on the same table uses the charge.  That costs no privacy: no output of the first run depended on
-the table, so the charge still pays for one release of these measurements, and at most one is made.
-Without this record (the run was killed, or had begun to draw) the charge stays spent.
+A run can break after its charge and before its first draw, for example if the table changes in
+between.  The run then records that the charge is *unused*, and the next run of the same
+measurements on the same table uses the charge.  This costs no privacy: the first run gave no output
+that depends on the table, so the charge pays for the outputs of the next run alone.  A run that was
+killed, or that had begun to draw, records nothing, and its charge stays spent.
 """
 
 from __future__ import annotations
@@ -49,20 +49,20 @@ if TYPE_CHECKING:
     from pqd.engine.engine import Engine
     from pqd.engine.tables import Table
 
-# Prefix that names how content is hashed: pqd/engine/counting/recognition.py.
+# Prefix of a fingerprint; it names the way in which pqd/engine/counting/recognition.py hashes rows.
 _SCHEME = "rows:"
-# Purpose of the key under which rows are hashed.
+# Name of the key under which rows are hashed (see ``Ledger.key``).
 ROWS = "rows"
 _NO_HASH = ""
 
 
 class Ledger:
-    """Ledger in the file ``path``, which is made if there is none.
+    """Ledger in the file ``path``, which is made if it does not exist.
 
     Raises
     ------
     LedgerError
-        From every method, if the file cannot be read or written as it must be.
+        From every method, if the file cannot be read or written.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Ledger:
 
     @property
     def limit(self) -> Budget:
-        """Limit of every table; the tightest of this, the table's and the caller's limit holds."""
+        """Limit of every table; a table and a caller may have tighter limits."""
         return self._current.limit
 
     @property
@@ -108,7 +108,7 @@ class Ledger:
         self._chain.close()
 
     def key(self, purpose: str) -> bytes:
-        """Secret key for one ``purpose``; it never leaves the process."""
+        """Secret key for one ``purpose``; the key never leaves the process."""
         return key_of(self._chain.secret, purpose)
 
     def fingerprint(self, content: str) -> str:
@@ -120,15 +120,15 @@ class Ledger:
         return hmac.new(self.key("file"), digest, "sha256").hexdigest() if digest else None
 
     def fingerprint_of_file(self, keyed_digest: str | None) -> str | None:
-        """Fingerprint of the table that a file is known to hold; None if unknown."""
+        """Fingerprint of the table in a file; None if the ledger does not know the file."""
         return next((a.fingerprint for a in self.accounts if keyed_digest in a.files), None)
 
     def fingerprint_by_file(self, table: Table) -> str | None:
-        """Fingerprint of a table by its file; None for an unknown file, and for a frame."""
+        """Fingerprint of a table, looked up by its file; None for an unknown file or a frame."""
         return self.fingerprint_of_file(self.keyed_digest(table.digest()))
 
     def fingerprint_of(self, engine: Engine, table: Table) -> str:
-        """Fingerprint under which this ledger keeps a table, or would keep it.
+        """Fingerprint under which this ledger keeps the account of a table, now or in the future.
 
         The rows are read only if the ledger does not know the file.
 
@@ -152,7 +152,7 @@ class Ledger:
         return dict(account.answers) if account else {}
 
     def pending_elsewhere(self, fingerprint: str, keys: AbstractSet[str]) -> bool:
-        """Whether another process that is still running has paid for one of ``keys``."""
+        """Whether another running process has paid for one of ``keys`` and not answered it yet."""
         account = self.account(fingerprint)
         owners = {account.pending[k] for k in keys & account.pending.keys()} if account else set()
         return any(owner.is_running() for owner in owners)
@@ -163,12 +163,12 @@ class Ledger:
             account.pending.clear()
 
     def unused_run(self, fingerprint: str, keys: AbstractSet[str]) -> Run | None:
-        """Run that paid for exactly the measurements ``keys`` and drew nothing, if any."""
+        """Run that paid for exactly the measurements ``keys`` and drew nothing; None without it."""
         account = self.account(fingerprint)
         return next((run for run in account.unused if run.keys == keys), None) if account else None
 
     def tightest_limit(self, fingerprint: str, budget: Budget = NO_LIMIT) -> Budget:
-        """Tightest limit on a table: of the caller, the table and the ledger."""
+        """Tightest of three limits on a table: the caller's, the table's and the ledger's."""
         account = self.account(fingerprint)
         return budget.least(account.limit if account else NO_LIMIT).least(self._current.limit)
 
@@ -179,14 +179,14 @@ class Ledger:
         budget: Budget = NO_LIMIT,
         after: Charge | None = None,
     ) -> Charge:
-        """Charge of a run if it fits into the budget, or into what ``after`` leaves of it.
+        """Charge of a run that fits into the budget, now or once the charge ``after`` is spent.
 
-        ``charge_at`` gives the charge for the delta that is left.
+        ``charge_at`` computes the charge from the delta that is left.
 
         Raises
         ------
         BudgetError
-            If it exceeds what is left; the message gives all the figures.
+            If the charge exceeds what is left; the message gives all the figures.
         """
         account = self.account(fingerprint)
         epsilon, delta = (account.epsilon, account.delta) if account else (0, 0)
@@ -210,18 +210,18 @@ class Ledger:
     ) -> tuple[Reservation, Charge] | None:
         """Reservation for ``measurements`` (public facts by cache key), charged in one step.
 
-        Returns None and charges nothing if another process has answered a measurement meanwhile, or
-        is about to: then look at ``pending_elsewhere`` and ``answers`` again.  If ``fresh``, they
-        are paid for nevertheless.  ``fingerprint_of_file`` will recognise the table by
-        ``file``.  An unused charge for the same measurements replaces a new charge; the returned
-        charge is then 0.
+        If another process has answered or paid for one of the measurements, nothing is charged and
+        the result is None: the caller then looks at ``pending_elsewhere`` and ``answers`` again.
+        If ``fresh``, all measurements are charged nevertheless.  If a run left an unused charge for
+        the same measurements, it takes the place of a new charge, and the returned charge is 0.
+        ``file`` is the keyed digest by which ``fingerprint_of_file`` will recognise the table.
 
         Raises
         ------
         BudgetError
-            If what is left does not cover all of them; nothing is charged.
+            If the budget left does not cover all measurements; nothing is charged.
         LedgerError
-            If the charge could not be written; nothing is charged, or the message says so.
+            If the charge could not be written.  Nothing is charged, unless the message says so.
         LostLedgerError
             If the file does not hold the charge after it was written.
         """
@@ -239,7 +239,8 @@ class Ledger:
                 charge = (
                     unused.charge if unused else self.check_budget(fingerprint, charge_at, budget)
                 )
-                # Count it before it is on the disk: an interrupted run must not report less.
+                # Count the charge before it is on the disk: if the run is interrupted during the
+                # write, its report must not leave out the charge.
                 charges.spent.append(charge)
                 counted = True
                 if account and unused:
@@ -265,7 +266,7 @@ class Ledger:
         charge: Charge,
         file: str | None,
     ) -> Reservation:
-        """Append a charge, and before it the table if the table is new."""
+        """Append a charge; a new table gets an entry of its own before the charge."""
         account = self.account(fingerprint)
         number = account.number if account else len(self._current.accounts) + 1
         if account is None:
@@ -299,24 +300,24 @@ class Ledger:
         self.check_standing()
 
     def record_unused(self, reservation: Reservation) -> None:
-        """Store that a charge drew nothing; the run that made it must draw nothing from now on.
+        """Store that a charge drew nothing; afterwards its run must not draw.
 
         Raises
         ------
         LedgerError
-            If that could not be written.
+            If the entry could not be written.
         """
         with self._writing():
             self._append("unused", reservation.place())
         run_charges().leave_unused(reservation.amount)
 
     def set_limit(self, budget: Budget, table: int | None = None) -> None:
-        """Set the most that may be spent on ``table``, or by default on every table.
+        """Set the limit of ``table``; None sets the limit of every table.
 
         Raises
         ------
         LedgerError
-            If there is no such table.
+            If the ledger has no table of this number.
         """
         with self._writing():
             if table is not None and table not in {a.number for a in self.accounts}:
@@ -329,12 +330,12 @@ class Ledger:
     def verify(self, head: str | None = None, export: Path | None = None) -> None:
         """Check that an earlier ``head`` or ``export`` is still part of the chain.
 
-        The chain itself was checked when it was read.
+        The hashes of the chain were checked when the file was read.
 
         Raises
         ------
         LedgerError
-            If it is not: the ledger was deleted and begun anew, put back, or rewritten.
+            If an entry is missing: the ledger was deleted and begun anew, put back, or rewritten.
         """
         lost = "the ledger was begun anew, put back to an older copy, or rewritten"
         hashes = [self._chain.start, *(entry.hash for entry in self.entries)]
@@ -350,7 +351,7 @@ class Ledger:
         return _export_text(self._chain.start, self.entries)
 
     def statement(self) -> LedgerReport:
-        """Report of the ledger: everything that a reader may see of it."""
+        """Report of the ledger, with everything that a reader may see."""
         limit = self._current.limit
         tables = tuple(account.facts(limit) for account in self.accounts)
         return LedgerReport(
@@ -364,7 +365,7 @@ class Ledger:
                 self._catch_up(chain.known_entries)
                 yield
         except BaseException:
-            # The appended entries were rolled back; the accounts must not keep them.
+            # The appended entries were rolled back, so the accounts are read again.
             self._forget()
             raise
 
@@ -376,7 +377,7 @@ class Ledger:
 
     @property
     def _current(self) -> Accounts:
-        """Accounts as last read; they are read again after a failed write."""
+        """Accounts as of the last read; a failed write makes a new read necessary."""
         if self._read is None:
             self.refresh()
         return self._accounts
@@ -386,7 +387,7 @@ class Ledger:
         self._read: int | None = None
 
     def refresh(self) -> bool:
-        """Bring the accounts up to date, since other processes may have appended to the chain."""
+        """Read new entries of other processes into the accounts; True if there were any."""
         read = self._read
         self._catch_up(self._chain.entries())
         return self._read != read
@@ -420,18 +421,18 @@ def _written(amount: Fraction | None) -> str | None:
 
 
 def _export_text(start: str, entries: Iterable[Entry]) -> str:
-    """Export of a hash chain without its secret: a JSON line for ``start``, and for each entry."""
+    """Export of a hash chain without its secret: a JSON line for ``start`` and for each entry."""
     lines = [{"hash": start}, *({"hash": entry.hash, "entry": entry.text} for entry in entries)]
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
 def _export_hashes(export: Path) -> list[str]:
-    """Hashes of an export, after a check that they fit its entries.
+    """Hashes of an export that fit its entries.
 
     Raises
     ------
     LedgerError
-        If the file cannot be read, or is no complete export.
+        If the file cannot be read, is not a complete export, or has a hash that does not fit.
     """
     try:
         first, *rest = (json.loads(line) for line in export.read_text("utf-8").splitlines())

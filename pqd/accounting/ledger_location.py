@@ -28,11 +28,11 @@ _UNNAMED = (
 def ledger_path(
     private: object, ledger: str | Path | None = None, otherwise: str | Path | None = None
 ) -> Path:
-    """Path of a table's ledger: the stated one, else PQD_LEDGER, else ``otherwise``.
+    """Path of a table's ledger: ``ledger``, else PQD_LEDGER, else ``otherwise``.
 
-    Without these the ledger lies next to the table, in the folder of its parts, or for a frame in
-    the working folder.  For a table on a server the ledger must exist already: in every other
-    folder the same rows would get another ledger, and a fresh budget.
+    Without all three the ledger lies next to the table, in the folder of its parts, or for a frame
+    in the working folder.  For a table on a server the ledger must exist already: otherwise each
+    new working folder would get a new ledger, and the same rows a fresh budget.
 
     Raises
     ------
@@ -58,9 +58,9 @@ def _variable() -> str:
 
 
 def _default_paths(table: Table) -> list[Path]:
-    """Default paths of a table's ledgers: its own, and the one beside each of its files.
+    """Default paths of a table's ledgers: the ledger of the table, and those beside its files.
 
-    A pattern of folders, or a dataset, has its own ledger; its files may have other ledgers.
+    The files of a pattern or of a dataset may lie in several folders, each with its own ledger.
     """
     folders = [table.source.folder or Path.cwd(), *(file.parent for file in table.files)]
     return [folder / FILE_NAME for folder in dict.fromkeys(folders)]
@@ -69,12 +69,12 @@ def _default_paths(table: Table) -> list[Path]:
 def check_governing_ledger(private: Table, accountant: Accountant) -> None:
     """Refuse another ledger if the ledger next to the table states a limit.
 
-    Otherwise whoever names the ledger, in a spec or a call, could evade the limit.
+    Otherwise a spec or a call could evade the limit by naming another ledger.
 
     Raises
     ------
     ParameterError
-        Naming the ledger that must be used.
+        If the run uses another ledger; the message names the ledger that must be used.
     LedgerError
         If the ledger next to the table cannot be read.
     """
@@ -97,14 +97,15 @@ def _check_unlimited(own: Path, accountant: Accountant) -> None:
 
 
 def ledgers_of(tables: Sequence[Table], accountant: Accountant | None) -> Iterator[Ledger]:
-    """Yield every ledger that may know one of ``tables``, each once, and close it afterwards.
+    """Yield every ledger that may know one of ``tables``; each is closed after its use.
 
-    These are the ledgers of the run itself, of PQD_LEDGER, and next to the tables.
+    These ledgers are the run's ledger, the ledger that PQD_LEDGER names, and the ledgers next to
+    the tables.  Each is yielded once.
 
     Raises
     ------
     LedgerError
-        If one of them exists and cannot be read.
+        If a ledger exists and cannot be read.
     """
     own = accountant.path.resolve() if accountant and accountant.exists() else None
     if accountant and own:

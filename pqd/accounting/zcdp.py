@@ -8,8 +8,9 @@ alpha > 1 at
 
     epsilon = alpha rho + (ln(1/delta) + (alpha - 1) ln(1 - 1/alpha) - ln alpha) / (alpha - 1).
 
-The proof holds at any alpha, so the code searches a good alpha in doubles.  It then computes the
-result with 60 digits and rounds it to the safe side: no double enters the argument.
+The bound holds at any alpha, so the code may search a good alpha in doubles.  It then computes the
+result at this alpha with 60 digits and rounds it to the safe side.  So the guarantee does not
+depend on the rounding of doubles.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from functools import lru_cache
 
 from pqd.deciders import ParameterError
 
-# Digits of the result and of the computation; the amount kept back is far above its rounding.
+# Digits of the result, digits of the computation, and an amount that is kept back for the rounding
+# of the computation; the amount is far above this rounding.
 _DIGITS, _PRECISION, _KEPT_BACK = 8, 60, Decimal("1e-40")
 # Search of alpha: a grid of ln(alpha - 1), then a ternary search around the best grid point.
 _LOWEST, _HIGHEST, _STEP, _THIRDS = -12.0, 40.0, 0.25, 60
@@ -30,12 +32,12 @@ _LOWEST, _HIGHEST, _STEP, _THIRDS = -12.0, 40.0, 0.25, 60
 
 @lru_cache(maxsize=256)
 def rho_of(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Rho, rounded down, such that rho-zCDP implies (epsilon, delta)-DP; nearly the largest.
+    """Nearly the largest rho, rounded down, such that rho-zCDP implies (epsilon, delta)-DP.
 
     Raises
     ------
     ParameterError
-        Unless epsilon is above 0 and delta between 0 and 1.
+        Unless epsilon is above 0 and delta is between 0 and 1.
     """
     _check_delta(delta)
     if epsilon <= 0:
@@ -51,12 +53,12 @@ def rho_of(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 @lru_cache(maxsize=256)
 def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
-    """Epsilon, rounded up, such that rho-zCDP implies (epsilon, delta)-DP; nearly the least.
+    """Nearly the least epsilon, rounded up, such that rho-zCDP implies (epsilon, delta)-DP.
 
     Raises
     ------
     ParameterError
-        Unless rho is at least 0 and delta between 0 and 1.
+        Unless rho is at least 0 and delta is between 0 and 1.
     """
     _check_delta(delta)
     if rho < 0:
@@ -78,18 +80,18 @@ def _check_delta(delta: Fraction) -> None:
 
 
 def _log(delta: Fraction) -> float:
-    """Natural logarithm, also of a delta too small for a double."""
+    """Natural logarithm; ``delta`` may be too small for a double."""
     return math.log(delta.numerator) - math.log(delta.denominator)
 
 
 def _offset(order: float, log_delta: float) -> float:
-    """Term that is added to ``order * rho``, in doubles."""
+    """Epsilon minus ``order * rho`` in the formula above, in doubles."""
     excess = order - 1
     return (-log_delta + excess * math.log(excess / order) - math.log(order)) / excess
 
 
 def _exact_offset(order: Decimal, delta: Fraction) -> Decimal:
-    """Term that is added to ``order * rho``, in the precision of the context."""
+    """Epsilon minus ``order * rho`` in the formula above, in the precision of the context."""
     excess = order - 1
     log_delta = Decimal(delta.numerator).ln() - Decimal(delta.denominator).ln()
     return (-log_delta + excess * (excess / order).ln() - order.ln()) / excess

@@ -33,9 +33,9 @@ class Candidates:
     private
         The private table.
     files
-        Label of each candidate's file; two files may have the same name.
+        The label of each candidate's file; two files may have the same name.
     kinds
-        Kind of each candidate: the caller's candidate, or a reference.
+        The kind of each candidate: given by the caller, or a reference.
     """
 
     def __init__(
@@ -47,12 +47,12 @@ class Candidates:
     ) -> None:
         """Open the tables, and check that no public table is private.
 
-        The check reads the columns ``names`` (all for None), which the run will need anyway.
+        The check reads the columns ``names`` (None means all), which the run needs later too.
 
         Raises
         ------
         PqdError
-            If there is no candidate, or one cannot be opened, and as ``check_separation``.
+            If there is no candidate, if a candidate cannot be opened, and as ``check_separation``.
         """
         self.private = open_table(private, "private")
         tables = _opened(synthetics)
@@ -83,7 +83,7 @@ class Candidates:
         unit: PrivacyUnit | None,
         others: Sequence[Query],
     ) -> BoundWorkload:
-        """Workload of ``requests`` on all candidates; references add no bounds and no groups."""
+        """Workload of ``requests`` on all candidates; bounds and groups ignore the references."""
         stating = list(self.kinds.values()).count("candidate")
         tables = SyntheticTables(list(self._tables.values()), self.private, stating)
         return bind(tables, requests, columns, unit, others=others)
@@ -95,12 +95,12 @@ class Candidates:
         unit: PrivacyUnit | None,
         progress: Progress = silent,
     ) -> ComparisonPlan:
-        """Comparison of every query on all candidates, each with an estimator.
+        """Plan to compare all candidates on every query; each query has an estimator.
 
         Raises
         ------
         PqdError
-            If a query is wrong, or a weight names no query.
+            If a query is wrong, or a weight has the id of no query.
         """
         progress(Step.READING_COPIES)
         requests = [parameters.request(query) for query in queries]

@@ -14,16 +14,16 @@ from pqd.planning.choose_estimator import ESTIMATORS
 from pqd.sql.query import Query
 from pqd.stated.budgets import AUTO, stated_budget
 
-# Name in messages: the argument, and the option of the command line.
+# Name of the parameter in messages: the argument, then the option of the command line.
 REFERENCE_EPSILON = "references (--reference-epsilon)"
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonParameters:
-    """Parameters of all queries of a comparison, and parameters that differ between queries.
+    """Parameters of all queries of a comparison, and the weight of each query.
 
-    ``weights`` are by query id.  ``references`` is the budget of the independent marginals; None
-    without references.
+    ``weights`` maps query ids to weights.  ``references`` is the budget of the independent
+    marginals; None without references.
     """
 
     parameters: Parameters
@@ -37,7 +37,7 @@ class ComparisonParameters:
         weights: Mapping[str, Number] | None = None,
         references: Number | None = None,
     ) -> ComparisonParameters:
-        """Parameters as a caller states them; PqdError names the mistake."""
+        """Parameters that a caller states; PqdError names the mistake."""
         if parameters.mechanism not in {AUTO, *ESTIMATORS}:
             raise DeciderError(
                 f"there is no estimator {parameters.mechanism!r}; "
@@ -55,11 +55,11 @@ class ComparisonParameters:
         return next((self.weights[name] for name in names if name), Fraction(1))
 
     def request(self, query: Query) -> QueryRequest:
-        """Request of a query, at the query's own tolerance if it has one."""
+        """Request of a query; the query's own tolerance, if stated, replaces the common one."""
         return QueryRequest.of(query, self.parameters)
 
     def check(self, queries: Sequence[Query]) -> None:
-        """Refuse a weight that names no query."""
+        """Refuse a weight that has the id of no query."""
         known = {query.id for query in queries} | {query.block for query in queries}
         for name in self.weights:
             if name not in known:

@@ -20,7 +20,7 @@ from pqd.run.execution import Outputs
 if TYPE_CHECKING:
     from pqd.deciders import Interval, Noise
 
-# Decision on a candidate that cannot be within its tolerance: nothing is drawn for it.
+# Decision on a candidate that is outside its tolerance for every private table; nothing is drawn.
 _NEVER = Decision(outcome=False, p_value=0.0)
 
 
@@ -140,7 +140,7 @@ class _EstimateOutcome:
         return Evidence(weight, tuple(self._within), tuple(self._outside), self._never)
 
     def _never(self, a: int, b: int) -> float:
-        """P-value of the claim that b's interval holds the answer only if a's does too."""
+        """P-value of the claim: if b's interval contains the answer, a's interval does too."""
         first, second = self._comparison.intervals[a], self._comparison.intervals[b]
         if second is None:
             return 0.0
@@ -157,7 +157,7 @@ class _EstimateOutcome:
 
 
 def _beyond(first: Span, second: Span) -> list[Span]:
-    """Parts of ``second`` outside ``first``."""
+    """Parts of ``second`` that lie outside ``first``."""
     (low, high), (start, stop) = first, second
     if high <= start or stop <= low:
         return [second]
@@ -168,13 +168,13 @@ def _beyond(first: Span, second: Span) -> list[Span]:
 def _split_evidence(
     comparison: PlannedComparison, decisions: Sequence[Decision], weight: Fraction
 ) -> Evidence:
-    """Evidence of decisions that were drawn one by one."""
+    """Evidence of decisions that were drawn separately, one for each candidate."""
     chances = [1.0 if d.p_value is None else d.p_value for d in decisions]
     claimed_within = [p if d.outcome else 1.0 for d, p in zip(decisions, chances, strict=True)]
     claimed_outside = [1.0 if d.outcome else p for d, p in zip(decisions, chances, strict=True)]
 
     def never(a: int, b: int) -> float:
-        """P-value of the claim that a is within or b is outside."""
+        """P-value of the claim that a is within its tolerance or b is outside its tolerance."""
         first, second = comparison.intervals[a], comparison.intervals[b]
         if first and second and first.lower <= second.lower and second.upper <= first.upper:
             return 0.0
@@ -217,7 +217,7 @@ def _cell(
 
 
 def _closest(cells: Sequence[Cell]) -> tuple[str, ...]:
-    """Candidates nearest to the estimate, or with the largest margin; none if unknown."""
+    """Candidates nearest to the estimate, or with the largest margin; empty if unknown."""
     nearness = [-abs(cell.gap) if cell.gap is not None else cell.margin for cell in cells]
     known = [near for near in nearness if near is not None]
     if not known:

@@ -1,19 +1,22 @@
-"""Leaderboard: candidates' shares, bands around the shares, and pairs with a better candidate.
+"""Leaderboard: candidates' shares, bands around the shares, and pairs (better, worse).
 
-Each query gives p-values for each candidate: of the claims that the candidate is within its
-tolerance, and that it is outside.  The noise of different queries is independent.  So closed
-testing (deciders/evaluation/closed_testing.py) bounds the number of true claims from below, for any
-set of queries, however it was chosen.
+A candidate's share is the weight of the queries on which it is within its tolerance.  Each query
+gives two p-values for each candidate: of the claim that the candidate is within its tolerance, and
+of the claim that it is outside.  The noise of different queries is independent.  So closed testing
+(deciders/evaluation/closed_testing.py) gives a lower bound on the number of true claims in any set
+of queries, even in a set that was chosen after the release.
 
-* **Band**: all candidates and both ends share alpha.  The lower end counts the claims "within" that
-  hold; the upper end counts all queries except the claims "outside" that hold.
-* **Better**: all ordered pairs (a, b) and two counts share alpha.  The claims "a within and b
-  outside" bound the weight of such queries from below.  The claims "not (b within and a
-  outside)" bound the weight of the reverse queries from above.  If the first bound exceeds the
-  second, a is within tolerance on more of the weight than b.
+* **Band**: each end of each candidate's band may be wrong with an equal part of alpha.  The lower
+  end counts the queries on which "within" is shown.  The upper end counts all queries but those on
+  which "outside" is shown.
+* **Better**: each ordered pair (a, b) has two bounds, and all bounds have equal parts of alpha.
+  The claims "a within and b outside" give a lower bound on the weight of the queries on which only
+  a is within.  The claims "not (b within and a outside)" give an upper bound on the weight of the
+  queries on which only b is within.  If the first bound exceeds the second, a is within its
+  tolerance on more of the weight than b.
 
-With probability at least 1 - alpha all bands hold at once, and so do all pairs.  Ours;
-docs/theory.md, section 7.
+With probability at least 1 - alpha all bands hold at once.  The same is true of all pairs.  These
+tests are ours; the proof is in docs/theory.md, section 7.
 """
 
 from __future__ import annotations
@@ -26,16 +29,17 @@ from itertools import permutations
 from pqd.deciders.evaluation.closed_testing import Discoveries
 from pqd.reports.models.compare import CandidateKind, ComparedQuery, LeaderboardRow
 
-# Number of named queries on which a candidate is farthest off.
+# Number of queries that a report names for a candidate: those on which it is farthest off.
 _NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Evidence of one query on the candidates, which are numbered.
+    """Evidence of one query on the candidates, which are numbered from 0.
 
-    ``within`` and ``outside`` are the p-values of these claims.  ``never(a, b)`` is the p-value of
-    the claim that b is not within while a is outside.
+    ``within[a]`` is the p-value of the claim that candidate a is within its tolerance;
+    ``outside[a]`` is the p-value of the claim that a is outside.  ``never(a, b)`` is the p-value of
+    the claim "not (b within and a outside)".
     """
 
     weight: Fraction
@@ -45,7 +49,7 @@ class Evidence:
 
 
 def better(evidence: Sequence[Evidence], candidates: int, alpha: float) -> set[tuple[int, int]]:
-    """Pairs (a, b) for which it is established that a is better than b."""
+    """Pairs (a, b) such that candidate a is established to be better than b."""
     pairs = list(permutations(range(candidates), 2))
     if not pairs:
         return set()
@@ -64,7 +68,7 @@ def better(evidence: Sequence[Evidence], candidates: int, alpha: float) -> set[t
 
 
 def band(evidence: Sequence[Evidence], candidate: int, level: float) -> tuple[float, float]:
-    """Ends of the candidate's share, each wrong with probability at most ``level``."""
+    """Bounds of the candidate's share; each is wrong with probability at most ``level``."""
     weights = _places_by_weight(evidence)
     whole = sum((each.weight for each in evidence), Fraction(0))
     inside = _weight(weights, [each.within[candidate] for each in evidence], level)
@@ -84,7 +88,8 @@ def _weight(
 ) -> Fraction:
     """Lower bound on the weight of the queries whose claim is true.
 
-    The bounds hold for all sets of queries at once, so the bounds of each weight add up.
+    The queries of each weight have a bound of their own.  Bounds by closed testing hold for all
+    sets of queries at once, so they add up.
     """
     discoveries = Discoveries(p_values, level)
     bounds = (weight * discoveries.among(each) for weight, each in weights.items())
@@ -97,7 +102,7 @@ def leaderboard(
     kinds: Mapping[str, CandidateKind],
     alpha: Fraction,
 ) -> tuple[tuple[LeaderboardRow, ...], tuple[tuple[str, str], ...]]:
-    """Candidates, the largest share first, and the established pairs (better, worse)."""
+    """Rows of the candidates, the largest share first, and established pairs (better, worse)."""
     names = list(kinds)
     pairs = better(evidence, len(names), float(alpha))
     level = float(alpha) / (2 * len(names))
@@ -132,14 +137,14 @@ def _share(queries: Sequence[ComparedQuery], number: int) -> float:
 
 
 def _wins(queries: Sequence[ComparedQuery], name: str) -> Iterator[str]:
-    """Queries on which this candidate, but not every candidate, is closest."""
+    """Queries on which this candidate is closest, except queries on which all are closest."""
     for query in queries:
         if name in query.closest and len(query.closest) < len(query.cells):
             yield query.id
 
 
 def _worst(queries: Sequence[ComparedQuery], number: int) -> list[str]:
-    """Queries on which the candidate is farthest outside, measured in tolerances."""
+    """Queries on which the candidate is farthest outside, in multiples of the tolerance."""
     off = [(query.cells[number], query.id) for query in queries]
     outside = [(cell, name) for cell, name in off if cell.outcome == "no"]
     outside.sort(key=lambda pair: (pair[0].strain is None, -(pair[0].strain or 0)))

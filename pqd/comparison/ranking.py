@@ -1,4 +1,4 @@
-"""Ranking of copies by overall quality: one release, and the results that follow from it."""
+"""Ranking of copies by overall quality: one release, and results computed from the release."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class RankingParameters:
     alpha
         Error probability that the caller accepts.
     marginals
-        Whether the distance of each marginal is wanted; these distances then share the budget.
+        Whether the distance of each marginal is measured; these distances then share the budget.
     warnings
-        Warnings of parameters that are allowed but rarely meant.
+        Warnings of parameters that are allowed, but are often a mistake.
     """
 
     request: ProfileRequest
@@ -65,7 +65,7 @@ class RankingParameters:
         marginals: bool = False,
         facts: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> RankingParameters:
-        """Parameters as a caller states them; ParameterError says what is wrong and allowed."""
+        """Parameters that a caller states; ParameterError names the mistake and allowed values."""
         profile = ProfileParameters.parse(
             total_epsilon=total_epsilon,
             ways=ways,
@@ -84,19 +84,19 @@ class RankingParameters:
         )
 
 
-# No slots: the law is cached.
+# Without slots, since ``cached_property`` needs a ``__dict__``.
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RankingPlan:
-    """Planned ranking: its one measurement, and how each copy's quality follows from it.
+    """Planned ranking: its single measurement, and the weights that turn it into qualities.
 
     Attributes
     ----------
     bound
-        Marginals of all copies, in cells that all copies share.
+        The marginals of all copies; all copies have the same cells.
     names
-        Names of the copies, in the order of their tables.
+        The names of the copies, in the order of their tables.
     measurement
-        Number of rows, with the mean distance of each copy, or with all distances of each copy.
+        The number of rows, with either the mean distance or all distances of each copy.
     each
         Whether the measurement has all distances.
     """
@@ -109,7 +109,7 @@ class RankingPlan:
     def weights(self, copy: int, ways: int | None = None) -> tuple[Fraction, ...]:
         """Weight of each measured number in a copy's mean distance.
 
-        With ``ways`` the mean is over the marginals of that many columns; this needs a measurement
+        With ``ways`` the mean is over the marginals of ``ways`` columns; this needs a measurement
         of all distances.
         """
         nothing = Fraction(0)
@@ -125,7 +125,8 @@ def plan_ranking(
 ) -> RankingPlan:
     """Plan of a ranking of the copies in ``bound``.
 
-    A person with k rows changes each number by up to k, so a row has a k-th of the budget.
+    A person with k rows changes each number by up to k, so the epsilon for one row is the budget
+    divided by k.
     """
     copies = range(len(names))
     if parameters.marginals:
@@ -150,7 +151,7 @@ def _each(marginals: Sequence[BoundMarginal], copy: int) -> Distances:
 
 
 class Ranking:
-    """Ranking that follows from the released numbers: post-processing."""
+    """Ranking that is computed from the released numbers by post-processing."""
 
     def __init__(self, plan: RankingPlan, released: Sequence[int], alpha: Fraction) -> None:
         """Store the released numbers and compute nothing yet."""
@@ -165,7 +166,7 @@ class Ranking:
 
     @cached_property
     def better(self) -> tuple[tuple[int, int], ...]:
-        """Pairs (better, worse) of copies; all hold at once with probability 1 - alpha."""
+        """Pairs (better, worse) of copies; with probability 1 - alpha all pairs are right."""
         pairs = list(permutations(range(len(self._plan.names)), 2))
         weights = [self._plan.weights(copy) for copy in range(len(self._plan.names))]
         p_values = [self._estimates.difference(weights[a], weights[b]).p_value for a, b in pairs]
@@ -183,7 +184,7 @@ class Ranking:
         return tuple(sorted(places, key=lambda copy: -(self._scores[copy].value or 0.0)))
 
     def copies(self, files: Mapping[str, str]) -> tuple[RankedCopy, ...]:
-        """Copies, the best first, with the ranks that they may have."""
+        """Copies, the best first, each with the range of its possible ranks."""
         number = len(self._plan.names)
         sizes = sorted({each.ways for each in self._bound.marginals}) if self._plan.each else ()
         return tuple(
@@ -216,7 +217,11 @@ class Ranking:
         return tuple(sorted(rows, key=lambda each: -max(e.value for e in each.estimates)))
 
     def _mean(self, copy: int, ways: int | None) -> ShareEstimate:
-        """Mean distance of a copy; for all marginals the mean of the means by ways, if known."""
+        """Mean distance of a copy over the marginals of ``ways`` columns; None means all marginals.
+
+        If all distances are measured, the mean over all marginals is the mean of the means of
+        columns, pairs and triples.
+        """
         if not self._plan.each:
             return self._estimates.mean(self._plan.weights(copy))
         sizes = {each.ways for each in self._bound.marginals} if ways is None else {ways}

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceRun:
-    """Cost of the references, notes on them, and the plan of the comparison without them."""
+    """Cost of the references, notes on them, and the comparison's plan before the marginals."""
 
     cost: Cost
     notes: tuple[Note, ...]
@@ -59,9 +59,10 @@ def add_references(  # noqa: PLR0913 - those of a comparison
     accountant: Accountant | None = None,
     unit: PrivacyUnit | None = None,
 ) -> ReferenceRun:
-    """References, added to the candidates; ``epsilon`` is the total cost of the marginals.
+    """References, which are added to the candidates; ``epsilon`` is the cost of all marginals.
 
-    Refusals come before the marginals are paid for: the budget must cover the comparison too.
+    A run that will be refused is refused before the marginals are paid for.  So the budget must
+    cover both the marginals and the comparison.
 
     Raises
     ------
@@ -81,7 +82,7 @@ def add_references(  # noqa: PLR0913 - those of a comparison
     later = candidates.plan(queries, parameters, unit, progress)
     warn((*plan.measurements.warnings, *later.measurements.warnings), progress)
     charge = quote_sets([plan.measurements], accountant, progress).charge
-    # A constant output may no longer be constant with one more candidate.
+    # With one more candidate a constant output may no longer be constant, and would then cost.
     constants = [each for each in later.comparisons if each.measurement.is_constant]
     more = sum((each.parameters.epsilon for each in constants), Fraction(0))
     after = replace(charge, epsilon=charge.epsilon + more)
@@ -118,7 +119,7 @@ def _marginals(
 
 MARGINALS = "independent marginals"
 _SEED = 0
-# Numbers with more values are cut into bins; a value as frequent as a bin gets its own bin.
+# A column with more numbers than this is cut into bins; a value as frequent as a bin has its own.
 _MOST_NUMBERS, _BINS = 100, 32
 _MOST_KEYS = 1000
 
@@ -129,7 +130,7 @@ _Bin = tuple[str, str, tuple[float, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Column of the marginals: its values in groups, and the query that counts each group."""
+    """Column of the marginals: its groups of values, and the queries that count the groups."""
 
     name: str
     groups: tuple[Sequence[Any], ...]
@@ -139,7 +140,7 @@ class Column:
 def columns_of(
     tables: SyntheticTables, names: Sequence[str], facts: Schema
 ) -> tuple[tuple[Column, ...], pd.DataFrame]:
-    """Columns of the marginals, all from public data, and the first candidate's rows.
+    """Columns of the marginals, from public data alone, and the rows of the first candidate.
 
     Raises
     ------
@@ -179,7 +180,7 @@ def _column(tables: SyntheticTables, schema: Schema, first: pd.DataFrame, name: 
 
 
 def _numbers(first: pd.DataFrame, name: str) -> list[float]:
-    """Numbers of a column, ascending; a text of a CSV that is no number is left out."""
+    """Numbers of a column, ascending; texts of a CSV that are not numbers are left out."""
     import pandas as pd  # noqa: PLC0415 - a heavy import that only this needs
 
     numbers = pd.to_numeric(first[name], errors="coerce").to_numpy(np.float64, na_value=math.nan)
@@ -187,7 +188,7 @@ def _numbers(first: pd.DataFrame, name: str) -> list[float]:
 
 
 def _binned(column: str, ascending: list[float]) -> list[_Bin]:
-    """Bins: each frequent value alone, then ranges of the other values that cover the line."""
+    """Bins: one for each frequent value, then ranges that together hold all other numbers."""
     values, counts = np.unique(ascending, return_counts=True)
     frequent = values[counts * _BINS >= len(ascending)].tolist()
     bins: list[_Bin] = [(f"{column} = {_sql(v)}", number_text(v), (v,)) for v in frequent]
@@ -200,7 +201,7 @@ def _binned(column: str, ascending: list[float]) -> list[_Bin]:
     for low, high in pairwise(edges):
         above = [f"{column} >= {_sql(low)}"] if low > -math.inf else []
         below = [f"{column} < {_sql(high)}"] if high < math.inf else []
-        # A bin without edges must leave NULL to the bin of NULL.
+        # A bin without edges holds all numbers, but not NULL, which has a bin of its own.
         condition = " AND ".join([*above, *below]) or f"{column} IS NOT NULL"
         values_between = others[(others >= low) & (others < high)]
         label = f"others in [{number_text(low)}, {number_text(high)})"
@@ -213,10 +214,10 @@ def _sql(number: float) -> str:
 
 
 class GroupCount(EstimatorMeasurement):
-    """Measurement of one group's count of a marginal.
+    """Measurement of the count of one group of a marginal.
 
-    It never shares its noise with an estimate of the comparison: a candidate made from the noise
-    by which it is judged would look better than it is.
+    Its noise is never that of an estimate of the comparison.  A table that is made from noisy
+    counts, and judged by an estimate with the same noise, would look better than it is.
     """
 
     kind = "marginal"
@@ -236,7 +237,7 @@ class GroupCountPlan:
 
 
 def select_group_counts(bound: BoundWorkload) -> GroupCountPlan:
-    """Plan to count every group."""
+    """Plan to count every group of every marginal."""
     return GroupCountPlan(*bound.select(_group_count))
 
 
@@ -255,7 +256,7 @@ def _group_count(bound: BoundQuery) -> GroupCount:
 def marginals(
     columns: Sequence[Column], plan: GroupCountPlan, outputs: Outputs, rows: int
 ) -> pd.DataFrame:
-    """Table of ``rows`` rows; each column is drawn independently from its released counts.
+    """Table with ``rows`` rows; each column is drawn independently, by its released counts.
 
     Guarantee: post-processing of the measurements.
     """
@@ -278,6 +279,6 @@ def marginals(
 
 
 def resampled(first: pd.DataFrame) -> pd.DataFrame:
-    """Rows of the first candidate, drawn anew with replacement, in the same number."""
+    """Sample with replacement of the first candidate's rows, as many as the candidate has."""
     rows = len(first)
     return first.iloc[np.random.default_rng(_SEED).integers(0, rows, rows)].reset_index(drop=True)

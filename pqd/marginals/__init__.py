@@ -1,1 +1,1 @@
-"""Distances between whole distributions: the copy's and the private table's."""
+"""Distances between the distributions of the copy and of the private table."""

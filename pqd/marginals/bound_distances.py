@@ -1,4 +1,4 @@
-"""Bound distances: distances of one synthetic table, bound to its marginals; all of it public."""
+"""Bound distances: requested distances with the marginals of one synthetic table; all public."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class DistanceRequest:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class BoundDistance:
-    """Distance between a copy and the private table, bound to the copy; all of it public.
+    """Distance between a copy and the private table, with the copy's marginals; all of it public.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class BoundDistance:
     profile
         The copy's marginals.
     row_maps, distance
-        The map of rows to cells, or for a mean all maps; and the distance between the counts.
+        The map of rows to cells (for a mean all maps), and the distance between the counts.
     aggregate, attribute
         The names of the distance and of its columns in a report.
     """
@@ -92,8 +92,8 @@ def bind_distances(
 ) -> BoundDistances:
     """Bound distances of ``requests``; ``opened`` opens the tables.
 
-    An error concerns its own request alone.  The synthetic table is read once for all named
-    marginals, and once more for each mean.
+    A wrong request does not stop the others; its error is part of the result.  The synthetic table
+    is read once for all named marginals, and once for each number of columns of a mean.
     """
     bound: dict[str, BoundDistance] = {}
     errors: dict[str, PqdError] = {}
@@ -105,7 +105,7 @@ def bind_distances(
             if len(several) == 1:
                 errors[several[0].id] = error
                 return
-            # Bind each request by itself, to find out which one is wrong.
+            # Bind each request by itself, to find out which request is wrong.
             for each in several:
                 bind([each])
             return
@@ -140,7 +140,7 @@ def _readings(requests: Sequence[DistanceRequest]) -> Iterator[Sequence[Distance
 
 
 def _profile_request(requests: Sequence[DistanceRequest], facts: Facts) -> ProfileRequest:
-    """Request of the marginals and distances of ``requests``, all of them named or all means."""
+    """Profile request for ``requests``: either all name marginals, or all are means."""
     cells = {name: each.cells for name, each in facts.items() if each.cells is not None}
     if requests[0].columns is None:
         ways = requests[0].ways
@@ -188,9 +188,9 @@ def _bound_distance(request: DistanceRequest, profile: BoundProfile) -> BoundDis
 def mean_distance(
     marginals: Sequence[BoundMarginal], copy: int
 ) -> tuple[tuple[RowMap, ...], MeanDistance]:
-    """Mean distance of one copy, and the marginals whose counts it takes.
+    """Mean distance of one copy, and the marginals that the mean is over.
 
-    Guarantee: one row moves the mean by at most 1, since it moves each distance by at most 1.
+    Guarantee: one row moves each distance by at most 1, so it moves the mean by at most 1.
     """
     pairs = zip(mean_weights(marginals), marginals, strict=True)
     mean = MeanDistance(tuple((w, TotalVariation(each.copies[copy])) for w, each in pairs))
@@ -200,7 +200,7 @@ def mean_distance(
 def _marginal_of(
     request: DistanceRequest, columns: Sequence[str], profile: BoundProfile
 ) -> BoundMarginal:
-    """Marginal of the columns, in any order and any case; ParameterError without one."""
+    """Marginal of the columns, in any order and any case; ParameterError if it is missing."""
     sources = {"tv": profile.marginals, "ks": profile.ordered, "emd": profile.steps}
     folded = sorted(map(fold_case, columns))
     for each in sources[request.distance]:

@@ -1,6 +1,6 @@
 """Bound profile: the marginals of the synthetic tables with their counts.
 
-Of the private table only the header is read.
+Only the header of the private table is read.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 # Kinds whose values are ordered.
 ORDERED = (Kind.NUMBER, Kind.TIME)
-# The most columns whose reasons a message gives if no column is left.
+# If no column is left, the message gives the reasons of at most this number of columns.
 _REASONS = 3
 
 
@@ -63,7 +63,8 @@ def mean_weights(
 ) -> tuple[Fraction, ...]:
     """Weight of each marginal in the overall quality, or in the quality of ``ways`` columns.
 
-    Columns, pairs and triples weigh the same as a whole, and so do all marginals of one size.
+    All columns together, all pairs together and all triples together have the same weight.  Within
+    each of these sets the marginals have equal weights.
     """
     sizes = Counter(each.ways for each in marginals if ways in {None, each.ways})
     weights = {size: Fraction(1, len(sizes) * number) for size, number in sizes.items()}
@@ -90,7 +91,7 @@ class BoundProfile(BoundTables):
         A marginal with equal steps for each ordered column, for the earth mover's distance; empty
         if this distance is not measured.
     unseen
-        The map of rows to two cells: does the row hold a value that no synthetic table has?
+        The map of rows to two cells; the last cell is for rows with a value that no copy has.
     left_out
         Columns and marginals that are not profiled, with the reason.
     copy_rows
@@ -183,7 +184,7 @@ class _Binding:
         return schema
 
     def _check_cells(self) -> None:
-        """Refuse stated cells of a column that is missing or not compared: it may be a typo."""
+        """Refuse cells stated for a column that is not compared: its name may be a typo."""
         known = set(map(fold_case, self._tables.columns))
         named = self._request.named
         compared = known if named is None else set(map(fold_case, named))
@@ -207,9 +208,9 @@ class _Binding:
         )
 
     def _marginal_columns(self, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
-        """Yield the columns of each marginal; one with too many cells is left out.
+        """Yield the columns of each marginal; a pair or triple with too many cells is left out.
 
-        A single column, or a marginal that the caller names, is refused instead.
+        ParameterError if a single column, or a marginal that the caller names, has too many cells.
         """
         stated = self._request.marginals
         if stated is None:
@@ -220,7 +221,7 @@ class _Binding:
             for each in selected:
                 if len(set(each)) < len(each) or not each:
                     raise ParameterError(f"a marginal names columns, each once: {', '.join(each)}")
-            # Sort the columns: their order must not make another marginal and another cache key.
+            # Sort the columns, so that their order changes neither the marginal nor its cache key.
             ordered = (tuple(sorted(each, key=names.index)) for each in selected)
             selected = tuple(dict.fromkeys(ordered))
         rows = min(engine.rows() for engine in self._tables.engines)
@@ -237,7 +238,7 @@ class _Binding:
         return Marginal(tuple(self._partitions[name] for name in columns))
 
     def _ordered_marginals(self, names: Sequence[str], distance: DistanceId) -> list[Marginal]:
-        """Marginals of single ordered columns for a distance; empty if it is not measured."""
+        """Marginals of single ordered columns for a distance; empty for an unmeasured distance."""
         if distance not in self._request.distances:
             return []
         make = self._steps if distance == "emd" else self._order
@@ -253,7 +254,7 @@ class _Binding:
         return steps_partition(name, self._schema[name], self._summaries[name], bounds)
 
     def _counts(self, marginals: Sequence[Marginal]) -> Callable[[Marginal], BoundMarginal]:
-        """Function that adds the counts of each synthetic table; each table is scanned once."""
+        """Function from a marginal to its counts; each synthetic table is scanned once for all."""
         tables, plan = self._tables, MarginalPlan(tuple(marginals), self._unit)
         copies = [
             engine.marginals(table, self._schema, plan)
@@ -263,7 +264,7 @@ class _Binding:
 
 
 def _without_columns(left_out: Sequence[LeftOut]) -> str:
-    """Message that no column is left to profile, with the reasons of the first columns."""
+    """Message that no column is left to profile, with reasons for the first columns."""
     reasons = [f"{', '.join(each.columns)}: {each.reason}" for each in left_out[:_REASONS]]
     if more := len(left_out) - len(reasons):
         reasons.append(f"and {more} more")

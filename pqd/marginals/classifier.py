@@ -1,7 +1,7 @@
 """Classifier: gradient boosted trees that predict a row's class from its cells.
 
-It is trained on the synthetic table alone, so it is a public function of one row.  scikit-learn is
-an extra (``pqd[learn]``) and is imported when it is needed.
+The classifier is trained on the synthetic table alone, so it is a public function of one row.
+scikit-learn is an extra (``pqd[learn]``) and is imported when it is needed.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from pqd.deciders.extras import needed
 
-# Number of trees of all classes together, which sets the time of a prediction; and the fewest and
-# the most rounds of boosting.
+# Number of trees of all classes together (it determines the time of a prediction), and the fewest
+# and the most rounds of boosting.
 _TREES = 100
 _LEAST_ROUNDS = 10
 _MOST_ROUNDS = 50
@@ -55,10 +55,10 @@ def _version() -> str:
 
 @dataclass(frozen=True, eq=False)
 class Classifier:
-    """Classifier of rows by the codes of their columns, as ``train`` makes it.
+    """Classifier of rows by the codes of their columns; ``train`` makes it.
 
-    The class of a row depends on the codes of this row alone.  Each tree adds one number to the
-    row's score, in the order of the trees; other rows of the same call have no influence.
+    The class of a row depends on the codes of this row alone, not on other rows of the same call:
+    each tree adds one number to the row's score, always in the order of the trees.
 
     Attributes
     ----------
@@ -92,15 +92,15 @@ class Classifier:
         return f"{self.parameters['model']} of scikit-learn {self.parameters['scikit-learn']}"
 
     def facts(self) -> Any:  # noqa: ANN401 - JSON values
-        """Facts for a cache key: all that the class of a row depends on, but its codes."""
+        """Facts for a cache key: all facts that a row's class depends on, except its codes."""
         return [self.parameters, self.training]
 
 
 def train(codes: NDArray[np.int64], labels: NDArray[np.int64], classes: int) -> Classifier:
     """Classifier of ``labels`` (rows,) by ``codes`` (rows, columns).
 
-    Codes count as ordered numbers, also of columns without an order: a tree cuts a column as often
-    as it needs.  Training uses one thread and no randomness.
+    Codes are taken as ordered numbers, even for a column without an order: a tree can cut the
+    column several times to separate any codes.  Training uses one thread and no randomness.
 
     Raises
     ------
@@ -126,6 +126,6 @@ def train(codes: NDArray[np.int64], labels: NDArray[np.int64], classes: int) -> 
 
 
 def rounds_of(classes: int) -> int:
-    """Rounds of boosting; a round grows one tree for two classes, else one tree per class."""
+    """Rounds of boosting; a round grows one tree per class, but one tree for two classes."""
     trees = 1 if classes == 2 else classes
     return max(_LEAST_ROUNDS, min(_MOST_ROUNDS, _TREES // trees))

@@ -26,7 +26,7 @@ _LEAST_NEEDED, _MOST_NEEDED, _HALVINGS = 1e-6, 1e4, 40
 # Without slots, so that the decider is evaluated once.
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PlannedDistanceVerdict(PlannedVerdict):
-    """Planned verdict on a distance, which is ``bound``."""
+    """Planned verdict on the distance ``bound``."""
 
     bound: BoundDistance
     measurement: DistanceMeasurement
@@ -53,11 +53,11 @@ class PlannedDistanceVerdict(PlannedVerdict):
 
     @property
     def candidates(self) -> tuple[CandidateFacts, ...]:
-        """Candidates: the one decider of distances."""
+        """Candidates: a single decider, since distances have only one."""
         return (self.taken,)
 
     def facts(self) -> dict[str, Any]:
-        """Fields of ``pqd.reports.models.audit.QueryFacts`` but for the candidates."""
+        """Fields of ``pqd.reports.models.audit.QueryFacts``, except the candidates."""
         bound = self.bound
         return {
             "id": bound.request.id,
@@ -82,7 +82,7 @@ def distance_verdict(bound: BoundDistance, epsilon: Fraction) -> PlannedDistance
     Raises
     ------
     PqdError
-        If the tolerance is no share below 1, or the sampler cannot draw the noise.
+        If the tolerance is not a share below 1, or the sampler cannot draw the noise.
     """
     check_scale(_DECIDER.largest_scale(epsilon))
     profile, criteria = bound.profile, bound.request.criteria
@@ -109,7 +109,10 @@ def distance_verdict(bound: BoundDistance, epsilon: Fraction) -> PlannedDistance
 
 
 def _needed_epsilon(rows: int, tau: Fraction, alpha: Fraction) -> float:
-    """About the least epsilon at which both errors are at most alpha; infinite above 10,000."""
+    """Approximately the least epsilon at which both errors are at most alpha.
+
+    The result is infinite if this epsilon exceeds 10,000.
+    """
 
     def suffices(epsilon: float) -> bool:
         rates = _DECIDER.error_rates(rows, tau, Fraction(epsilon))

@@ -1,6 +1,6 @@
-"""Figures of a profile: distances, scores and cells, from released numbers and public counts.
+"""Figures of a profile: distances, scores and cells.
 
-All of it is post-processing of the release.
+They are computed from released numbers and public counts: post-processing of the release.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from pqd.reports.models.profile import BudgetPart, CellFacts, DistanceFacts, Sco
 class ProfileFigures:
     """Figures of a plan and its released distances.
 
-    A dry run has no ``estimates``: its figures are public.
+    A dry run has no ``estimates``, so all its figures are public.
     """
 
     def __init__(self, plan: ProfilePlan, estimates: DistanceEstimates | None) -> None:
@@ -62,14 +62,15 @@ class ProfileFigures:
     def references(self) -> tuple[float, ...]:
         """Mean total variation of a fresh sample, for each marginal.
 
-        The sample has the released number of private rows; in a dry run that of the copy.
+        The sample has as many rows as the private table by the release; in a dry run as many as the
+        copy.
         """
         rows = self._copy_rows if self.rows is None else max(1, round(self.rows.value))
         return tuple(fresh_sample_distance(each.copies[0], rows) for each in self._bound.marginals)
 
     @cached_property
     def distances(self) -> tuple[DistanceFacts, ...]:
-        """All distances: columns, then pairs, then triples, each the largest first.
+        """All distances: of columns, then pairs, then triples; in each part the largest first.
 
         In a dry run the distances of one size are in the order of the plan.
         """
@@ -119,7 +120,10 @@ class ProfileFigures:
         return self._score(None)
 
     def _weights(self, ways: int | None) -> list[Fraction]:
-        """Weight of every measured distance in the mean over all marginals, or over one size."""
+        """Weight of each measured distance in the mean over the marginals of ``ways`` columns.
+
+        If ``ways`` is None, the mean is over all marginals.
+        """
         marginals = mean_weights(self._bound.marginals, ways)
         return [*marginals, *[Fraction(0)] * (len(self._plan.terms) + 1 - len(marginals))]
 
@@ -183,9 +187,9 @@ def _difference(share: NDArray[np.float64], copy: float) -> Figure:
 
 
 def budget_parts(plan: ProfilePlan) -> tuple[BudgetPart, ...]:
-    """Parts of the budget, each with its charge and the noise of one of its numbers.
+    """Parts of the budget, each with its charge and the noise of one released number.
 
-    Gaussian parts share one rho; they share its epsilon in the same ratio.
+    Gaussian parts share one rho.  The epsilon that rho implies is divided in the same ratio.
     """
     parts, zoom = list(vector_parts(plan.distances)), plan.zoom
     if plan.shares.cells is not None:
@@ -210,7 +214,7 @@ def budget_parts(plan: ProfilePlan) -> tuple[BudgetPart, ...]:
 
 
 def vector_parts(distances: DistancesMeasurement) -> tuple[BudgetPart, BudgetPart]:
-    """Parts of the budget of the released vector: its distances, and the number of rows."""
+    """Two parts of the budget of the released vector: its distances, and the number of rows."""
     charged, law = distances.cost, distances.law
     pure, share = distances.delta is None, rows_share(len(distances.distances))
     return (

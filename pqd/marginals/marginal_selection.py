@@ -1,4 +1,4 @@
-"""Selection of marginals: the sets of columns that a profile compares, chosen by name alone."""
+"""Selection of marginals: a profile compares sets of columns, which are chosen by name alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pqd.deciders.exact import Number, exact
 from pqd.errors import ParameterError
 from pqd.sql.schema import fold_case
 
-# The most columns of one marginal, the most marginals of three columns, and the most of all.
+# The most columns of one marginal, the most triples, and the most columns and pairs together.
 MOST_WAYS, MOST_TRIPLES, MOST_MARGINALS = 3, 100, 5_000
 
 Names = tuple[str, ...]
@@ -30,10 +30,10 @@ def check_ways(ways: Number) -> int:
 
 
 def select_marginals(columns: Sequence[str], ways: int) -> tuple[Names, ...]:
-    """All columns, then all pairs, then at most 100 triples; each in the order of ``columns``.
+    """All columns, then all pairs, then at most 100 triples; each part in the order of ``columns``.
 
     The triples whose names have the least SHA-256 are taken.  So anybody can compute which triples
-    these are, and another column does not change the rank of the others.
+    are taken, and a new column does not change the order of the other triples.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def select_marginals(columns: Sequence[str], ways: int) -> tuple[Names, ...]:
 
 
 def _rank(names: Names) -> bytes:
-    """SHA-256 of the names of a marginal; order and capitals have no influence."""
+    """SHA-256 of the names of a marginal, whatever their order and capitals."""
     # Names may hold any character, so each one is preceded by its length.
     text = "".join(f"{len(name)}:{name}" for name in sorted(map(fold_case, names)))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

@@ -1,4 +1,4 @@
-"""Measurements of marginals: many distances at once, a single distance, and the cells of one."""
+"""Measurements of marginals: of many distances, of one distance, or of the cells of a marginal."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pqd.deciders import Noise
 
 
-# The map of a marginal, or for a mean of distances those of all its marginals.
+# The map of one marginal, or, for a mean of distances, the maps of all its marginals.
 RowMaps = RowMap | tuple[RowMap, ...]
 
 
@@ -46,11 +46,11 @@ class UnseenRows:
     id: ClassVar[str] = "unseen_rows"
 
     def rows(self, counts: NDArray[np.int64]) -> Fraction:
-        """Rows in the last cell."""
+        """Number of rows in the last cell."""
         return Fraction(int(counts[-1]))
 
     def facts(self) -> list[str]:
-        """Facts for a cache key: the id alone, since the copy enters through the cells."""
+        """Facts for a cache key: the id alone, since the facts of the cells describe the copy."""
         return [self.id]
 
 
@@ -93,12 +93,12 @@ class MarginalMeasurement(Measurement[Output]):
 
     @property
     def composition_cost(self) -> MeasurementCost:
-        """Cost to be composed; the measurement reads every row, so it is disjoint from none."""
+        """Cost to be composed; the measurement reads every row and so overlaps with any other."""
         return MeasurementCost(self.id, self.cost, None)
 
     @cached_property
     def cache_key(self) -> str:
-        """Ledger cache key: cells, copy, kinds, unit, epsilon and mechanism."""
+        """Ledger cache key: a hash of the cells, copy, kinds, unit, epsilon and mechanism."""
         unit = self.unit
         return digest(
             {
@@ -121,8 +121,8 @@ class DistancesMeasurement(MarginalMeasurement[EstimatorOutput]):
 
     Guarantee: each distance and the number of rows have sensitivity 1 in rows.  With cube noise
     the release is ``epsilon``-DP for one row, and ``rows`` times ``epsilon``-DP for one person.
-    With Gaussian noise it is (``epsilon``, ``delta``)-DP for one person, since the mechanism knows
-    the number of rows of a person.  Proofs: deciders/distances/vector.py, docs/theory.md.
+    With Gaussian noise it is (``epsilon``, ``delta``)-DP for one person, since the noise fits the
+    number of rows of a person.  Proofs: deciders/distances/vector.py, docs/theory.md.
 
     Attributes
     ----------
@@ -161,12 +161,12 @@ class DistancesMeasurement(MarginalMeasurement[EstimatorOutput]):
 
     @cached_property
     def cost(self) -> Fraction:
-        """Cost by itself; with Gaussian noise ``epsilon`` is already that of a person."""
+        """Cost by itself; with Gaussian noise ``epsilon`` is already the cost for a person."""
         return self.rows * self.epsilon if self.delta is None else self.epsilon
 
     @property
     def composition_cost(self) -> MeasurementCost:
-        """Cost to be composed; with Gaussian noise its rho adds up with other rhos."""
+        """Cost to be composed; with Gaussian noise it states a rho, which adds to other rhos."""
         if self.delta is None:
             return super().composition_cost
         return MeasurementCost(self.id, self.cost, None, rho=self.budget, delta=self.delta)
@@ -177,7 +177,7 @@ class DistancesMeasurement(MarginalMeasurement[EstimatorOutput]):
         return {"kind": "distances", **parameters_of(self.mechanism), **delta}
 
     def run(self, counts: MarginalCounts, noise: Noise) -> EstimatorOutput:
-        """Number of rows, then every distance."""
+        """Noisy number of rows, then every noisy distance."""
         rows = [distance.rows(_counts(counts, maps)) for maps, distance in self.distances]
         n = int(counts[self.marginals[0]].sum())
         return EstimatorOutput(self.mechanism.release(rows, n, self.budget, noise))
@@ -193,7 +193,7 @@ class DistanceMeasurement(MarginalMeasurement[Decision]):
     Attributes
     ----------
     row_maps, distance
-        The map of rows to cells, or for a mean all maps; and the distance between the counts.
+        The map of rows to cells (for a mean all maps), and the distance between the counts.
     tau
         The tolerance, a share of the rows.
     """
@@ -255,7 +255,7 @@ class CellsMeasurement(MarginalMeasurement[EstimatorOutput]):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class UnchosenCells(CellsMeasurement):
-    """Measurement of the cells of a marginal that is not chosen yet; it is quoted, never drawn."""
+    """Measurement of the cells of a marginal that is not chosen yet; it is only quoted."""
 
     @cached_property
     def cache_key(self) -> str:

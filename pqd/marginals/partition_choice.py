@@ -1,6 +1,6 @@
-"""Choice of partitions: the cells of a column, from the synthetic tables and the caller's words.
+"""Choice of partitions: the cells of a column, from the synthetic tables and stated cells.
 
-All of it is public: the private table takes no part.
+All of it is public: the private table is not read.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from pqd.sql.schema import Kind
 from pqd.stated.cells import edges_of
 from pqd.stated.column_facts import StatedCells
 
-# Cells by default: at most this number of values, or of bins; and of the most frequent texts.
+# Default cells: numbers with at most FEW_VALUES values have a cell for each value, others have
+# BINS bins; texts have a cell for each of the TEXTS most frequent values.
 FEW_VALUES, BINS, TEXTS = 20, 10, 50
-# The most values at which the Kolmogorov-Smirnov distance compares.
+# The most values at which the Kolmogorov-Smirnov distance compares both tables.
 MOST_ORDERED = 4_000
 # The most equal steps between the bounds of a column, for the earth mover's distance.
 MOST_STEPS = 1_000
@@ -36,10 +37,10 @@ How = Literal["values", "quantiles", "frequent", "stated"]
 def choose_partition(
     name: str, kind: Kind, summaries: Sequence[ValueCounts], stated: StatedCells | None = None
 ) -> tuple[Partition, ProfiledColumn]:
-    """Cells of a column, and how they were chosen; there is one summary per synthetic table.
+    """Cells of a column, and how they were chosen; each synthetic table has one summary.
 
     Numbers and times with at most 20 values have a cell for each value.  With more values they have
-    ten bins between quantiles, and a value that a tenth of the rows has gets a bin of its own.
+    ten bins between quantiles, and a value that occurs in a tenth of the rows has a bin of its own.
     Texts have a cell for each of the 50 most frequent values, and one cell for all others.
 
     Raises
@@ -125,16 +126,18 @@ def steps_partition(
     summaries: Sequence[ValueCounts],
     bounds: tuple[Fraction, Fraction] | None = None,
 ) -> Steps:
-    """Equal steps for the earth mover's distance, between stated bounds or those of the copies.
+    """Equal steps for the earth mover's distance, between the stated bounds or the copies' bounds.
 
-    The steps are 1 if all values are whole and at most 1,000 apart; otherwise there are 1,000.
+    A step is 1 if all values are whole and the bounds are at most 1,000 apart.  Otherwise there are
+    1,000 steps.
     """
     values, _ = pooled_counts(summaries)
     finite = values[np.isfinite(values)] if len(values) else np.zeros(1)
     ends = [float(finite.min()), float(finite.max())] if finite.size else [0.0, 1.0]
     lower, upper = [as_float(bound) for bound in bounds] if bounds else ends
     if not lower < upper:
-        # Without the limit the upper end could be infinite, and so would the steps be.
+        # Keep ``lower`` below the largest double: otherwise ``upper``, and each step, could be
+        # infinite.
         lower = min(lower, math.nextafter(sys.float_info.max, 0.0))
         upper = max(lower + 1.0, math.nextafter(lower, math.inf))
     whole = all(float(end).is_integer() for end in (lower, upper))
@@ -157,7 +160,7 @@ def pooled_counts(summaries: Sequence[ValueCounts]) -> tuple[NDArray[Any], NDArr
 def quantiles(values: NDArray[Any], counts: NDArray[np.int64], number: int) -> NDArray[np.float64]:
     """``number`` evenly spread quantiles of the rows, from the least value to the largest.
 
-    A quantile is a value that occurs: the least value up to which there are enough rows.
+    A quantile is always a value that occurs: the least value up to which there are enough rows.
     """
     up_to = np.cumsum(counts)
     total, last = int(up_to[-1]), number - 1

@@ -1,4 +1,4 @@
-"""Parameters of a profile as a caller states them: budget, tolerance, marginals and cells."""
+"""Parameters of a profile, which a caller states: budget, tolerance, marginals and cells."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from pqd.sql.tolerance import Tolerance
 from pqd.stated.budgets import total_budget
 from pqd.stated.column_facts import Facts, StatedCells, parse_columns, read_cells
 
-# Distances that can be measured, and those measured by default.
+# Distances that can be measured, and the distances measured by default.
 DISTANCES: tuple[DistanceId, ...] = ("tv", "ks", "emd")
 USUAL: tuple[DistanceId, ...] = ("tv", "ks")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileRequest:
-    """Request of marginals, and of the distances to compare them by; all of it public.
+    """Request of marginals, and of the distances that compare them; all of it public.
 
     Attributes
     ----------
     columns
-        Names of the columns to profile; None for all that fit.
+        Names of the columns to profile; None for all suitable columns.
     ways
         The most columns of one marginal: all marginals of 1 .. ``ways`` columns are compared.
     marginals
         The column names of single marginals to compare instead; None for all marginals.
     distances
-        The distances; total variation is always measured, the others on ordered columns only.
+        The distances.  Total variation is always measured, other distances on ordered columns only.
     cells
         Stated cells, by column.
     facts
@@ -54,19 +54,19 @@ class ProfileRequest:
 
     @property
     def named(self) -> tuple[str, ...] | None:
-        """Columns that the caller names, by themselves or in marginals; None for all."""
+        """Columns that the caller names, singly or in marginals; None for all columns."""
         if self.marginals is None:
             return self.columns
         return tuple(dict.fromkeys((*(self.columns or ()), *chain.from_iterable(self.marginals))))
 
     def column_names(self, unit: PrivacyUnit | None) -> set[str] | None:
-        """Names of the columns that the run reads; None for all."""
+        """Names of the columns that the run reads; None for all columns."""
         return None if self.named is None else {*self.named, *([unit.column] if unit else [])}
 
 
-# The most marginals whose cells are measured: with more each has next to no budget.
+# The most marginals whose cells are measured: with more of them each would have too little budget.
 MOST_ZOOM = 100
-# Default budget of a profile; every report states the budget.
+# Default budget of a profile.
 USUAL_EPSILON = Fraction(1)
 # A delta above this gets a warning.
 LARGE_DELTA = Fraction(1, 10_000)
@@ -85,7 +85,7 @@ class ProfileParameters:
     delta
         The delta of the noise on the distances; None for pure epsilon-DP.
     tau, tolerance
-        The tolerance as a share of the rows below 1, and as the caller wrote it.
+        The tolerance: as a share of the rows, below 1, and as the caller wrote it.
     alpha
         The error probability that the caller accepts.
     zoom
@@ -119,7 +119,7 @@ class ProfileParameters:
         alpha: Number = "0.05",
         facts: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> ProfileParameters:
-        """Parameters as a caller states them; ParameterError says what is wrong and allowed."""
+        """Parameters that a caller states; ParameterError names the mistake and allowed values."""
         stated = parse_columns(facts)
         tolerance = Tolerance.parse(tau)
         return cls(
@@ -140,7 +140,7 @@ class ProfileParameters:
         )
 
     def warnings(self) -> Iterator[Note]:
-        """Yield warnings of parameters that are allowed but seldom meant."""
+        """Yield warnings of parameters that are allowed, but are often a mistake."""
         yield from budget_warnings(self.total_epsilon)
         if self.alpha > Fraction(1, 2):
             yield note("alpha-wide", alpha=self.alpha)
@@ -149,7 +149,7 @@ class ProfileParameters:
 
 
 def _names(columns: Sequence[str] | None) -> tuple[str, ...] | None:
-    """Names of columns without repetition; None for all."""
+    """Names of columns without repetition; None for all columns."""
     if columns is None:
         return None
     names = [columns] if isinstance(columns, str) else list(columns)
@@ -162,7 +162,7 @@ def _names(columns: Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 def _cells(cells: Mapping[str, Any], facts: Facts) -> dict[str, StatedCells]:
-    """Stated cells by column: those of ``cells``, and those among the facts."""
+    """Stated cells by column, from ``cells`` and from ``facts``."""
     if not isinstance(cells, Mapping):
         raise ParameterError('cells must be a mapping such as {"age": 20}')
     read = {name: each.cells for name, each in facts.items() if each.cells is not None}
@@ -176,7 +176,7 @@ def _cells(cells: Mapping[str, Any], facts: Facts) -> dict[str, StatedCells]:
 
 
 def _distances(distances: Sequence[str]) -> tuple[DistanceId, ...]:
-    """Distances to measure: total variation, and the stated ones."""
+    """Distances to measure: total variation and the stated distances."""
     stated = {distances} if isinstance(distances, str) else set(distances)
     for name in stated:
         if name not in DISTANCES:

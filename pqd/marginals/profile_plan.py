@@ -27,16 +27,16 @@ from pqd.marginals.target import TargetPlan, plan_target
 from pqd.reports.models.profile import DistanceId
 from pqd.run.measurement import MeasurementSet
 
-# Shares of the total: for the cells of the worst marginals, and for the target.
+# Shares of the total epsilon: for the cells of the worst marginals, and for the target.
 ZOOM_SHARE, TARGET_SHARE = Fraction(1, 5), Fraction(1, 10)
 
 
 class ProfileShares(NamedTuple):
-    """Shares of the total epsilon, each per row of a person that counts.
+    """Shares of the total epsilon, for each counted row of a person.
 
-    ``distances`` is the share of the distances together with the number of rows, ``cells`` that of
-    each marginal whose cells are measured, ``target`` that of the confusion matrix.  A part that is
-    not measured has None.
+    ``distances`` is the share of the distances together with the number of rows.  ``cells`` is the
+    share of each marginal whose cells are measured.  ``target`` is the share of the confusion
+    matrix.  The share of a part that is not measured is None.
     """
 
     distances: Fraction
@@ -47,10 +47,11 @@ class ProfileShares(NamedTuple):
     def of(
         cls, total: Fraction, unit: PrivacyUnit | None, zoom: int, *, target: bool
     ) -> ProfileShares:
-        """Shares: a fifth of ``total`` for the cells, a tenth for the target, else the distances.
+        """Shares: a fifth of ``total`` for cells, a tenth for the target, the rest for distances.
 
         The ``zoom`` marginals divide their fifth equally.  If a person has up to ``max_rows`` rows,
-        a measurement costs that many times its epsilon, so it runs at that part of its share.
+        a measurement costs ``max_rows`` times its epsilon.  So its epsilon is its share of the
+        total, divided by ``max_rows``.
         """
         per_row = total / rows_per_person(unit)
         cells = ZOOM_SHARE if zoom else Fraction(0)
@@ -69,7 +70,7 @@ class Term(NamedTuple):
     marginal: BoundMarginal
 
 
-# Without slots, so that cached properties are computed once.
+# Without slots, since ``cached_property`` needs a ``__dict__``.
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ProfilePlan:
     """Plan of the measurements of a profile; all of it public.
@@ -110,7 +111,7 @@ class ProfilePlan:
 
     @property
     def first(self) -> tuple[DistancesMeasurement | CellsMeasurement, ...]:
-        """Measurements of the first step; the released distances then choose the cells."""
+        """Measurements of the first step; the second step measures cells of the worst marginals."""
         return (self.distances,) if self.confusion is None else (self.distances, self.confusion)
 
     @property
@@ -124,19 +125,19 @@ class ProfilePlan:
         return self.distances.law
 
     def estimates(self, released: Sequence[int]) -> DistanceEstimates:
-        """All that follows from the released vector."""
+        """Estimates from the released vector."""
         return DistanceEstimates(tuple(released), self.law, float(self.parameters.alpha))
 
     def cost_of(self, epsilon: Fraction) -> Fraction:
-        """Cost of a measurement with ``epsilon`` for each row of a person."""
+        """Cost for one person of a measurement with ``epsilon`` for each row."""
         return epsilon * rows_per_person(self.bound.unit)
 
     def worst(self, released: Sequence[int]) -> tuple[BoundMarginal, ...]:
         """Marginals whose cells are measured, chosen by the released distances alone.
 
-        The marginals are ranked by how far their distance exceeds the distance of every marginal
-        of fewer of their columns.  The distance of a pair is at least that of each of its columns,
-        so a pair that is far off only because of one column tells nothing new.
+        A marginal's rank is by its distance minus the largest distance of a marginal of fewer of
+        its columns.  The reason: the distance of a pair is at least the distance of each of its
+        columns.  So a pair may have a large distance only because one column has.
         """
         marginals = self.bound.marginals
         rows = released[1 : 1 + len(marginals)]
@@ -165,7 +166,7 @@ class ProfilePlan:
 
     @property
     def unchosen_cells(self) -> tuple[CellsMeasurement, ...]:
-        """Measurements of the same number and cost as ``cells``, for a quote before the choice."""
+        """Measurements as many and as costly as ``cells``, for a quote before the choice."""
         epsilon = self.shares.cells
         if epsilon is None:
             return ()

@@ -1,4 +1,4 @@
-"""Profiled columns: the columns of the copy that are compared, and why others are left out."""
+"""Profiled columns: columns of the copy that are compared, and reasons to leave a column out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pqd.stated.column_facts import unknown_column
 # Reasons why a column is left out.
 _OF_UNIT = "it names the person (--unit)"
 NOT_PRIVATE = "the private table has no such column"
-# A column with at most this number of distinct values is no free text and no identifier.
+# A column with at most this number of distinct values is neither free text nor an identifier.
 MOST_DISTINCT = 100
 
 
@@ -32,7 +32,7 @@ def shared_columns(
     Raises
     ------
     TableError, ParameterError
-        If a table lacks a wanted column, or the column is that of the privacy unit.
+        If a table lacks a wanted column, or a wanted column is the column of the privacy unit.
     """
     if wanted is not None:
         return _wanted_columns(tables, wanted, unit), ()
@@ -66,7 +66,7 @@ def _wanted_columns(
 
 
 def _lacking(name: str, others: Iterable[Table]) -> str | None:
-    """Reason that names a table without the column; None if all tables have it."""
+    """Reason that names a table without the column; None if all tables have the column."""
     for table in others:
         if not _has(table, name):
             return NOT_PRIVATE if table.role == "private" else f"{table.label} has no such column"
@@ -89,8 +89,9 @@ def profiled_columns(
 ) -> tuple[tuple[str, ...], tuple[LeftOut, ...]]:
     """Profiled columns in the order of the first copy, and the columns left out with a reason.
 
-    Free text, identifiers and the column of the unit are left out.  ``wanted`` columns are profiled
-    whatever they hold.  ``schema`` is the schema of the loaded copies.
+    Free text, identifiers and the column of the unit are left out.  ``wanted`` columns are
+    profiled even if they hold free text or identifiers.  ``schema`` is the schema of the loaded
+    copies.
 
     Raises
     ------

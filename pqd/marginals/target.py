@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from pqd.engine.marginals import Codes
 
 MOST_CLASSES = 20
-# Number of rows that are predicted at a time: a prediction takes 16 bytes for each of their cells.
+# Number of rows that are predicted at a time.  A prediction takes 16 bytes of memory for each value
+# of these rows.
 _PREDICTED = 1 << 16
 # One row in three of the copy is held out for the test.
 _PARTS = 3
@@ -42,9 +43,9 @@ _NULL = 0
 class Predictions(RowMap):
     """Map of each row to its true and predicted class: cell ``true * classes + predicted``.
 
-    The first partition is that of the target; the others are those of the classifier's columns.
-    ``labels`` are the target's cells that are classes.  If the target is NULL, or a value that the
-    copy lacks, the row has no class; it is in the last cell, whatever is predicted.
+    The first partition is the target's; the others belong to the classifier's columns.  ``labels``
+    are the cells of the target that are classes.  If the target of a row is NULL, or a value that
+    the copy lacks, the row has no class: it is in the last cell, whatever class is predicted.
     """
 
     labels: tuple[int, ...]
@@ -61,7 +62,7 @@ class Predictions(RowMap):
         return self.classes**2 + 1
 
     def cells(self, codes: Codes) -> NDArray[np.int64]:
-        """Cell of each row, from its own codes alone."""
+        """Cell of each row; it depends on the codes of this row alone."""
         target, *others = self.partitions
         true = classes_of(codes[target], self.labels, target.size)
         predicted = np.zeros_like(true)
@@ -88,8 +89,8 @@ class TargetPlan:
     marginal
         The map of private rows to the cells that are counted.
     held_out_confusion
-        The classifier's confusion matrix on the held-out rows of the copy, a row for each true
-        class.
+        The classifier's confusion matrix on the held-out rows of the copy; each true class has a
+        row of the matrix.
     majority
         The copy's most frequent class.
     """
@@ -102,7 +103,7 @@ class TargetPlan:
     def facts(self, counts: Sequence[int], epsilon: Fraction, alpha: Fraction) -> TargetFacts:
         """Accuracy and recalls with intervals at ``alpha``, from the noisy ``counts`` of the cells.
 
-        Post-processing: the counts were released with discrete Laplace noise of ``1 / epsilon``.
+        Guarantee: post-processing of counts with discrete Laplace noise of scale ``1 / epsilon``.
         """
         count = self.marginal.classes
         confusion = np.array(counts[: count**2], dtype=np.int64).reshape(count, count)
@@ -136,7 +137,7 @@ class TargetPlan:
 
 
 def _recalls(confusion: NDArray[np.int64]) -> tuple[float | None, ...]:
-    """Share of each true class that is predicted rightly; None for a class without rows."""
+    """Share of the rows of each class that are predicted rightly; None for a class without rows."""
     rows = confusion.sum(axis=1).tolist()
     right = confusion.diagonal().tolist()
     return tuple(hits / size if size else None for hits, size in zip(right, rows, strict=True))
@@ -146,7 +147,7 @@ def plan_target(bound: BoundProfile, column: str, engine: SyntheticTable) -> Tar
     """Plan of the target ``column``, with a classifier trained on two thirds of the copy's rows.
 
     The features are the cells of the other profiled columns.  The classes are the cells of the
-    target in which the copy has rows, without NULL.  ``engine`` holds the copy.
+    target in which the copy has rows, except the cell of NULL.  ``engine`` holds the copy.
 
     Raises
     ------
@@ -182,7 +183,9 @@ def _place_of(column: str, names: Sequence[str], left_out: Sequence[LeftOut]) ->
 
 
 def train_target(partitions: tuple[Partition, ...], codes: NDArray[np.int64]) -> TargetPlan:
-    """Plan with a classifier trained on the copy's ``codes`` (rows, columns), the target first.
+    """Plan with a classifier that is trained on the copy's ``codes``.
+
+    ``codes`` has shape (rows, columns); the first column is the target.
 
     Raises
     ------
@@ -212,12 +215,12 @@ def train_target(partitions: tuple[Partition, ...], codes: NDArray[np.int64]) ->
 
 
 def _labels_of(target: Partition, codes: NDArray[np.int64]) -> tuple[int, ...]:
-    """Cells of the target that are classes: all cells with rows of the copy, but that of NULL.
+    """Cells of the target that are classes: all cells with rows of the copy, except NULL's cell.
 
     Raises
     ------
     TableError
-        If there are more than twenty.
+        If there are more than twenty classes.
     """
     counts = np.bincount(codes, minlength=target.size)
     labels = tuple(
@@ -233,17 +236,17 @@ def _labels_of(target: Partition, codes: NDArray[np.int64]) -> tuple[int, ...]:
 
 
 def classes_of(codes: NDArray[np.int64], labels: Sequence[int], cells: int) -> NDArray[np.int64]:
-    """Class of each row, by the code of its target; -1 for a cell that is no class."""
+    """Class of each row, by the code of its target; -1 for a cell that is not a class."""
     number = np.full(cells, -1, dtype=np.int64)
     number[list(labels)] = np.arange(len(labels))
     return number[codes]
 
 
 def held_out_rows(rows: int) -> NDArray[np.bool_]:
-    """Whether each row of the copy is held out from training, which is one row in three.
+    """Flag for each row of the copy that about one row in three has: held out from training.
 
-    A hash of the row's number decides (SplitMix64, Steele, Lea and Flood 2014).  So like rows that
-    follow each other are not all in the same part.
+    A hash of the row's number decides (SplitMix64, Steele, Lea and Flood 2014).  So similar rows
+    that follow each other are spread over both parts.
     """
     bits = np.arange(1, rows + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -43,7 +43,7 @@ def cost_of(quote: Quote, accountant: Accountant | None, unit: PrivacyUnit | Non
 
 
 def _place(ledger: Path, tables: Path | None) -> LedgerPlace | None:
-    """Place of a ledger in words, given the folder of the private table; None for another one."""
+    """Place of a ledger in words; None unless it is in the table's or the working folder."""
     folder = ledger.resolve().parent
     if folder == tables:
         return "beside the table"
@@ -51,7 +51,7 @@ def _place(ledger: Path, tables: Path | None) -> LedgerPlace | None:
 
 
 def added_costs(costs: Sequence[Cost]) -> Cost:
-    """Cost of several charges in turn, with the totals after the last one."""
+    """Cost of several charges in turn, with the totals after the last charge."""
     rules = [cost.rule for cost in costs]
     strongest = max(rules, key=(NOTHING, SEQUENTIAL, PARALLEL, OPTIMAL, CONCENTRATED).index)
     return replace(
@@ -64,7 +64,8 @@ def added_costs(costs: Sequence[Cost]) -> Cost:
     )
 
 
-# Environment variable with seconds since 1970, for reproducible files (reproducible-builds.org).
+# Environment variable with the time of a reproducible file, in seconds since 1970
+# (reproducible-builds.org).
 _STATED = "SOURCE_DATE_EPOCH"
 
 

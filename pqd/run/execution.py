@@ -1,4 +1,7 @@
-"""Execution: reserve, scan, draw, record; the only place where a charge meets a draw."""
+"""Execution of a run: reserve budget, scan the table, draw outputs, record them.
+
+No other module charges a ledger and draws for the charge.
+"""
 
 from __future__ import annotations
 
@@ -50,12 +53,12 @@ def measure(
 ) -> Outputs:
     """Outputs of all measurements of ``sets``.
 
-    Without an ``accountant`` no account is kept; this is for simulated noise and for tests only.
+    Without an ``accountant`` no account is kept; only simulations and tests do this.
 
     Guarantee: all new outputs together are ``charge.epsilon``-DP (with ``charge.delta``), and the
     charge is on the disk before the first draw.  Replayed outputs are post-processing of earlier
-    runs.  If nothing is drawn for a charge, the ledger records it as unused, and it pays for the
-    same sets in a later run.
+    runs.  If nothing is drawn for a charge, the ledger records the charge as unused, and a later
+    run of the same sets uses it.
 
     Raises
     ------
@@ -64,9 +67,9 @@ def measure(
     RunError
         The private table could not be read after the charge.
     LedgerError
-        The ledger cannot be read or written.  Outputs that it could not store are not returned.
+        The ledger cannot be read or written.  Outputs that were not stored are not returned.
     LostLedgerError
-        The ledger was removed or replaced meanwhile; nothing is returned.
+        The ledger was removed or replaced during the run; nothing is returned.
     """
     warn((text for each in sets for text in each.warnings), progress)
     run = _Run(sets, accountant, progress)
@@ -95,12 +98,12 @@ def quote_sets(
     budget: Budget | None = None,
     after: Charge | None = None,
 ) -> Quote:
-    """Quote of ``sets``, now or after ``after`` is spent; nothing is spent.
+    """Quote of ``sets``, now or once the charge ``after`` is spent; nothing is spent.
 
     Raises
     ------
     BudgetError
-        If all measurements together exceed the budget; without an ``accountant``, ``budget``.
+        If all measurements together exceed the accountant's budget (without one, ``budget``).
     LedgerError, RunError
         If the ledger or the private table cannot be read.
     """
@@ -134,10 +137,10 @@ class _Run:
             )
 
     def recognise(self, accountant: Accountant) -> RecognisedTable:
-        """Private table as the ledger knows it; RunError if the table changed meanwhile."""
+        """Private table as the ledger knows it; RunError if the table changes during the run."""
         first = self._sets[0]
         table = accountant.recognise(first.engine, first.private, self._progress)
-        # Otherwise the digest and the content could belong to two versions of the table.
+        # If the table changed, its digest and its content could belong to two versions.
         self._check_unchanged()
         return table
 
@@ -162,20 +165,21 @@ class _Run:
         return outputs
 
     def _counts(self, quote: Quote, key: bytes) -> dict[str, _Counts]:
-        """Counts for each new measurement, of a table that did not change meanwhile."""
+        """Counts for each new measurement; RunError if the table changes during the scans."""
         counts: dict[str, _Counts] = {}
         try:
             for each in self._sets:
                 counts.update(_scan(each, quote, key))
         except Exception:
-            # Two passes over a changing table give contradictions: report the change instead.
+            # Two scans of a changing table may contradict each other and raise some error.  Report
+            # the change in place of that error.
             self._check_unchanged()
             raise
         self._check_unchanged()
         return counts
 
     def constant_outputs(self, noise: Noise) -> dict[str, Answer]:
-        """Outputs that are the same for every table: without data, noise and cost."""
+        """Outputs that are the same for every table; they use no data, no noise and no budget."""
         every = (measurement for each in self._measurements for measurement in each)
         return {m.cache_key: m.run(EMPTY, noise) for m in every if m.is_constant}
 
@@ -187,8 +191,8 @@ def _is_new(measurement: Measurement[Any], quote: Quote) -> bool:
 def _scan(each: MeasurementSet, quote: Quote, key: bytes) -> dict[str, _Counts]:
     """Histogram, contingency table or marginals for each new measurement, by cache key.
 
-    One scan of the private table makes all histograms, another all marginals, and one more scan
-    each contingency table.
+    One scan of the private table makes all histograms.  One scan makes all marginals.  Each
+    contingency table takes a scan of its own.
     """
     counts: dict[str, _Counts] = {}
     new = {m.cache_key: m for m in each.measurements if _is_new(m, quote)}

@@ -41,7 +41,7 @@ def counted_noun(statistic: Statistic, unit: PrivacyUnit | None) -> str:
     return "rows" if rows_changed(statistic, unit) > 1 else "people"
 
 
-# Without slots, so that properties which take time are computed once.
+# Without slots, since ``cached_property`` needs a ``__dict__``.
 @dataclass(frozen=True, kw_only=True)
 class Measurement(ABC, Generic[Output]):
     """Measurement of a table at a budget; all of its fields are public.
@@ -71,7 +71,7 @@ class Measurement(ABC, Generic[Output]):
 
     @cached_property
     def is_constant(self) -> bool:
-        """Whether every table within the bounds has the same output, which then costs nothing."""
+        """Whether all tables within the bounds have the same output; it then costs nothing."""
         return False
 
     @property
@@ -112,13 +112,13 @@ class Measurement(ABC, Generic[Output]):
     @property
     @abstractmethod
     def cache_key(self) -> str:
-        """Ledger cache key: SHA-256 of all that the output depends on but the table and noise."""
+        """Ledger cache key: SHA-256 of all facts behind the output, except table and noise."""
 
     @cached_property
     def cost(self) -> Fraction:
-        """Cost by itself: epsilon times the counted rows of a person (group privacy).
+        """Cost by itself: epsilon times the number of counted rows of a person (group privacy).
 
-        A person who counts once, or by one total, changes the histogram as one row does.
+        If a person is counted once, or by one total, this number is 1.
         """
         return 0 * self.epsilon if self.is_constant else self.rows * self.epsilon
 
@@ -128,10 +128,10 @@ class Measurement(ABC, Generic[Output]):
         return "rows" if self.rows > 1 else "people"
 
 
-# Without slots, for the same reason.
+# Without slots, since ``cached_property`` needs a ``__dict__``.
 @dataclass(frozen=True, kw_only=True)
 class QueryMeasurement(Measurement[Output]):
-    """Measurement of one query, or of a batch of them.
+    """Measurement of one query, or of a batch of queries.
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ class QueryMeasurement(Measurement[Output]):
 
     @cached_property
     def region(self) -> Region | None:
-        """Region of the rows that it reads; None if it reads all rows of a person."""
+        """Region of the rows that the measurement reads; None if it reads all rows of a person."""
         if self.unit and self.statistic.collapsed:
             return None
         return region(self.statistic.predicate)
@@ -182,10 +182,10 @@ class QueryMeasurement(Measurement[Output]):
 
     @cached_property
     def cache_key(self) -> str:
-        """Ledger cache key: SHA-256 of all that the output depends on but the table and noise.
+        """Ledger cache key: SHA-256 of all facts behind the output, except table and noise.
 
-        A synthetic table enters only through the interval, the bounds and the kinds: a different
-        copy that leads to the same measurement gives the same key.
+        Of a synthetic table the key contains only the interval, the bounds and the kinds.  So two
+        copies that lead to the same measurement give the same key.
         """
         unit, predicate = self.unit, self.statistic.predicate
         return self.key_of(
@@ -197,7 +197,7 @@ class QueryMeasurement(Measurement[Output]):
         )
 
     def key_of(self, selection: Mapping[str, Any]) -> str:
-        """Cache key of a ``selection`` of rows, a measure, kinds, epsilon and mechanism."""
+        """Cache key of a measurement that reads the rows of ``selection``."""
         measure = self.statistic.measure
         facts: dict[str, Any] = {
             "measured": [measure.sql, measure.lattice, measure.total] if measure else None,
@@ -212,7 +212,7 @@ class QueryMeasurement(Measurement[Output]):
 
 @dataclass(frozen=True, slots=True)
 class MeasurementSet:
-    """Measurements against one synthetic table; they share the scans of the private table.
+    """Measurements for one synthetic table; they share the scans of the private table.
 
     Attributes
     ----------
@@ -225,7 +225,7 @@ class MeasurementSet:
     unit
         The privacy unit.
     measurements
-        The measurements in the order of the queries; the same one may occur twice.
+        The measurements in the order of the queries; one measurement may occur twice.
     warnings
         Notes to show before anything is spent.
     """
