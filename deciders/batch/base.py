@@ -14,17 +14,17 @@ from pqd.deciders.noise import Noise
 
 Table_contra = TypeVar("Table_contra", contravariant=True)
 NoiseLaw = tuple[NoiseSum, ...]
-# Factor that keeps the root on the safe side, far above the rounding of doubles.
+# Factor that makes the root safely small, far more than the rounding of doubles.
 _MARGIN = 1 - 2.0**-40
 _HALVINGS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class BatchOutput:
-    """Private output of one batch, in units of the summed values: all that leaves a mechanism.
+    """Private output of one batch, in units of the summed values; nothing else leaves a mechanism.
 
-    ``answers`` has one answer for each query.  ``thresholds`` are where the sums were truncated:
-    one for all queries, or one for each query, or both again for the negative side.
+    ``answers`` has one answer for each query.  ``thresholds`` says where the sums were truncated:
+    one threshold for all queries, or one for each query, or the same again for the negative side.
     ``deviations`` are the standard deviations of the answers' noise, given the thresholds.  None
     means that the mechanism has no thresholds, or no deviations.
     """
@@ -63,11 +63,11 @@ class BatchMechanism(Protocol[Table_contra]):
         ...
 
     def release(self, table: Table_contra, /, epsilon: Number, noise: Noise) -> BatchOutput:
-        """One epsilon-DP output (guarantee and source in each conformer)."""
+        """One epsilon-DP output; each conformer states its guarantee and source."""
         ...
 
     def noise_law(self, epsilon: Number) -> NoiseLaw | None:
-        """Law of each answer's error; None if it depends on the rows."""
+        """Law of the error of each answer; None if the error depends on the rows."""
         ...
 
     def largest_scale(self, epsilon: Number) -> Fraction:
@@ -77,7 +77,7 @@ class BatchMechanism(Protocol[Table_contra]):
 
 @dataclass(frozen=True, slots=True)
 class PrivacyBudget:
-    """An (epsilon, delta) to be spent, as exact fractions; delta = 0 means pure epsilon-DP."""
+    """Budget (epsilon, delta) to be spent, as exact fractions; delta = 0 means pure epsilon-DP."""
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)
@@ -93,9 +93,10 @@ class PrivacyBudget:
     def share(self, mechanisms: int) -> Fraction:
         """Pure budget of each of ``mechanisms``, which may be chosen adaptively.
 
-        With ``delta = 0`` it is ``epsilon / k`` (basic composition).  Otherwise it is the larger of
-        that and the root e of ``e sqrt(2 k ln(1/delta)) + k e (exp(e) - 1) = epsilon`` (advanced
-        composition: Dwork, Rothblum and Vadhan 2010; Qiu 2022, Lemma 2.3), rounded down.
+        With ``delta = 0`` the budget is ``epsilon / k`` (basic composition).  Otherwise it is the
+        larger of ``epsilon / k`` and the root e of
+        ``e sqrt(2 k ln(1/delta)) + k e (exp(e) - 1) = epsilon``, rounded down (advanced
+        composition: Dwork, Rothblum and Vadhan 2010; Qiu 2022, Lemma 2.3).
         """
         plain, whole = self.epsilon / mechanisms, as_float(self.epsilon)
         if not self.delta:

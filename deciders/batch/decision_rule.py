@@ -1,8 +1,8 @@
 """Errors of a released answer, and the verdicts that follow from it.
 
 The rule turns the answers of a batch into verdicts (GenericDecider, Patwa 2023, Algorithm 1): an
-answer is within tolerance if the released answer is.  Everything here is public, or post-processing
-of a release, so it costs no privacy and may use floating point.
+answer is within the tolerance if the released answer is.  Everything here is public, or
+post-processing of a release, so it costs no privacy and may use floating point.
 """
 
 import math
@@ -28,7 +28,7 @@ _ANY = AnswerRange(-math.inf, math.inf)
 
 @dataclass(frozen=True, slots=True)
 class SimulatedErrors:
-    """Errors that a mechanism made on public data, for mechanisms without a known distribution.
+    """Errors of a mechanism on public data, for mechanisms without a known distribution.
 
     A chance is estimated as ``(hits + 1) / (draws + 2)`` (rule of succession), so that few draws
     prove little.
@@ -36,7 +36,7 @@ class SimulatedErrors:
 
     draws: tuple[float, ...]
 
-    # Whether an error is as likely as its opposite.
+    # Whether an error is as likely as the error of opposite sign.
     symmetric: ClassVar[bool] = False
 
     def inside(self, first: int, beyond: int) -> float:
@@ -55,25 +55,25 @@ def accept(errors: Errors, gap: int, tau: Fraction) -> float:
 
 
 def on_either_side(errors: Errors, gap: int, tau: Fraction) -> tuple[float, ...]:
-    """``Pr[yes]`` if the exact answer is ``gap`` above, and below; only once if they are equal."""
+    """``Pr[yes]`` if the exact answer is ``gap`` above, and below; only once if both are equal."""
     above = accept(errors, gap, tau)
     return (above,) if errors.symmetric else (above, accept(errors, -gap, tau))
 
 
 def rates(errors: Errors, tau: Fraction) -> ErrorRates:
-    """Chances of a no at a gap of 0, and of a yes at a gap of 2 tau (the worse side)."""
+    """Chances of a no at a gap of 0, and of a yes at a gap of 2 tau (on the worse side)."""
     false_yes = max(on_either_side(errors, math.ceil(2 * tau), tau))
     return ErrorRates(1 - accept(errors, 0, tau), false_yes)
 
 
-# Cached: it depends only on the law and public numbers, and many queries share a law.
+# The cache is useful because many queries share a law, and only public numbers matter.
 @lru_cache(maxsize=4096)
 def threshold(errors: Errors, alpha: Number) -> Threshold:
-    """Effectiveness threshold (Def. 3.4): about the least whole tau in units."""
+    """Effectiveness threshold (Def. 3.4), as an approximate least whole tau in units."""
     level = float(probability(alpha, "alpha"))
 
     def suffices(tau: int) -> bool:
-        # Test the cheaper rate first: most values of tau that do not suffice fail by it.
+        # Test the cheaper rate first: most values of tau that do not suffice fail it.
         within = 1 - accept(errors, 0, Fraction(tau)) <= level
         return within and max(on_either_side(errors, 2 * tau, Fraction(tau))) <= level
 
@@ -84,14 +84,14 @@ def threshold(errors: Errors, alpha: Number) -> Threshold:
 def answer_verdict(
     errors: Errors, released: int, interval: Interval, possible: AnswerRange = _ANY
 ) -> Decision:
-    """Verdict on ``interval`` from the released answer, in units: Algorithm 1.
+    """Verdict on ``interval`` from the released answer, in units, by Algorithm 1.
 
-    There is a p-value if the noise is known.  For *within* each end has a chance: that an answer
-    just beyond this end is released at least as far inside; the p-value is the larger of the two
-    chances.  For *outside* it is the chance that an answer at an end is released at least as far
-    beyond that end, or as far beyond the other end (docs/theory.md, Theorem B1).  The p-value uses
-    the released answer cut to the ``possible`` answers, which never makes it smaller
-    (``AnswerRange``).
+    There is a p-value if the noise is known.  For *within*, each end has a chance: the chance that
+    an answer just beyond this end is released at least as far inside.  The p-value is the larger
+    of the two chances.  For *outside*, consider an answer at an end.  The p-value is the chance
+    that it is released at least as far beyond this end, or as far beyond the other end
+    (docs/theory.md, Theorem B1).  The p-value uses the released answer cut to the ``possible``
+    answers, which never makes the p-value smaller (``AnswerRange``).
     """
     low, high = whole_span(interval)
     yes = low <= released < high
@@ -129,7 +129,7 @@ def proved_outcomes(errors: Iterable[Errors]) -> frozenset[bool]:
 def reach(errors: NoiseSum, alpha: Number) -> int:
     """Distance within which the exact answer lies with probability at least ``1 - alpha``.
 
-    The distance is at least 1 if there is noise.
+    If there is noise, the distance is at least 1.
     """
     level = float(probability(alpha, "alpha"))
     # ``least`` searches the whole numbers from 1 on.

@@ -72,7 +72,7 @@ class DistanceDecider:
         return Threshold(_above(Fraction(k - 1, n - k + 1)), exact=True)
 
     def people(self, decision: Decision, epsilon: Number, alpha: Number) -> int:
-        """Least number of people whose rows must be added or removed to change the truth.
+        """Lower bound on the people whose rows must be added or removed to change the truth.
 
         The number and the outcome are both right with probability at least 1 - alpha.  The margin
         is never above the true number (Theorem D4).  The noise raises or lowers the margin by k or

@@ -127,8 +127,9 @@ class DistanceEstimates:
     def mean_of(self, parts: Sequence[Sequence[Fraction]]) -> ShareEstimate:
         """Average of several weighted means, with its interval.
 
-        If one of the means is cut to 0 or 1, the value is the average of the cut means, so it lies
-        among them.  The interval is then the interval of ``mean``, widened to contain the value.
+        If one of the means is cut to 0 or 1, the value is the average of the cut means.  So the
+        value lies among them.  The interval is then the interval of ``mean``, widened to contain
+        the value.
         """
         weights = [sum(each, Fraction(0)) / len(parts) for each in zip(*parts, strict=True)]
         whole, values = self.mean(weights), [self.mean(part).value for part in parts]
@@ -188,8 +189,8 @@ def bonferroni(p_values: ArrayLike) -> Floats:
     """Adjusted p-values of verdicts: with probability 1 - alpha all those up to alpha are true.
 
     This holds for any dependence of the p-values.  The release chooses the direction of each
-    verdict.  So one of the two claims of a verdict is false, whatever the other claims are, and
-    Holm's rule would err more often than alpha (docs/theory.md, Theorem D9).
+    verdict.  So one of the two claims of a verdict is false, whatever the other claims are.  For
+    that reason Holm's rule would err more often than alpha (docs/theory.md, Theorem D9).
     """
     values = np.asarray(p_values, dtype=np.float64)
     return np.minimum(values.size * values, 1.0)
@@ -227,9 +228,10 @@ def _typical_half_width(noise: WeightedNoise, law: VectorLaw, n: int, alpha: flo
 def vector_tau_min(law: VectorLaw, n: int, alpha: float) -> float:
     """Least tolerance that a verdict can decide among ``n`` rows; infinite if none below 1 does.
 
-    At this tolerance, a distance of 0 gives a no, and a distance of twice the tolerance a yes, each
-    with probability at most alpha.  The noise grows more slowly than the tolerance.  So every step
-    of the search, which goes downwards from 1, is a tolerance that suffices.
+    At this tolerance, a distance of 0 gives a no with probability at most alpha.  A distance of
+    twice the tolerance gives a yes with probability at most alpha.  The noise grows more slowly
+    than the tolerance.  So every step of the search, which goes downwards from 1, is a tolerance
+    that suffices.
     """
     tau, noise = 1.0, _one(law)
     for _ in range(40):

@@ -113,8 +113,9 @@ class GaussianLaw(NoiseLaw):
     def tail(self, steps: int) -> float:
         """``Pr[Z >= steps]``; for sigma >= 100 it is rounded up by less than 0.1 per cent.
 
-        For such sigma the sum is the integral from the first term on, plus half of that term, up
-        to a twelfth of the slope there (Euler and Maclaurin).  The code adds the whole slope.
+        For a large sigma the sum is the integral from the first term on, plus half of the first
+        term.  The error is at most a twelfth of the slope there (Euler and Maclaurin).  The code
+        adds the whole slope.
         """
         if steps < 1:
             return 1 - self.tail(1 - steps)

@@ -1,9 +1,9 @@
 """Confidence intervals of a share ``T / n`` with noise on both numbers, by test inversion.
 
-A share theta is excluded if ``theta n^ - T^`` is farther from 0 than the noise carries
-``theta Z_n - Z_T`` with probability 1 - alpha.  The critical value grows with the weights of the
-noises (docs/theory.md, Theorem D7).  So each segment of thetas uses the critical value at its
-largest weights.
+A share theta is excluded if ``theta n^ - T^`` is farther from 0 than a critical value.  The noise
+``theta Z_n - Z_T`` stays within the critical value with probability 1 - alpha.  The critical value
+grows with the weights of the noises (docs/theory.md, Theorem D7).  So each segment of thetas uses
+the critical value at its largest weights.
 """
 
 import math

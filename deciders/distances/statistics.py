@@ -182,8 +182,9 @@ def check_weights(weights: Sequence[Fraction]) -> None:
 def whole_rows(rows: Fraction) -> int:
     """Nearest whole number, ``floor(rows + 1/2)``.
 
-    Guarantee: two numbers that differ by at most a whole k differ by at most k after rounding,
-    since the floor is monotone and ``floor(x + k) = floor(x) + k`` (Lemma D3).
+    Guarantee: if two numbers differ by at most a whole k, they differ by at most k after rounding.
+    The reasons are that the floor is monotone, and that ``floor(x + k) = floor(x) + k`` (Lemma
+    D3).
     """
     return (2 * rows.numerator + rows.denominator) // (2 * rows.denominator)
 

@@ -82,11 +82,11 @@ class VectorLaw(NamedTuple):
 def rows_share(numbers: int) -> Fraction:
     """Part of the budget that pays for the number of rows, beside ``numbers`` distances.
 
-    Every figure is divided by the number of rows.  A distance of a fifth of the rows depends on
-    the noise of the number of rows a fifth as much as on its own noise.  The noise of a distance
-    grows with the number of distances, but the noise of the number of rows does not.  So with few
-    distances the number of rows needs a larger part.  The part is a fifth beside one distance, and
-    a twentieth beside sixteen or more.
+    Every figure is divided by the number of rows.  For example, let a distance be a fifth of the
+    rows.  Then the noise of the number of rows has a fifth of the effect that the distance's own
+    noise has.  The noise of a distance grows with the number of distances, but the noise of the
+    number of rows does not.  So with few distances the number of rows needs a larger part.  The
+    part is a fifth beside one distance, and a twentieth beside sixteen or more.
     """
     return max(Fraction(1, 20), Fraction(1, numbers + 4))
 
@@ -100,8 +100,8 @@ class CubeVector:
     It moves the number of rows by 1, at scale ``1/e_n``.  Together they cost
     ``e_n + e_d = epsilon`` (Theorem D5).
 
-    For many distances, each distance has half the mean error of its own discrete Laplace noise at
-    a K-th of the budget, and no long tails.
+    The alternative is discrete Laplace noise on each distance, at a K-th of the budget.  For many
+    distances this mechanism has half the mean error of the alternative, and no long tails.
     """
 
     numbers: int

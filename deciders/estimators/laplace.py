@@ -28,9 +28,9 @@ class LaplaceEstimate:
     a whole number of grid points, and its sensitivity and the scale are both ``fineness`` times as
     large.  So the guarantee is the same.
 
-    The p-values are exact tails of the noise.  A verdict on any single interval is right as often
-    as a verdict of an ``inv_count`` decider with the same budget, except for the noise beyond the
-    farther end.
+    The p-values are exact tails of the noise.  On any single interval, a verdict is right as often
+    as a verdict of ``inv_count`` with the same budget.  The only difference is the noise beyond
+    the farther end.
 
     Estimate, interval and p-values use the released number, cut to the answers that a table can
     have (``AnswerRange``).  No cut makes a p-value smaller.  "Below" uses the number cut only from

@@ -58,7 +58,7 @@ def needed_epsilon(
 class Trials:
     """Trials with tolerance ``tau``: on a public histogram, then on its shapes, made on demand.
 
-    A decider may find its needed epsilon after the first trial; then the others are not made.
+    If a decider finds its needed epsilon after the first trial, the other trials are not made.
     """
 
     def __init__(self, histogram: Histogram, shape: Shape, tau: Fraction) -> None:

@@ -133,10 +133,11 @@ class Reranked(RunningSums):
 def shapes(histogram: Histogram, aggregate: str) -> Iterator[Reranked]:
     """Yield tables that the private table might resemble, beginning with the hardest to decide.
 
-    AVG, MEDIAN and QUANTILE depend on the number of values near the answer.  For them the shapes
-    are: half of the rows; rows with weights that rise from a half to one and a half with their
-    values; rows with weights that fall in the same way; and rows drawn anew (bootstrap, from fixed
-    seeds).  Other aggregates have no shapes.  Each shape is judged around its own answer.
+    AVG, MEDIAN and QUANTILE depend on the number of values near the answer.  For them there are
+    four kinds of shapes.  The first has half of the rows.  In the second the weights of the rows
+    rise with their values, from a half to one and a half.  In the third the weights fall in the
+    same way.  In the others the rows are drawn anew (bootstrap, from fixed seeds).  Other
+    aggregates have no shapes.  Each shape is judged around its own answer.
     """
     if aggregate not in _SHAPED or not histogram.mass:
         return

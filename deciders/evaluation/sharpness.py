@@ -15,9 +15,9 @@ from pqd.deciders.histogram import Histogram
 from pqd.deciders.interval import Interval
 
 # A decider that shows the answer may err at most this many times as often as the margin decider.
-# The factor is two, because noise around an answer passes either end of an interval, and noise
-# around a margin passes only the nearer end.  For a COUNT this is the largest possible loss on any
-# table (docs/theory.md, Theorem 4).
+# The factor is two.  Noise around an answer can pass either end of an interval.  Noise around a
+# margin can pass only the nearer end.  For a COUNT this is the largest possible loss on any table
+# (docs/theory.md, Theorem 4).
 MOST_TIMES = 2
 # Largest loss in the chance of a proved verdict.  Noise on an answer can pass two ends, so it costs
 # half of the chance near the threshold, and almost nothing farther off.
@@ -46,16 +46,16 @@ def nearly_as_sharp(
     """Whether ``shown`` decides nearly as well as the ``margin`` decider.
 
     Proofs: its chance of a proved verdict may be at most ``MOST_LOST`` less.  This is compared for
-    a yes on the copy, for a no on every stand-in at twice the tolerance and farther, and, if 0 is
-    outside the interval, for a no on the empty table.  The yes alone is not enough, because
-    sometimes neither decider proves a yes.  Even then a margin can prove a no where a released
-    number cannot.  This happens for a sum that noise hides at its bounds, and for few rows, since
-    released numbers are at least 0.
+    a yes on the copy, and for a no on every stand-in at twice the tolerance and farther.  If 0 is
+    outside the interval, it is also compared for a no on the empty table.  The yes alone is not
+    enough, because sometimes neither decider proves a yes.  Even then a margin can prove a no
+    where a released number cannot.  This happens for a sum that noise hides at its bounds, and for
+    few rows, since released numbers are at least 0.
 
-    Errors: on the stand-ins at the gaps ``WEIGHED``, on both sides, ``shown`` errs at most
-    ``MOST_TIMES`` as often as the margin decider, or with probability at most ``2 alpha^2``.  Noise
-    with such a small error leaves the verdict undecided with probability at most alpha
-    (docs/theory.md, section 3).
+    Errors: on the stand-ins at the gaps ``WEIGHED``, on both sides, ``shown`` may err at most
+    ``MOST_TIMES`` as often as the margin decider.  It may also err with probability at most
+    ``2 alpha^2``.  Noise with such a small error leaves the verdict undecided with probability at
+    most alpha (docs/theory.md, section 3).
     """
     trial, budget = trial_of(histogram_public, interval, shape_of(shown)), budget_of(epsilon)
     if _proves_less(shown, margin, trial, budget, alpha):

@@ -191,9 +191,9 @@ class GenericDecider(ABC):
     """Mix-in of Algorithm 1 (Patwa 2023): estimate, then compare; a subclass defines the estimator.
 
     Guarantee: epsilon-DP, as for the estimator, because the verdict, its p-value, the estimate and
-    its interval are functions of one release.  The p-value is the p-value of the estimator's claim.
-    It holds for every rule and every D: the probability that a verdict is wrong and has a p-value
-    of at most alpha is at most alpha.
+    its interval are functions of one release.  The p-value is the p-value of the estimator's
+    claim.  It is valid for every rule and every D.  That is: with probability at most alpha, a
+    verdict is wrong and has a p-value of at most alpha.
     """
 
     __slots__ = ()

@@ -1,10 +1,10 @@
 """Deciders that release the noisy answer of a COUNT, COUNT(DISTINCT) or SUM (ours).
 
 ``N = answer + Z`` is released, with ``Z`` two-sided geometric of scale ``sensitivity / epsilon``.
-The verdict is yes exactly if ``N`` is inside the interval.  ``N`` also shows, at no further cost,
-how far off the copy is and in which direction, and gives the verdict for every other tolerance.  An
-end of the interval is ignored if no answer can lie beyond it, for example an end below 0 for a
-count.
+The verdict is yes exactly if ``N`` is inside the interval.  At no further cost, ``N`` also shows
+how far off the copy is and in which direction.  It also gives the verdict for every other
+tolerance.  An end of the interval is ignored if no answer can lie beyond it, for example an end
+below 0 for a count.
 
 Guarantee: epsilon-DP (Ghosh, Roughgarden and Sundararajan 2009), as for ``LaplaceEstimate``, which
 makes the release.  Verdict, p-value, margin, estimate and interval are post-processing of ``N``.
@@ -167,13 +167,13 @@ class NoisyAnswer(DeciderDefaults, ABC):
 
         The p-value is the largest chance, over all answers with the other verdict, of a release at
         least as far on this side.  A yes that is m steps inside the nearer end has the p-value
-        ``tail(m)``.  A no that is m steps beyond an end has the p-value ``tail(m)``; if the
+        ``tail(m)``.  A no that is m steps beyond an end has the p-value ``tail(m)``.  If the
         interval has another end, the tail beyond that end is added (docs/theory.md, Theorem B1).
 
         ``N`` is first cut to the range of possible answers.  The cut changes no verdict, for two
-        reasons: an interval without a constant verdict holds a possible answer, and ends beyond
-        all possible answers are ignored.  The cut moves ``N`` towards the end that decides, or
-        leaves it unchanged.  So no p-value becomes smaller, and every p-value stays valid.
+        reasons.  An interval without a constant verdict holds a possible answer.  Ends beyond all
+        possible answers are ignored.  The cut moves ``N`` towards the end that decides, or leaves
+        it unchanged.  So no p-value becomes smaller, and every p-value stays valid.
         """
         estimator, (first, last) = self.estimator, self._inside(interval)
         noisy, scale = estimator.range.cut(released.numbers[0]), estimator.scale(epsilon)

@@ -167,8 +167,9 @@ class SparseVectorSum(PlainSparseVectorSum):
     A third of the budget finds the first rung that keeps a fraction ``theta`` of the rows.  The
     rest runs Algorithm 2 up to that rung, with all scales ``3/epsilon``.
 
-    Guarantee: epsilon-DP (Observation B.2).  The decider is biased even without noise: it cuts off
-    the rows above the rung, so it underestimates a sum that consists of a few large values.
+    Guarantee: epsilon-DP (Observation B.2).  The decider is biased even without noise, because it
+    cuts off the rows above the rung.  So it underestimates a sum that consists of a few large
+    values.
     """
 
     theta: float = 0.95

@@ -6,9 +6,9 @@ one, and all groups.  For example, with a group of COUNT and a group of SUM(inco
 neither, COUNT only, SUM(income) only, or both.
 
 All ways cost the same total epsilon.  They are compared on public data by the expected number of
-wrong verdicts of the whole run, at the true gaps ``WEIGHED`` from 0 to 2 tau.  The thresholds break
-ties.  With a larger budget the ways are the same and each way errs less, so the best way errs less
-too.
+wrong verdicts of the whole run.  This number is computed at the true gaps ``WEIGHED`` from 0 to 2
+tau.  The thresholds break ties.  With a larger budget the ways are the same and each way errs
+less, so the best way errs less too.
 """
 
 from __future__ import annotations

@@ -107,8 +107,8 @@ class LinearPlan:
             )
         signs = (1, -1) if workload.signed else (1,)
         plan = cls(workload, tuple(kind(queries=queries(sign)) for sign in signs))
-        # Check the largest scale here, on public data, so that no draw is refused later: the scale
-        # of a draw may depend on the private table.
+        # Check the largest scale here, on public data.  A draw must not be refused later, because
+        # the scale of a draw may depend on the private table.
         check_scale(plan.mechanism.largest_scale(epsilon))
         return plan
 

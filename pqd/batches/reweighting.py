@@ -198,7 +198,8 @@ def drawn_rows(weights: Floats) -> Integers:
     """Places of the drawn rows; each row is drawn about as often as its weight says.
 
     Systematic sampling takes rows at equal steps along the cumulated weights.  The number of drawn
-    rows is the sum of the weights, at least 1 and at most ten times the number of rows of the copy.
+    rows is the sum of the weights.  It is at least 1, and at most ten times the number of rows of
+    the copy.
     """
     total = round(min(max(1.0, float(weights.sum())), float(_MOST_TIMES * weights.size)))
     ends = np.cumsum(weights) * (total / weights.sum())

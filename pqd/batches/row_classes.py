@@ -1,10 +1,10 @@
 """Row classes: sets of rows that a batch of queries cannot tell apart, from public data alone.
 
-Atoms that share a column form one *factor*.  The *vector* of a row says which atoms of a factor are
-TRUE for the row.  If all atoms of a factor compare one column with constants, all vectors that a
-row can have are known (``joint_truths``).  For any other factor, two kinds of vectors are kept: the
-vectors of the synthetic table, and the vector in which no atom is TRUE.  A class is a combination
-of one vector per factor.  Combinations that no query can tell apart are merged.
+Atoms that share a column form one *factor*.  The *vector* of a row says which atoms of a factor
+are TRUE for the row.  If all atoms of a factor compare one column with constants, all vectors that
+a row can have are known (``joint_truths``).  For any other factor, the vectors of the synthetic
+table are kept.  The vector in which no atom is TRUE is kept too.  A class is a combination of one
+vector per factor.  Combinations that no query can tell apart are merged.
 
 For example, ``age > 64`` and ``age < 18`` form one factor with three vectors: neither atom is TRUE,
 the first is TRUE, or the second is TRUE.

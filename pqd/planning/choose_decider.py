@@ -2,9 +2,9 @@
 
 ``auto`` takes the decider that is wrong least often on stand-ins for the private table, at the
 tolerance of the query.  A verdict without a p-value is never decided, so it counts as wrong.  Some
-deciders also release the noisy answer, which tells how far off the copy is, and in which direction.
-``auto`` prefers such a decider if it is nearly as sharp (``_noisy_answer_if_sharp``).  ``paper``
-follows the advice of Patwa 2023, Table 4.
+deciders also release the noisy answer, which tells how far off the copy is, and in which
+direction.  ``auto`` prefers a decider of this kind if it is nearly as sharp
+(``_noisy_answer_if_sharp``).  ``paper`` follows the advice of Patwa 2023, Table 4.
 
 ``auto`` never takes a decider that cannot prove both verdicts.  A decider that cannot is evaluated
 only if the caller names it, or if a report shows every candidate (``Detail.CURVES``).  It is also
@@ -267,10 +267,10 @@ def _noisy_answer_if_sharp(
 ) -> tuple[str, Note]:
     """Decider that releases the noisy answer, if it is nearly as sharp as ``name``; else ``name``.
 
-    A decider is nearly as sharp if it errs at most twice as often or almost never, and proves a
-    yes nearly as often (deciders/evaluation/sharpness.py).  If ``name`` is reliable at alpha, the
-    decider must be reliable too.  The choice depends only on the copy, the query, epsilon, tau and
-    alpha.
+    Nearly as sharp means two things: the decider errs at most twice as often or almost never, and
+    it proves a yes nearly as often (deciders/evaluation/sharpness.py).  If ``name`` is reliable at
+    alpha, the decider must be reliable too.  The choice depends only on the copy, the query,
+    epsilon, tau and alpha.
     """
     alpha = criteria.alpha
     best = next(c for c in candidates if c.mechanism.id == name)

@@ -3,8 +3,9 @@
 A report shows exact answers of the synthetic table.  If somebody gives the private table in its
 place by mistake (a link, a copy, swapped arguments), the report would show exact private answers.
 The refusal tells only that two tables are the same (docs/limitations.md).  For that reason content
-is compared for whole tables only.  Parts of a table are compared by their paths, because a part may
-be a single row, and comparing its content would reveal whether the private table has that row.
+is compared for whole tables only.  Parts of a table are compared by their paths, because a part
+may be a single row.  A comparison of its content would reveal whether the private table has that
+row.
 """
 
 from __future__ import annotations
@@ -84,8 +85,8 @@ def check_separation(
     Raises
     ------
     NotPublicError
-        If a synthetic table is the private table, holds the same rows, or is private according to
-        a ledger: the ledger of the run, the ledger of PQD_LEDGER, or a ledger beside a table.
+        If a synthetic table is the private table or holds the same rows.  Also if a ledger knows
+        it as private: the ledger of the run, of PQD_LEDGER, or beside a table.
     TableError
         If a synthetic table cannot be read.
     ParameterError, LedgerError

@@ -1,4 +1,4 @@
-"""A baseline: each query on its own, clipped at a private high quantile, at equal shares."""
+"""Baseline: each query is answered alone, clipped at a private high quantile, at equal shares."""
 
 import math
 from bisect import bisect_left
@@ -13,7 +13,7 @@ from pqd.deciders.exact import Number, as_float, budget_of
 from pqd.deciders.histogram import Integers
 from pqd.deciders.noise import Noise, check_scale, noisy_value
 
-# The probability that a clipping point exceeds twice the largest value.
+# Probability that a clipping point exceeds twice the largest value.
 _FAILURE = 0.05
 
 
@@ -21,20 +21,21 @@ _FAILURE = 0.05
 class ClippedComposition:
     """Mechanism of Huang, Liang and Yi (2021) for each of the queries (Qiu 2022, section 1).
 
-    Half of a query's share pays for a binary search of a clipping point among ``0, base, 2 base,
-    ...``: each of k steps compares a noisy number of rows above a threshold with ``bar``.  The
-    other half pays for the sum clipped at that point.  (The authors search among all values;
-    powers of two lose at most a factor of 2 and need fewer steps.)
+    Half of a query's share pays for a binary search of a clipping point among
+    ``0, base, 2 base, ...``.  Each of k steps compares a noisy number of rows above a threshold
+    with ``bar``.  The other half pays for the sum that is clipped at the clipping point.  (The
+    authors search among all values; powers of two lose at most a factor of 2 and need fewer
+    steps.)
 
-    The noise of all k comparisons stays below the bar with probability 0.95 (ours).  So with
-    probability 0.95 the clipping point is at most twice the largest value, and also with
-    probability 0.95 at most twice as many rows as the bar lie above it.  (Clipping ``2 / share``
-    rows would do as much harm as the noise, but the search cannot see so few rows: with a bar below
-    its noise, of scale ``2 k / share``, it would go astray upwards in most runs.)
+    With probability 0.95 the noise of all k comparisons stays below the bar (ours).  So with
+    probability 0.95 the clipping point is at most twice the largest value.  Also with probability
+    0.95, at most twice as many rows as the bar lie above it.  (Clipping ``2 / share`` rows would
+    do as much harm as the noise.  But the search cannot detect so few rows.  Its noise has scale
+    ``2 k / share``.  With a bar below this noise, it would go too high in most runs.)
 
-    Guarantee: (epsilon, delta)-DP by ``PrivacyBudget.share`` over the queries and basic
-    composition within each query.  A row moves a count by at most 1, and the sum clipped at tau by
-    at most tau.
+    Guarantee: (epsilon, delta)-DP by ``PrivacyBudget.share`` over the queries, and by basic
+    composition within each query.  A row moves a count by at most 1, and a sum clipped at tau by at
+    most tau.
     """
 
     queries: NumericalQueries
@@ -59,7 +60,7 @@ class ClippedComposition:
         return BatchOutput.of(answers, thresholds[places], deviations)
 
     def noise_law(self, epsilon: Number) -> None:
-        """None: the loss by clipping depends on the rows."""
+        """None, because the loss by clipping depends on the rows."""
         return
 
     def largest_scale(self, epsilon: Number) -> Fraction:
@@ -74,10 +75,11 @@ class ClippedComposition:
 
 
 def bar(steps: int, scale: Fraction) -> int:
-    """Bar that some of ``steps`` draws of discrete Laplace noise exceeds with probability <= 0.05.
+    """Bar that at least one of ``steps`` discrete Laplace draws exceeds with chance <= 0.05.
 
     A draw exceeds a whole B with probability ``a^(B + 1) / (1 + a) <= exp(-B / scale) / 2``, where
-    ``a = exp(-1 / scale) <= 1``.  So some draw exceeds B with at most ``steps`` times that.
+    ``a = exp(-1 / scale) <= 1``.  So some draw exceeds B with at most ``steps`` times this
+    probability.
     """
     return math.ceil(as_float(scale) * math.log(steps / (2 * _FAILURE)))
 
@@ -85,7 +87,7 @@ def bar(steps: int, scale: Fraction) -> int:
 def _clip(above: Integers, epsilon: Fraction, noise: Noise) -> int:
     """Place of the least threshold that only a few rows exceed, found by noisy comparisons."""
     places = range(above.size - 1)
-    # A bisection makes at most so many comparisons, each with a draw of its own.
+    # A bisection makes at most this many comparisons, each with a draw of its own.
     steps = len(places).bit_length()
     scale = steps / epsilon
     few = bar(steps, scale)

@@ -12,9 +12,9 @@ from pqd.deciders.errors import ParameterError
 from pqd.deciders.histogram import Integers
 
 Booleans = NDArray[np.bool_]
-# Whole numbers or doubles: the code is the same for both, and whole numbers stay exact.
+# Whole numbers or doubles: the same code serves both, and whole numbers stay exact.
 Numbers = NDArray[Any]
-# Limit of the numbers that are added up at once.
+# Limit of how many numbers are added up at once.
 _MOST_SUMMANDS = 2**21
 
 
@@ -56,9 +56,9 @@ class Intervals:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranges:
-    """Rectangles: every combination of one interval from each of several ordered attributes.
+    """Rectangles, which are the combinations of one interval from each of several attributes.
 
-    A class is a combination of the attributes' places; the last attribute varies fastest.
+    A class is a combination of the attributes' places.  The last attribute varies fastest.
     """
 
     axes: tuple[Intervals, ...]
@@ -83,12 +83,12 @@ class Ranges:
 
     @property
     def _order(self) -> list[int]:
-        """Axes, beginning with those that shrink a table most, so that later steps are cheap."""
+        """Axes in an order in which the table shrinks fast, so that later steps are cheap."""
         growth = [axis.first.size / axis.length for axis in self.axes]
         return sorted(range(len(growth)), key=growth.__getitem__)
 
     def sums(self, columns: Numbers) -> Numbers:
-        """Sums over each rectangle, one attribute after the other."""
+        """Sums over each rectangle, taken along one attribute after the other."""
         table = columns.reshape(*self._lengths, -1)
         for axis in self._order:
             moved = self.axes[axis].sums(np.moveaxis(table, axis, 0))
@@ -103,7 +103,7 @@ class Ranges:
         return table.reshape(-1)
 
     def row(self, place: int) -> Booleans:
-        """Whether rectangle ``place`` holds each class."""
+        """Whether rectangle ``place`` contains each class."""
         places = np.unravel_index(place, self._counts)
         sides = []
         for axis, at in zip(self.axes, places, strict=True):
@@ -129,9 +129,9 @@ def _product(sides: list[Booleans]) -> Booleans:
 
 @dataclass(frozen=True, eq=False)
 class Subsets:
-    """Arbitrary conditions, each a row of booleans: a dense matrix (size, classes).
+    """Arbitrary conditions, where each is a row of booleans in a dense matrix (size, classes).
 
-    The time of sums grows with the number of runs of selected classes.
+    The time for sums grows with the number of runs of selected classes.
     """
 
     matrix: Booleans
@@ -152,7 +152,7 @@ class Subsets:
         turns = np.zeros((self.size, self.classes + 1), np.bool_)
         turns[:, :-1] = self.matrix
         turns[:, 1:] ^= self.matrix
-        # Within a condition turns come in pairs: on, then off.
+        # Within a condition the turns come in pairs: on, then off.
         places = np.flatnonzero(turns)
         which, ends = np.divmod(places, self.classes + 1)
         return ends[0::2], ends[1::2], np.bincount(which[0::2], minlength=self.size)
@@ -172,8 +172,8 @@ class Subsets:
         return totals
 
     def largest(self, values: Integers) -> Integers:
-        """Largest value under each condition, 0 if none."""
-        # Take the first selected class when classes are in descending order of their values.
+        """Largest value under each condition, 0 if there is none."""
+        # Sort the classes by descending value, and take the first class that is selected.
         order = np.argsort(-values, kind="stable")
         ordered = self.matrix[:, order] if np.ptp(values) else self.matrix
         largest: Integers = values[order][ordered.argmax(axis=1)]

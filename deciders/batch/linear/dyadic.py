@@ -1,4 +1,4 @@
-"""Ranges over one ordered attribute by dyadic intervals of each level set, without a universe."""
+"""Ranges over one ordered attribute, by dyadic intervals of each level set, with no universe."""
 
 import math
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from pqd.deciders.histogram import Integers
 from pqd.deciders.noise import Noise, noisy_value
 
 Layers = list[Floats]
-# The probability that some noisy count is off by more than its alpha.
+# Probability that some noisy count is off by more than its alpha.
 _FAILURE = 0.05
 
 
@@ -60,19 +60,19 @@ def dyadic_sums(leaves: Integers) -> list[Integers]:
 class DyadicMechanism:
     """Section 4.2 (Qiu 2022) for intervals of one attribute.
 
-    Rows with ``g > 0`` that some query selects fall into level sets ``D_i``, ``tau_(i-1) < g <=
-    tau_i``.  All other rows are left out: a class that no query selects may have ``g`` above every
-    threshold.  For each level set all dyadic intervals are released twice: their number of rows,
-    and their sum of ``g / tau_i`` (Chan, Shi and Song 2011; Dwork et al. 2010).  Then
-    ``c_{w,tau}`` and ``l_{w,tau}`` of any interval are sums over its dyadic intervals and the
-    level sets, and Algorithm 2's search applies.  The search has an alpha for each query and
-    threshold; with probability 0.95 they bound the noise of all of them at once.  These alphas
-    are public and cost no budget.
+    Rows with ``g > 0`` that some query selects fall into level sets ``D_i``, with
+    ``tau_(i-1) < g <= tau_i``.  All other rows are left out, because a class that no query selects
+    may have ``g`` above every threshold.  For each level set all dyadic intervals are released
+    twice: their number of rows, and their sum of ``g / tau_i`` (Chan, Shi and Song 2011; Dwork et
+    al. 2010).  Then ``c_{w,tau}`` and ``l_{w,tau}`` of any interval are sums over its dyadic
+    intervals and the level sets, and Algorithm 2's search applies.  The search has one alpha for
+    each query and threshold.  With probability 0.95 these alphas bound the noise of all of them at
+    once.  The alphas are public and cost no budget.
 
     Guarantee: (epsilon, delta)-DP, for delta = 0 Theorem 4.4.  A row lies in one level set, so
-    level sets compose in parallel, and no size is needed (ours, for added and removed rows).
-    There the row lies in ``layers`` dyadic intervals, and counts for at most 1 in each.  Two
-    passes make ``2 layers`` mechanisms, each with a share of ``PrivacyBudget.share``.
+    level sets compose in parallel, and no size is needed (ours, for added and removed rows).  In
+    its level set the row lies in ``layers`` dyadic intervals, and counts for at most 1 in each.
+    Two passes make ``2 layers`` mechanisms, each with a share of ``PrivacyBudget.share``.
     """
 
     queries: NumericalQueries
@@ -116,7 +116,7 @@ class DyadicMechanism:
         return BatchOutput.of(answers, np.minimum(thresholds[places], self.queries.limits))
 
     def noise_law(self, epsilon: Number) -> None:
-        """None: thresholds cut off rows."""
+        """None, because thresholds cut off rows."""
         return
 
     def largest_scale(self, epsilon: Number) -> Fraction:
@@ -132,7 +132,7 @@ class DyadicMechanism:
         return np.where(covered, counts[:, 1:], 0), np.where(covered, totals[:, 1:], 0)
 
     def _alpha(self, nodes: Integers, width: int, scale: Fraction) -> Floats:
-        """Bounds on the noise of each count; all hold together except with ``_FAILURE``."""
+        """Bounds on the noise of each count; all bounds hold together except with ``_FAILURE``."""
         terms = nodes[:, None] * np.arange(width - 1, -1, -1)
         bound: Floats = noise_bound(terms, _FAILURE / terms.size) * as_float(scale)
         return bound
@@ -141,9 +141,9 @@ class DyadicMechanism:
 def noise_bound(terms: Integers, failure: float) -> Floats:
     """Bound x with ``Pr[|sum of terms Laplace(1) draws| > x] <= failure``, by Chernoff's bound.
 
-    ``E exp(t Z) = 1 / (1 - t^2)``, so every t in (0, 1) gives ``x = (ln(2 / failure) - terms
-    ln(1 - t^2)) / t``.  Discrete Laplace noise has smaller moments, since ``(cosh t - 1) / t^2``
-    increases.
+    ``E exp(t Z) = 1 / (1 - t^2)``, so every t in (0, 1) gives the bound
+    ``x = (ln(2 / failure) - terms ln(1 - t^2)) / t``.  Discrete Laplace noise has smaller moments,
+    since ``(cosh t - 1) / t^2`` increases.
     """
     tilts = np.linspace(0.005, 0.995, 199)
     spread = -np.log1p(-(tilts**2))
@@ -153,7 +153,7 @@ def noise_bound(terms: Integers, failure: float) -> Floats:
 
 
 def _noisy(layers: list[Integers], weights: Integers, scale: Fraction, noise: Noise) -> Layers:
-    """Every sum with noise of ``scale`` times the weight of its level set."""
+    """Every sum with noise, whose scale is ``scale`` times the weight of its level set."""
     return [
         np.array(
             [

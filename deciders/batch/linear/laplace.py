@@ -18,7 +18,7 @@ from pqd.deciders.noise import Noise
 
 
 def _totals(queries: NumericalQueries, rows: Rows) -> Integers:
-    """Exact sum of ``g`` in each class: not private."""
+    """Exact sum of ``g`` in each class; not private."""
     top = max(1, int(queries.universe.tops.max()))
     totals: Integers = level_sets(rows, queries.universe, np.array([top]))[1][:, 0]
     return totals
@@ -28,9 +28,9 @@ def _totals(queries: NumericalQueries, rows: Rows) -> Integers:
 class NoisyAnswers:
     """WORKLOAD (Wu 2019, Algorithm 6) for any queries: noise on each answer.
 
-    Guarantee: epsilon-DP (Dwork et al. 2006) if adding or removing one row moves the answers to
-    ``queries`` queries, which are whole numbers, by at most ``norm`` in total.  Each answer has
-    discrete Laplace noise of scale ``norm / epsilon``.
+    Guarantee: epsilon-DP (Dwork et al. 2006), if adding or removing one row moves the answers by
+    at most ``norm`` in total.  There are ``queries`` answers, which are whole numbers.  Each
+    answer has discrete Laplace noise of scale ``norm / epsilon``.
     """
 
     queries: int
@@ -52,7 +52,7 @@ class NoisyAnswers:
         return BatchOutput.of(noisy, deviations=[deviation] * len(noisy))
 
     def noise_law(self, epsilon: Number) -> NoiseLaw:
-        """One draw for each answer."""
+        """Law of one draw, which is the noise of each answer."""
         return (NoiseSum(1, self.scale(epsilon)),) * self.queries
 
 
@@ -60,9 +60,9 @@ class NoisyAnswers:
 class NoisyClasses:
     """IDENTITY (Wu 2019, Algorithm 5) for any conditions: noise on each class, then sums.
 
-    Guarantee: epsilon-DP (Dwork et al. 2006).  A row is in one class and moves its sum, a whole
-    number, by at most ``norm``, the largest top.  Each sum has discrete Laplace noise of scale
-    ``norm / epsilon``.  The rest is post-processing.
+    Guarantee: epsilon-DP (Dwork et al. 2006).  A row is in one class and moves the sum of that
+    class by at most ``norm``, the largest top.  Each sum is a whole number and has discrete
+    Laplace noise of scale ``norm / epsilon``.  The rest is post-processing.
     """
 
     queries: NumericalQueries
@@ -88,9 +88,9 @@ class NoisyClasses:
         return BatchOutput.of(sums[:, 0], deviations=deviations)
 
     def noise_law(self, epsilon: Number) -> NoiseLaw:
-        """Law with a draw for each class that an answer adds up."""
+        """Noise law with one draw for each class that an answer adds up."""
         scale, draws = self.largest_scale(epsilon), self._draws.tolist()
-        # Share a law between equal numbers: its tails are computed on first use.
+        # Equal numbers share one law, because its tails are computed on first use.
         laws = {number: NoiseSum(number, scale) for number in draws}
         return tuple(laws[number] for number in draws)
 

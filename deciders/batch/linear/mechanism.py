@@ -1,4 +1,4 @@
-"""Mechanisms for a batch of numerical queries; some of them release a distribution."""
+"""Mechanisms for a batch of numerical queries; some mechanisms release a distribution."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -31,8 +31,8 @@ class LinearMechanism(BatchMechanism[Rows], Protocol):
 class DistributionFit:
     """Private distribution on the universe, and the answers on it.
 
-    ``answers`` and ``thresholds`` have the shape (queries,).  ``distribution`` has the weight of
-    each cell.  ``alpha`` is the error of the linear queries; None if it is not measured.
+    ``answers`` and ``thresholds`` have the shape (queries,).  ``distribution`` holds the weight of
+    each cell.  ``alpha`` is the error of the linear queries, or None if it is not measured.
     """
 
     answers: Floats
@@ -51,10 +51,10 @@ class DistributionMechanism(ABC):
         """One (epsilon, delta)-DP distribution, with the answers on it."""
 
     def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> BatchOutput:
-        """Answers and thresholds of one fit: post-processing."""
+        """Answers and thresholds of one fit, by post-processing."""
         fit = self.fit(rows, epsilon, noise, delta)
         return BatchOutput.of(fit.answers, fit.thresholds)
 
     def noise_law(self, epsilon: Number) -> None:
-        """None: the errors of a distribution depend on the rows."""
+        """None, because the errors of a distribution depend on the rows."""
         return

@@ -1,8 +1,9 @@
 """Private multiplicative weights: a distribution over the universe that answers linear queries.
 
-The weights begin uniform and move by the measured queries.  Two classes look alike to a query if
-its condition selects both or neither.  So classes selected by the same measured conditions have the
-same weights: a few lines stand for all classes, and measuring a query divides some of them.
+The weights begin uniform and are moved by the measured queries.  A query treats two classes alike
+if its condition selects both or neither.  So classes that are selected by the same measured
+conditions have the same weights.  A few lines of weights stand for all classes, and measuring a
+query divides some of these groups.
 """
 
 from __future__ import annotations
@@ -23,17 +24,17 @@ from pqd.deciders.exact import as_float
 from pqd.deciders.histogram import Integers
 from pqd.deciders.noise import Noise, exponential_choice, noisy_value
 
-# True answers are sums of whole numbers, rounded once or twice (each time by 2^-53 of at most 2^31
-# rows); estimates are the same doubles on neighbouring tables.  ``SLACK`` is added to
-# sensitivities for this rounding.
+# True answers are sums of whole numbers, rounded once or twice, each time by 2^-53 of at most 2^31
+# rows.  Estimates are the same doubles on neighbouring tables.  ``SLACK`` is added to sensitivities
+# to allow for this rounding.
 SLACK = Fraction(1, 1024)
 _STEPS = SLACK.denominator
 
 
 def noisy_size(counts: Integers, group: int, epsilon: Fraction, noise: Noise) -> int:
-    """Number of cells that the table holds, at least 1: epsilon-DP.
+    """Noisy number of cells that the table fills, at least 1; epsilon-DP.
 
-    The paper takes n as public, since replacing a row does not change it.  Adding or removing a
+    The paper treats n as public, since replacing a row does not change it.  Adding or removing a
     row changes n by at most ``group`` (ours).
     """
     return max(1, noise.laplace(int(counts.sum()), group / epsilon))
@@ -42,13 +43,13 @@ def noisy_size(counts: Integers, group: int, epsilon: Fraction, noise: Noise) ->
 def noisy_error(
     queries: LinearQueries, tails: Tails, weights: GroupedWeights, epsilon: Fraction, noise: Noise
 ) -> float:
-    """Largest error of ``weights`` over all queries, at least 0: epsilon-DP.
+    """Noisy largest error of ``weights`` over all queries, at least 0; epsilon-DP.
 
-    ``tails`` are those of the table.  For fixed ``weights`` each error, and so their maximum,
-    moves by at most the sensitivity s if a row is added or removed.  Section 6 states s = 1 for
-    a replaced row; s = 1 holds here too, except in universes where a row is several cells (ours).
-    The release is a whole multiple of 1/1024; in these units the maximum, computed in doubles,
-    has sensitivity ``1024 s + 1``.
+    ``tails`` are the tails of the table.  For fixed ``weights``, adding or removing a row moves
+    each error by at most the sensitivity s.  So it moves their maximum by at most s.  Section 6
+    states s = 1 for a replaced row.  s = 1 holds here too, except in universes where a row is
+    several cells (ours).  The release is a whole multiple of 1/1024.  In these units the maximum,
+    computed in doubles, has sensitivity ``1024 s + 1``.
     """
     error = float(np.abs(queries.answers(tails) - weights.answers).max())
     scale = error_scale(queries.sensitivity, epsilon)
@@ -61,7 +62,7 @@ def error_scale(sensitivity: int, epsilon: Fraction) -> Fraction:
 
 
 class GroupedWeights:
-    """Weights of total ``size`` over the universe of ``queries``, which begin equal."""
+    """Weights over the universe of ``queries``, equal at first, with total ``size``."""
 
     def __init__(self, queries: LinearQueries, size: int) -> None:
         """Begin with one group, or with one for each distinct line of the universe's weights."""
@@ -71,15 +72,16 @@ class GroupedWeights:
             lines, inverse = np.unique(lines, axis=0, return_inverse=True)
             groups = inverse.reshape(-1)
         self._queries, self._size, self._lines = queries, size, lines
-        # ``_groups`` is the group of each class.  Each group has a line, weights and their sum (up
-        # to a factor common to all groups), and the number of its classes under each condition.
+        # ``_groups`` is the group of each class.  Each group has a line, weights and the sum of
+        # the weights (up to a factor that all groups share), and the number of its classes under
+        # each condition.
         self._groups = groups
         self._line: Integers = np.arange(len(lines))
         self._table: Floats = np.ones(lines.shape)
         self._masses: Floats = self._table.sum(axis=1)
         self._classes = np.bincount(groups)
         self._selected = self._counted(np.ones(groups.size, np.bool_), self._line)
-        # For each measured query its groups, and its worths by line and level.
+        # Groups and worths (by line and level) of each measured query.
         self._measured: list[tuple[Integers, Floats]] = []
 
     def divide(self, query: UnitQuery) -> None:
@@ -101,12 +103,12 @@ class GroupedWeights:
         self._measured.append((within, query.worths(self._lines)))
 
     def pull(self, answers: Sequence[float], replays: int) -> None:
-        """Move the weights towards the last measured answer, then ``replays`` times towards all."""
+        """Move the weights towards the last answer, then ``replays`` times towards all answers."""
         for number in [len(answers) - 1, *(replays * list(range(len(answers))))]:
             self._pull(number, answers[number])
 
     def _pull(self, number: int, answer: float) -> None:
-        """Move the weights towards the ``answer`` of a measured query, at the same total."""
+        """Move the weights towards the ``answer`` of a measured query, with the total unchanged."""
         groups, worths = self._measured[number]
         before = self._table[groups]
         worth = self._by_group(worths, groups)
@@ -123,7 +125,7 @@ class GroupedWeights:
 
     @property
     def answers(self) -> Floats:
-        """Answers to all queries."""
+        """Answers to all queries, from the weights."""
         return self._queries.answers(self.tails(self._queries.thresholds))
 
     @property
@@ -136,7 +138,7 @@ class GroupedWeights:
         return self._size / float(self._classes @ self._masses)
 
     def _by_group(self, lines: Numbers, groups: Integers) -> Numbers:
-        """Line of each group, or the single line if all groups share it."""
+        """Line of each group, or the single line if all groups share one line."""
         return lines if len(lines) == 1 else lines[self._line[groups]]
 
     def _counted(self, classes: Booleans, groups: Integers) -> Floats:
@@ -152,18 +154,18 @@ class MultiplicativeWeights:
     """MWEM (Hardt, Ligett and McSherry 2012), the variant of PMW that the paper runs.
 
     It begins with the uniform distribution of mass n.  Each of ``rounds`` selects the query with
-    the largest error by the exponential mechanism, measures it with Laplace noise, and multiplies
-    every cell x by ``exp(q(x) (measured - estimated) / (2 n))``.  Then each round applies all
-    measurements so far ``replays`` times more in the same way.  The last distribution is
-    returned.  MWEM's theorem is about the average over the rounds, without replays.  Its authors
-    replay too, and the average would include distributions of rounds that knew less.
+    the largest error by the exponential mechanism.  It measures this query with Laplace noise, and
+    multiplies every cell x by ``exp(q(x) (measured - estimated) / (2 n))``.  Each round then
+    applies all measurements so far ``replays`` more times in the same way.  The last distribution
+    is returned.  MWEM's theorem is about the average over the rounds, without replays.  Its
+    authors replay too, and the average would include distributions of rounds that knew less.
 
     Guarantee: (epsilon, delta)-DP, as the adaptive composition of ``2 rounds`` mechanisms of one
     share each (``PrivacyBudget.share``).  A selection uses an error of sensitivity s, and a
-    measurement an exact rational answer of sensitivity s, where s is ``queries.sensitivity``
+    measurement uses an exact rational answer of sensitivity s.  Here s is ``queries.sensitivity``
     (ours: given all earlier releases, both change by at most s if one row is added or removed).
-    The rest is post-processing; n is noisy or public.  The selection's weights are doubles; to
-    make up for their rounding its sensitivity is taken as ``s + 1/1024``.
+    The rest is post-processing; n is noisy or public.  The selection's weights are doubles.  To
+    make up for their rounding, the sensitivity of a selection is taken as ``s + 1/1024``.
     """
 
     key_fields: ClassVar[tuple[str, ...]] = ("rounds", "replays")
@@ -172,7 +174,7 @@ class MultiplicativeWeights:
     replays: int = 10
 
     def largest_scale(self, sensitivity: int, epsilon: Fraction) -> Fraction:
-        """Bound on the scale of the measurements, at any delta."""
+        """Bound on the scale of the measurements, for every delta."""
         return 2 * self.rounds * sensitivity / epsilon
 
     def fit(
@@ -191,7 +193,7 @@ class MultiplicativeWeights:
             errors = np.abs(truth - weights.answers)
             query = queries.query(_select(errors, sensitivity, share, noise))
             noisy = as_float(noisy_value(query.exact(tails), sensitivity / share, noise))
-            # Every answer lies in 0 .. n; the cut also keeps an update from overflow.
+            # Every answer lies in 0 .. n.  The cut also keeps an update from overflowing.
             measured.append(min(max(noisy, 0.0), float(size)))
             weights.divide(query)
             weights.pull(measured, self.replays)
@@ -199,6 +201,6 @@ class MultiplicativeWeights:
 
 
 def _select(errors: Floats, sensitivity: int, share: Fraction, noise: Noise) -> int:
-    """Query chosen by the exponential mechanism, ``exp(share error / (2 s))``."""
+    """Query that the exponential mechanism chooses, with weight ``exp(share error / (2 s))``."""
     rate = as_float(share / (2 * (sensitivity + SLACK)))
     return exponential_choice(errors * rate, noise)

@@ -18,22 +18,22 @@ from pqd.deciders.exact import Number, as_float, budget_of
 from pqd.deciders.histogram import Histogram, Integers
 from pqd.deciders.noise import Noise
 
-# The probability that the radius exceeds twice the largest value.
+# Probability that the radius exceeds twice the largest value.
 _FAILURE = 0.05
 
 
 def private_radius(values: Integers, base: int, upper: int, epsilon: Fraction, noise: Noise) -> int:
-    """First of ``base, 2 base, ...`` (last: ``upper``) with few values above it.
+    """First of ``base, 2 base, ...`` (last: ``upper``) that few values exceed.
 
-    AboveThreshold on the counts ``#(value > tau)``, from the lowest threshold on: it stops at the
-    first noisy count that is at most the noisy bar (Dong and Yi 2021, private radius; Qiu 2022,
-    section 5).
+    The search is AboveThreshold on the counts ``#(value > tau)``, from the lowest threshold on.  It
+    stops at the first noisy count that is at most the noisy bar (Dong and Yi 2021, private radius;
+    Qiu 2022, section 5).
 
     Guarantee: epsilon-DP (Lyu, Su and Li 2017, Theorem 3).  Adding a row raises each count by at
-    most 1 and lowers none.  Half the budget pays for the bar and half for the single count that
-    stops, so both scales are ``2 / epsilon``.  The bar is ``(4 / epsilon) ln(1/0.05)``, so a
-    count of 0 stops except with probability 0.05; the radius is then at most twice the largest
-    value.
+    most 1 and lowers none.  Half of the budget pays for the bar, and half for the single count
+    that stops the search, so both scales are ``2 / epsilon``.  The bar is
+    ``(4 / epsilon) ln(1/0.05)``, so a count of 0 stops the search except with probability 0.05.
+    Then the radius is at most twice the largest value.
     """
     histogram = Histogram.from_values(values)
     scale = radius_scale(epsilon)
@@ -94,10 +94,10 @@ class Normalization(DistributionMechanism):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GlobalTruncation(Normalization):
-    """A private radius for the batch; every query is truncated at it and divided by it (section 1).
+    """Private radius for the batch; every query is truncated at it and divided by it (section 1).
 
-    Guarantee: (epsilon, delta)-DP: ``radius_share`` of epsilon for the radius, the rest as in
-    ``Normalization``, on queries that are public given the released radius.
+    Guarantee: (epsilon, delta)-DP.  ``radius_share`` of epsilon pays for the radius.  The rest is
+    spent as in ``Normalization``, on queries that are public given the released radius.
     """
 
     radius_share: Fraction = Fraction(1, 10)

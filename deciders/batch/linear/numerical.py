@@ -1,4 +1,4 @@
-"""The paper's mechanism: every query is truncated at its own threshold, found privately."""
+"""The mechanism of the paper: every query is truncated at its own, privately found threshold."""
 
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -41,18 +41,19 @@ def first_few(above: Numbers, alpha: Numbers | float) -> Integers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Numerical(DistributionMechanism):
-    """Algorithm 2 (Qiu 2022, section 3.3): one distribution for thresholds and answers.
+    """Algorithm 2 (Qiu 2022, section 3.3): one distribution for thresholds and for answers.
 
     Multiplicative weights run on all ``c_{w,tau} = 1[w > tau]`` and
     ``l_{w,tau} = min(w / tau, 1)``, ``tau = base, 2 base, ...``.  Each query then takes the first
-    ``tau`` with ``c_{w,tau} <= alpha`` and the answer ``tau l_{w,tau}``, both on the released
-    distribution (0 for ``tau = 0``).
+    ``tau`` with ``c_{w,tau} <= alpha``, and the answer ``tau l_{w,tau}``, which is 0 for
+    ``tau = 0``.  Both are computed on the released distribution.
 
-    Guarantee: (epsilon, delta)-DP: ``size_share`` and ``alpha_share`` of epsilon for n and for
-    alpha, the rest for the weights.  Accuracy: if the noisy alpha is no smaller than the errors
-    that it stands for, at most ``2 alpha`` cells lie above a threshold, the threshold is at most
-    ``max(base, 2 Delta_w(D))``, and the error is at most ``4 alpha max(base, Delta_w(D))``
-    (Theorem 3.2 with its constant, ours).  ``base`` is the b of section 5.
+    Guarantee: (epsilon, delta)-DP.  ``size_share`` and ``alpha_share`` of epsilon pay for n and
+    for alpha, the rest pays for the weights.  Accuracy: suppose that the noisy alpha is no smaller
+    than the errors that it bounds.  Then at most ``2 alpha`` cells lie above a threshold, the
+    threshold is at most ``max(base, 2 Delta_w(D))``, and the error is at most
+    ``4 alpha max(base, Delta_w(D))`` (Theorem 3.2 with its constant, ours).  ``base`` is the b of
+    section 5.
     """
 
     queries: NumericalQueries
@@ -103,11 +104,11 @@ class NumericalInTwoSteps(Numerical):
     """Algorithm 1 and section 3.2: one distribution for thresholds, a second for the answers.
 
     Multiplicative weights run on the ``c_{w,tau}``, and thresholds are found as in Algorithm 2.
-    Multiplicative weights then run on ``min(w / tau_w, 1)`` with these thresholds, scaled back.
+    Then multiplicative weights run on ``min(w / tau_w, 1)`` with these thresholds, scaled back.
 
-    Guarantee: (epsilon, delta)-DP.  After ``size_share`` for n, half of the rest and half of delta
-    pay for the thresholds (``alpha_share`` of that for alpha), and the other halves for the
-    answers.
+    Guarantee: (epsilon, delta)-DP.  ``size_share`` pays for n.  Half of the rest, and half of
+    delta, pay for the thresholds, with ``alpha_share`` of this half for alpha.  The other halves
+    pay for the answers.
     """
 
     id: ClassVar[str] = "numerical_two"
@@ -127,7 +128,7 @@ class NumericalInTwoSteps(Numerical):
         alpha = noisy_error(tests, tails, weights, for_alpha, noise)
         places = first_few(weights.tails(thresholds).above, alpha)
         cuts = thresholds[places]
-        # A query truncated at 0 has the answer 0; its divisor only has to be positive.
+        # A query that is truncated at 0 has the answer 0, so its divisor needs only to be positive.
         linear = CappedQueries(self.queries, np.maximum(cuts, 1))
         second = self.weights.fit(linear, linear.tails(counts), size, half, noise)
         answers = second.answers * cuts

@@ -1,7 +1,7 @@
-"""Batches of numerical queries ``w``, and the linear queries made of them.
+"""Batches of numerical queries ``w``, and the linear queries that are made of them.
 
-A numerical query is the contribution of a row, in whole units, over all rows.  In a linear query
-every cell has a worth in [0, 1].
+A numerical query adds up, over all rows, the contribution of a row in whole units.  In a linear
+query every cell has a worth in [0, 1].
 """
 
 from abc import ABC, abstractmethod
@@ -20,7 +20,7 @@ from pqd.deciders.histogram import Integers
 
 
 def doubling(base: int, peak: int) -> Integers:
-    """Thresholds ``0, base, 2 base, 4 base, ...`` up to the first that is >= peak."""
+    """Thresholds ``0, base, 2 base, 4 base, ...`` up to the first threshold >= ``peak``."""
     if base < 1:
         raise ParameterError(f"the lowest threshold is {base} units; it must be at least 1")
     thresholds = [0, base]
@@ -36,7 +36,7 @@ class Tails(NamedTuple):
     capped: Numbers
 
 
-# No slots: the limits are cached.
+# Without slots, because the limits are cached.
 @dataclass(frozen=True, eq=False)
 class NumericalQueries:
     """``w(t) = f_w(class of t) g(t)`` with conditions ``f_w`` (definition 4.1, case b)."""
@@ -59,7 +59,7 @@ class NumericalQueries:
 
     @cached_property
     def limits(self) -> Integers:
-        """``Delta_w``."""
+        """Largest contribution ``Delta_w`` of each query."""
         return self.conditions.largest(self.universe.tops)
 
     @property
@@ -69,7 +69,7 @@ class NumericalQueries:
 
     @property
     def group(self) -> int:
-        """Largest number of cells that one row counts in."""
+        """Largest number of cells in which one row counts."""
         return self.universe.group
 
     def counts(self, rows: Rows) -> Integers:
@@ -77,12 +77,12 @@ class NumericalQueries:
         return self.universe.counts(rows)
 
     def maxima(self, rows: Rows) -> Integers:
-        """``g`` of each row that some query selects, 0 for other rows."""
+        """``g`` of each row that some query selects, and 0 for other rows."""
         classes = np.clip(rows.classes, 0, self.universe.classes - 1)
         return np.where(self.conditions.covered[classes], self.universe.values(rows), 0)
 
     def tails(self, vector: Numbers, thresholds: Integers) -> Tails:
-        """Tails of a vector over the universe, by prefix sums along the levels."""
+        """Tails of a vector over the universe, from prefix sums along the levels."""
         table = vector.reshape(self.universe.classes, -1)
         return self._both(class_tails(table, self.universe.weights, thresholds))
 
@@ -102,7 +102,7 @@ class NumericalQueries:
 
 
 def class_tails(table: Numbers, weights: Integers, thresholds: Integers) -> Tails:
-    """Tails of each line of a table of cells; ``weights`` has one line for all, or one for each."""
+    """Tails of each line of a table of cells; ``weights`` has one line, or one line for each."""
     ends = np.stack([np.searchsorted(line, thresholds, side="right") for line in weights])
     upto, mass = _upto(table, ends)
     above = mass - upto
@@ -110,7 +110,7 @@ def class_tails(table: Numbers, weights: Integers, thresholds: Integers) -> Tail
 
 
 def _upto(table: Numbers, ends: Integers) -> tuple[Numbers, Numbers]:
-    """Sums of each line up to its ends, and sum of the whole line."""
+    """Sums of each line up to its ends, and the sum of the whole line."""
     prefix = np.zeros((table.shape[0], table.shape[1] + 1), table.dtype)
     np.cumsum(table, axis=1, out=prefix[:, 1:])
     sums = prefix[:, ends[0]] if len(ends) == 1 else np.take_along_axis(prefix, ends, axis=1)
@@ -129,7 +129,7 @@ class UnitQuery(NamedTuple):
     test: bool
 
     def worths(self, weights: Integers) -> Floats:
-        """Worths of cells with these weights, where the condition holds."""
+        """Worths of cells with these weights, in rows where the condition holds."""
         if self.test:
             return (weights > self.bound).astype(np.float64)
         return np.minimum(weights, self.bound) / self.bound
@@ -141,12 +141,12 @@ class UnitQuery(NamedTuple):
         return Fraction(int(tails.capped[self.condition, self.column]), self.bound)
 
 
-# No slots: the thresholds are cached.
+# Without slots, because the thresholds are cached.
 @dataclass(frozen=True, eq=False)
 class LinearQueries(ABC):
     """Batch of linear queries over a universe.  Subclasses: ThresholdQueries, CappedQueries.
 
-    All answers on a vector of counts or weights follow from its tails at ``thresholds``.
+    All answers on a vector of counts or weights follow from the vector's tails at ``thresholds``.
     """
 
     queries: NumericalQueries
@@ -164,7 +164,7 @@ class LinearQueries(ABC):
     @property
     @abstractmethod
     def sensitivity(self) -> int:
-        """Largest change of an answer by one row, added or removed."""
+        """Largest change of an answer when one row is added or removed."""
 
     @abstractmethod
     def answers(self, tails: Tails) -> Floats:
@@ -181,10 +181,10 @@ class LinearQueries(ABC):
 
 @dataclass(frozen=True, eq=False)
 class ThresholdQueries(LinearQueries):
-    """Query set C of Algorithms 1 and 2, and with ``linear`` also L.
+    """Query set C of Algorithms 1 and 2, and with ``linear`` also query set L.
 
-    ``c_{w,tau} = 1[w > tau]`` for all thresholds but the last, ``l_{w,tau} = min(w / tau, 1)`` for
-    all but the first, which is 0.
+    C has ``c_{w,tau} = 1[w > tau]`` for all thresholds but the last.  L has
+    ``l_{w,tau} = min(w / tau, 1)`` for all thresholds but the first, which is 0.
 
     A row that is k cells moves an answer by at most k (group privacy, Lemma 2.4).
     """
@@ -232,11 +232,12 @@ class ThresholdQueries(LinearQueries):
 
 @dataclass(frozen=True, eq=False)
 class CappedQueries(LinearQueries):
-    """``min(w / d_w, 1)`` with one divisor for each query.
+    """Queries ``min(w / d_w, 1)`` with one divisor for each query.
 
-    If every divisor is at least ``Delta_w``, nothing is cut off: a row moves an answer by ``w(t) /
-    d_w <= 1`` even if it is several cells, since the worths of its cells add up to ``w(t)``
-    (ours).  Otherwise it moves an answer by at most its number of cells.
+    If every divisor is at least ``Delta_w``, nothing is cut off.  Then a row moves an answer by
+    ``w(t) / d_w <= 1``.  This holds even if the row is several cells, since the worths of its
+    cells add up to ``w(t)`` (ours).  Otherwise a row moves an answer by at most its number of
+    cells.
     """
 
     divisors: Integers
@@ -268,5 +269,5 @@ class CappedQueries(LinearQueries):
         return answers
 
     def query(self, place: int) -> UnitQuery:
-        """Query of one condition."""
+        """Query of one condition and one divisor."""
         return UnitQuery(place, int(self._columns[place]), int(self.divisors[place]), test=False)

@@ -15,14 +15,14 @@ from pqd.deciders.noise import Noise
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignedMechanism:
-    """``w = w+ - w-``, where the sign is that of ``g``: one mechanism for each side of 0.
+    """``w = w+ - w-``, where the sign is the sign of ``g``: one mechanism for each side of 0.
 
-    A row's level is ``g``.  ``positive`` sees the rows with ``g > 0``; ``negative`` sees those with
-    ``g < 0``, as ``-g``.
+    A row's level is ``g``.  ``positive`` sees the rows with ``g > 0``.  ``negative`` sees the rows
+    with ``g < 0``, as ``-g``.
 
     Guarantee: (epsilon, delta)-DP, with the whole budget on each side (ours).  A row lies on one
-    side, so adding or removing it does not change the other side (parallel composition, McSherry
-    2009).  This does not hold for a replaced row, which may change sides.
+    side.  So adding or removing it does not change the other side (parallel composition, McSherry
+    2009).  This does not hold for a replaced row, which may move to the other side.
     """
 
     positive: LinearMechanism
@@ -30,7 +30,7 @@ class SignedMechanism:
 
     @property
     def id(self) -> str:
-        """Name of the mechanism; the same on both sides."""
+        """Name of the mechanism, which is the same on both sides."""
         return self.positive.id
 
     def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> BatchOutput:
@@ -49,10 +49,10 @@ class SignedMechanism:
         return BatchOutput.of(np.subtract(plus.answers, minus.answers), thresholds, deviations)
 
     def noise_law(self, epsilon: Number) -> NoiseLaw | None:
-        """Draws of both sides together, each taken at the larger scale of the two.
+        """Law of the draws of both sides together, each draw at the larger scale of the two.
 
-        A sum of symmetric noises with one peak reaches farther if one of them does, so tails stay
-        upper bounds.
+        A sum of symmetric noises with one peak reaches farther if one of the noises does.  So
+        tails stay upper bounds.
         """
         plus, minus = (side.noise_law(epsilon) for side in (self.positive, self.negative))
         if plus is None or minus is None:

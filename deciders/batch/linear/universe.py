@@ -1,8 +1,8 @@
 """The universe of a batch of queries: classes of rows times levels of the summed number.
 
-Decomposable queries (Qiu 2022, definition 4.1) are ``w(t) = f_w(class of t) g(t)``: conditions on
-a public class, and one number ``g >= 0`` for the whole batch, in whole units.  No memory is
-allocated before a table is counted, and a universe that does not fit is refused by its size.
+Decomposable queries (Qiu 2022, definition 4.1) are ``w(t) = f_w(class of t) g(t)``: a condition on
+a public class, times one number ``g >= 0`` for the whole batch, in whole units.  Memory is
+allocated only when a table is counted.  A universe that does not fit is refused by its size.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from pqd.deciders.errors import ParameterError
 from pqd.deciders.histogram import Integers
 
 LARGEST_UNIVERSE = 2**27
-# Sums of values up to this, over 2^31 rows, fit into 64 bits.
+# Sums of values up to this limit, over 2^31 rows, fit into 64 bits.
 _LARGEST_UPPER = 2**32
 
 
@@ -26,15 +26,15 @@ class Rows:
     levels: Integers
 
     def __repr__(self) -> str:
-        """Type alone: the rows are private, and a traceback may show this."""
+        """Name of the type alone, because rows are private and a traceback may show this."""
         return "Rows(...)"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LevelUniverse:
-    """Every class at every level: a row is one cell.
+    """Every class at every level; a row is one cell.
 
-    ``weights`` is ``g`` at each level; it is (1, levels) if all classes share it.
+    ``weights`` is ``g`` at each level, of shape (1, levels) if all classes share the same levels.
     """
 
     classes: int
@@ -64,7 +64,7 @@ class LevelUniverse:
 
     @property
     def group(self) -> int:
-        """One: a row is one cell."""
+        """One, because a row is one cell."""
         return 1
 
     def _places(self, rows: Rows) -> tuple[Integers, Integers]:
@@ -91,14 +91,15 @@ class LevelUniverse:
 
 @dataclass(frozen=True, slots=True)
 class DigitUniverse:
-    """Reduced universe (section 4.1): levels 1, 2, 4, ... instead of ``0 .. upper``.
+    """Reduced universe (section 4.1), with levels 1, 2, 4, ... in place of ``0 .. upper``.
 
-    A row is one cell for each binary digit 1 of its ``g``; the cell has that digit's worth, so
-    every sum ``w(D)`` keeps its value.  A row's level is ``g``, clipped to ``0 .. upper``.
+    A row is one cell for each binary digit 1 of its ``g``.  The cell has the worth of this digit,
+    so every sum ``w(D)`` keeps its value.  A row's level is ``g``, clipped to ``0 .. upper``.
 
-    The paper counts ``1 + log2(upper)`` cells for a row.  Fewer are enough (ours).  Of d digits, a
-    number below ``upper`` has a 0 at the first difference to ``upper``, so it has at most ``d - 1``
-    ones, as ``2^(d - 1) - 1`` has.  So ``group`` is that, or the ones of ``upper`` itself.
+    The paper counts ``1 + log2(upper)`` cells for a row, but fewer are enough (ours).  Let
+    ``upper`` have d digits.  A number below ``upper`` has a 0 where it first differs from
+    ``upper``.  So it has at most ``d - 1`` ones; an example is ``2^(d - 1) - 1``.  So ``group`` is
+    the larger of ``d - 1`` and the number of ones of ``upper`` itself.
     """
 
     classes: int
@@ -116,17 +117,17 @@ class DigitUniverse:
 
     @property
     def weights(self) -> Integers:
-        """Powers of two."""
+        """Powers of two, one for each digit."""
         return (1 << np.arange(self._digits))[None]
 
     @property
     def tops(self) -> Integers:
-        """Bound of every class."""
+        """Bound of every class, which is ``upper``."""
         return np.broadcast_to(np.int64(self.upper), self.classes)
 
     @property
     def group(self) -> int:
-        """Largest number of ones of a number up to ``upper``."""
+        """Largest number of ones in the binary digits of a number up to ``upper``."""
         return max(self.upper.bit_count(), self._digits - 1)
 
     def values(self, rows: Rows) -> Integers:
@@ -148,7 +149,7 @@ class DigitUniverse:
         return DigitUniverse(self.classes, min(self.upper, bound))
 
 
-# Cells that rows become.  A cell is a class and a level; the level varies fastest, and ``weights``
+# Cells that rows become.  A cell is a class and a level.  The level varies fastest, and ``weights``
 # ascend along the levels.  The ids are part of ledger keys.
 Universe = LevelUniverse | DigitUniverse
 
@@ -168,7 +169,7 @@ def level_sets(rows: Rows, universe: Universe, thresholds: Integers) -> tuple[In
 
 
 def check_upper(upper: int) -> None:
-    """Raise ParameterError unless sums of values up to ``upper`` fit."""
+    """Raise ParameterError unless sums of values up to ``upper`` fit into 64 bits."""
     if not 1 <= upper <= _LARGEST_UPPER:
         raise ParameterError(
             f"the largest value is {upper:,} units; it must lie between 1 and 2^32: "

@@ -1,8 +1,8 @@
 """A binary tree of weighted counts: its greedy choice, measurement, least squares, variances.
 
-The strategy matrix A of the matrix mechanism (Li et al. 2015) has a row for each node of a tree
-over ``leaves`` cells: ``weight`` times the sum of the cells below the node.  A is never written
-out: every computation is a pass over the levels of the tree.
+The strategy matrix A of the matrix mechanism (Li et al. 2015) has one row for each node of a tree
+over ``leaves`` cells.  The row is ``weight`` times the sum of the cells below the node.  A is never
+built as a matrix: every computation is a pass over the levels of the tree.
 """
 
 from collections.abc import Sequence
@@ -23,20 +23,20 @@ _SHARES = np.arange(200, 0, -1)[:, None] / 200
 
 
 def level_edges(leaves: int) -> list[Integers]:
-    """First cells of the nodes at each depth: halves of halves, down to single cells."""
+    """First cells of the nodes at each depth, which are halves of halves down to single cells."""
     depths = (leaves - 1).bit_length() + 1
     return [np.arange(2**depth + 1) * leaves // 2**depth for depth in range(depths)]
 
 
 class Crossings:
-    """Ranges of cells over the nodes of one level.
+    """Position of ranges of cells over the nodes of one level.
 
-    A range holds the nodes ``first .. last - 1`` whole.  Its cells left of ``first`` lie in one
-    node, and so do its cells right of ``last``.
+    A range contains the nodes ``first .. last - 1`` whole.  Its cells to the left of ``first`` lie
+    in one node, and its cells to the right of ``last`` lie in one node.
     """
 
     def __init__(self, edges: Integers, starts: Integers, stops: Integers) -> None:
-        """``starts`` and ``stops`` of the ranges, in cells; ``edges`` of the level's nodes."""
+        """Locate ranges from ``starts`` to ``stops`` in cells, among nodes with ``edges``."""
         self._edges, self._starts, self._stops = edges, starts, stops
         self.first = np.searchsorted(edges, starts)
         self.last = np.searchsorted(edges, stops, side="right") - 1
@@ -44,7 +44,7 @@ class Crossings:
         self.right = np.minimum(self.last, edges.size - 2)
 
     def whole(self) -> Integers:
-        """Number of ranges that hold each node whole."""
+        """Number of ranges that contain all cells of a node, for each node."""
         some = self.last > self.first
         number = self._edges.size
         opened = np.bincount(self.first[some], minlength=number)
@@ -74,10 +74,10 @@ class _Level(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
-    """Tree, given by the weights of its nodes at each depth, whole numbers >= 0.
+    """Tree that is given by the weights of its nodes at each depth, whole numbers >= 0.
 
-    Every leaf that is a cell has a weight of at least 1, so A has full column rank.  Halving may
-    leave a leaf without a cell; it has weight 0.
+    Every leaf that is a cell has a weight of at least 1, so A has full column rank.  Halving can
+    leave a leaf without a cell; such a leaf has weight 0.
     """
 
     weights: tuple[Integers, ...]
@@ -96,7 +96,7 @@ class Hierarchy:
         return int(paths[np.diff(self._edges[-1]) > 0].max())
 
     def measure(self, cells: NDArray[Any]) -> list[int]:
-        """``A cells``, whole numbers for whole cells, without the nodes of weight 0."""
+        """``A cells``, without the nodes of weight 0; whole numbers for whole cells."""
         running = running_sums(cells.astype(object))
         measurements: list[int] = []
         for edges, weights in zip(self._edges, self.weights, strict=True):
@@ -107,9 +107,9 @@ class Hierarchy:
     def estimate(self, measured: Floats) -> Floats:
         """``A+ measured``, the least squares solution, in two passes (Hay et al. 2010).
 
-        Upwards, a node's total is the mean of its own measurement and of its children's sum,
-        weighted by precision.  Downwards, the difference between a node's total and its children's
-        sum is shared among the children in proportion to their variances.
+        Upwards, a node's total is the mean of two numbers: its own measurement and the sum of its
+        children, weighted by precision.  Downwards, the difference between a node's total and the
+        sum of its children is shared among the children in proportion to their variances.
         """
         own = self._by_node(measured)
         totals_by_depth = [own[-1]]
@@ -147,10 +147,11 @@ class Hierarchy:
         return levels
 
     def variances(self, starts: Integers, stops: Integers, coefficients: Floats) -> Floats:
-        """``w (A'A)^-1 w'`` for ranges w of cells, each cell times its coefficient.
+        """``w (A'A)^-1 w'`` for ranges w of cells, with each cell times its coefficient.
 
-        Below a node the estimates have covariance C, block by block.  The node's own measurement,
-        of weight m, reduces it by ``m^2 / (1 + m^2 1'C1) (C1)(C1)'`` (Sherman and Morrison).
+        Below a node the estimates have covariance C, block by block.  The node's own measurement
+        has the weight m.  It reduces C by ``m^2 / (1 + m^2 1'C1) (C1)(C1)'`` (Sherman and
+        Morrison).
         """
         shares = self._levels[-1].total[np.diff(self._edges[-1]) > 0]
         squares = running_sums(coefficients**2 * shares)
@@ -174,7 +175,7 @@ class Hierarchy:
 
 
 def _paired(values: Floats) -> Floats:
-    """Sums of neighbours two by two: the total of each node's two children."""
+    """Sums of neighbours two by two, which are the totals of each node's two children."""
     sums: Floats = values[0::2] + values[1::2]
     return sums
 
@@ -182,9 +183,9 @@ def _paired(values: Floats) -> Floats:
 class _State(NamedTuple):
     """State of the nodes of a level if all their columns have norm 1.
 
-    ``total`` is the variance of a node's count, and ``weighted`` that of the sum of its
-    coefficients.  ``error`` is the sum of the variances of the ranges' parts in it.  ``shares``
-    has for each cell the covariance of its estimate with its node's count.
+    ``total`` is the variance of a node's count.  ``weighted`` is the variance of the sum of its
+    coefficients.  ``error`` is the sum of the variances of the ranges' parts in the node.
+    ``shares`` has, for each cell, the covariance of its estimate with the count of its node.
     """
 
     total: Floats
@@ -194,17 +195,18 @@ class _State(NamedTuple):
 
 
 def greedy_hierarchy(starts: Integers, stops: Integers, coefficients: Floats) -> Hierarchy:
-    """Tree for ranges of cells, each cell times its coefficient.
+    """Tree for ranges of cells, with each cell times its coefficient.
 
-    From the leaves upwards, every node takes the share of its columns' norm that minimises the
-    variance of the ranges' parts in it; the rest goes to its children in the proportions found
-    before.  The minimum is over a grid of shares and only for the tree below the node: the
-    algorithm is greedy, not optimal.
+    From the leaves upwards, every node takes a share of its columns' norm.  The share minimises the
+    variance of the ranges' parts in the node.  The rest of the norm goes to its children, in the
+    proportions found before.  The minimum is over a grid of shares, and only for the tree below the
+    node.  So the algorithm is greedy, not optimal.
 
-    A range that holds a node's parent whole is left to the parent (ours), except for the part of
-    its coefficients that is uncorrelated with the node's count: no total above measures that
-    part.  Li, Hay and Miklau count such a range at every node, and let a node's gain fade with its
-    depth; on all prefixes of 1,024 cells this has 1.3 times the squared error.
+    A range that contains a node's whole parent is left to the parent (ours).  The exception is the
+    part of the range's coefficients that is uncorrelated with the node's count.  The node counts
+    this part, because no total above measures it.  Li, Hay and Miklau count such a range at every
+    node, and let a node's gain fade with its depth.  On all prefixes of 1,024 cells their method
+    has 1.3 times the squared error.
     """
     edges = level_edges(coefficients.size)
     crossings = [Crossings(level, starts, stops) for level in edges]
@@ -223,11 +225,12 @@ def greedy_hierarchy(starts: Integers, stops: Integers, coefficients: Floats) ->
 
 
 class _Ranges(NamedTuple):
-    """Ranges' demands on each node of a level.
+    """What the ranges demand of each node of a level.
 
-    ``parts`` and ``gain`` are squared covariances with the node's count: ``parts`` of all ranges'
-    parts in it together, ``gain`` of one range that holds it whole.  ``whole`` is the number of
-    ranges that hold it whole but not its parent; ``by_parent`` is the number that hold its parent.
+    ``parts`` and ``gain`` are squared covariances with the node's count.  ``parts`` sums them over
+    all ranges' parts in the node.  ``gain`` is for one range that contains the whole node.
+    ``whole`` is the number of ranges that contain the whole node but not its parent.  ``by_parent``
+    is the number of ranges that contain its parent.
     """
 
     parts: Floats
@@ -244,11 +247,11 @@ def _leaves(edges: Integers, whole: Integers, coefficients: Floats) -> _State:
 
 
 def _joined(below: _State, sizes: Integers, ranges: _Ranges) -> tuple[_State, Floats]:
-    """Nodes made of pairs of the nodes ``below``, and the share that each takes."""
+    """Nodes that each join two of the nodes ``below``, and the share that each node takes."""
     total, weighted, error = (v[0::2] + v[1::2] for v in (below.total, below.weighted, below.error))
-    # Each variance has two parts.  ``explained`` falls with the variance of the node's count;
-    # ``residual`` only grows as the children's share falls.  Both are computed for one range that
-    # holds the node, and for all parts in it together.
+    # Each variance has two parts.  ``explained`` falls with the variance of the node's count.
+    # ``residual`` only grows as the children's share falls.  Both parts are computed twice: for one
+    # range that contains the node, and for all parts of ranges in the node.
     explained_one = ranges.gain / total
     explained = ranges.parts / total + ranges.whole * explained_one
     residual_one = _residual(weighted, explained_one)
@@ -271,7 +274,7 @@ def _joined(below: _State, sizes: Integers, ranges: _Ranges) -> tuple[_State, Fl
 
 
 def _residual(whole: Floats, part: Floats) -> Floats:
-    """``whole - part``, set to 0 if it is only rounding: shares would magnify that."""
+    """``whole - part``, or 0 if it is only a rounding error, which shares would magnify."""
     difference = whole - part
     return np.where(difference > 1e-9 * whole, difference, 0.0)
 
@@ -279,7 +282,7 @@ def _residual(whole: Floats, part: Floats) -> Floats:
 def hierarchy_of_shares(shares: Sequence[Floats], leaves: int) -> Hierarchy:
     """Tree, given the share that each inner node takes of the norm that its parents leave.
 
-    Weights are whole, add up to NORM on every path, and are at least 1 for a leaf.
+    The weights are whole numbers, add up to NORM on every path, and are at least 1 for a leaf.
     """
     left = np.array([NORM])
     weights: list[Integers] = []

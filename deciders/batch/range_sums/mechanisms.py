@@ -1,9 +1,9 @@
 """Five mechanisms for a batch of range sums, each with any truncation (Wu 2019, Table 1).
 
-Four of them are a strategy of the matrix mechanism.  With T the diagonal of clamped weights, a
-strategy measures whole numbers ``M x`` of the vector form x.  One row changes them by at most the
-L1 norm of M (its largest column), so noise of scale ``norm / epsilon`` on each is epsilon-DP
-(Li et al. 2015, Proposition 2; Dwork et al. 2006).
+Four of them use a strategy of the matrix mechanism.  Let T be the diagonal matrix of clamped
+weights, and x the vector form of the table.  A strategy measures whole numbers ``M x``.  One row
+changes them by at most the L1 norm of M (its largest column).  So noise of scale ``norm / epsilon``
+on each number is epsilon-DP (Li et al. 2015, Proposition 2; Dwork et al. 2006).
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ class RangeSumMechanism(ABC):
     """One mechanism for one workload, as a frozen value; a ``BatchMechanism`` of histograms.
 
     Subclasses: SingleQueries, IdentityMechanism, WorkloadMechanism, TruncationIndependent,
-    TruncationAware.  Values are assumed to be >= 0.  Given its thresholds (one, or one for each
-    range that chose its own) an answer is an unbiased estimate of the *truncated* sum, with its
-    standard deviation.  The amount by which truncation lowers the sum is not known.
+    TruncationAware.  Values are assumed to be >= 0.  A mechanism has one threshold, or one for
+    each range that chose its own.  Given its thresholds, an answer is an unbiased estimate of the
+    *truncated* sum, with its standard deviation.  The amount by which truncation lowers the sum is
+    not known.
     """
 
     workload: RangeSums
@@ -47,17 +48,17 @@ class RangeSumMechanism(ABC):
     id: ClassVar[str]
 
     def budgets(self, epsilon: Number) -> tuple[Fraction, Fraction]:
-        """Budget of one threshold, ``rho epsilon``, and of the noise after it."""
+        """Budget of one threshold, ``rho epsilon``, and budget of the noise after it."""
         budget = budget_of(epsilon)
         spent = exact(self.truncation.share) * budget
         return spent, budget - spent
 
     @abstractmethod
     def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> BatchOutput:
-        """Epsilon-DP answers (guarantee and source in each conformer)."""
+        """Epsilon-DP answers; each conformer states its guarantee and source."""
 
     def noise_law(self, epsilon: Number) -> None:
-        """None: the loss by truncation and buckets depends on the rows."""
+        """None, because the loss by truncation and buckets depends on the rows."""
         return
 
     @abstractmethod
@@ -76,7 +77,8 @@ class RangeSumMechanism(ABC):
     def errors(self, histogram: Histogram, threshold: int, epsilon: Number) -> Floats:
         """Expected squared error of each answer, given the threshold (Wu 2019, A.3, A.4).
 
-        The square of the bias ``W(D - T)x`` plus the variance: not private, for analysis.
+        It is the square of the bias ``W(D - T)x`` plus the variance.  Not private, for analysis
+        only.
         """
         counts = self.workload.buckets.counts(histogram)
         bias = self.workload.answers(counts) - self.workload.answers(counts, threshold)
@@ -84,7 +86,7 @@ class RangeSumMechanism(ABC):
         return squares + self.variances(threshold, epsilon)
 
     def law(self, histogram: Histogram, epsilon: Number) -> dict[int, float]:
-        """Thresholds and their probabilities: not private, for analysis."""
+        """Thresholds and their probabilities; not private, for analysis only."""
         buckets = self.workload.buckets
         law = self.truncation.law(buckets.counts(histogram), buckets, self.budgets(epsilon)[0])
         chances: dict[int, float] = {}
@@ -95,14 +97,14 @@ class RangeSumMechanism(ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SingleQueries(RangeSumMechanism):
-    """SQM (Wu 2019, Algorithms 1-3): each range on its own, with its own threshold t.
+    """SQM (Wu 2019, Algorithms 1-3): each range is answered alone, with its own threshold t.
 
     An answer is the sum with weights clamped to t, plus noise of scale ``min(t, top) / eps``, where
     ``top`` is the largest weight in the range.
 
-    Guarantee: epsilon-DP by sequential composition (Dwork et al. 2006): each of m ranges has
-    ``epsilon / m``, of which its threshold spends the share rho.  Algorithms 2 and 3 as printed
-    spend epsilon on every range; Algorithm 1 splits it as here.
+    Guarantee: epsilon-DP by sequential composition (Dwork et al. 2006).  Each of m ranges has
+    ``epsilon / m``, and its threshold spends the share rho of that.  Algorithms 2 and 3 as printed
+    spend epsilon on every range.  Algorithm 1 splits epsilon as this code does.
     """
 
     id: ClassVar[str] = "sqm"
@@ -136,60 +138,60 @@ class SingleQueries(RangeSumMechanism):
         return np.array([noise_variance(t / rest) for t in distinct.tolist()])[places]
 
     def untruncated_scale(self, epsilon: Number) -> Fraction:
-        """Scale for the range with the largest weight."""
+        """Noise scale of the range with the largest weight."""
         return max(1, int(self.workload.tops.max())) / self.budgets(epsilon)[1]
 
 
 @dataclass(frozen=True, slots=True)
 class CountsStrategy:
-    """IDENTITY: every bucket's count, ``WT(x + noise)``."""
+    """IDENTITY: the count of every bucket is measured, ``WT(x + noise)``."""
 
     workload: RangeSums
     weights: Integers
 
     @property
     def norm(self) -> int:
-        """One: a row lies in one bucket."""
+        """One, because a row lies in one bucket."""
         return 1
 
     def statistics(self, counts: Integers) -> list[int]:
-        """``x``."""
+        """Measured numbers ``x``."""
         statistics: list[int] = counts.tolist()
         return statistics
 
     def answers(self, measured: Floats) -> Floats:
-        """``WT measured``."""
+        """Answers ``WT measured``."""
         return self.workload.sums(self.weights * measured)
 
     def variances(self) -> Floats:
-        """Sums of squared weights."""
+        """Sums of squared weights, one for each range."""
         return self.workload.sums(self.weights**2.0)
 
 
 @dataclass(frozen=True, slots=True)
 class AnswersStrategy:
-    """WORKLOAD: every answer, ``WTx + noise``."""
+    """WORKLOAD: every answer is measured, ``WTx + noise``."""
 
     workload: RangeSums
     weights: Integers
 
     @property
     def norm(self) -> int:
-        """Largest product of a bucket's weight and the number of ranges that it counts in."""
+        """Largest product of a bucket's weight and the number of ranges that contain the bucket."""
         changed = self.weights.astype(object) * self.workload.containing
         return max(1, int(changed.max()))
 
     def statistics(self, counts: Integers) -> list[int]:
-        """``WTx``."""
+        """Measured numbers ``WTx``."""
         statistics: list[int] = self.workload.sums(self.weights.astype(object) * counts).tolist()
         return statistics
 
     def answers(self, measured: Floats) -> Floats:
-        """Measured answers."""
+        """Answers, which are the measured numbers."""
         return measured
 
     def variances(self) -> Floats:
-        """Ones."""
+        """Ones, because each answer has one unit of noise."""
         return np.ones(len(self.workload.ranges))
 
 
@@ -197,9 +199,9 @@ class AnswersStrategy:
 class TreeStrategy:
     """GreedyH on cells of neighbouring buckets: A times the sums of ``scaled`` rows in each cell.
 
-    ``edges`` are where the cells begin.  An answer is the sum of its cells' least squares
-    estimates times ``coefficients``.  Buckets that no range separates share a cell: nothing is
-    lost, since the workload's columns are equal there, and A has full column rank.
+    Each cell begins at one of the ``edges``.  An answer is the sum, over its cells, of the cell's
+    least squares estimate times its coefficient.  Buckets that no range separates share a cell.
+    Nothing is lost, because the workload's columns are equal there and A has full column rank.
     """
 
     workload: RangeSums
@@ -212,7 +214,7 @@ class TreeStrategy:
     def of_sums(
         cls, workload: RangeSums, weights: Integers, choose: Chooser = greedy_hierarchy
     ) -> TreeStrategy:
-        """TIMM (Wu 2019, Algorithm 7): A for W, on weighted counts ``Tx``."""
+        """TIMM (Wu 2019, Algorithm 7): A is chosen for W and measures weighted counts ``Tx``."""
         edges = workload.edges()
         coefficients = np.ones(edges.size - 1)
         tree = choose(*workload.over(edges), coefficients)
@@ -222,7 +224,7 @@ class TreeStrategy:
     def of_counts(
         cls, workload: RangeSums, weights: Integers, choose: Chooser = greedy_hierarchy
     ) -> TreeStrategy:
-        """TAMM (Wu 2019, Algorithm 8): A for WT, on counts ``x``."""
+        """TAMM (Wu 2019, Algorithm 8): A is chosen for WT and measures counts ``x``."""
         edges = workload.edges(weights)
         coefficients = weights[edges[:-1]].astype(np.float64)
         tree = choose(*workload.over(edges), coefficients)
@@ -230,28 +232,28 @@ class TreeStrategy:
 
     @property
     def norm(self) -> int:
-        """``||AT||_1`` or ``||A||_1``: columns of A have equal norms; the largest weight counts."""
+        """``||AT||_1`` or ``||A||_1``: the norm of A's equal columns times the largest weight."""
         return self.hierarchy.norm * max(1, int(self.scaled.max()))
 
     def statistics(self, counts: Integers) -> list[int]:
-        """``ATx`` or ``Ax``."""
+        """Measured numbers ``ATx`` or ``Ax``."""
         running = running_sums(self.scaled.astype(object) * counts)
         return self.hierarchy.measure(np.diff(running[self.edges]))
 
     def answers(self, measured: Floats) -> Floats:
-        """``W A+ measured`` or ``WT A+ measured``."""
+        """Answers ``W A+ measured`` or ``WT A+ measured``."""
         starts, stops = self.workload.over(self.edges)
         running = running_sums(self.coefficients * self.hierarchy.estimate(measured))
         answers: Floats = running[stops] - running[starts]
         return answers
 
     def variances(self) -> Floats:
-        """``w (A'A)^-1 w'`` of each row of W or WT."""
+        """``w (A'A)^-1 w'`` for each row w of W or WT."""
         return self.hierarchy.variances(*self.workload.over(self.edges), self.coefficients)
 
 
-# Strategies for one workload and one public threshold.  ``statistics`` is ``M x``, exact;
-# ``variances`` are those of the answers per unit variance of the noise.
+# Strategies for one workload and one public threshold.  ``statistics`` gives ``M x`` exactly, and
+# ``variances`` gives the answers' variances per unit variance of the noise.
 Strategy = CountsStrategy | AnswersStrategy | TreeStrategy
 
 
@@ -260,14 +262,14 @@ class MatrixMechanism(RangeSumMechanism):
     """Mix-in of the batch query mode (Wu 2019, Algorithm 9): a threshold, then a strategy.
 
     Guarantee: epsilon-DP by sequential composition: ``rho epsilon`` for the threshold, the rest
-    for the strategy's statistics.  These are whole numbers, which one row changes by at most the
-    strategy's norm in total.  The strategy depends on the released threshold, not on the table;
-    answers are post-processing.
+    for the strategy's statistics.  These are whole numbers, and one row changes them by at most
+    the strategy's norm in total.  The strategy depends on the released threshold, not on the
+    table.  The answers are post-processing.
     """
 
     @abstractmethod
     def strategy(self, weights: Integers) -> Strategy:
-        """Strategy if rows count by ``weights``, the diagonal of T."""
+        """Strategy for rows that count by ``weights``, which is the diagonal of T."""
 
     def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> BatchOutput:
         """Epsilon-DP answers."""
@@ -288,7 +290,7 @@ class MatrixMechanism(RangeSumMechanism):
         return strategy.variances() * noise_variance(strategy.norm / self.budgets(epsilon)[1])
 
     def untruncated_scale(self, epsilon: Number) -> Fraction:
-        """Scale at the strategy's norm when no weight is clamped."""
+        """Noise scale at the strategy's norm when no weight is clamped."""
         weights = self.workload.weights(self.workload.buckets.top)
         return self.strategy(weights).norm / self.budgets(epsilon)[1]
 

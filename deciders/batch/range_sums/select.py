@@ -26,7 +26,8 @@ from pqd.deciders.distributions import Floats
 from pqd.deciders.exact import Number, as_float
 from pqd.deciders.histogram import Histogram
 
-# Rungs grow at least by the paper's ratio (in hundredths), and by more if there would be many.
+# Rungs grow at least by the ratio of the paper, here in hundredths, and faster if they are too
+# many.
 _RATIO, _RUNGS = 120, 32
 
 MECHANISMS: dict[str, type[RangeSumMechanism]] = {
@@ -52,9 +53,9 @@ def proposals(buckets: Buckets, public: Histogram) -> tuple[Truncation, ...]:
     """Truncations with parameters from public data alone (ours); ``NoTruncation`` is the first.
 
     Rungs ascend in at most 32 steps from the median of the copy's positive values to the bound.
-    The part of the rows to be clamped is 1/4, 1/8, ..., down to one row of the copy.  Recursive
-    thresholds start at that median, or where a sixteenth of those values lies above.  A change of
-    units changes nothing, except that thresholds are rounded to whole units.
+    The part of the rows to clamp is 1/4, 1/8, ..., down to one row of the copy.  Recursive
+    thresholds start at this median, or at the value that a sixteenth of the positive values
+    exceed.  A change of units has no effect, except that thresholds are rounded to whole units.
     """
     counts, ends = buckets.counts(public), np.array(buckets.ends)
     positive = np.where(ends > 0, counts, 0)
@@ -81,7 +82,7 @@ class _ExpectedErrors:
         self._workload, self._public, self._epsilon = workload, public, epsilon
         self._counts = workload.buckets.counts(public)
         self._exact = workload.answers(self._counts)
-        # Cached: truncations share thresholds, and all mechanisms share their bias.
+        # Cache the biases: truncations share thresholds, and all mechanisms share the same bias.
         self._biases: dict[int, Floats] = {}
         self._laws: dict[tuple[Truncation, Fraction], dict[int, float]] = {}
         self._known: dict[tuple[str, Fraction, int], float] = {}
@@ -123,10 +124,10 @@ def ranking(
     epsilon: Number,
     truncations: Iterable[Truncation] | None = None,
 ) -> list[RankingRow]:
-    """All mechanisms with all ``truncations``, least expected error on ``public`` first.
+    """All mechanisms with all ``truncations``, the least expected error on ``public`` first.
 
-    ``public`` is the histogram of a synthetic table: a choice made on the private table would cost
-    budget.  By default the truncations are ``proposals``.
+    ``public`` is the histogram of a synthetic table, because a choice on the private table would
+    cost budget.  By default the truncations are ``proposals``.
     """
     errors = _ExpectedErrors(workload, public, epsilon)
     candidates = _mechanisms(workload, public, truncations)
@@ -137,11 +138,11 @@ def ranking(
 def best(workload: RangeSums, public: Histogram, epsilon: Number) -> RangeSumMechanism:
     """Mechanism and truncation with the least expected error on ``public``: first of ``ranking``.
 
-    The sum of a mechanism's errors stops once it exceeds the least error so far.
+    The computation of a mechanism stops when its error exceeds the least error so far.
     """
     errors, candidates = _ExpectedErrors(workload, public, epsilon), _mechanisms(workload, public)
     least, totals = math.inf, dict[int, float]()
-    # Begin without truncation: that is cheap, and few others are as good.
+    # Begin without truncation, which is fast and is often nearly the best.
     places = sorted(range(len(candidates)), key=lambda n: bool(candidates[n].truncation.share))
     for place in places:
         totals[place] = errors.of(candidates[place], least)

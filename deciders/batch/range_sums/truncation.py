@@ -16,25 +16,25 @@ from pqd.deciders.noise import Noise
 
 Law = tuple[tuple[int, float], ...]
 
-# For the law of a recursive threshold: the width of a cell on the scale of logarithms, and the
-# number of noise scales beyond which the probability is a millionth.
+# For the law of a recursive threshold: the width of a cell on the logarithmic scale, and the number
+# of noise scales beyond which the probability is a millionth.
 _CELL, _RAREST = 0.1, 14
 # Exponent for which exp gives a large double.
 _LARGE = 700.0
-# Level above any number of rows.
+# Level that is above any number of rows.
 _HIGHEST = 2.0**62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoTruncation:
-    """NOTRUNC: no threshold, at no cost."""
+    """NOTRUNC: nothing is truncated, and nothing is spent."""
 
     id: ClassVar[str] = "none"
     key_fields: ClassVar[tuple[str, ...]] = ()
 
     @property
     def share(self) -> Number:
-        """Zero: no threshold is measured."""
+        """Zero, because no threshold is measured."""
         return 0
 
     def threshold(
@@ -44,11 +44,11 @@ class NoTruncation:
         return top
 
     def largest_scale(self, budget: Fraction) -> Fraction:
-        """Zero: no noise is drawn."""
+        """Zero, because no noise is drawn."""
         return Fraction(0)
 
     def law(self, counts: Integers, buckets: Buckets, budget: Fraction) -> Law:
-        """Single threshold, which truncates nothing."""
+        """Single threshold that truncates nothing."""
         return ((buckets.top, 1.0),)
 
 
@@ -56,20 +56,24 @@ class NoTruncation:
 class SparseVectorTruncation:
     """TRUNC_SVT: the first rung ``s, c s, c^2 s, ...`` that covers a part ``r`` of the rows.
 
-    A rung covers the rows with values of at most the rung.  With ``r = a/b`` rung j is taken if
+    A rung covers the rows with values of at most the rung.  With ``r = a/b``, rung j is taken if
     ``g_j + Lap(2b / eps) >= Lap(2 max(a, b - a) / eps)``, where
     ``g_j = b #(v <= rung j) - a n``.  If no rung is taken, nothing is truncated.
 
-    Guarantee: budget-DP.  AboveThreshold (Dwork and Roth 2014; Lyu et al. 2017) with noise of
-    scale ``2b / eps`` on g_j instead of ``4 max(a, b - a) / eps`` (ours), about half for r near 1.
+    Guarantee: budget-DP.  This is AboveThreshold (Dwork and Roth 2014; Lyu et al. 2017), but the
+    noise on g_j has scale ``2b / eps`` in place of ``4 max(a, b - a) / eps`` (ours).  For r near 1
+    this is about half.
 
     Proof.  Adding a row moves g_j by -a or by b - a, and the moves ascend with j.  Shift the
-    threshold's noise by a whole number d.  A rung that is passed over is still passed over if d
-    is at least its move, and a rung that is taken is still taken if d is at most its move.  From
-    the smaller table to the larger, let d be the move of the rung taken: it does for all rungs
-    and costs ``eps / 2`` at most.  From the larger table to the smaller the moves descend.  Let d
-    be the first move; then the noise of the rung taken must be shifted too, by the difference of
-    the two moves, at most b: another ``eps / 2``.
+    threshold's noise by a whole number d.  Then a rung that is passed over is still passed over if
+    d is at least the move of that rung.  A rung that is taken is still taken if d is at most its
+    move.
+
+    From the smaller table to the larger, let d be the move of the rung that is taken.  This d works
+    for all rungs and costs at most ``eps / 2``.  From the larger table to the smaller the moves
+    descend.  Let d be the first move.  Then the noise of the rung that is taken must also be
+    shifted, by the difference of the two moves.  The difference is at most b, so this costs another
+    ``eps / 2``.
     """
 
     start: Number
@@ -89,7 +93,7 @@ class SparseVectorTruncation:
             raise ParameterError("rungs must grow by a factor above 1")
 
     def rungs(self, top: int) -> list[int]:
-        """Rungs below ``top``: at ``top`` nothing is truncated anyway."""
+        """Rungs below ``top``, because at ``top`` nothing is truncated."""
         growth, rung, thresholds = exact(self.growth), exact(self.start), []
         while rung < top:
             thresholds.append(max(1, math.floor(rung)))
@@ -112,7 +116,7 @@ class SparseVectorTruncation:
     def threshold(
         self, counts: Integers, buckets: Buckets, top: int, budget: Fraction, noise: Noise
     ) -> int:
-        """First rung whose noisy surplus reaches the noisy threshold, else ``top``."""
+        """First rung whose noisy surplus reaches the noisy threshold, or else ``top``."""
         rungs = self.rungs(top)
         bar_scale, rung_scale = self._scales(budget)
         bar = noise.laplace(0, bar_scale)
@@ -129,7 +133,8 @@ class SparseVectorTruncation:
         """Probabilities of the rungs: an integral over the threshold's noise."""
         rungs = self.rungs(buckets.top)
         bar_scale, rung_scale = map(as_float, self._scales(budget))
-        # Half a unit: whole numbers are compared, and the integral takes the noise as continuous.
+        # Add half a unit: whole numbers are compared, but the integral takes the noise as
+        # continuous.
         surpluses = np.array(self._surpluses(counts, buckets, rungs), dtype=np.float64) + 0.5
 
         def passed(y: Floats) -> Floats:
@@ -149,18 +154,19 @@ class SparseVectorTruncation:
 class RecursiveTruncation:
     """TRUNC_RECUR: the threshold of the recursive mechanism (Chen and Zhou 2013; Wu 2019, A.5).
 
-    ``Delta = min{theta e^(i beta) : at most i rows lie above theta e^(i beta)}``.  The threshold is
-    ``Delta e^(mu + Lap(beta / eps))`` with ``beta = 2 eps / 5``, where eps is its budget.
+    ``Delta = min{theta e^(i beta) : at most i rows lie above theta e^(i beta)}``.  The threshold
+    of the paper is ``Delta e^(mu + Lap(beta / eps))`` with ``beta = 2 eps / 5``, where eps is its
+    budget.
 
-    Here the noise is added to the least i (ours): the threshold is ``theta e^(mu + beta J)`` with
-    ``J = i + Z``, Z discrete Laplace of scale 1/eps.  A row's *level* is the least l >= 0 with
-    ``v <= theta e^(l beta)``, a public whole number of each bucket.  So i is the least number for
-    which at most i rows have a level above i (an h-index).
+    Here the noise is added to the least i (ours).  The threshold is ``theta e^(mu + beta J)`` with
+    ``J = i + Z``, where Z is discrete Laplace of scale 1/eps.  The *level* of a row is the
+    least l >= 0 with ``v <= theta e^(l beta)``.  The level is a public whole number of each
+    bucket.  So i is the least number for which at most i rows have a level above i (an h-index).
 
-    Guarantee: budget-DP.  Adding a row raises the number of rows above each level by at most 1 and
-    lowers none.  So i does not fall; and since at most i + 1 rows then have a level above i + 1, it
-    rises by at most 1.  Rounding of the levels does no harm: the proof holds for any whole number
-    of each bucket.
+    Guarantee: budget-DP.  Adding a row raises the number of rows above each level by at most 1,
+    and lowers none of these numbers.  So i does not fall.  After the addition at most i + 1 rows
+    have a level above i + 1, so i rises by at most 1.  The levels may be rounded, because the
+    proof holds for any whole number of each bucket.
     """
 
     start: Number
@@ -208,9 +214,10 @@ class RecursiveTruncation:
     def law(self, counts: Integers, buckets: Buckets, budget: Fraction) -> Law:
         """Thresholds and their probabilities, with indices grouped in cells at their means.
 
-        Probabilities are exact, also that of ``top``; within a cell thresholds differ by a tenth.
-        Upwards the cells go on to ``top``, since squares of thresholds grow nearly as fast as
-        probabilities fall.  Downwards, one cell holds the last indices, with a millionth in total.
+        Probabilities are exact, also the probability of ``top``.  Within a cell the thresholds
+        differ by a tenth.  Upwards the cells go on to ``top``, because squares of thresholds grow
+        nearly as fast as probabilities fall.  Downwards, one cell contains the last indices, with
+        a millionth in total.
         """
         index, rate = self.index(counts, buckets, budget), as_float(budget)
         beta = as_float(exact(self.rate) * budget)
@@ -227,8 +234,8 @@ class RecursiveTruncation:
         return tuple(chances)
 
 
-# Ways to find a threshold.  ``share`` (the paper's rho) is the part of a release's budget that the
-# threshold spends.  ``law`` is not private: it serves analysis on public data.
+# Ways to find a threshold.  ``share`` (the rho of the paper) is the part of a release's budget that
+# the threshold spends.  ``law`` is not private: it serves for analysis on public data.
 Truncation = NoTruncation | SparseVectorTruncation | RecursiveTruncation
 
 

@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.histogram import Histogram, Integers
 
-# Python integers of any size: sums that feed the noise must not wrap around.
+# Python integers of any size, because sums that feed the noise must not wrap around.
 Exact = NDArray[np.object_]
 
 
 @dataclass(frozen=True, slots=True)
 class Buckets:
-    """Public bins of an attribute with values >= 0, by their ascending upper ends, lattice units.
+    """Public bins of an attribute with values >= 0, by their ascending upper ends in lattice units.
 
-    Bucket i holds ``ends[i - 1] < v <= ends[i]`` and counts each of its rows as ``ends[i]``, as in
-    the paper.  Values above the last end are clamped to it; values below the first end are raised
-    to it.  So a table of buckets is the table under a map of single rows, which costs no privacy.
-    With a bucket for each lattice value nothing changes.
+    Bucket i contains ``ends[i - 1] < v <= ends[i]`` and counts each of its rows as ``ends[i]``, as
+    in the paper.  Values above the last end are clamped to it, and values below the first end are
+    raised to it.  So a table of buckets is the table under a map of single rows, which costs no
+    privacy.  With one bucket for each lattice value the table does not change.
     """
 
     ends: tuple[int, ...]
@@ -50,8 +50,8 @@ class Buckets:
 class RangeSums:
     """Workload W: for each range ``(start, stop)`` the sum over the buckets start .. stop - 1.
 
-    W is never written out.  Sums come from running sums; the most that one row can change comes
-    from the number of ranges that contain its bucket.
+    W is never built as a matrix.  Sums come from running sums.  The most that one row can change
+    comes from the number of ranges that contain its bucket.
     """
 
     buckets: Buckets
@@ -80,7 +80,7 @@ class RangeSums:
 
     @cached_property
     def containing(self) -> Integers:
-        """Number of ranges that contain each bucket: the column norms of W."""
+        """Number of ranges that contain each bucket, which are the column norms of W."""
         number = len(self.buckets.ends) + 1
         opened = np.bincount(self.starts, minlength=number)
         return np.cumsum(opened - np.bincount(self.stops, minlength=number))[:-1]
@@ -97,7 +97,7 @@ class RangeSums:
         return sums_of_ranges
 
     def answers(self, counts: Integers, thresholds: int | Integers | None = None) -> Exact:
-        """Exact sums ``WDx``, or ``WTx`` clamped to one threshold, or to one for each range."""
+        """Exact sums ``WDx``, or ``WTx`` clamped to one threshold, or to one per range."""
         ends = np.array(self.buckets.ends)
         clamp = np.asarray(self.buckets.top if thresholds is None else thresholds)
         above = np.clip(np.searchsorted(ends, clamp, side="right"), self.starts, self.stops)
@@ -108,7 +108,7 @@ class RangeSums:
         return answers_of_ranges
 
     def edges(self, weights: Integers | None = None) -> Integers:
-        """First buckets of the cells that some range, or a step of ``weights``, separates."""
+        """First buckets of the cells, which ranges or steps of ``weights`` separate."""
         edges = [self.starts, self.stops, np.array([0, len(self.buckets.ends)])]
         if weights is not None:
             edges.append(np.flatnonzero(np.diff(weights)) + 1)
@@ -120,6 +120,6 @@ class RangeSums:
 
 
 def running_sums(values: NDArray[Any]) -> NDArray[Any]:
-    """Sums of the first 0, 1, 2, ... values, of the type of the values."""
+    """Sums of the first 0, 1, 2, ... values, of the same type as the values."""
     running: NDArray[Any] = np.concatenate((np.zeros(1, values.dtype), np.cumsum(values)))
     return running
