@@ -10,7 +10,7 @@ from fractions import Fraction
 from pqd.deciders.exact import Ratio
 
 Exact = int | Fraction
-# Function of a place, the number of rows before it and their sum; it ascends with the place.
+# Function of a place, and of the number and the sum of the rows before it. Ascends with the place.
 Key = Callable[[int, int, int], int]
 
 

@@ -123,7 +123,8 @@ class Combination:
         padded[1 : 2 * _HARMONICS : 2] = factors
         # The sine sum is minus the imaginary part of the transform.
         tails = 0.5 + np.fft.rfft(padded).imag[: _GRID // 4]
-        # Tails never rise.  Where rounding makes a tail rise, the tails before it are raised to it.
+        # Exact tails never rise. If rounding makes a tail rise, all tails before it are raised to
+        # it.
         return np.minimum(np.maximum.accumulate(tails[::-1])[::-1] + _LOST, 1.0)
 
     def at_least(self, x: ArrayLike) -> Floats:

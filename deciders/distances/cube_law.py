@@ -27,7 +27,7 @@ _RADII, _PLACES, _FINE, _VALUES = 600, 1500, 4096, 1200
 _NEGLIGIBLE, _LOST = 45.0, 1e-12
 # The table of a tail ends at this number of deviations, where the tail is below 1e-9.
 _REACH = 16.0
-# A critical value is known to one of this many parts of it.
+# A critical value is computed to a relative error of one over this number.
 _PARTS = 10_000
 
 

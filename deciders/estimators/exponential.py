@@ -38,10 +38,10 @@ class ExponentialQuantile(BonferroniClaims, LatticeBounds):
     median.  This is twice the distance of ranks, so the rank score has sensitivity 1/2;
     ``em_median`` (Patwa 2023) uses 1.
 
-    Guarantee: epsilon-DP (McSherry and Talwar 2007), since one row changes u by at most max(a, b -
-    a).  The weights are doubles (docs/limitations.md); the draw is a sequence of exact yes/no
-    choices.  The release gives no p-value, because the distance from e to the quantile depends on
-    how dense D is there.
+    Guarantee: epsilon-DP (McSherry and Talwar 2007), since one row changes u by at most
+    ``max(a, b - a)``.  The weights are doubles (docs/limitations.md); the draw is a sequence of
+    exact yes/no choices.  The release gives no p-value, because the distance from e to the
+    quantile depends on how dense D is there.
     """
 
     p: Fraction = HALF

@@ -133,7 +133,7 @@ def counts_beyond(histogram: Histogram, cuts: tuple[int, int]) -> tuple[int, int
     return histogram.mass, histogram.count_below(low), histogram.mass - histogram.count_below(high)
 
 
-# The exponential of any number below this one is 0.
+# The exponential of any smaller number is 0 in doubles.
 _UNDERFLOW = -750.0
 # Terms coef * exp(rate * x / scale) of the Laplace law's F(x), for x < 0 and for x >= 0.
 _BEFORE = ((0.5, 1),)

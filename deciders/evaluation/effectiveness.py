@@ -147,8 +147,8 @@ def operating_characteristic(
     """``Pr[yes]`` at each true gap, a multiple of tau; the gap has a side above and a side below.
 
     The result is the worse of both sides.  Inside the tolerance the worse side has the smaller
-    probability; at the end of the tolerance and beyond it the larger one.  The result is NaN if no
-    table lies at the gap.
+    probability.  At the end of the tolerance and beyond, the worse side has the larger
+    probability.  The result is NaN if no table lies at the gap.
     """
     shape, budget, worst_chances = shape_of(decider), budget_of(epsilon), []
     trial = trial_of(histogram_public, interval, shape)

@@ -24,9 +24,9 @@ def verdict_plans(
     how its queries share.  If ``budget`` has no total, every query must have its own epsilon.
 
     Guarantee: everything that is drawn for the sharing queries is ``budget.epsilon``-DP together.
-    If k of the n new queries sum up one measure, they get ``k / n`` of the total.  A batch is DP at
-    this part.  Queries that are answered alone divide their part equally; a composition group of
-    disjoint queries counts as one query (McSherry 2009, Theorem 4).
+    If k of the n new queries sum up one measure, they get ``k / n`` of the total.  A batch is DP
+    at this part.  Queries that are answered alone divide their part equally.  A composition group
+    of disjoint queries counts as one query (McSherry 2009, Theorem 4).
 
     Raises
     ------

@@ -149,7 +149,7 @@ def equal_shares(
 
     The composition groups depend on the rows that the queries read, not on a budget.  Each query
     gets ``epsilon`` divided by the number of groups.  Each measurement records its group.  So a
-    later run with fewer or with other queries never charges these queries more.
+    run with fewer queries, or with other queries beside these, never charges these queries more.
     """
     costs: dict[str, MeasurementCost] = {}
     for query in queries:

@@ -6,9 +6,9 @@ deciders also release the noisy answer, which tells how far off the copy is, and
 direction.  ``auto`` prefers a decider of this kind if it is nearly as sharp
 (``_noisy_answer_if_sharp``).  ``paper`` follows the advice of Patwa 2023, Table 4.
 
-``auto`` never takes a decider that cannot prove both verdicts.  A decider that cannot is evaluated
-only if the caller names it, or if a report shows every candidate (``Detail.CURVES``).  It is also
-evaluated after the choice if ``paper`` takes it.
+``auto`` never takes a decider that cannot prove both verdicts.  A decider of this kind is
+evaluated in three cases: the caller names it, a report shows every candidate (``Detail.CURVES``),
+or ``paper`` takes it.
 """
 
 import math

@@ -95,7 +95,7 @@ class Bounds:
         """Statistic of a query; the lattice of a mean is widened, unless its bounds are stated.
 
         The lattice of a mean must reach beyond the tolerance.  Otherwise, if the tolerance reached
-        beyond the copy's bounds, every private mean would lie within it.
+        beyond the copy's bounds, every private mean would lie within the tolerance.
 
         Raises
         ------

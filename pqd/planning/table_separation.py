@@ -122,8 +122,8 @@ def check_separation(
 def _has_other_accounts(ledger: Ledger, private: Table | None) -> bool:
     """Whether a ledger has accounts of tables other than the private table, known by its file.
 
-    If it has none, then any synthetic table that it knows holds the rows of the private table.
-    Those rows are compared in any case, so the ledger needs no hash of them.
+    If the ledger has no other account, a synthetic table that it knows holds the private table's
+    rows.  These rows are compared in any case, so the ledger needs no hash of them.
     """
     own = private and ledger.fingerprint_by_file(private)
     return any(account.fingerprint != own for account in ledger.accounts)

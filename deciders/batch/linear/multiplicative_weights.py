@@ -65,7 +65,7 @@ class GroupedWeights:
     """Weights over the universe of ``queries``, equal at first, with total ``size``."""
 
     def __init__(self, queries: LinearQueries, size: int) -> None:
-        """Begin with one group, or with one for each distinct line of the universe's weights."""
+        """Begin with one group, or a group for each distinct line of the universe's weights."""
         universe = queries.queries.universe
         lines, groups = universe.weights, np.zeros(universe.classes, np.int64)
         if len(lines) > 1:
