@@ -10,7 +10,8 @@ from fractions import Fraction
 from pqd.deciders.exact import Ratio
 
 Exact = int | Fraction
-# Function of a place, and of the number and the sum of the rows before it. Ascends with the place.
+# Function of a place, and of the number and the sum of the rows before it.  It ascends with the
+# place.
 Key = Callable[[int, int, int], int]
 
 

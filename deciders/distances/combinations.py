@@ -123,7 +123,7 @@ class Combination:
         padded[1 : 2 * _HARMONICS : 2] = factors
         # The sine sum is minus the imaginary part of the transform.
         tails = 0.5 + np.fft.rfft(padded).imag[: _GRID // 4]
-        # Exact tails never rise. If rounding makes a tail rise, all tails before it are raised to
+        # Exact tails never rise.  If rounding makes a tail rise, all tails before it are raised to
         # it.
         return np.minimum(np.maximum.accumulate(tails[::-1])[::-1] + _LOST, 1.0)
 

@@ -1,10 +1,10 @@
 """Estimators: their interface, their output, and the verdicts that follow for one interval.
 
 A *cut* splits the line of answers in two.  For each cut an estimator gives the p-values of two
-claims: "the answer is below the cut" and "the answer is not below it".  The p-value of a claim is
-the probability that a release supports the claim at least as strongly as the observed release
-does.  This probability is the largest over all tables for which the claim is false.  An interval
-lies between two cuts, so a verdict on it follows:
+claims: "the answer is below the cut" and "the answer is not below it".  For each table there is a
+probability that a release supports a claim at least as strongly as the observed release does.  The
+p-value of the claim is the largest of these probabilities over all tables for which the claim is
+false.  An interval lies between two cuts, so a verdict on it follows:
 
 * *within* needs both claims, so its p-value is the larger of the two (an intersection-union test);
 * *outside* needs one claim, so its p-value is twice the smaller (Bonferroni), or a better p-value
