@@ -1,6 +1,6 @@
-"""The command line: one file per command; this file runs them and turns errors into exit codes.
+"""The command line: each command has a file; this file runs commands and sets exit codes.
 
-A command is imported only when it runs, or when the help lists all commands.
+The module of a command is imported only when the command runs, or when the help lists all commands.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from pqd.reports.escape import visible
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Exit code that Typer gives for a KeyboardInterrupt, whatever signal raised it.
+# Exit code that Typer gives after a KeyboardInterrupt, whatever signal raised the interrupt.
 _INTERRUPTED = 130
 
 
 def _first(name: str) -> str | None:
-    """Command that is proposed to a caller who names a file but no command."""
+    """Command that a message proposes to a caller who names a file but no command."""
     if name.lower().endswith(".toml"):
         return "check"
     return "profile" if like_table(name) else None
 
 
 class _Commands(TyperGroup):
-    """Commands of pqd; a file without a command gets a proposal."""
+    """Commands of pqd; a caller who names a file but no command gets a proposal."""
 
     def parse_args(self, ctx: typer._click.Context, args: list[str]) -> list[str]:
         """Arguments for the command; ParameterError if the first argument names a file."""
@@ -56,14 +56,14 @@ class _Commands(TyperGroup):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: typer._click.Context) -> object:
-        """Result of the command; a message on wrong arguments shows no address."""
+        """Result of the command; a message about wrong arguments shows no address."""
         with _no_address():
             return super().invoke(ctx)
 
 
 @contextmanager
 def _no_address() -> Iterator[None]:
-    """Context in which messages on usage are brief and quote no address (or password)."""
+    """Context in which messages about wrong usage are brief and quote no address or password."""
     try:
         yield
     except typer._click.exceptions.UsageError as error:  # noqa: SLF001 - Typer has its own click
@@ -72,16 +72,16 @@ def _no_address() -> Iterator[None]:
 
 
 class _OnTables(TyperCommand):
-    """Command on tables; it explains the quotes if the shell made many names of a pattern."""
+    """Command on tables; a message advises quotes if the shell expanded a pattern."""
 
     def parse_args(self, ctx: typer._click.Context, args: list[str]) -> list[str]:
-        """Arguments that are left.
+        """Arguments that Typer has not parsed.
 
         Raises
         ------
         ParameterError
-            If there are too many tables, or the two look like parts of one table: then one part
-            would be taken as public.
+            If there are too many tables, or if both tables look like parts of one private table:
+            one part would then be taken as public.
         """
         try:
             left = super().parse_args(ctx, args)
@@ -105,7 +105,8 @@ class _OnTables(TyperCommand):
         return left
 
 
-# Commands in the order of the help, with their classes; module and function have the same name.
+# Commands in the order of the help, with their classes.  A command's module and function have the
+# name of the command.
 _COMMANDS: dict[str, type[TyperCommand] | None] = {
     "profile": _OnTables,
     "audit": _OnTables,
@@ -121,7 +122,7 @@ _LEDGER = "ledger"
 
 @cache
 def command_line(*names: str) -> typer.Typer:
-    """Command line with the commands ``names``; by default all commands, and ``pqd help``."""
+    """Command line with the commands ``names``; by default with all commands and ``pqd help``."""
     line = typer.Typer(
         name="pqd",
         cls=_Commands,
@@ -179,8 +180,8 @@ def _help(
 
 
 def main() -> None:
-    """Run the command line; every error is one message on stderr and an exit code."""
-    # A terminal that cannot show some character must not lose a verdict that was paid for.
+    """Run the command line; each error ends it with one message on stderr and an exit code."""
+    # A terminal may lack a character: escape the character, so that no verdict is lost.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -191,7 +192,7 @@ def main() -> None:
         with inert_streams():
             _run()
     except SystemExit:
-        # The message on the interrupt is written by now.
+        # The message about the interrupt has been written.
         PRESSED.clear()
         raise
 
@@ -207,7 +208,7 @@ def _run() -> None:
         raise
     except LostOutputError as error:
         charged = charged_so_far()
-        # A reader that stops early, such as head, is no error if nothing was paid for.
+        # If nothing was paid for, a reader such as ``head`` may stop early without a message.
         if charged or not error.unread:
             _fail(f"pqd: {error}; {charged or 'nothing was spent'}", error.exit_code)
         sys.exit(error.exit_code)
@@ -224,13 +225,13 @@ def _run() -> None:
 
 
 def _with_charge(message: str) -> str:
-    """Message, with a sentence at its end on what was charged before the error."""
+    """Message that ends with a sentence about what was charged before the error."""
     charges = sys.modules.get("pqd.accounting.charge_report")
     return str(charges.with_charges(message)) if charges else message
 
 
 def _interrupted() -> NoReturn:
-    """Say what the interrupted run cost, and end with the exit code of the signal."""
+    """Print what the interrupted run cost, and end with the exit code of the signal."""
     _fail(interruption(), exit_code())
 
 

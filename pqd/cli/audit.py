@@ -23,7 +23,7 @@ from pqd.cli.outputs import OutputOptions
 
 @option_group
 class BudgetOptions:
-    """Budget of each query, or of all together and how they share it."""
+    """Budget of each query, or budget of all queries together and how they share it."""
 
     epsilon: options.Epsilon = None
     total_epsilon: options.TotalEpsilon = None
@@ -38,7 +38,7 @@ class BudgetOptions:
     ] = None
 
     def read(self) -> RunBudget:
-        """Budget of the run; ParameterError unless exactly one of the two is stated."""
+        """Budget of the run; ParameterError unless exactly one budget is stated."""
         return RunBudget.parse(self.epsilon or None, self.total_epsilon or None, self.sharing)
 
 
@@ -80,16 +80,16 @@ def audit(
     workload, criteria = criteria.of(queries.read(private, synthetic))
     shown = display.selected(workload)
     if spent.sharing is None:
-        # Each query is measured by itself, so one can be replayed without the others.
+        # Each query is measured by itself, so the shown query can be replayed alone.
         workload = shown
-    # Queries that share a budget are replayed together; only shown queries get curves.
+    # Queries that share a budget are replayed together, but only the shown query has curves.
     in_full = [query.id or "" for query in shown] if display.explains else []
     detailed = display.verbose or targets.has_curves(len(workload))
     terms = options.criteria(criteria, columns, criteria.decider, detailed=detailed).at(
         spent.epsilon
     )
     accountant = ledger.accountant(private, replaying=display.explains)
-    # From here on OpenDP is loaded in the background, while the tables are read.
+    # This starts to load OpenDP in the background, while the tables are read.
     noise = SecureNoise()
     with progress() as show:
         report = run_audit(

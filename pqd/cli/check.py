@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @option_group
 class BaselineOptions:
-    """Results of an earlier run, to compare with or to write."""
+    """Options of the baseline: compare with earlier results, or write new results."""
 
     baseline: Annotated[
         Path | None,
@@ -36,7 +36,7 @@ class BaselineOptions:
     ] = False
 
     def check(self, *, dry_run: bool) -> None:
-        """Refuse unreadable files and contradictory options, before anything is spent."""
+        """Refuse an unreadable file and contradictory options, before anything is spent."""
         if self.update_baseline and self.baseline is None:
             raise ParameterError("--update-baseline needs --baseline FILE to write to")
         if self.update_baseline and dry_run:
@@ -45,18 +45,18 @@ class BaselineOptions:
             usable(self.baseline)
 
     def check_place(self, *inputs: str | Path, ledger: Path | None = None) -> None:
-        """Refuse a baseline that is to be written and cannot be, or must not."""
+        """Refuse a baseline that the run would write to a place not writable or not free."""
         if self.update_baseline:
             check_place(str(self.baseline), *inputs, ledger=ledger)
 
     @property
     def known(self) -> Path | None:
-        """Baseline to compare with, None if it is only to be written."""
+        """Baseline to compare with; None if the baseline is only written."""
         fresh = self.update_baseline and self.baseline and not self.baseline.exists()
         return None if fresh else self.baseline
 
     def update(self, report: CheckReport, check_place: Callable[[], None]) -> None:
-        """Write the results of a run as a baseline, if an option says so and the place is free."""
+        """Write the results of a run as a baseline, if an option asks for it."""
         if not self.update_baseline or self.baseline is None:
             return
         from pqd.commands.baseline import read_baseline, write_baseline
@@ -111,7 +111,8 @@ def check(
 
     with targets.stopping():
         read = read_spec(spec)
-    # A refused output is not rendered: it may name a file that must not be overwritten.
+    # If an output is refused, nothing is rendered: the output may be a file that must not be
+    # overwritten.
     tables = [table.path for table in (read.private, *read.synthetic.values())]
     account = ledger_of(read, ledger.ledger)
     targets = targets.beside(*tables, ledger=account)
@@ -120,7 +121,7 @@ def check(
     with targets.stopping(read.unit):
         report = _run(
             read,
-            # Checks that share a budget are replayed together.
+            # Checks that share a budget can be replayed only together.
             [] if display.explains and read.shared_budget else only or [],
             ledger,
             baseline.known,
@@ -131,7 +132,7 @@ def check(
 
     failed = failures_of(partial(standing, partial(baseline.update, report, check_baseline)))
     targets.finish(report, display, *failed)
-    # An earlier verdict that is only shown again fails no build.
+    # If an earlier verdict is only shown again, the build does not fail.
     raise typer.Exit(0 if display.explains else report.exit_code)
 
 
@@ -149,7 +150,7 @@ def _run(
     from pqd.commands.check import run_check
     from pqd.deciders import SecureNoise
 
-    # From here on OpenDP is loaded in the background, while the tables are read.
+    # This starts to load OpenDP in the background, while the tables are read.
     noise = SecureNoise()
     with progress() as tell:
         return run_check(

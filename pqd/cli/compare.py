@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @option_group
 class ComparisonOptions:
-    """Options of a comparison alone: its estimator, its weights and its reference tables."""
+    """Options that only a comparison by queries has: estimator, weights, reference tables."""
 
     epsilon: Annotated[
         str | None,
@@ -89,7 +89,7 @@ class ComparisonOptions:
             )
 
     def read(self, terms: Parameters) -> ComparisonParameters:
-        """Parameters of the comparison, beside the terms that all its queries share."""
+        """Parameters of the comparison; ``terms`` are the parameters that all queries share."""
         from pqd.comparison.comparison_parameters import ComparisonParameters
 
         return ComparisonParameters.parse(
@@ -101,7 +101,7 @@ class ComparisonOptions:
 
 @option_group
 class RankingOptions:
-    """Options of a comparison without queries: its budget, and which marginals are compared."""
+    """Options of a comparison without queries: its budget and the compared marginals."""
 
     total_epsilon: Annotated[
         str | None,
@@ -144,7 +144,7 @@ class RankingOptions:
 
     @property
     def stated(self) -> dict[str, object]:
-        """Options beside the budget, by name."""
+        """Stated options by name, except the budget."""
         return {
             "--ways": self.ways,
             "--columns": self.columns,
@@ -225,7 +225,7 @@ def compare(
     people = unit.read()
     from pqd.deciders import SecureNoise
 
-    # From here on OpenDP is loaded in the background, while the tables are read.
+    # This starts to load OpenDP in the background, while the tables are read.
     noise = SecureNoise()
     from pqd.cli.progress import progress
 
@@ -247,7 +247,7 @@ def compare(
     rules = comparison.read(terms.at(comparison.epsilon))
     shown = display.selected(workload)
     if not comparison.with_references:
-        # References are drawn from the columns of all queries.
+        # References are drawn from the columns of all queries, so they need the whole workload.
         workload = shown
     accountant = ledger.accountant(private, replaying=display.explains)
     with progress() as show:

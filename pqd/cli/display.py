@@ -1,4 +1,4 @@
-"""The terminal report of a run: how much of it is shown, or one verdict in full."""
+"""The terminal report of a run: how much of the report is shown, or which verdict in full."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @option_group
 class DisplayOptions:
-    """How much the terminal shows; by default one line per verdict, the worst first."""
+    """Amount of detail in the terminal; by default one line per verdict, the worst first."""
 
     all: Annotated[
         bool,
@@ -53,7 +53,8 @@ class DisplayOptions:
     def check(self, *, outputs: bool = False, fresh: bool = False) -> None:
         """Refuse options that contradict each other, before anything is read.
 
-        ``outputs``: the report is also written elsewhere; ``fresh``: known answers are paid again.
+        ``outputs``: is the report also written to a file or stream?  ``fresh``: are known answers
+        paid for again?
         """
         more = {
             "--all": self.all,
@@ -71,21 +72,23 @@ class DisplayOptions:
 
     @property
     def explains(self) -> bool:
-        """Whether one verdict of an earlier run is shown, and nothing may be spent."""
+        """Whether the run only shows a verdict of an earlier run, so that it must not spend."""
         return self.explain is not None
 
     @property
     def detailed(self) -> bool:
-        """Whether charts are shown, for which curves must be computed."""
+        """Whether charts are shown; their curves must then be computed."""
         return self.verbose or self.explains
 
     def selected(self, queries: tuple[Query, ...]) -> tuple[Query, ...]:
-        """Queries that are shown: all of them, or the explained one, or the query it is a group of.
+        """Queries that are shown: all queries, or those that ``--explain`` names.
+
+        If it names a group such as ``q1[a]``, the result is the whole query ``q1``.
 
         Raises
         ------
         NothingSelectedError
-            If there is no such query.
+            If no query has the name.
         """
         name = self.explain
         if name is None:

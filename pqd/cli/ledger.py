@@ -1,4 +1,4 @@
-"""``pqd ledger``: all that was spent, and whether the record is complete."""
+"""``pqd ledger``: what was spent, and whether the record is complete."""
 
 from __future__ import annotations
 
@@ -119,12 +119,12 @@ def _whom(table: int | None) -> str:
 
 
 def _input(place: str) -> str | None:
-    """File that is read; a folder's is a ledger, which is known by itself."""
+    """File that the command reads; None for a folder, whose ledger is protected anyway."""
     return None if usable(place).is_dir() else place
 
 
 def _place(place: str) -> Path:
-    """Ledger that a path, or the address of a table, means."""
+    """Path of the ledger that ``place`` names: a ledger, its folder, or a table."""
     from pqd.accounting.hash_chain import is_ledger
     from pqd.accounting.ledger_location import FILE_NAME, ledger_path
 
@@ -140,7 +140,7 @@ def _place(place: str) -> Path:
 
 
 def _opened(place: str) -> Ledger:
-    """Open a ledger that exists."""
+    """Ledger at ``place``; ParameterError if it does not exist."""
     from pqd.accounting.ledger import Ledger
 
     path = _place(place)

@@ -1,4 +1,4 @@
-"""Options that belong together: a group in a command's signature stands for its fields."""
+"""Option groups: one parameter of a command that stands for several options."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ Group = TypeVar("Group")
 
 @dataclass_transform(frozen_default=True)
 def option_group(group: type[Group]) -> type[Group]:
-    """Frozen dataclass whose fields are options: each annotated with its ``typer.Option``."""
+    """Frozen dataclass whose fields are options; a ``typer.Option`` annotates each field."""
     return dataclass(frozen=True, slots=True)(group)
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Command with one option for each field of the groups among its parameters.
 
-    ``def plan(unit: UnitOptions, verbose: bool = False)`` is read as ``--unit``, ``--max-rows`` and
-    ``--verbose``, and called with a ``UnitOptions``.
+    Example: ``def plan(unit: UnitOptions, verbose: bool = False)`` gets the options ``--unit``,
+    ``--max-rows`` and ``--verbose``.  It is called with a ``UnitOptions`` made from the first two.
     """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, type] = {
@@ -60,6 +60,6 @@ def _options_of(group: type[Any]) -> Iterator[inspect.Parameter]:
 
 
 def _option(name: str, annotation: Any, default: Any) -> inspect.Parameter:  # noqa: ANN401 - any
-    # By keyword, so that an option with a default may stand before an argument without a default.
+    # Keyword-only, since a parameter with a default may then come before one without a default.
     kind = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(name, kind, annotation=annotation, default=default)

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share, in groups; each is stated only here."""
+"""Arguments and options that several commands share, in groups."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 
 
 def path(text: str) -> Path:
-    """Path of a file as given; whoever uses it checks that it is ``usable``.
+    """Path of a file as given; the code that opens the file checks it with ``usable``.
 
-    Some versions of Typer's own parser break on a path that the system cannot follow.
+    Typer's own parser is not used: in some versions it breaks on a path that the system cannot
+    follow.
     """
     return Path(text)
 
@@ -76,7 +77,7 @@ Strict = Annotated[
 
 @option_group
 class QueryOptions:
-    """Queries of a run: one by one or in a file; with bins, each query once per bin."""
+    """Queries of a run, given one by one or in a file; with bins each query is asked per bin."""
 
     query: Annotated[
         list[str] | None,
@@ -103,13 +104,13 @@ class QueryOptions:
 
     @property
     def stated(self) -> bool:
-        """Whether any of them is given."""
+        """Whether a query, a file of queries or a bin is given."""
         return bool(self.query or self.queries or self.bins)
 
     def check(self, *tables: str, explain: str | None = None) -> None:
         """Refuse a run without a query, and offer ``pqd profile`` of its ``tables``.
 
-        ``explain`` is the verdict of an earlier run that is to be shown, if any.
+        ``explain`` names the verdict of an earlier run that the caller wants to see, if any.
         """
         from pqd.stated.queries import check_stated
 
@@ -117,7 +118,7 @@ class QueryOptions:
         check_stated(named, " ".join(["pqd profile", *map(shlex.quote, tables)]), explain)
 
     def read(self, *tables: str) -> tuple[Query, ...]:
-        """Queries given one by one, then those of the file, none of which is one of ``tables``."""
+        """Queries given one by one, then queries of the file, which must not be a table."""
         from pqd.sql.workload_files import as_queries, read_queries
 
         files = [file for table in tables for file in location_of(table).files]
@@ -150,7 +151,7 @@ class CriteriaOptions:
     ] = None
 
     def of(self, queries: tuple[Query, ...]) -> tuple[tuple[Query, ...], Self]:
-        """Queries, some with their own tolerance, and the criteria of the other queries."""
+        """Queries, of which some have a tolerance of their own, and criteria for all others."""
         from pqd.stated.queries import with_tolerances
 
         stated = values_by_name(self.tau_of or [], "tolerance", "q1=5%", last=True)
@@ -195,11 +196,11 @@ class ColumnOptions:
 
     @property
     def stated(self) -> bool:
-        """Whether any of them is given."""
+        """Whether bounds or a type are given."""
         return bool(self.bounds or self.type_)
 
     def read(self) -> dict[str, dict[str, Any]]:
-        """Facts by column, as ``pqd.audit`` takes them."""
+        """Facts by column, in the form that ``pqd.audit`` accepts."""
         from pqd.stated.column_facts import parse_bounds, parse_type
 
         columns: dict[str, dict[str, Any]] = {}
@@ -216,7 +217,7 @@ class ColumnOptions:
 
 @option_group
 class UnitOptions:
-    """Privacy unit: whose rows are protected together."""
+    """Privacy unit: the column that names the person to whom a row belongs."""
 
     unit: Annotated[
         str | None,
@@ -236,7 +237,7 @@ class UnitOptions:
     ] = "1"
 
     def read(self) -> PrivacyUnit | None:
-        """Privacy unit, None where one row is one person."""
+        """Privacy unit; None if one row is one person."""
         from pqd.parameters import privacy_unit
 
         return privacy_unit(self.unit, self.max_rows)
@@ -293,7 +294,7 @@ def criteria(
 
 
 def with_threads(command: Callable[..., None]) -> Callable[..., None]:
-    """Command that also takes ``--threads`` and ``--strict``, and runs as they say."""
+    """Command that also has the options ``--threads`` and ``--strict``."""
 
     @functools.wraps(command)
     def run(
@@ -319,7 +320,7 @@ def with_threads(command: Callable[..., None]) -> Callable[..., None]:
 def values_by_name(
     texts: list[str], what: str, example: str, *, last: bool = False
 ) -> dict[str, str]:
-    """Values by name from ``NAME=VALUE`` texts; with ``last``, a name may hold ``=`` too."""
+    """Values by name from ``NAME=VALUE`` texts; with ``last`` the name ends at the last ``=``."""
     values: dict[str, str] = {}
     for text in texts:
         name, sign, value = text.rpartition("=") if last else text.partition("=")

@@ -1,4 +1,4 @@
-"""Outputs of the command line: the terminal report, and renderings beside it."""
+"""Outputs of the command line: the terminal report, and renderings such as a page or JSON."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _STANDARD = "-"
 # Word for a file in the help.
 _FILE = "FILE"
 
-# Function that writes or shows something; and function that calls it, or refuses.
+# An act writes or shows something.  A condition calls an act, or raises an error and does not.
 _Act = Callable[[], None]
 _Condition = Callable[[_Act], None]
 
@@ -55,10 +55,10 @@ class Target(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """Renderings of one run, at most one of them on standard output.
+    """Renderings of one run; at most one rendering goes to standard output.
 
-    ``spec`` is the file that GitHub's annotations point into; None if the run has no spec.  No
-    rendering may overwrite a file of ``inputs``, the stated ``ledger`` or another ledger.
+    ``spec`` is the file whose lines GitHub annotates; None if the run has no spec.  No rendering
+    may overwrite a file of ``inputs``, the stated ``ledger`` or another ledger.
     """
 
     renderings: tuple[Target, ...] = ()
@@ -72,7 +72,7 @@ class Targets:
         return any(target.place == _STANDARD for target in self.renderings)
 
     def has_curves(self, queries: int) -> bool:
-        """Whether a rendering of as many queries draws curves."""
+        """Whether a rendering draws curves for this number of queries."""
         from pqd.reports.writers.html.views import MOST_ROWS
 
         pages = any(target.kind == "html" for target in self.renderings)
@@ -80,16 +80,16 @@ class Targets:
 
     @property
     def has_values(self) -> bool:
-        """Whether a rendering holds every value."""
+        """Whether a rendering holds every value of the report, as JSON does."""
         return any(target.kind == "json" for target in self.renderings)
 
     def beside(self, *inputs: str | Path | None, ledger: Path | None = None) -> Targets:
-        """Targets of a run that reads ``inputs`` too, checked before any charge.
+        """Targets of a run that also reads ``inputs``; their places are checked.
 
         Raises
         ------
         ParameterError
-            If a place cannot be written, or must not be.
+            If a place cannot be written or must not be written.
         """
         targets = replace(self, inputs=(*self.inputs, *inputs), ledger=ledger or self.ledger)
         for target in targets.renderings:
@@ -101,7 +101,7 @@ class Targets:
         check_place(place, *self.inputs, ledger=self.ledger, append=append)
 
     def tell_missing_summary(self) -> None:
-        """Say before the run that ``github`` has no summary to write to."""
+        """Tell the caller before the run if ``github`` has no summary to write to."""
         if not any(target.kind == GITHUB for target in self.renderings):
             return
         if not os.environ.get(_SUMMARY_VARIABLE):
@@ -113,10 +113,11 @@ class Targets:
             )
 
     def finish(self, report: Report, display: DisplayOptions, *failed: Exception) -> None:
-        """Write all renderings, then show the report, so that files are there if nobody reads it.
+        """Write all renderings, then show the report.
 
-        Each output is tried even if another fails; one error lists all failures, ``failed`` first.
-        If the ledger has meanwhile lost the charge, nothing is written or shown.
+        The files come first, so that they exist even if nobody reads standard output.  Each output
+        is tried even if another output fails; one error lists all failures, ``failed`` first.  If
+        the ledger has lost the charge, nothing is written or shown.
         """
         show = partial(standing, partial(display.show, report))
         acts: list[_Act] = [
@@ -131,23 +132,23 @@ class Targets:
         raise_together(*failures_of(*self._files(report), *self._streams(report)))
 
     def _files(self, report: Report, when: _Condition | None = None) -> Iterator[_Act]:
-        """Functions that write the renderings to their files, each called through ``when``."""
+        """Yield functions that write the renderings to files; ``when`` permits each write."""
         for target in self.renderings:
             place = _file_of(target)
             if place is not None:
                 yield partial(self._write, target.kind, report, place, when or _always)
 
     def _write(self, kind: str, report: Report, place: str, when: _Condition) -> None:
-        # A rendering takes long, so all checks come after it.
+        # The rendering takes long, so all checks come after it, just before the write.
         text = rendering("markdown" if kind == GITHUB else kind, report)
         path, append = Path(place), kind == GITHUB
-        # Meanwhile a ledger may have been created at this place, even by this run.
+        # During the run a ledger may have been created at this place, even by this run.
         with told_as_unwritten(path):
             self.check_place(place, append=append)
         when(partial(write_text, path, text, append=append))
 
     def _streams(self, report: Report, when: _Condition | None = None) -> Iterator[_Act]:
-        """Functions that write annotations, and the rendering on standard output."""
+        """Yield functions that write annotations, and the rendering on standard output."""
         for target in self.renderings:
             if target.kind == GITHUB and self.spec is not None:
                 yield partial(self._annotate, report, self.spec, when or _always)
@@ -158,7 +159,8 @@ class Targets:
         """Annotate the lines of a spec."""
         from pqd.reports.github import github_text
 
-        # Beside a rendering on standard output; the runner reads both streams.
+        # If a rendering takes standard output, annotations go to standard error: the runner of the
+        # build reads both streams.
         text = github_text(_checked(report), path_in_repository(spec))
         when(partial(command_to_runner, text, aside=self.takes_stdout))
 
@@ -167,9 +169,9 @@ class Targets:
 
     @contextmanager
     def stopping(self, unit: str | None = None) -> Iterator[None]:
-        """Render a run of a spec that is stopped: each problem is an error at its line.
+        """Context that renders an error of a run of a spec; each problem is shown at its line.
 
-        ``unit`` is the column whose values are people in that run.
+        ``unit`` is the column that names people in that run.
         """
         try:
             yield
@@ -213,8 +215,8 @@ class OutputOptions:
         Raises
         ------
         ParameterError
-            Before anything is read or spent: a rendering that a command does not have, two at one
-            place, a place that cannot be written, is one of ``inputs``, or is a ledger's.
+            Before anything is read or spent: if the command lacks a rendering, if two renderings
+            have one place, or if a place cannot be written, is one of ``inputs`` or a ledger's.
         """
         stated = ((kind, getattr(self, kind)) for kind in FILES)
         renderings = (
@@ -264,14 +266,14 @@ def _target(text: str, *, checks: bool) -> Target:
 
 
 def _file_of(target: Target) -> str | None:
-    """File that a rendering goes to; None for standard output, and where there is no summary."""
+    """File that a rendering goes to; None for standard output or without a summary of GitHub."""
     if target.kind == GITHUB:
         return os.environ.get(_SUMMARY_VARIABLE) or None
     return None if target.place == _STANDARD else target.place
 
 
 def _is_same(one: Path, other: Path) -> bool:
-    """Whether two paths lead to one file, which need not exist yet."""
+    """Whether two paths lead to the same file, even if the file does not exist yet."""
     if usable(one).exists() and usable(other).exists():
         return one.samefile(other)
     return one.resolve() == other.resolve()
@@ -283,11 +285,11 @@ def check_place(
     ledger: Path | None = None,
     append: bool = False,
 ) -> None:
-    """Refuse a file that cannot or must not be written, before anything is spent."""
+    """Refuse a file that cannot be written or must not be written, before anything is spent."""
     if place in {None, _STANDARD}:
         return
     writable(usable(str(place)), append=append)
-    # Whether or not it is a table of this run.
+    # Refuse a path that looks like a table, even if this run does not read that table.
     if like_table(str(place)):
         raise ParameterError(f"{place} is named like a table; name a report, such as report.json")
     from pqd.accounting.free_places import check_free
@@ -318,7 +320,7 @@ def rendering(kind: str, report: Report) -> str:
 
 
 def _shown_command() -> str | None:
-    """Command of the run as a page shows it, without folders and addresses."""
+    """Command of the run in the form that a page shows, without folders and addresses."""
     context = get_current_context(silent=True)
     if context is None:
         return None
@@ -346,13 +348,13 @@ def _shown_command() -> str | None:
             metavar = metavars.get(word, "")
         else:
             shown.append(_shown_value(tables[0], word))
-            # The last one takes all that follow.
+            # The last argument of a command may have several values.
             tables = tables[1:] or tables
     return shlex.join(["pqd", *sys.argv[1:2], *shown])
 
 
 def _shown_value(metavar: str, value: str) -> str:
-    """Value of an option or argument; of a file only its name; a fraction keeps its stroke."""
+    """Value of an option or argument; a path is cut to its name, a fraction such as 1/3 is not."""
     if _FILE not in metavar or is_address(value):
         return without_address(value)
     name, sign, path = value.partition("=") if "=" in metavar else ("", "", value)
@@ -373,7 +375,7 @@ def write(text: str, place: str) -> None:
 
 
 def failures_of(*writers: _Act) -> list[Exception]:
-    """Failures of writers; every writer is tried."""
+    """Failures of writers; every writer is called, even if another writer fails."""
     failures: list[Exception] = []
     for write_one in writers:
         try:
@@ -388,7 +390,7 @@ def _always(act: _Act) -> None:
 
 
 def standing(act: _Act) -> None:
-    """Write or show a report, if the ledger still holds the charge of the run."""
+    """Call ``act``; LostLedgerError if the ledger no longer holds the charge of the run."""
     from pqd.accounting.charge_report import run_charges
 
     run_charges().check_standing()
@@ -396,9 +398,9 @@ def standing(act: _Act) -> None:
 
 
 def raise_together(*failures: Exception) -> None:
-    """Raise one error that lists all failures; an error of pqd itself is raised in its place.
+    """Raise one error that lists all failures; the sentence about the charge comes last.
 
-    The sentence on the charge comes last.
+    A failure that is no PqdError is raised alone: it is unexpected, and must not be hidden.
     """
     from pqd.accounting.charge_report import reports_charges
 
@@ -412,7 +414,7 @@ def raise_together(*failures: Exception) -> None:
 
 
 def path_in_repository(spec: Path) -> str:
-    """Path of a spec for GitHub: relative to the repository, if the spec lies in it."""
+    """Path of a spec for GitHub: relative to the repository if the spec lies in the repository."""
     home = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
     with suppress(ValueError):
         return spec.resolve().relative_to(home.resolve()).as_posix()

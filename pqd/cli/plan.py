@@ -1,4 +1,4 @@
-"""``pqd plan``: what verdicts would be worth, before any budget is spent."""
+"""``pqd plan``: the reliability of verdicts, before any budget is spent."""
 
 from __future__ import annotations
 

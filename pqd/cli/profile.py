@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @option_group
 class MarginalOptions:
-    """Which marginals are compared, by which distances, in which cells."""
+    """Options of marginals: the columns, the distances and the cells to compare."""
 
     columns: Annotated[
         list[str] | None,
@@ -54,7 +54,7 @@ class MarginalOptions:
 
     @property
     def stated(self) -> list[str]:
-        """Names of the options that are not as they are if left out."""
+        """Names of the options that differ from their defaults."""
         given = {
             "--columns": self.columns,
             "--ways": self.ways != "2",
@@ -66,7 +66,7 @@ class MarginalOptions:
 
 @option_group
 class ProfileOptions:
-    """Budget, tolerance and level of a profile, and what it looks into."""
+    """Budget, tolerance and level of a profile, its zoom and its target."""
 
     total_epsilon: Annotated[
         str,
@@ -170,7 +170,7 @@ def profile(
         from pqd.commands.profile import run_profile
         from pqd.deciders import SecureNoise
 
-        # From here on OpenDP is loaded in the background, while the tables are read.
+        # This starts to load OpenDP in the background, while the tables are read.
         noise = SecureNoise()
         with progress() as show:
             report = run_profile(

@@ -13,7 +13,7 @@ from pqd.reports.escape import visible
 
 @contextmanager
 def progress() -> Iterator[run.Progress]:
-    """Callback that moves the line; without a terminal on stderr only warnings are shown."""
+    """Callback that updates the line; if stderr is no terminal, only warnings are shown."""
     console = Console(stderr=True)
     warned: set[Note] = set()
     with _line(console) as move:
@@ -33,7 +33,7 @@ def progress() -> Iterator[run.Progress]:
 
 @contextmanager
 def _line(console: Console) -> Iterator[run.Progress]:
-    """Line in a terminal, removed at the end; without a terminal there is no line."""
+    """Progress line in a terminal, which is removed at the end; without a terminal nothing."""
     if not console.is_terminal:
         yield run.silent
         return

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @option_group
 class ReleaseOptions:
-    """Options of a release alone: its budget, its mechanism, its level and its unit."""
+    """Options that only a release has: its budget, its mechanism, its level and its unit."""
 
     total_epsilon: options.TotalEpsilon = None
     mechanism: Annotated[
@@ -58,11 +58,11 @@ class ReleaseOptions:
 
     @property
     def stated(self) -> bool:
-        """Whether an option is given that the spec states itself."""
+        """Whether the caller gives an option that a spec has a key for."""
         return bool(self.total_epsilon or self.mechanism or self.alpha or self.unit)
 
     def read(self, columns: ColumnOptions) -> Parameters:
-        """Parameters of the release; it has no tolerance, and that field of them is not used."""
+        """Parameters of the release, which does not use their tolerance."""
         from pqd.stated.budgets import total_budget
 
         budget = total_budget(self.total_epsilon or None)
@@ -145,7 +145,7 @@ def release(
     try:
         report = run()
     except UnwrittenTableError as error:
-        # The answers exist, and are paid for.
+        # The answers exist and are paid for, so they are shown.
         report, failed = error.report, [error]
     targets.finish(report, display, *failed)
 
@@ -186,7 +186,7 @@ def _read(path: Path) -> Spec:
 
 
 def _beside_spec(targets: Targets, spec: Spec, ledger: LedgerOptions) -> Targets:
-    """Targets that are none of the files that a spec names."""
+    """Targets, after a check that no target is a file that a spec names."""
     from pqd.spec.sources import ledger_of
 
     queries = [spec.release.queries] if spec.release else []

@@ -1,7 +1,8 @@
 """Standard output and error of the command line: no line is a command to the runner of a build.
 
-Otherwise whoever names a query, a group or a file could write commands into a log that a runner
-reads: end the masking of secrets, or report errors that no check has found.
+The runner of a build obeys commands that it finds in the log.  A name of a query, a group or a file
+could hold such a command, for example to unmask secrets or to report false errors.  So commands in
+texts are escaped.
 """
 
 from __future__ import annotations
@@ -16,40 +17,40 @@ from typing import Any, TextIO
 from pqd.errors import RunError
 from pqd.reports.escape import inert
 
-# A terminal of fewer columns is treated as one of the usual width.
+# A terminal with fewer columns than the first number is treated as if it had the second number.
 _LEAST_WIDTH, _USUAL_WIDTH = 20, 80
-# A longer number is not taken as a width.
+# A width with more digits than this is ignored.
 _DIGITS = 5
 
 
 class LostOutputError(RunError):
-    """Standard output cannot be written; ``unread`` says that its reader has closed it."""
+    """Standard output cannot be written; ``unread`` means that its reader has closed it."""
 
     def __init__(self, message: str, *, unread: bool = False) -> None:
-        """Keep whether the reader has closed the stream."""
+        """Store ``unread``."""
         self.unread = unread
         super().__init__(message)
 
 
 class Inert:
-    """Text stream that passes only inert text to ``plain``, the stream behind it.
+    """Text stream that makes text inert and passes it to ``plain``, the stream behind it.
 
     ``reporting`` is True for standard output, whose failures raise LostOutputError.  Failures of
-    standard error are dropped: nobody could read a message on them.
+    standard error are dropped, since no stream is left for a message about them.
     """
 
     def __init__(self, plain: TextIO, *, reporting: bool) -> None:
-        """Take the stream behind this one."""
+        """Store the stream behind this stream."""
         self.plain, self._reporting = plain, reporting
 
     def write(self, text: str) -> int:
-        """Write ``text`` with the commands to a runner escaped."""
+        """Write ``text``, in which commands to a runner are escaped."""
         with self.heard():
             self.plain.write(inert(text))
         return len(text)
 
     def flush(self) -> None:
-        """Write what the stream still holds."""
+        """Write all text that the stream still holds."""
         with self.heard():
             self.plain.flush()
 
@@ -67,7 +68,7 @@ class Inert:
             ) from None
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the stream has
-        """Attribute of the stream, except those that would write past this class."""
+        """Attribute of the stream behind; AttributeError for attributes that give direct access."""
         if name in {"buffer", "detach", "writelines"}:
             raise AttributeError(name)
         return getattr(self.plain, name)
@@ -86,7 +87,7 @@ def inert_streams() -> Iterator[None]:
 
 
 def command_to_runner(text: str, *, aside: bool) -> None:
-    """Write lines that the runner must obey; to standard error if ``aside``."""
+    """Write commands that the runner must obey; to standard error if ``aside``."""
     stream: Any = sys.stderr if aside else sys.stdout
     with stream.heard():
         stream.plain.write(text)
@@ -94,7 +95,7 @@ def command_to_runner(text: str, *, aside: bool) -> None:
 
 
 def mend_width() -> None:
-    """Set the usual width if the terminal, or the variable COLUMNS, states an unusable one."""
+    """Set the usual width if the terminal, or the variable COLUMNS, states an unusable width."""
     for name, least in (("COLUMNS", _LEAST_WIDTH), ("LINES", 1)):
         stated = os.environ.get(name)
         if stated is not None and not _is_number(stated, least):

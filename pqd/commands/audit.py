@@ -59,55 +59,56 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     Parameters
     ----------
     private, synthetic
-        A path (``.csv``, ``.tsv``, ``.parquet``), a folder or pattern of such parts, a table of a
-        DuckDB file (``store.duckdb::people``), a URL of PostgreSQL
-        (``postgresql://user@host/database?table=schema.name``), a frame of pandas, polars (lazy
-        ones too) or pyarrow, a relation of DuckDB, a dataset of pyarrow, or any frame with
+        A path of a file (``.csv``, ``.tsv``, ``.parquet``); a folder or pattern of files that are
+        parts of one table; a table of a DuckDB file (``store.duckdb::people``); a URL of PostgreSQL
+        (``postgresql://user@host/database?table=schema.name``); a frame of pandas, polars (also
+        lazy) or pyarrow; a relation of DuckDB; a dataset of pyarrow; or any frame with
         ``__arrow_c_stream__``.  The synthetic table, and all other arguments, are taken as public.
     queries
-        One SQL text, several, or ``pqd.Query`` objects.  ``pqd.profile`` needs none.
+        One SQL text, several SQL texts, or ``pqd.Query`` objects.  ``pqd.profile`` needs no query.
     tau
         The tolerance: an amount in the query's unit, or text such as ``"3.2%"`` of the synthetic
-        answer.  May be left out where every query has its own.
+        answer.  It is not needed if every query has a tolerance of its own.
     epsilon, total_epsilon
-        Privacy budget of each query, or of all queries together: one of the two.
+        Privacy budget of each query, or of all queries together; state exactly one of the two.
     sharing
-        How queries share ``total_epsilon``: ``"alone"`` (each by itself at its share), the id of a
-        mechanism that answers COUNT or SUM queries together (``workload``, ``identity``,
-        ``numerical``, ``numerical_two``, ``dyadic``, ``normalization``, ``global_truncation``,
-        ``clipped_composition``, ``ranges``), or ``"auto"``, the default (whichever is most often
-        right on test tables made from the copy).
+        How queries share ``total_epsilon``.  ``"alone"`` measures each query by itself, at its
+        share.  The id of a mechanism makes it answer COUNT or SUM queries together: ``workload``,
+        ``identity``, ``numerical``, ``numerical_two``, ``dyadic``, ``normalization``,
+        ``global_truncation``, ``clipped_composition``, ``ranges``.  ``"auto"``, the default, takes
+        the way that is most often right on test tables made from the copy.
     tolerances
-        By query id: a tolerance of its own, before the one that a ``pqd.Query`` has as its ``tau``,
-        and that before ``tau``.
+        Tolerances by query id.  They take precedence over the ``tau`` of a ``pqd.Query``, which
+        takes precedence over the argument ``tau``.
     alpha
         The error probability that the caller accepts: the level of the p-value and of the
         effectiveness thresholds.
     decider
-        ``"auto"`` (most often right on test tables made from the copy), ``"paper"`` (Patwa 2023,
-        Table 4), or an id.
+        ``"auto"`` (the decider that is most often right on test tables made from the copy),
+        ``"paper"`` (Patwa 2023, Table 4), or the id of a decider.
     columns
-        Public facts of columns, such as ``{"age": {"bounds": (0, 120), "step": 1}}``; what is not
-        stated comes from the synthetic table.
+        Public facts of columns, such as ``{"age": {"bounds": (0, 120), "step": 1}}``; other facts
+        come from the synthetic table.
     ledger
-        The file that keeps account of the private table's budget and replays earlier answers;
-        by default the one that the variable ``PQD_LEDGER`` names, else ``pqd-ledger.sqlite`` beside
-        the table, for a frame in the working folder.
+        The file that keeps account of the private table's budget and replays earlier answers.  By
+        default this is the file that the variable ``PQD_LEDGER`` names.  Without the variable it is
+        ``pqd-ledger.sqlite`` beside the table, or for a frame in the working folder.
     fresh
-        Measure again, and pay again, what the ledger could replay.
+        Measure, and pay for, all answers again; replay none.
     unit, max_rows
-        A column of the private table: all rows with one value are one person, of whom at most
-        ``max_rows`` count (COUNT and SUM count a person once).  By default one row is one person.
+        A column of the private table, such as ``"patient"``.  All rows with the same value belong
+        to one person, and at most ``max_rows`` of them count (COUNT and SUM count a person once).
+        By default one row is one person.
     detailed
-        Also give every decider's operating characteristic and needed epsilon; it costs time only.
+        Also give every decider's operating characteristic and needed epsilon; this costs only time.
 
     Returns
     -------
     AuditReport
-        The verdicts of this run are ``report.spent``-differentially private together, persons added
-        or removed one at a time: each is one run of an epsilon-DP decider, composed as
-        ``report.cost`` says, and all else in the report is a function of public data and of what
-        the ledger holds.
+        The verdicts of this run together are ``report.spent``-differentially private, where
+        neighbouring tables differ by one person.  Each verdict is one run of an epsilon-DP decider;
+        ``report.cost`` tells how the runs are composed.  The rest of the report depends only on
+        public data and on the ledger.
 
     Raises
     ------
@@ -158,8 +159,8 @@ def run_audit(  # noqa: PLR0913 - the arguments of an audit, parsed
     """Audit with ``noise`` and parsed arguments; see ``pqd.audit``.
 
     With ``sharing`` the epsilon of ``parameters`` is the total of all queries.  Without an
-    accountant no account is kept.  Queries whose ids are ``in_full`` have every candidate and
-    curve, whatever the detail of the others.
+    accountant no account is kept.  The report shows all candidates and curves of the queries whose
+    ids are ``in_full``, even if it shows fewer of other queries.
     """
     total = None if sharing is None else RunBudget(parameters.epsilon, sharing)
     criteria = parameters.criteria if total else parameters

@@ -1,4 +1,4 @@
-"""Baselines: earlier results of checks, so that a build fails on new failures alone."""
+"""Baselines: earlier results of checks, with which a build fails only on new failures."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _FAILING = {"fail", "known"}
 
 @dataclass(frozen=True, slots=True)
 class EarlierResult:
-    """Earlier result of a check: its identity, its gate, and the badness of each verdict by group.
+    """Earlier result of a check: its identity, its gate, and how bad the verdict of each group is.
 
-    Two checks of one ``identity`` have the same SQL, tolerance and expectation.
+    Two checks with the same ``identity`` have the same SQL, tolerance and expectation.
     """
 
     identity: str
@@ -34,19 +34,19 @@ class EarlierResult:
 
     @classmethod
     def read(cls, check: Mapping[str, Any]) -> EarlierResult:
-        """Result as a baseline file holds it; KeyError, ValueError and their like if it is none."""
+        """Result from an entry of a baseline file; KeyError, ValueError or the like if wrong."""
         badness = {str(group): int(bad) for group, bad in check["badness"].items()}
         return cls(str(check["asked"]), str(check["gate"]), badness)
 
     @classmethod
     def of(cls, result: CheckResult) -> EarlierResult:
-        """Result as later runs are compared with it."""
+        """Result in the form in which later runs are compared with it."""
         identity = f"{result.sql} | {result.tolerance} | {result.expect}"
         badness = {v.group or "": _BADNESS[status_of(v, result.expect)] for v in result.verdicts}
         return cls(identity, result.gate, badness)
 
     def written(self) -> dict[str, Any]:
-        """Result as a baseline file holds it."""
+        """Result as an entry of a baseline file."""
         return {"asked": self.identity, "gate": self.gate, "badness": self.badness}
 
 
@@ -59,7 +59,7 @@ def read_baseline(path: str | Path) -> Baseline:
     Raises
     ------
     BaselineError
-        If the file is missing or is no baseline.
+        If the file is missing or is not a baseline.
     """
     path = usable(path)
     if path.exists() and not path.is_file():
@@ -85,7 +85,7 @@ def read_baseline(path: str | Path) -> Baseline:
 
 
 def write_baseline(path: str | Path, report: CheckReport, before: Baseline | None = None) -> None:
-    """Write the results of ``report``; checks that were not run keep their results of ``before``.
+    """Write the results of ``report``, and those of ``before`` for checks that were not run.
 
     Raises
     ------
@@ -103,10 +103,10 @@ def write_baseline(path: str | Path, report: CheckReport, before: Baseline | Non
 
 
 def against(report: CheckReport, before: Baseline, name: str) -> CheckReport:
-    """``report`` with the failures that ``before`` has as well set to known.
+    """``report`` in which the failures that ``before`` has too are marked as known.
 
     A failure is known if the same check failed before and no verdict is worse now.  A new failure
-    gets the probability that noise alone caused it.
+    gets a bound on the probability that noise alone caused it.
     """
     checks = tuple(_compared(result, before) for result in report.checks)
     return replace(report, checks=checks, baseline=name)
@@ -124,18 +124,18 @@ def _compared(result: CheckResult, before: Baseline) -> CheckResult:
     odds = flip_probability(result)
     noise = "noise alone may have done that"
     if odds is not None:
-        # Rounded up, since it is a bound.
+        # The figure is an upper bound, so it is rounded up.
         bound = share_text(math.ceil(odds * 1000) / 1000) if odds > _LEAST_SHOWN else "0.1 %"
         noise = f"noise alone does that with probability {bound} at most"
     return replace(result, flip=odds, message=f"{result.message}; new since the baseline: {noise}")
 
 
 def flip_probability(result: CheckResult) -> float | None:
-    """Bound on the probability that noise alone caused a failure, None if unknown.
+    """Bound on the probability that noise alone caused a failure; None if unknown.
 
-    Each verdict against expectation is, if the truth is as expected, as unlikely as its p-value;
-    without one, nothing is known.  One of n groups fails by noise alone with at most n times the
-    smallest (the union bound).
+    If the truth is as expected, noise gives a verdict against the expectation with a probability of
+    at most its p-value.  For n groups the bound is n times the smallest p-value (union bound).
+    Without any p-value nothing is known.
     """
     odds = []
     for verdict in result.verdicts:

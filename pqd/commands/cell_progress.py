@@ -1,6 +1,7 @@
 """Progress of a run in the cell of a notebook; outside a notebook nothing is shown.
 
-No widget is needed: one output of the cell is rewritten at each step, and emptied at the end.
+The cell gets one output, which is rewritten at each step and emptied at the end.  So no widget is
+needed.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from pqd.deciders.note import Note
 from pqd.progress import Progress, Step, silent
 from pqd.reports.escape import visible
 
-# Most messages of one step that go to the notebook.
+# The most messages about one step that are sent to the notebook.
 _STEPS = 50
 
 
 @contextmanager
 def cell_progress() -> Iterator[Progress]:
-    """Callback that shows the steps of a run in the cell, and leaves nothing in it."""
+    """Callback that shows the steps of a run in the cell; at the end the cell is cleared."""
     if not _in_kernel():
         yield silent
         return
@@ -33,7 +34,7 @@ def cell_progress() -> Iterator[Progress]:
 
 
 def _in_kernel() -> bool:
-    """Whether this is the kernel of a notebook, not a script or the prompt of IPython."""
+    """Whether the code runs in the kernel of a notebook, not in a script or at a prompt."""
     module = sys.modules.get("IPython")
     shell = module.get_ipython() if module else None
     return getattr(shell, "kernel", None) is not None
@@ -43,12 +44,12 @@ class _Cell:
     """One output of the cell that runs."""
 
     def __init__(self) -> None:
-        """Nothing is shown yet."""
+        """Show nothing yet."""
         self._handle: Any = None
         self._shown: tuple[str, int] | None = None
 
     def show(self, stage: Step | Note, done: int = 0, total: int = 0) -> None:
-        """Show a step, and how much of it is done; warnings stand in the report."""
+        """Show a step, and how much of it is done; warnings are left to the report."""
         step = done * _STEPS // total if total else 0
         if isinstance(stage, Note) or self._shown == (stage, step):
             return
@@ -67,7 +68,7 @@ class _Cell:
     def _write(self, data: dict[str, str]) -> None:
         from IPython.display import display  # noqa: PLC0415 - it runs, so it is there
 
-        # A run must not end because its notebook is gone: it may be paid for.
+        # A run whose notebook is gone must go on, since the run may be paid for.
         with suppress(Exception):
             if self._handle is None:
                 self._handle = display(data, raw=True, display_id=True)  # type: ignore[no-untyped-call]

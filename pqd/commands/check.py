@@ -60,28 +60,28 @@ def check(
     only
         The id of the check to run, or several ids; all checks by default.
     ledger
-        Where the budget is kept, rather than where the spec says.
+        The file of the ledger; it takes the place of the ledger that the spec names.
     fresh
-        Measure and pay again what the ledger could replay.
+        Measure, and pay for, all answers again; replay none.
     dry_run
-        Plan and quote alone: nothing is decided and nothing spent.
+        Only plan and quote: nothing is decided and nothing is spent.
     baseline
-        A file of earlier results: what failed there already is ``known`` and fails no more.
+        A file of earlier results.  A check that failed there is ``known`` and does not fail again.
     detailed
-        Also give every decider's operating characteristic; it costs time only.
+        Also give every decider's operating characteristic; this costs only time.
 
     Returns
     -------
     CheckReport
-        ``report.exit_code`` is 0 if all is as expected.  The verdicts of this run are
-        ``report.cost.epsilon``-differentially private together (with ``report.cost.delta``).
+        ``report.exit_code`` is 0 if all checks are as expected.  The verdicts of this run together
+        are ``report.cost.epsilon``-differentially private (with ``report.cost.delta``).
 
     Raises
     ------
     PqdError
         SpecError, TableError, NothingSelectedError, LedgerError and BudgetError before anything
-        is spent; RunError if reading breaks.  A check that is wrong by itself is an entry of the
-        report, not an error.
+        is spent; RunError if reading breaks.  A single wrong check raises no error: the report
+        tells what is wrong with it.
     """
     with cell_progress() as progress:
         return run_check(
@@ -114,8 +114,8 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
 ) -> CheckReport:
     """Run the checks of ``spec`` with ``noise``; see ``pqd.check``.
 
-    The check ``explained`` has every candidate and curve, whatever the others have.  ``replaying``:
-    what the ledger does not know is refused, and nothing is spent.
+    The report shows all candidates and curves of the check ``explained``, even if it shows fewer of
+    other checks.  If ``replaying``, nothing is spent, and a run that needs a new answer is refused.
     """
     earlier = read_baseline(baseline) if baseline else None
     with paths_as_written(spec):
@@ -130,7 +130,7 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
         else:
             report = _decided(spec, bound, plan, accountant, noise, progress)
     if report.cost.ledger and spec.ledger and path == spec.ledger.path:
-        # Show the name as the spec writes it, so that no value of ``${NAME}`` is shown.
+        # Take the name as the spec writes it, so that no message shows the value of ``${NAME}``.
         name = Path(spec.ledger.written).name
         report = replace(report, cost=replace(report.cost, ledger=name))
     return report if earlier is None else against(report, earlier, Path(str(baseline)).name)
@@ -166,7 +166,7 @@ def _decided(
 def _planned(
     spec: Spec, bound: BoundChecks, plan: CheckPlan, accountant: Accountant, progress: Progress
 ) -> CheckReport:
-    """Report of all checks and their quote; the private table is read only if there is a ledger."""
+    """Report of planned checks and their quote; the private table is read only with a ledger."""
     sets = plan.sets
     known = accountant if accountant.exists() and sets else None
     quote = quote_sets(sets, known, progress, budget=accountant.budget)
@@ -197,16 +197,17 @@ def _report(
 
 @dataclass(frozen=True, slots=True)
 class CheckPlan:
-    """Verdicts that are planned, with the name of the synthetic table that they are on.
+    """Planned verdicts of all checks.
 
-    There is a plan for each reading of a synthetic table: first the queries, then the distances.
+    Each reading of a synthetic table has a plan, with the name of the table.  The plans of queries
+    come first, then the plans of distances.
     """
 
     plans: Sequence[tuple[str, VerdictPlan]]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the synthetic tables that there are verdicts on."""
+        """Names of the synthetic tables that have verdicts."""
         return tuple(dict.fromkeys(name for name, _ in self.plans))
 
     def verdicts(self, name: str) -> list[PlannedVerdict]:
@@ -215,12 +216,12 @@ class CheckPlan:
 
     @property
     def sets(self) -> list[MeasurementSet]:
-        """Measurements, in a set for each reading of a synthetic table."""
+        """Measurements: one set for each reading of a synthetic table."""
         return [plan.measurements for _, plan in self.plans]
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """Remarks to show; one on the kinds of each synthetic table, however often it was read."""
+        """Notes to show; each synthetic table has one note on its kinds, even if read twice."""
         bound = [plan.bound for _, plan in self.plans]
         own = {note for each in bound for note in each.tables.kind_notes}
         notes = [note for each in bound for note in each.notes if note not in own]
@@ -233,9 +234,10 @@ class CheckPlan:
 
 
 def plan_checks(bound: BoundChecks, budget: RunBudget | None) -> CheckPlan:
-    """Plan of all checks; a check of which something is refused is broken.
+    """Plan of all checks; if a part of a check is refused, the whole check is broken.
 
-    Distances without a budget share that of all: each takes the part of one query.
+    Distances without a budget of their own take part in the shared budget; the share of a distance
+    is that of a query.
     """
     sharing = [
         each
@@ -255,7 +257,7 @@ def plan_checks(bound: BoundChecks, budget: RunBudget | None) -> CheckPlan:
 
 
 def _number(distances: Sequence[BoundDistance]) -> int:
-    """Number of different measurements of distances; budgets do not count."""
+    """Number of different measurements of distances; different budgets make no difference."""
     return len({distance_verdict(each, Fraction(1)).measurement.cache_key for each in distances})
 
 
@@ -276,7 +278,7 @@ def _planned_distance(
     criteria, unit = distance.request.criteria, distance.profile.unit
     epsilon = criteria.epsilon if isinstance(criteria, Parameters) else None
     if epsilon is None and share is not None:
-        # A person costs the epsilon of one row times the rows that count.
+        # The cost for a person is the epsilon of one row times the number of counted rows.
         epsilon = share / rows_per_person(unit)
     try:
         if epsilon is None:

@@ -104,7 +104,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     unit: str | None = None,
     max_rows: int = 1,
 ) -> CompareReport | RankingReport:
-    """Compare synthetic tables, on ``queries`` or by overall quality, at the cost of one.
+    """Compare synthetic tables, by ``queries`` or by overall quality, at the cost of one table.
 
     Parameters
     ----------
@@ -113,44 +113,45 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     synthetics
         The candidates by name: paths or frames.  They, and all other arguments, are public.
     queries
-        One SQL text, several, or ``pqd.Query`` objects.  Without any, the candidates are ranked by
-        their overall quality: 100 % minus the mean distance of all columns and pairs.
+        One SQL text, several SQL texts, or ``pqd.Query`` objects.  Without queries the candidates
+        are ranked by their overall quality: 100 % minus the mean distance of all columns and pairs.
     tau
-        The tolerance: an amount, or a share of each candidate's own answer such as ``"5%"``.  May
-        be left out where every query has its own.
+        The tolerance: an amount, or a share of each candidate's own answer such as ``"5%"``.  It is
+        not needed if every query has a tolerance of its own.
     epsilon
         Privacy budget per query, whatever the number of candidates.
     total_epsilon
         Without queries: the privacy budget of the whole ranking.
     alpha
-        The error probability that the caller accepts: the level of p-values and intervals, and of
-        the leaderboard's bands and pairs, each for all candidates at once.
+        The error probability that the caller accepts.  It is the level of p-values and intervals.
+        All bands of the leaderboard together have this level, and so have all pairs together.
     estimator
-        ``"auto"`` (chosen per query on public data), or the id of one, which is taken for the
-        queries that it fits: ``laplace race_to_the_top sum_and_count rank_counts exponential
-        split``.
+        ``"auto"`` (chosen for each query on public data), or the id of an estimator, which is taken
+        for all queries that it fits: ``laplace race_to_the_top sum_and_count rank_counts
+        exponential split``.
     columns
-        Public facts of columns; what is not stated comes from all candidates together.  Without
-        queries the names of the columns to compare, all by default; their facts are ``facts``.
+        Public facts of columns; other facts come from all candidates together.  Without queries:
+        the names of the columns to compare (by default all); the argument ``facts`` then has their
+        facts.
     weights, tolerances
-        By query id: the weight of a query in the leaderboard (1), and a tolerance of its own, as
+        By query id: the weight of a query in the leaderboard (by default 1), and its tolerance, as
         for ``pqd.audit``.
     references
-        Also compare two reference tables: independent marginals, measured at this budget, and
-        the first candidate resampled.
+        A privacy budget.  If it is stated, two reference tables are compared too: independent
+        marginals, measured at this budget, and the first candidate resampled.
     ways, cells
         Without queries, as for ``pqd.profile``.
     marginals
         Without queries: also measure the distance of every column and pair for each candidate.
-        They share the budget, so that the ranking is less sure.
+        These distances share the budget, so the ranking becomes less certain.
     ledger, fresh, unit, max_rows
         As for ``pqd.audit``.
 
     Returns
     -------
     CompareReport or RankingReport
-        All of it is ``report.cost.epsilon``-differentially private together: one estimate per
-        query, at that query's budget; all else is post-processing or a function of public data.
+        The whole report is ``report.cost.epsilon``-differentially private: it has one estimate per
+        query, at that query's budget; the rest is post-processing or a function of public data.
 
     Raises
     ------
@@ -243,8 +244,8 @@ def run_compare(  # noqa: PLR0913 - those of a comparison, read
         )
         costs, notes, before = [references.cost], [*references.notes], references.plan
     plan = candidates.plan(queries, parameters, unit, progress)
-    # A query that the candidates cannot answer is not measured for the references alone: the quote
-    # before the references were paid for did not include its cost.
+    # A query that the caller's candidates cannot answer is left out, even if the references can
+    # answer it: the quote that was made before the references were paid for lacks its cost.
     left_out = {each.id: each for each in (before or plan).bound.left_out}
     plan = replace(
         plan, comparisons=tuple(c for c in plan.comparisons if c.query.id not in left_out)
@@ -254,7 +255,7 @@ def run_compare(  # noqa: PLR0913 - those of a comparison, read
     except BudgetError as error:
         if not run_charges().spent:
             raise
-        # This refusal comes after a charge: meanwhile another run has spent the rest of the budget.
+        # The references are paid for, and then another run has spent the rest of the budget.
         raise overtaken("the references", error) from None
     compared, evidence = _outcomes(plan, outputs, candidates.names, parameters, noise)
     alpha = parameters.parameters.alpha
@@ -292,7 +293,7 @@ def _outcomes(
 def _merged(
     comparisons: Sequence[PlannedComparison], evidence: Sequence[Evidence]
 ) -> list[Evidence]:
-    """Evidence of independent measurements: a query under two ids is one, of both weights."""
+    """Evidence of independent measurements; equal queries are merged, and their weights added."""
     merged: dict[tuple[object, ...], Evidence] = {}
     for comparison, each in zip(comparisons, evidence, strict=True):
         key = comparison.measurement.cache_key, comparison.intervals

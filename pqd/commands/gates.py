@@ -26,7 +26,7 @@ from pqd.spec import Check
 
 
 def judged(check: Check, name: str, verdicts: Sequence[Verdict]) -> CheckResult:
-    """Result of a check that was decided: the worst of its verdicts counts."""
+    """Result of a check that was decided; its worst verdict counts."""
     unexpected = [v for v in verdicts if status_of(v, check.expect) == "not as expected"]
     undecided = [v for v in verdicts if status_of(v, check.expect) == "undecided"]
     status: Status = "undecided" if undecided else "as expected"
@@ -52,7 +52,7 @@ def gate_of(check: Check, status: Status) -> Gate:
 
 
 def broken(check: Check, name: str, error: PqdError) -> CheckResult:
-    """Result of a check that cannot be decided: an error at any severity."""
+    """Result of a check that cannot be decided; it is an error, whatever the check's severity."""
     return _result(check, name, "broken", "error", str(error), exit_code=error.exit_code)
 
 

@@ -51,9 +51,9 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
 ) -> PlanReport:
     """Plan a verdict on each query, from public data only and at no cost: decider, reliability.
 
-    The arguments are those of ``pqd.audit``; ``detailed`` adds operating characteristics, and the
-    deciders that ``auto`` never takes.  Without ``epsilon`` and ``total_epsilon`` the plan
-    gives, per decider, the budget at which ``tau`` becomes decidable.
+    The arguments are those of ``pqd.audit``.  ``detailed`` adds operating characteristics, and
+    deciders that ``auto`` never takes.  Without ``epsilon`` and ``total_epsilon`` the plan gives
+    for each decider the least budget at which ``tau`` can be decided.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def run_plan(
     *,
     budget: RunBudget | None = None,
 ) -> PlanReport:
-    """Plan ``queries``; see ``pqd.plan``.  They share ``budget`` if there is one."""
+    """Plan ``queries``, which share ``budget`` if it is stated; see ``pqd.plan``."""
     tables = public_tables(synthetic, names=column_names(queries, unit))
     requests = [QueryRequest.of(query, criteria) for query in queries]
     bound = bind(tables, requests, criteria.columns, unit)
@@ -115,7 +115,7 @@ def run_plan(
         criteria.epsilon if isinstance(criteria, Parameters) else None,
         criteria.alpha,
         tuple(bound.notes),
-        # Two equal queries are one measurement.
+        # The charge of all queries, in which two equal queries are one measurement.
         None
         if verdicts is None
         else quote_of([[each.measurement for each in verdicts]]).charge.epsilon,
@@ -127,9 +127,10 @@ def run_plan(
 
 
 def _total_needed(verdicts: Sequence[PlannedQueryVerdict], budget: RunBudget) -> float | None:
-    """About the budget at which queries that share it equally are all decided, as far as known.
+    """Approximate total budget at which all queries, with equal shares, can be decided.
 
-    A batch has other errors at another budget, which would have to be simulated.
+    None if unknown.  It is unknown for a batch, whose errors at another budget would have to be
+    simulated.
     """
     factors = []
     for verdict in verdicts:

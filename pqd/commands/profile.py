@@ -63,47 +63,49 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
         As for ``pqd.audit``: the synthetic table, and all other arguments, are public.  For a plan
         of a copy alone (``dry_run``) the private table may be None.
     total_epsilon
-        Privacy budget of the whole profile: 1 if nothing else is stated.
+        Privacy budget of the whole profile; by default 1.
     tau
         The tolerance of each distance, a share of the rows below 1: ``"5%"`` or ``0.05``.
     ways
         1: columns; 2: columns and pairs; 3: also up to 100 triples, chosen by their names.
     columns
-        Names of the columns; by default all but identifiers and free text.
+        Names of the columns; by default all columns except identifiers and free text.
     cells
-        What counts as one value, by column: ``{"age": 20}`` (bins between quantiles of the copy, or
-        its most frequent values), ``{"age": [0, 18, 65, 120]}`` (edges), ``{"job": ["cook"]}``.
+        The cells of columns, by name: ``{"age": 20}`` (bins between quantiles of the copy, or for
+        texts the most frequent values), ``{"age": [0, 18, 65, 120]}`` (edges of bins),
+        ``{"job": ["cook"]}`` (values).
     distances
-        Total variation is always measured; ``"ks"`` (Kolmogorov-Smirnov) and ``"emd"`` (earth
-        mover's) are of numbers and times too.
+        Total variation is always measured.  ``"ks"`` (Kolmogorov-Smirnov) and ``"emd"`` (earth
+        mover's) add distances of numbers and times.
     zoom
-        Number of marginals, the worst, of which each cell is measured; that takes a fifth of the
-        budget.
+        Number of marginals whose cells are measured: the worst marginals.  This takes a fifth of
+        the budget.
     target
-        A column: a classifier that is trained on the copy is tried on the private table, for a
-        tenth of the budget.  It needs ``pip install "pqd[learn]"``.
+        The name of a column.  A classifier of this column is trained on the copy and tested on the
+        private table, for a tenth of the budget.  It needs ``pip install "pqd[learn]"``.
     delta
-        Take Gaussian noise for the distances, which is smaller where there are many, and protects
-        but with this probability; by default there is no such chance.
+        If it is stated, the distances have Gaussian noise, which is smaller for many distances;
+        the promise of epsilon may then fail with this probability.  By default delta is 0.
     alpha
-        The error probability that the caller accepts: of each interval, each p-value, and of all
-        that holds at once.
+        The error probability that the caller accepts: of each interval, of each p-value, and of all
+        statements that the report makes together.
     facts
         Public facts of columns, as ``columns`` of ``pqd.audit``: ``{"zip": {"type": "text"}}``.
     unit, max_rows
-        A column of the private table: all rows with one value are one person, of whom at most
-        ``max_rows`` count.  By default one row is one person.
+        A column of the private table, such as ``"patient"``.  All rows with the same value belong
+        to one person, and at most ``max_rows`` of them count.  By default one row is one person.
     ledger, fresh
         As for ``pqd.audit``.
     dry_run
-        Plan and price alone: which distances can be told from ``tau``; nothing is spent.
+        Only plan and quote: which distances can be told from ``tau``; nothing is spent.
 
     Returns
     -------
     ProfileReport
-        All of it is ``report.cost.epsilon``-differentially private together (with
-        ``report.cost.delta``): one release of all distances with the number of rows, one of the
-        cells of each marginal that is looked into, and one of the confusion matrix.
+        The whole report is ``report.cost.epsilon``-differentially private (with
+        ``report.cost.delta``).  It has one release of all distances with the number of rows, one
+        release of cells for each of the ``zoom`` marginals, and one release of the confusion
+        matrix.
 
     Raises
     ------
@@ -159,12 +161,13 @@ def run_profile(
 ) -> ProfileReport:
     """Profile with ``noise``; see ``pqd.profile``.  Without an accountant no account is kept.
 
-    The cells of the worst marginals are measured second, since the released distances choose them.
+    The distances are measured first.  They choose the worst marginals, whose cells are then
+    measured.
     """
     tables = _separated(private, synthetic, parameters, accountant, unit)
     plan = _plan(tables, parameters, unit, progress)
     if plan.zoom:
-        # Refuse before the distances are paid for.
+        # If the budget does not cover the whole profile, refuse before the distances are paid for.
         _quotes(plan, accountant, progress)
     outputs = measure([plan.measurements], accountant, noise, progress)
     runs = [outputs]
@@ -202,8 +205,8 @@ def run_profile_plan(
 ) -> ProfileReport:
     """Plan of a profile, from the copy alone: which distances can be decided, and the price.
 
-    Of the private table, if there is one, only that it is another than the copy, and what a ledger
-    has of it.  Nothing is spent.
+    If there is a private table, it is only compared with the copy, to make sure that they differ,
+    and looked up in the ledger.  Nothing is spent.
     """
     if private is None:
         tables = public_tables(synthetic, names=parameters.request.column_names(unit))
@@ -244,12 +247,12 @@ def _plan(
 def _quotes(
     plan: ProfilePlan, accountant: Accountant | None, progress: Progress
 ) -> tuple[Quote, ...]:
-    """Quotes of the whole profile: of the cells too, whichever the distances will choose.
+    """Quotes of the whole profile, which include the cells that the distances will choose.
 
     Raises
     ------
     BudgetError
-        If the budget does not reach for all of it.
+        If the budget does not cover the whole profile.
     """
     if accountant is None:
         return (quote_of([plan.first, plan.unchosen_cells]),)
@@ -269,12 +272,12 @@ def _zoomed_outputs(
     noise: Noise,
     progress: Progress,
 ) -> Outputs:
-    """Outputs of the cells, once the distances are paid for.
+    """Outputs of the cells, which are measured after the distances are paid for.
 
     Raises
     ------
     RunError
-        If another run has spent meanwhile what this one had counted on.
+        If another run has spent the budget for the cells in the meantime.
     """
     try:
         return measure([plan.bound.measurement_set(cells)], accountant, noise, progress)
@@ -295,7 +298,7 @@ def _report(
     accountant: Accountant | None,
     zoomed: Sequence[ZoomedMarginal] = (),
 ) -> ProfileReport:
-    """Report of the public facts, and of the figures as far as they are known."""
+    """Report of the public facts and of the known figures."""
     bound, parameters = plan.bound, plan.parameters
     return ProfileReport(
         private=bound.tables.private_label,

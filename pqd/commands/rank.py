@@ -1,4 +1,4 @@
-"""``pqd compare`` without queries: copies ranked by their overall quality, by one release."""
+"""``pqd compare`` without queries: one release ranks the copies by their overall quality."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def bind_ranking(
     candidates: Candidates, parameters: RankingParameters, unit: PrivacyUnit | None
 ) -> RankingPlan:
-    """Ranking bound to the candidates and planned; of the private table the header is read."""
+    """Plan of a ranking of the candidates; only the header of the private table is read."""
     bound = bind_profile(candidates.tables, parameters.request, unit)
     return plan_ranking(bound, candidates.names, parameters)
 

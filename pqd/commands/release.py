@@ -75,7 +75,8 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     private, synthetic
         As for ``pqd.audit``: the synthetic table, and all other arguments, are public.
     queries
-        One SQL text, several, or ``pqd.Query`` objects: COUNT(*), COUNT(column), SUM(expression).
+        One SQL text, several SQL texts, or ``pqd.Query`` objects, with COUNT(*), COUNT(column) or
+        SUM(expression).
     total_epsilon
         Privacy budget of all queries together.
     mechanism
@@ -83,34 +84,36 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
         ``numerical``, ``numerical_two``, ``dyadic``, ``normalization``, ``global_truncation``,
         ``clipped_composition``, ``ranges``.
     alpha
-        One minus the level of the intervals ``low .. high`` of single answers.
+        The probability with which the interval ``low .. high`` of an answer may miss the exact
+        answer.
     columns
-        Public facts of columns; what is not stated comes from the synthetic table.
+        Public facts of columns; other facts come from the synthetic table.
     ledger, fresh
         As for ``pqd.audit``.
     unit
-        Not yet: one row is one person.
+        Not supported: must be None, since one row is one person.
     table
-        A new file (``.parquet`` or ``.csv``) for rows of the synthetic table drawn anew, so that
-        they agree with the released answers: post-processing, at no further cost.
+        A new file (``.parquet`` or ``.csv``).  Rows of the synthetic table are drawn anew so that
+        they agree with the released answers, and written there: post-processing, at no further
+        cost.
 
     Returns
     -------
     ReleaseReport
-        The answers drawn are ``report.cost.epsilon``-differentially private together: queries that
-        sum up one thing are one batch, whose mechanism is differentially private at the share of
-        the total that its number of queries is of all; shares add up.
+        The answers of this run together are ``report.cost.epsilon``-differentially private.
+        Queries that sum up the same thing make one batch, with one mechanism.  A batch's share of
+        the total is its share of the queries, and the shares add up.
 
     Raises
     ------
     PqdError
         As ``pqd.audit``.
     UnwrittenTableError
-        ``table`` could not be written.  Its ``report`` has the answers, which are paid for; asked
-        again they cost nothing.
+        ``table`` could not be written.  The error's ``report`` has the answers, which are paid for;
+        the same release again costs nothing.
     """
     check_unit(unit)
-    # A release has no tolerance; the parameter is not used.
+    # A release has no tolerance: ``tau`` is needed for ``Parameters`` and is not used.
     parameters = Parameters.parse(
         tau=1,
         epsilon=total_budget(total_epsilon),
@@ -159,7 +162,7 @@ def run_release(  # noqa: PLR0913 - those of a release, read
     _check(queries, parameters)
     tables = separate_tables(private, synthetic, accountant=accountant, names=column_names(queries))
     if table is not None:
-        # Only a table needs scipy, which is imported before the charge, since the import may fail.
+        # This imports scipy, which may fail, so it comes before the charge.
         from pqd.batches.reweighting import reweighted_table  # noqa: PLC0415
 
         given = [each.given for each in (*tables.tables, tables.private) if each]
@@ -184,7 +187,7 @@ def run_release(  # noqa: PLR0913 - those of a release, read
         try:
             remarks.append(_drawn(reweighted_table(plan, outputs), table, check_place, accountant))
         except LostLedgerError:
-            # Then no answer is shown.
+            # The ledger has lost the charge, so no answer may be shown.
             raise
         except RunError as error:
             unwritten = str(error)
@@ -219,7 +222,7 @@ def run_release_spec(
 ) -> ReleaseReport:
     """Release the queries of ``spec`` within its budget; see ``pqd.release``.
 
-    ``replaying``: what the ledger does not know is refused, and nothing is spent.
+    If ``replaying``, nothing is spent, and a run that needs a new answer is refused.
 
     Raises
     ------
@@ -303,20 +306,22 @@ def _remarks(plan: ReleasePlan) -> Iterator[Note]:
             yield note("conditions-open", batch=name, conditions=tuple(planned.open_conditions))
 
 
-# Reach of the noise of each answer of a batch, in units; None if it is unknown.
+# Reach of the noise of each answer of a batch, in units: the largest error by noise, except with
+# chance alpha.  None if unknown.
 Reaches = tuple[int | None, ...]
 
 
 def _released(
     bound: BoundQuery, plan: ReleasePlan, outputs: Outputs, reaches: Mapping[str, Reaches]
 ) -> ReleasedQuery:
-    """Query of the report, with its answer."""
+    """Query of the report with its answer."""
     planned, place = plan.batch_of(bound)
     output, query, scale = outputs[planned.batch], bound.query, scale_of(bound)
     low = high = None
     if planned.measure:
         low, high = _thresholds(output, place, len(planned.places))
-    # Round to whole units: every exact answer is a whole number of units that a table can have.
+    # Every exact answer is a whole number of units, and lies among the possible answers of a table.
+    # So round the released answer to whole units and cut it to the possible answers.
     possible = possible_answers(planned.measure)
     released = possible.cut(round(output.answers[place]))
     ends = _ends(possible, released, reaches[planned.batch.name][place])
@@ -341,7 +346,7 @@ def _released(
 
 
 def _reaches(planned: PlannedBatch, alpha: Number) -> Reaches:
-    """Reach of each answer's noise but with chance ``alpha``, where noise is its only error."""
+    """Reach of each answer's noise, except with chance ``alpha``; None if it has other errors."""
     batch, noise = planned.batch, planned.batch.plan.noise(planned.batch.epsilon)
     if noise is None:
         return (None,) * len(batch.statistics)
@@ -358,9 +363,9 @@ def _reaches(planned: PlannedBatch, alpha: Number) -> Reaches:
 
 
 def _ends(possible: AnswerRange, released: int, reach: int | None) -> tuple[int, int] | None:
-    """Possible answers within reach of the released one, which is cut to them, in units.
+    """Ends of the possible answers within ``reach`` of the ``released`` answer, in units.
 
-    None where the reach is unknown.
+    None if the reach is unknown.
     """
     if reach is None:
         return None
@@ -368,7 +373,7 @@ def _ends(possible: AnswerRange, released: int, reach: int | None) -> tuple[int,
 
 
 def _thresholds(output: BatchOutput, place: int, queries: int) -> tuple[int | None, int | None]:
-    """Truncation of the negative and of the positive values of a query, in units."""
+    """Thresholds at which the negative and the positive values of a query are cut, in units."""
     thresholds = output.thresholds
     if thresholds is None:
         return None, None

@@ -1,4 +1,4 @@
-"""Checks of a spec, bound: each synthetic table is read once for all of its checks."""
+"""Checks of a spec, bound to their tables; each synthetic table is read once for all its checks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pqd.stated.column_facts import parse_columns
 
 @dataclass(frozen=True, slots=True)
 class SelectedCheck:
-    """Check on one synthetic table, with the id of its queries."""
+    """Check on one synthetic table, with an id that its queries get."""
 
     check: Check
     synthetic: str
@@ -38,12 +38,12 @@ _LISTED = 8
 
 
 def selected_checks(spec: Spec, only: str | Sequence[str]) -> list[SelectedCheck]:
-    """Checks to run; ``only`` is one name or several, by the spec's id or by the report's.
+    """Checks to run; ``only`` is one name or several: ids of the spec or ids of the report.
 
     Raises
     ------
     NothingSelectedError
-        If there is none, or none of that name.
+        If the spec has no check, or no check of a stated name.
     """
     if not spec.checks:
         raise NothingSelectedError(f"{spec.path.name} has no [[check]], so there is nothing to do")
@@ -64,7 +64,7 @@ def selected_checks(spec: Spec, only: str | Sequence[str]) -> list[SelectedCheck
 
 
 def _known_names(name: str, spec: Spec, known: Sequence[str]) -> str:
-    """Names of checks that may have been meant, and how many there are."""
+    """Names of checks similar to ``name``, and the number of all checks."""
     number = len(spec.checks)
     if near := nearest_names(name, known, cutoff=0.6):
         verb = "is" if len(near) == 1 else "are"
@@ -73,16 +73,16 @@ def _known_names(name: str, spec: Spec, known: Sequence[str]) -> str:
 
 
 class BoundChecks:
-    """Selected checks, bound; a wrong check is broken, and the others go on.
+    """Selected checks, bound to their tables; a wrong check is broken and does not stop others.
 
     Attributes
     ----------
     checks
         The selected checks, in the spec's order.
     workloads
-        Their queries by the name of the synthetic table.
+        The bound queries of the checks, by the name of the synthetic table.
     distances
-        Their distances, likewise.
+        The bound distances of the checks, by the name of the synthetic table.
     broken
         The errors of checks that cannot be decided, by id.
     """
@@ -96,9 +96,9 @@ class BoundChecks:
         progress: Progress,
         explained: str | None = None,
     ) -> None:
-        """Bind the selected checks; one public table that is private ends the run.
+        """Bind the selected checks; the run ends if a table given as public is private.
 
-        The check ``explained`` is evaluated in full, the others to their ``detail``.
+        The check ``explained`` is evaluated in full, other checks in this ``detail``.
         """
         self._spec, self._detail, self._explained = spec, detail, explained
         self.checks = selected_checks(spec, only)
@@ -119,7 +119,7 @@ class BoundChecks:
         self.distances = {name: self._bound_distances(name, tables[name]) for name in names}
 
     def _tables(self, name: str, accountant: Accountant) -> SyntheticTables | TableError:
-        """Synthetic table, or the error why it cannot be used."""
+        """Synthetic table, or the error that says why it cannot be used."""
         try:
             with paths_as_written(self._spec):
                 table = open_source(self._spec.synthetic[name], "synthetic")
@@ -132,7 +132,7 @@ class BoundChecks:
         return tables
 
     def _mentioned(self) -> set[str] | None:
-        """Names of the columns that the checks read; None for all."""
+        """Names of the columns that the checks read; None for all columns."""
         names = column_names((r.query for each in self._queries.values() for r in each), self.unit)
         for marginal in (r.columns for each in self._marginals.values() for r in each):
             if marginal is None:
@@ -141,7 +141,7 @@ class BoundChecks:
         return names
 
     def _bound(self, name: str, tables: SyntheticTables | TableError) -> Iterator[BoundWorkload]:
-        """Workload on one synthetic table, if it can be read and there are queries."""
+        """Yield the workload on one synthetic table, if it can be read and has queries."""
         checks = [each for each in self.checks if each.synthetic == name and each.check.sql]
         requests = [request for each in checks for request in self._queries[each.id]]
         if not requests:
@@ -162,7 +162,7 @@ class BoundChecks:
     def _bound_distances(
         self, name: str, tables: SyntheticTables | TableError
     ) -> tuple[BoundDistance, ...]:
-        """Distances to one synthetic table, without those that are refused."""
+        """Distances to one synthetic table, without refused distances."""
         checks = [each for each in self.checks if each.synthetic == name and not each.check.sql]
         requests = [request for each in checks for request in self._marginals[each.id]]
         if not requests:
@@ -180,11 +180,11 @@ class BoundChecks:
         return bound.distances
 
     def _distances(self, selected: SelectedCheck) -> list[DistanceRequest]:
-        """Request of the distance of one check; none if it is broken."""
+        """Request of the distance of one check; empty if the check is broken."""
         check = selected.check
         try:
             criteria = self._criteria(selected)
-            # A distance takes a tolerance below 1.
+            # Refuse a tolerance that is not a share below 1.
             _ = criteria.tolerance.share
         except PqdError as error:
             self.broken[selected.id] = error
@@ -213,7 +213,7 @@ class BoundChecks:
         return criteria if check.epsilon is None else criteria.at(check.epsilon)
 
     def _requests(self, selected: SelectedCheck) -> list[QueryRequest]:
-        """Requests of the queries of one check; none if it is broken."""
+        """Requests of the queries of one check; empty if the check is broken."""
         check = selected.check
         try:
             criteria = self._criteria(selected)
@@ -225,7 +225,7 @@ class BoundChecks:
         return [QueryRequest(query, criteria) for query in queries]
 
     def note_refusals(self, plans: Sequence[QueryVerdictPlan]) -> None:
-        """Add checks of which a query is refused to the broken ones."""
+        """Note that a check is broken if one of its queries is refused."""
         for plan in plans:
             for query, refusal in plan.bound.refusals:
                 if query.group:
@@ -237,7 +237,7 @@ class BoundChecks:
         result: Callable[[SelectedCheck], CheckResult],
         broken: Callable[[Check, str, PqdError], CheckResult],
     ) -> tuple[CheckResult, ...]:
-        """Result of each check: ``broken`` where it is, else ``result``."""
+        """Result of each check, from ``broken`` for a broken check, else from ``result``."""
         return tuple(
             broken(each.check, each.id, self.broken[each.id])
             if each.id in self.broken
@@ -247,7 +247,7 @@ class BoundChecks:
 
 
 def _query_of(check: Check) -> list[Query]:
-    """Query of a check, if its SQL is one."""
+    """List with the query of a check; empty if its SQL is not a valid query."""
     try:
         return [Query(check.sql, check.id)]
     except PqdError:
@@ -255,7 +255,7 @@ def _query_of(check: Check) -> list[Query]:
 
 
 def keys_of(check: Check) -> tuple[Key, ...] | None:
-    """Groups that a check states, one tuple each."""
+    """Groups that a check states, each as a tuple; None if it states none."""
     if check.keys is None:
         return None
     return tuple(key if isinstance(key, tuple) else (key,) for key in check.keys)

@@ -1,4 +1,4 @@
-"""Verdicts of a run, as a report holds them."""
+"""Verdicts of a run in the form that a report holds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def verdicts_of(
     noise: Noise,
     shown: set[object] | None = None,
 ) -> tuple[Verdict, ...]:
-    """Verdicts as planned; one whose identity is in ``shown`` already counts as replayed."""
+    """Verdicts in the planned order; a verdict counts as replayed if ``shown`` has its identity."""
     shown = set() if shown is None else shown
     rows = []
     for planned in verdicts:
@@ -75,7 +75,7 @@ def _verdict(
 
 
 def _plain(units: Exact, scale: Fraction, centre: Fraction = _ZERO) -> int | float:
-    """Units of a ``scale`` less a ``centre``, exact up to the last step."""
+    """``units`` times ``scale``, minus ``centre``; only the last step rounds."""
     (number, share), (step, whole) = units.as_integer_ratio(), scale.as_integer_ratio()
     taken, of = centre.as_integer_ratio()
     return plain_ratio(number * step * of - taken * share * whole, share * whole * of)
