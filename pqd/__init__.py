@@ -3,7 +3,8 @@
 ``pqd/deciders`` and ``pqd/reports`` are links to the folders ``deciders/`` and ``reports/``.
 """
 
-# Nothing is imported here: until the command line handles Ctrl-C, an interrupt is a traceback.
+# Nothing is imported here, so that the command line soon handles Ctrl-C.  An earlier interrupt
+# prints a traceback.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pqd.commands.audit import audit
@@ -44,7 +45,7 @@ __all__ = [
     "release",
 ]
 
-# Module of each public name, which is imported when the name is first used.
+# Module of each public name; the module is imported when the name is first used.
 _HOMES = {
     "audit": "pqd.commands.audit",
     "AuditReport": "pqd.reports.models.audit",

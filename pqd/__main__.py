@@ -1,6 +1,7 @@
-"""The command line's entry: ``pqd`` and ``python -m pqd``."""
+"""Entry of the command line: ``pqd`` and ``python -m pqd``."""
 
-# Import only what Python has already loaded: the rest is imported once Ctrl-C is handled.
+# Import only modules that Python has already loaded; other modules are imported once Ctrl-C is
+# handled.
 import os
 import sys
 
@@ -8,29 +9,29 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-# Number of new objects after which Python searches for reference cycles.  Python's 700 suit a
-# program that runs for long.  The objects of a run live to its end, so Python would search them
-# again and again.  A run makes few cycles, and their memory is free again when the run ends.
+# Number of new objects after which Python searches for reference cycles.  Python's default of 700
+# suits a program that runs for long.  Here most objects live until the run ends, so Python would
+# search them again and again.  A run makes few cycles, and the end of the run frees their memory.
 _NEW_OBJECTS = 1_000_000
-# Numpy's linear algebra gets one thread: the matrices are small, and other threads would spin for
-# a tenth of a second before they sleep.
+# Variable that gives numpy's linear algebra one thread.  The matrices are small, and each further
+# thread would be busy for a tenth of a second before it sleeps.
 _ALGEBRA = "OPENBLAS_NUM_THREADS"
 _BROKEN, _INTERRUPTED = 3, 130
-# A shell adds the number of the signal to this exit code.
+# The exit code of a process that a signal ended is this number plus the number of the signal.
 _SIGNALLED = 128
 _NOTHING_SPENT = "pqd: interrupted; nothing was spent"
 _TERMINATED = "pqd: terminated; nothing was spent"
-# Parts of the messages of Python and of libraries that get no memory while they are loaded.
+# Parts of the messages of Python and of libraries if memory runs out while they are loaded.
 _UNLOADED = ("failed to map segment", "annot allocate memory", "error return without exception set")
 _NO_MEMORY = "pqd: memory ran out while the program was loaded; give the process more (ulimit -v)"
 
 
 def main() -> "NoReturn":
-    """Run the command line; Ctrl-C prints one line, even while the program loads or ends."""
+    """Run the command line; after Ctrl-C it prints one line, even while it loads or ends."""
     try:
         code = _run()
     except BaseException as error:
-        # A module that is interrupted while it loads may raise another error.
+        # If a module is interrupted while it loads, it may raise another error.
         if isinstance(error, KeyboardInterrupt) or _of_interrupts("PRESSED"):
             code = _tell()
         elif isinstance(error, MemoryError) or any(sign in str(error) for sign in _UNLOADED):
@@ -69,18 +70,18 @@ def _run() -> int:
 
 
 def _end_early(number: int, _frame: object) -> "NoReturn":
-    """End the process by a signal that comes early; without a handler, PID 1 would ignore it."""
+    """End the process after an early signal; without this handler a process 1 would ignore it."""
     _say(_TERMINATED)
     os._exit(_SIGNALLED + number)
 
 
 def _of_interrupts(name: str) -> object:
-    """Value of a name in ``pqd.interrupts``; None if the module is not wholly loaded."""
+    """Value of a name in ``pqd.interrupts``; None if the module is not completely loaded."""
     return getattr(sys.modules.get("pqd.interrupts"), name, None)
 
 
 def _tell() -> int:
-    """Say what was spent, ignore further Ctrl-C, and return the exit code."""
+    """Exit code of an interrupted run; further Ctrl-C is ignored, and what was spent is printed."""
     _ignore()
     message, exit_code = _of_interrupts("interruption"), _of_interrupts("exit_code")
     _say(str(message()) if callable(message) else _NOTHING_SPENT)
@@ -97,7 +98,7 @@ def _say(text: str) -> None:
 
 
 def _ignore() -> None:
-    """Ignore further Ctrl-C; a second one that comes meanwhile counts as the first."""
+    """Ignore further Ctrl-C, even if a second Ctrl-C comes during this call."""
     ignore = _of_interrupts("ignore")
     if not callable(ignore):
         return
@@ -110,12 +111,12 @@ def _ignore() -> None:
 def _fill_streams() -> None:
     """Open a stand-in for each standard stream that was closed before the start.
 
-    Otherwise the next file to be opened would get the number of that stream.  The stand-in for
-    standard output cannot be written to, so writing fails as on a full disk.
+    Without a stand-in, the next file that is opened would get the number of the closed stream.  The
+    stand-in for standard output is opened for reading only, so a write fails, as on a full disk.
     """
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
-            # The system gives the lowest free number, which is that of the closed stream.
+            # The system gives the lowest free number: the number of the closed stream.
             number = os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)
             mode = "r" if name == "stdin" else "w"
             setattr(sys, name, os.fdopen(number, mode, encoding="utf-8"))
@@ -124,9 +125,9 @@ def _fill_streams() -> None:
 def _leave(code: int) -> "NoReturn":
     """End the process without Python's own shutdown.
 
-    The shutdown frees every object, which takes a sixth of a short run.  And after a failed read, a
-    thread of pyarrow may still ask for bytes of the file and abort the process without our exit
-    code.
+    There are two reasons.  The shutdown frees every object, which takes a sixth of a short run.
+    And after a failed read, a thread of pyarrow may still ask for bytes of the file; during a
+    shutdown this aborts the process with a wrong exit code.
     """
     _ignore()
     for stream in filter(None, (sys.stdout, sys.stderr)):

@@ -30,13 +30,13 @@ __all__ = [
     "overtaken",
 ]
 
-# Advice for a file that the system does not let us read.
+# Advice for a file that the system does not let pqd read.
 NO_PERMISSION = (
     "permission denied; ask its owner for the right to read it, or run as a user who has it"
 )
 
 
-# Words for a charge that no ledger shows.
+# Words about a charge that is in no ledger.
 NO_RECORD = "is on no record"
 
 
@@ -50,17 +50,17 @@ class QueryError(PqdError, ValueError):
     def __init__(
         self, message: str, sql: str = "", start: int | None = None, stop: int | None = None
     ) -> None:
-        """Keep the parts; ``stop`` is exclusive."""
+        """Store the parts; ``stop`` is exclusive."""
         self.sql, self.start, self.stop = sql, start, stop
         super().__init__(message if not sql else f"{message}\n{_marked(sql, start, stop)}")
 
 
 class TableError(PqdError, ValueError):
-    """A table that cannot be used: absent, unreadable as a whole, or without a needed column."""
+    """A table that cannot be used: it is missing, unreadable, or lacks a needed column."""
 
 
 class NotPublicError(TableError):
-    """A table that is given as public but is the private table, or another private table."""
+    """A table that is stated as public, but is this private table or another private table."""
 
 
 class NothingSelectedError(PqdError, ValueError):
@@ -70,7 +70,7 @@ class NothingSelectedError(PqdError, ValueError):
 
 
 class UnknownAnswerError(PqdError, ValueError):
-    """The ledger does not have the stored answer that is to be shown; nothing was spent."""
+    """The ledger lacks the stored answer that the caller wants to see; nothing was spent."""
 
 
 class RunError(PqdError, RuntimeError):
@@ -80,10 +80,10 @@ class RunError(PqdError, RuntimeError):
 
 
 class UnwrittenTableError(RunError):
-    """The table of a release could not be written; ``report`` has the answers, which are paid."""
+    """The table of a release could not be written; ``report`` has the answers, already paid for."""
 
     def __init__(self, message: str, report: ReleaseReport) -> None:
-        """Keep the report."""
+        """Store the report."""
         self.report = report
         super().__init__(message)
 
@@ -93,11 +93,11 @@ class BaselineError(PqdError, ValueError):
 
 
 class LedgerError(RunError):
-    """The ledger cannot be read or written as it must be; nothing was spent."""
+    """The ledger cannot be read or written; nothing was spent."""
 
 
 class LostLedgerError(LedgerError):
-    """The ledger was removed or replaced during a run: the record of the charge is gone."""
+    """The ledger was removed or replaced during a run, and with it the record of the charge."""
 
 
 class BudgetError(PqdError, ValueError):
@@ -107,7 +107,7 @@ class BudgetError(PqdError, ValueError):
 
 
 def overtaken(paid: str, error: BudgetError, advice: str = "") -> RunError:
-    """Error of a run that has paid for ``paid`` when another run takes the budget for the rest."""
+    """Error of a run that has paid for ``paid``, if another run then took the remaining budget."""
     reason = str(error).replace(" Nothing was spent.", "")
     return RunError(f"{paid} were paid for, and then {reason}{advice}")
 

@@ -1,8 +1,8 @@
-"""Exception barrier: work on private rows leaks nothing except its result.
+"""Exception barrier: errors of work on private rows disclose no private value.
 
-An error is raised anew without its frames, whose variables hold private counts: tools such as
-``pytest -l`` and error trackers show them.  The message of an error that is not pqd's own may quote
-a private value, so the message is withheld too.
+The variables in an error's frames hold private counts, and tools such as ``pytest -l`` and error
+trackers show them.  So an error is raised anew without its frames.  The message of an error that is
+not pqd's own may quote a private value, so the message is withheld too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TO_DO = (
     "give the process more (ulimit -v, or the limit of its container), or take fewer threads "
     "(--threads 1), columns or queries"
 )
-# Parts of messages that mean that memory ran out while a library was loaded.
+# Parts of messages; they mean that memory ran out while a library was loaded.
 _UNLOADED = ("failed to map segment", "annot allocate memory")
 _SAID: dict[type, str] = {
     RuntimeError: "can't start new thread",
@@ -37,9 +37,9 @@ def sealed(work: Callable[[], Result]) -> Result:
     Raises
     ------
     PqdError
-        As ``work`` does.
+        As raised by ``work``.
     RunError
-        For any other error; the message gives only its type and place.
+        For any other error; the message gives only the type and place of that error.
     BaseException
         Unchanged, if the work is ended from outside: Ctrl-C, a timeout, the end of the process.
     """
@@ -52,7 +52,7 @@ def sealed(work: Callable[[], Result]) -> Result:
         failure = RunError(withheld(error))
     except BaseException as error:  # noqa: BLE001 - from outside, which knows no value
         failure = error
-    # Raise outside the handlers, which would chain the error to the first one.
+    # Raise outside the handlers: inside, Python would chain the new error to the first error.
     failure.__cause__ = failure.__context__ = None
     raise failure.with_traceback(None)
 
@@ -75,7 +75,7 @@ def of_memory(error: BaseException | None) -> bool:
         isinstance(error, MemoryError)
         or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
         or type(error).__name__ == "OutOfMemoryException"
-        # Other messages are not read: they may quote a private value.
+        # Only these messages are read, since any other message may quote a private value.
         or (isinstance(error, ImportError) and any(sign in str(error) for sign in _UNLOADED))
         or str(error) == _SAID.get(type(error))
         or of_memory(error.__cause__ or error.__context__)

@@ -1,7 +1,7 @@
-"""Interrupts: Ctrl-C, SIGTERM and SIGHUP end a run, whatever a library makes of them.
+"""Interrupts: Ctrl-C, SIGTERM and SIGHUP end a run, even if a library catches or loses them.
 
-DuckDB turns an interrupt into an error of its own, or loses it while it imports a module.  Without
-this module the run would then end as broken, or go on and spend.
+DuckDB may turn an interrupt into an error of its own; the run would then end as broken.  DuckDB may
+also lose an interrupt while it imports a module; the run would then go on and spend.
 """
 
 from __future__ import annotations
@@ -13,21 +13,22 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-# Numbers of the signals since the run began; ``noted`` adds them.
+# Numbers of the signals that have come since the run began; ``noted`` adds them.
 PRESSED: list[int] = []
-# Word for a run that a signal ended.  Windows has no SIGHUP (the end of a terminal).
+# Words for a run that a signal ended.  Windows lacks SIGHUP, which comes when a terminal ends.
 _ENDED = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "terminated"}
 _SIGNALS = {getattr(signal, name): word for name, word in _ENDED.items() if hasattr(signal, name)}
-# A shell adds the number of the signal to this exit code.
+# The exit code of a process that a signal ended is this number plus the number of the signal.
 _BEYOND = 128
 _ENGINES_OWN = "Query interrupted"
 
 
 def listen(*replaced: object) -> None:
-    """Note each signal that ends a run and raise KeyboardInterrupt; ignored signals stay ignored.
+    """From now on note each signal that ends a run, and raise KeyboardInterrupt.
 
-    Only Python's own handlers, and the handlers in ``replaced``, are replaced.  Only the command
-    line listens: a library leaves signals to the program that uses it.
+    Only the default handlers, and the handlers in ``replaced``, are replaced.  So an ignored signal
+    stays ignored.  Only the command line calls this; in the Python interface signals belong to the
+    calling program.
     """
     for number in _SIGNALS:
         if signal.getsignal(number) in {signal.default_int_handler, signal.SIG_DFL, *replaced}:
@@ -36,25 +37,25 @@ def listen(*replaced: object) -> None:
 
 
 def _unraisable(before: Callable[[Any], object], lost: Any) -> None:  # noqa: ANN401 - as Python calls it
-    """Drop Python's message on a signal that it cannot raise, as in ``__del__``: it is noted."""
+    """Drop Python's message about an interrupt that it cannot raise, such as in ``__del__``."""
     if not (PRESSED and issubclass(lost.exc_type, KeyboardInterrupt)):
         before(lost)
 
 
 def noted(number: int, _frame: Any) -> None:  # noqa: ANN401 - as signal calls it
-    """Handle the signal."""
+    """Note a signal and raise KeyboardInterrupt."""
     PRESSED.append(number)
     raise KeyboardInterrupt
 
 
 def ignore() -> None:
-    """Ignore further signals, so that the message about the first signal is written whole."""
+    """Ignore further signals, so that none interrupts the message about the first signal."""
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 
 
 def exit_code() -> int:
-    """Exit code of an interrupted run: the code that a shell gives for the first signal."""
+    """Exit code of an interrupted run: the code that a shell gives after the first signal."""
     return _BEYOND + (PRESSED[0] if PRESSED else signal.SIGINT)
 
 
@@ -65,21 +66,21 @@ def interruption() -> str:
 
 
 def charged_so_far() -> str:
-    """Sentence on what the run has charged, and that this stays charged; empty if nothing."""
-    # If the module is not loaded, nothing is charged.
+    """Sentence about what the run has charged; empty if the run has charged nothing."""
+    # As long as the module is not loaded, nothing is charged.
     module = sys.modules.get("pqd.accounting.charge_report")
     return str(module.run_charges().text) if module else ""
 
 
 def heed() -> None:
-    """Raise KeyboardInterrupt if a library lost it."""
+    """Raise KeyboardInterrupt if a signal was noted, since a library may have lost the first."""
     if PRESSED:
         raise KeyboardInterrupt
 
 
 @contextmanager
 def heeded() -> Iterator[None]:
-    """Context that raises KeyboardInterrupt where a library raised another error, or none."""
+    """Context that raises KeyboardInterrupt if a library has lost it or raised another error."""
     own = False
     try:
         yield
@@ -87,6 +88,6 @@ def heeded() -> Iterator[None]:
         own = isinstance(error, RuntimeError) and str(error) == _ENGINES_OWN
         if not own and not PRESSED:
             raise
-    # Outside the handler, which would chain it to the engine's error.
+    # Raise outside the handler: inside, Python would chain this error to the engine's error.
     if own or PRESSED:
         raise KeyboardInterrupt

@@ -19,9 +19,9 @@ _MOST_ROWS = 1_000_000
 
 
 class Detail(IntEnum):
-    """Detail in which deciders are evaluated on public data: each includes those before it.
+    """Detail in which deciders are evaluated on public data; each level includes lower levels.
 
-    It costs time, no privacy.
+    More detail costs time, but no privacy.
     """
 
     ERRORS = 0
@@ -32,7 +32,7 @@ class Detail(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criteria:
-    """Criteria of a verdict, without a budget: enough for a plan, not for a measurement.
+    """Criteria of a verdict, without a budget; a measurement needs ``Parameters``.
 
     Attributes
     ----------
@@ -41,11 +41,11 @@ class Criteria:
     alpha
         The error probability that the caller accepts.
     mechanism
-        A decider, an estimator or a batch mechanism by its id, or how to choose one.
+        The id of a decider, an estimator or a batch mechanism, or a way to choose one.
     columns
         Public facts of columns.
     detail
-        How thoroughly the deciders that fit are evaluated.
+        The detail in which the deciders that fit the query are evaluated.
     """
 
     tolerance: Tolerance
@@ -64,7 +64,7 @@ class Criteria:
         columns: Mapping[str, Mapping[str, Any]] | None = None,
         detail: Detail = Detail.THRESHOLDS,
     ) -> Criteria:
-        """Criteria as a caller states them; ParameterError says what is wrong and allowed."""
+        """Criteria that a caller states; ParameterError names the mistake and allowed values."""
         return Criteria(
             tolerance=Tolerance.parse(tau),
             alpha=probability(alpha, "alpha"),
@@ -74,7 +74,7 @@ class Criteria:
         )
 
     def at(self, epsilon: Number | None, detail: Detail | None = None) -> Parameters:
-        """Parameters with a budget for each query; ParameterError if there is none."""
+        """Parameters with the budget ``epsilon``; ParameterError if it is missing or invalid."""
         same = {field.name: getattr(self, field.name) for field in fields(Criteria)}
         if detail is not None:
             same["detail"] = detail
@@ -89,7 +89,7 @@ class Parameters(Criteria):
 
     @classmethod
     def parse(cls, *, epsilon: Number | None, **criteria: Any) -> Parameters:  # noqa: ANN401 - as of
-        """Parameters as a caller states them: the budget, and the arguments of ``Criteria.of``."""
+        """Parameters that a caller states: the budget, and the arguments of ``Criteria.of``."""
         return Criteria.of(**criteria).at(epsilon)
 
     @property
@@ -99,7 +99,7 @@ class Parameters(Criteria):
 
 
 def privacy_unit(column: str | None, max_rows: int | str = 1) -> PrivacyUnit | None:
-    """Privacy unit as a caller states it; None if one row is one person."""
+    """Privacy unit that a caller states; None if one row is one person."""
     if column is None:
         if exact(max_rows, "max_rows") != 1:
             raise ParameterError(

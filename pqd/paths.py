@@ -1,4 +1,4 @@
-"""Paths from a caller: whether the system can follow a path, and how a file is written."""
+"""Paths from a caller: checks that the system can follow a path, and writes of whole files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from pathlib import Path
 from pqd.errors import ParameterError, RunError
 
 _NUMBER = re.compile(r"[0-9]+")
-# Windows has no such flag; there, making a link takes a special right.
+# Flag by which no link is followed.  Windows lacks it; only users with a special right can make
+# links there.
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 # Mode of a new file (before the umask), and mode of a file that only its owner may read.
@@ -20,7 +21,9 @@ _MODE, _PRIVATE = 0o666, 0o600
 
 
 def usable(path: str | Path, name: str | None = None) -> Path:
-    """``path``, after a check that the system can follow it: no loop, no NUL, no closed folder.
+    """``path``, after a check that the system can follow it.
+
+    The system cannot follow a loop of links, a zero byte, or a folder without permission.
 
     ``name`` is the name of the path in the message.
 
@@ -32,7 +35,7 @@ def usable(path: str | Path, name: str | None = None) -> Path:
     place = Path(path)
     try:
         place.resolve()
-        # From Python 3.13 on only stat() tells a loop from a file that is not there.
+        # From Python 3.13 on only stat() tells a loop of links from a missing file.
         with suppress(FileNotFoundError, NotADirectoryError):
             place.stat()
         str(place).encode()
@@ -55,15 +58,15 @@ def numbered_alike(one: str, other: str) -> bool:
 
 
 def writable(path: Path, *, append: bool = False) -> Path:
-    """``path``, after a check that it can be written, which must come before the charge.
+    """``path``, after a check that it can be written; callers check before the charge.
 
-    The path must be a file, a new file, or a device such as /dev/null.  A link would hide which
-    file is written, and a pipe may never have a reader.
+    The path must be a file, a new file, or a device such as /dev/null.  A link is refused since it
+    hides which file is written, and a pipe since it may never have a reader.
 
     Raises
     ------
     ParameterError
-        If nothing can be written there.
+        If the path cannot be written.
     """
     if path.is_symlink():
         raise ParameterError(
@@ -80,7 +83,8 @@ def writable(path: Path, *, append: bool = False) -> Path:
     folder = path.absolute().parent
     if not folder.is_dir():
         raise ParameterError(f"{path} cannot be written: there is no such folder")
-    # A whole file replaces the old one, for which the folder must be writable.
+    # A whole file is written as a new file that replaces the old file, so the folder must be
+    # writable.
     whole = not (append or path.is_char_device())
     needed = [*([path] if path.exists() else []), *([folder] if whole else [])]
     if not all(os.access(place, os.W_OK) for place in needed):
@@ -91,27 +95,27 @@ def writable(path: Path, *, append: bool = False) -> Path:
 
 
 def write_text(path: Path, text: str, *, append: bool = False) -> None:
-    """Write a whole file, or nothing; or append ``text`` to a file.
+    """Write a file with ``text``, or append ``text`` to a file.
 
     Raises
     ------
     RunError
-        If the file cannot be written; the old file is then still there.
+        If the file cannot be written; the old file is then unchanged.
     """
     content = text.encode("utf-8", errors="backslashreplace")
     with told_as_unwritten(path):
         if append or path.is_char_device():
-            # Do not wait for a reader if the file has meanwhile become a pipe.
+            # If the file has become a pipe since the check, do not wait for a reader.
             _write(path, content, os.O_APPEND | _NO_LINK | _NO_WAIT, _MODE)
         else:
             with draft_of(path) as draft:
-                # A file that replaces a private file is private from the start.
+                # The draft is private until it gets the mode of the file that it replaces.
                 _write(draft, content, os.O_EXCL, _PRIVATE if path.exists() else _MODE)
 
 
 @contextmanager
 def told_as_unwritten(path: Path) -> Iterator[None]:
-    """Context in which an error of the system, or a refused path, becomes a RunError."""
+    """Context that turns an error of the system, or a refusal of the path, into a RunError."""
     try:
         yield
     except ParameterError as error:
@@ -123,11 +127,13 @@ def told_as_unwritten(path: Path) -> Iterator[None]:
 
 @contextmanager
 def draft_of(path: Path) -> Iterator[Path]:
-    """Path of a draft beside ``path``; the draft replaces ``path`` when it is whole and on disk.
+    """Context with the path of a draft; at its end the draft, which is on disk, replaces ``path``.
 
-    A reader of ``path`` gets the old file or the new one.  An unfinished draft is removed.
+    So a reader of ``path`` gets either the whole old file or the whole new file.  After an error
+    the draft is removed.
     """
-    # The name is short: the report's own name may be as long as the system allows.
+    # The draft has a short name of its own: the name of the file may already have the largest
+    # length that the system allows.
     draft = path.with_name(f".pqd-{os.urandom(8).hex()}")
     try:
         yield draft
@@ -138,7 +144,7 @@ def draft_of(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             draft.unlink()
-    # The file is whole by now; some systems cannot sync a folder.
+    # The file is complete by now.  Some systems cannot sync a folder; such an error is ignored.
     with suppress(OSError):
         folder = os.open(path.absolute().parent, os.O_RDONLY)
         try:
@@ -166,7 +172,7 @@ def _write(path: Path, content: bytes, flags: int, mode: int) -> None:
             while left:
                 left = left[os.write(opened, left) :]
         except BaseException:
-            # Remove the part that was written.  A device cannot be cut.
+            # Remove the part that was written.  This fails for a device, which cannot be cut.
             with suppress(OSError):
                 os.ftruncate(opened, before)
             raise

@@ -1,4 +1,4 @@
-"""Progress of a run: its steps and warnings, for whoever waits for it."""
+"""Progress of a run: its steps and warnings, which a callback shows to the user."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Step(StrEnum):
 
 
 class Progress(Protocol):
-    """Callback for the steps of a run; it must not show even the size of the private table.
+    """Callback for the steps of a run; it must show nothing of the private table, even its size.
 
-    A warning (pqd/planning/query_warnings.py) must stay readable, whatever step comes after it.
+    A warning (pqd/planning/query_warnings.py) must stay readable while later steps are shown.
     """
 
     def __call__(self, stage: Step | Note, done: int = 0, total: int = 0) -> None:
@@ -49,7 +49,7 @@ def silent(stage: Step | Note, done: int = 0, total: int = 0) -> None:
 
 @contextmanager
 def strict(*, stated: bool) -> Iterator[None]:
-    """Context in which warnings are errors if ``stated``."""
+    """Context in which warnings are errors, if ``stated`` is True."""
     token = _STRICT.set(stated)
     try:
         yield
@@ -58,12 +58,12 @@ def strict(*, stated: bool) -> Iterator[None]:
 
 
 def warn(warnings: Iterable[Note], progress: Progress) -> None:
-    """Show warnings, which concern public facts, before anything is spent.
+    """Show warnings, which are about public facts, before anything is spent.
 
     Raises
     ------
     ParameterError
-        If there is a warning, in a context where warnings are errors.
+        If there is a warning and the context makes warnings errors.
     """
     distinct = tuple(dict.fromkeys(warnings))
     for each in distinct:

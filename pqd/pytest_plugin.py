@@ -1,12 +1,13 @@
-"""The pytest plugin: per-query trust as a test.
+"""The pytest plugin: a test that a query can be trusted.
 
     def test_the_copy_can_be_used(pqd):
         pqd.assert_trusted("employed-women")          # a check of the spec
         pqd.assert_trusted("SELECT AVG(age) FROM D", tau=2, epsilon=0.25)
 
-The spec is ``audit.toml`` beside the configuration of pytest, or what ``pqd_spec`` in it or
-``--pqd-spec`` on the command line names.  Its checks are run together when the first of them is
-needed, so that they are charged as one; the ledger replays them in later runs.
+The spec is ``audit.toml`` beside the configuration file of pytest.  Another spec can be named by
+``pqd_spec`` in that file, or by ``--pqd-spec`` on the command line.  When a test needs the first
+check of the spec, all its checks are run and charged together; later runs are replayed from the
+ledger.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _SPEC = "audit.toml"
 
 
 class UntrustedWarning(UserWarning):
-    """A check that fails, but whose severity is ``warn``."""
+    """Warning about a check that fails and has the severity ``warn``."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -50,7 +51,7 @@ def pqd(request: pytest.FixtureRequest) -> Trust:
 
 
 class Trust:
-    """Fixture ``pqd``: one spec, whose checks run at most once a session."""
+    """Fixture ``pqd``: one spec, whose checks are run at most once in a pytest session."""
 
     def __init__(self, spec: Path) -> None:
         """Read nothing yet."""
@@ -83,17 +84,18 @@ class Trust:
         Parameters
         ----------
         query
-            The id of a check of the spec, or one SQL query: then ``tau`` and ``epsilon`` are
-            needed, and tables, budget, ledger and privacy unit are those of the spec.
+            The id of a check of the spec, or one SQL query.  A query needs ``tau`` and ``epsilon``;
+            tables, budget, ledger and privacy unit come from the spec.
         on_undecided
-            For SQL: an undecided verdict fails the test, skips it (``"warn"``), or passes.
+            For a query: whether an undecided verdict fails the test (``"fail"``), skips the test
+            (``"warn"``) or lets it pass (``"pass"``).
         synthetic
-            The name of the spec's synthetic table; needed where it has several.
+            The name of a synthetic table of the spec; needed if the spec has several.
 
         Returns
         -------
         CheckResult
-            The result of the check, which did not fail.
+            The result of the check; it is not a failure.
 
         Raises
         ------
@@ -103,7 +105,7 @@ class Trust:
             If the query, the spec or a table cannot be used, or the budget is too small.
         """
         __tracebackhide__ = True
-        # Import here: pytest loads plugins at its start.
+        # Imported here, since pytest loads plugins at its start.
         from pqd.deciders.exact import probability  # noqa: PLC0415
         from pqd.spec import Check  # noqa: PLC0415
         from pqd.stated.budgets import stated_budget  # noqa: PLC0415
@@ -161,7 +163,7 @@ def _run(spec: Spec) -> CheckReport:
 
 
 def _passing(entry: CheckResult) -> CheckResult:
-    """Entry that does not fail the build; a test is skipped or warned as the entry says."""
+    """The entry, if its gate passes; otherwise the test fails, is skipped, or gets a warning."""
     __tracebackhide__ = True
     text = _harmless(f"{entry.id}: {entry.message}")
     if entry.gate in {"fail", "error"}:

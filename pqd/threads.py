@@ -1,4 +1,4 @@
-"""Threads: how many threads read tables; no result depends on their number."""
+"""Number of threads that read tables; no result depends on this number."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from pqd.errors import ParameterError
 
 VARIABLE, OPTION = "PQD_THREADS", "--threads"
 _MOST = 1023
-# Number from the command line for the run in this context; None leaves it to PQD_THREADS.
+# Number that the command line states for the run in this context; if None, PQD_THREADS decides.
 _STATED: ContextVar[int | None] = ContextVar("threads", default=None)
 
 
 @contextmanager
 def stated_threads(stated: str | None) -> Iterator[None]:
-    """Context of a run with ``stated`` threads; None leaves the number to PQD_THREADS.
+    """Context of a run with ``stated`` threads; if None, PQD_THREADS decides.
 
-    Threads that the run starts do not see the context: call ``thread_count`` before they start.
+    Threads that the run starts do not see this context, so call ``thread_count`` before they start.
 
     Raises
     ------
     ParameterError
-        If it is no number from 1 to 1023.
+        If ``stated`` is not a number from 1 to 1023.
     """
     token = _STATED.set(None if stated is None else _number(stated, OPTION))
     try:
@@ -34,12 +34,12 @@ def stated_threads(stated: str | None) -> Iterator[None]:
 
 
 def thread_count() -> int:
-    """Number of threads: as the run states, else PQD_THREADS, else the number of cores.
+    """Number of threads: the stated number, else PQD_THREADS, else the number of cores.
 
     Raises
     ------
     ParameterError
-        If PQD_THREADS is no number from 1 to 1023.
+        If PQD_THREADS is not a number from 1 to 1023.
     """
     number = _STATED.get()
     if number is not None:
@@ -50,7 +50,7 @@ def thread_count() -> int:
 
 def _number(stated: str, source: str) -> int:
     digits = stated.lstrip("0")
-    # Python refuses to convert very many digits.
+    # Check the length first: Python refuses to convert a text of too many digits.
     short = stated.isascii() and stated.isdigit() and len(digits) <= len(str(_MOST))
     if not short or not 1 <= (number := int(digits or "0")) <= _MOST:
         raise ParameterError(f"{source} is a number of threads from 1 to {_MOST}")

@@ -1,4 +1,4 @@
-"""A spec as it was read: its tables, its budgets, its checks and its release."""
+"""A spec that was read: its tables, its budgets, its checks and its release."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ Scalar = str | int | bool | Decimal
 class Source:
     """File that the spec names, or table on a server, whose URL is ``path``.
 
-    ``written`` is the path as it stands in the spec, and the form that messages show.  ``path``
-    may hold secrets from the environment, so no repr shows it.
+    ``path`` may hold secrets from the environment, so no repr shows it.  ``written`` is the path as
+    the spec writes it; messages show ``written``.
     """
 
     path: Path | str = field(repr=False)
@@ -34,12 +34,12 @@ class Source:
 class Check:
     """One ``[[check]]`` with its defaults filled in; ``line`` is the line of its header, from 1.
 
-    A check is about a query (``sql``), about a ``marginal`` given by its columns, or about a
-    ``score`` that must be ``at_least`` an amount, both as written.  For the other kinds ``sql`` is
-    empty and the other fields are None.  ``tau`` is as written, for ``Parameters.parse``; None for
-    a score.  ``synthetic`` has the names of the tables.  ``keys`` holds a tuple for each key if
-    several columns are grouped.  ``epsilon`` is None if the check shares the budget of
-    ``[shared_budget]``.
+    A check has one of three subjects: a query (``sql``); a ``marginal``, given by its columns; or a
+    ``score`` that must be ``at_least`` an amount.  The fields of the two other subjects are empty
+    (``sql``) or None.  ``score``, ``at_least`` and ``tau`` are as the spec writes them; ``tau`` is
+    None for a score.  ``synthetic`` has the names of the synthetic tables.  ``keys`` holds a tuple
+    for each key if several columns are grouped.  ``epsilon`` is None if the check shares the budget
+    of ``[shared_budget]``.
     """
 
     id: str
@@ -63,7 +63,7 @@ class Check:
 
     @property
     def tolerance(self) -> Tolerance:
-        """Tolerance; for a score the largest distance from 100 %.  ParameterError if invalid."""
+        """Tolerance; of a score the largest distance from 100 %.  ParameterError if invalid."""
         if self.at_least is None:
             return Tolerance.parse(self.tau)
         least = Tolerance.parse(self.at_least)
@@ -71,7 +71,7 @@ class Check:
 
     @property
     def sql_text(self) -> str:
-        """Query, or distance in words, that a report shows as SQL."""
+        """SQL of the query, or words for the distance, which a report shows in the place of SQL."""
         if self.score is not None:
             return f"{MEAN_DISTANCE}({self.score}, {self.ways} ways)"
         if self.marginal is not None:
@@ -81,7 +81,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseSpec:
-    """Table ``[release]``: a file of queries, a synthetic table's name, and the parameters."""
+    """Section ``[release]``: a file of queries, the name of a synthetic table, the parameters."""
 
     queries: Source
     synthetic: str
@@ -92,10 +92,11 @@ class ReleaseSpec:
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """Spec file as read; None stands for facts that are not stated.
+    """Content of a spec file; the value of a fact that is not stated is None.
 
-    ``epsilon`` and ``delta`` are the most that the private table may ever spend in its ledger.
-    ``shared_budget`` is the total epsilon of the checks without an epsilon, and their sharing.
+    ``epsilon`` and ``delta`` are the limits of the private table: all runs of its ledger together
+    may spend this much.  ``shared_budget`` is the total epsilon of all checks without an epsilon of
+    their own, and the way in which they share it.
     """
 
     path: Path

@@ -1,4 +1,4 @@
-"""Lines of the tables and keys in a TOML text; tomllib itself gives no places."""
+"""Lines of the tables and keys in a TOML text, since tomllib gives no lines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 
 Where = tuple[str | int, ...]
 
-# A text without an end runs to the end of the file, so the statement that opened it is known.
+# A text without closing quotes is one token to the end of the file, so that the statement in which
+# it begins is known.
 _TOKEN = re.compile(
     r'"""(?:\\.?|[^\\])*?(?:"{3,5}|\Z)'
     r"|'''.*?(?:'{3,5}|\Z)"
@@ -42,7 +43,7 @@ class Places:
                 self._lines.setdefault(where[:depth], line)
 
     def line(self, where: Where) -> int:
-        """Line, from 1, of a place, or of the nearest table that encloses it."""
+        """Line, from 1, of a place; if it is missing, of the nearest table around it."""
         for depth in range(len(where), 0, -1):
             if where[:depth] in self._lines:
                 return self._lines[where[:depth]]
@@ -54,7 +55,7 @@ class Places:
         return (*array, self._last[array])
 
     def _indexed(self, names: Where) -> Where:
-        """Place of a header: its names, each array followed by the index of its last element."""
+        """Place of a header: its names; after each array comes the index of its last element."""
         where: Where = ()
         for name in names:
             where = (*where, name)
@@ -64,9 +65,9 @@ class Places:
 
 
 def statements(text: str) -> Iterator[tuple[int, str]]:
-    """Line and head of each statement: a header, or the text before the ``=``.
+    """Line and head of each statement; the head is a header, or the text before the ``=``.
 
-    Texts and lists may span lines; a line inside them that looks like a header is not a header.
+    A text or a list may span several lines.  A line inside it is never taken as a header.
     """
     line = begun = 1
     depth, start, end = 0, -1, -1
@@ -104,7 +105,7 @@ def longest_dotted_key(text: str) -> tuple[int, int]:
 
 
 def _names(head: str) -> Where:
-    """Names in a head, unquoted: ``a."b c"`` is a, then b c."""
+    """Names in a head, without quotes: ``a."b c"`` has the names ``a`` and ``b c``."""
     node: Any = tomllib.loads(head if head.startswith("[") else f"{head} = 0")
     names: list[str] = []
     while node and isinstance(node, (dict, list)):

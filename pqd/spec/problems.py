@@ -34,9 +34,10 @@ class Code(StrEnum):
 
 
 class Place(NamedTuple):
-    """Place in a spec file: ``[columns.age]`` is section ``columns.age``; lines begin with 1.
+    """Place in a spec file, such as line 7, section ``columns.age``, key ``bounds``.
 
-    A section of None is the whole file, a key of None the whole section.
+    Lines are numbered from 1.  If the section is None, the place is the whole file; if the key is
+    None, the place is the whole section.
     """
 
     section: str | None = None
@@ -46,7 +47,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Mistake in a spec; the message is for people only."""
+    """Mistake in a spec; programs read the code, and people read the message."""
 
     code: Code
     place: Place
@@ -54,19 +55,19 @@ class Problem:
 
 
 class SpecValueError(ParameterError):
-    """Value that a key cannot have."""
+    """Error for a value that a key cannot have."""
 
     def __init__(self, code: Code, message: str) -> None:
-        """Keep the code."""
+        """Store the code."""
         self.code = code
         super().__init__(message)
 
 
 class SpecError(PqdError, ValueError):
-    """Spec file that cannot be used; ``problems`` has all problems, the message the first 20."""
+    """Error for a spec file with problems: all in ``problems``, the first 20 in the message."""
 
     def __init__(self, file: str, problems: Sequence[Problem]) -> None:
-        """Put each problem on its own line, in the order of the file."""
+        """Write a message with one line for each problem, in the order of the file."""
         self.problems = tuple(sorted(problems, key=lambda problem: problem.place.line or 0))
         lines = [
             f"{_place_text(file, problem.place)}: {problem.message}"
@@ -82,7 +83,7 @@ def _place_text(file: str, place: Place) -> str:
 
 
 def printable(text: str) -> str:
-    """Text in which every sign that would break or disguise a line is escaped."""
+    """Text in which line breaks, and characters that could disguise the text, are escaped."""
     return "".join(
         sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
     )

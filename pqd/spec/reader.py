@@ -32,7 +32,7 @@ from pqd.stated.column_facts import parse_columns
 if TYPE_CHECKING:
     from pqd.spec.positions import Where
 
-# Sections that name a table; the table may be on a server.
+# Sections whose path is that of a table; the table may be on a server.
 _TABLES = {"private", "synthetic"}
 _VARIABLE = re.compile(r"\$\$\{|\$\{([^}]*)(\}?)")
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -49,7 +49,7 @@ def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec
         If the file cannot be read or anything in it is wrong; no message shows a value of
         ``environ``.
     NothingSelectedError
-        If everything is right but there is no check and no release.
+        If the file is right, but has neither a check nor a release.
     """
     path = Path(path)
     document = _document(path)
@@ -89,7 +89,7 @@ def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec
 
 
 def _document(path: Path) -> Document:
-    """Content of a file that is TOML and has at least one table of a spec."""
+    """Content of a file; SpecError unless it is TOML with at least one section of a spec."""
     try:
         text, data = read_toml(path)
     except UnreadableError as error:
@@ -97,7 +97,7 @@ def _document(path: Path) -> Document:
         problem = Problem(error.code, Place(line=error.line), str(error))
         raise SpecError(name, [problem]) from None
     if data and not data.keys() & SECTION.keys():
-        # The message quotes nothing of the file, which may be anything.
+        # The message quotes nothing of the file, which may be a private table by mistake.
         headers = ", ".join(section.header for section in SECTIONS)
         message = f"it is no spec: it has none of {headers}"
         raise SpecError(path.name, [Problem(Code.NOT_A_SPEC, Place(), message)])
@@ -113,7 +113,7 @@ class _Files:
     environ: Mapping[str, str] = field(repr=False)
 
     def source(self, values: Values, where: Where, key: str = "path") -> Source | None:
-        """File that ``key`` names; None if there is none, or if it has a problem."""
+        """File that ``key`` names; None if the key is missing or has a problem."""
         written = values.get(key)
         if written is None:
             return None
@@ -176,7 +176,7 @@ def _shared_budget(document: Document) -> RunBudget | None:
 
 
 def _release(document: Document, files: _Files, synthetic: tuple[str, ...]) -> ReleaseSpec | None:
-    """Table ``[release]``; None if there is none, or if something is wrong with it."""
+    """Section ``[release]``; None if it is missing or has a problem."""
     values = document.table("release")
     if "synthetic" in values:
         named = {"synthetic": (values["synthetic"],)}
@@ -188,7 +188,7 @@ def _release(document: Document, files: _Files, synthetic: tuple[str, ...]) -> R
 
 
 def _columns(document: Document) -> dict[str, dict[str, Any]]:
-    """Facts of columns; a problem is noted if the library does not accept them."""
+    """Facts of columns; a problem is noted if ``parse_columns`` refuses them."""
     columns = {}
     for name, facts in document.named_tables("columns"):
         columns[name] = facts
@@ -216,13 +216,13 @@ def _checks(document: Document, synthetic: tuple[str, ...]) -> Iterator[Values]:
             document.add(Code.DUPLICATE, (*where, "id"), text)
         elif name:
             lines[name] = line
-        # A distance or a score ignores the decider and the measure of [defaults].
+        # [defaults] may hold keys that this kind of check does not use; they are ignored.
         own = {**general, **shared, **values, "line": line}
         yield own | ({"tau": None} if "score" in values else {})
 
 
 def _check_terms(document: Document, label: str, where: tuple[str, int]) -> None:
-    """Note required keys that neither the check nor [defaults] has, right or wrong."""
+    """Note required keys that neither the check nor [defaults] has; a wrong value is no gap."""
     own, shared = document.data[where[0]][where[1]], document.data.get("defaults")
     if not isinstance(own, dict):
         return

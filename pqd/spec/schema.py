@@ -1,4 +1,4 @@
-"""The tables and keys of a spec file: one list of facts for the reader and the JSON Schema."""
+"""The sections and keys of a spec file; both the reader and the JSON Schema use this list."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NAME_PATTERN = "^[A-Za-z0-9_-]+$"
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key of a table; ``example`` is a line that a message can suggest."""
+    """One key of a section; ``example`` is a line that a message can suggest."""
 
     name: str
     value_type: ValueType
@@ -55,12 +55,13 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One table of the file; ``header`` is its form in the file, ``form`` is table, named or list.
+    """Section of the file; ``header`` shows how its header is written, such as ``[[check]]``.
 
-    A ``named`` section holds a table of these keys for each name; a ``list`` holds any number of
-    tables.  ``names`` is the pattern of the names; ``example`` is a header to copy.  Exactly one of
-    the keys ``one_of`` must be present.  ``together`` maps a key to the key that it needs;
-    ``apart`` maps a key to the key that it excludes.
+    The ``form`` tells what the section holds: ``table`` is one table with these keys, ``named`` is
+    one table for each name, ``list`` is any number of tables.  ``names`` is the pattern of allowed
+    names; ``example`` is a header to copy.  Exactly one key of ``one_of`` must be present.
+    ``together`` maps a key to the key that it needs; ``apart`` maps a key to the key that it
+    excludes.
     """
 
     name: str
@@ -82,12 +83,12 @@ class Section:
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """Values, as ``Spec`` holds them, of the keys that may be left out."""
+        """Default values of the keys that may be left out, in the form that ``Spec`` holds."""
         stated = (key for key in self.keys if key.default is not None)
         return {key.name: key.value_type.parse(key.default, key.name) for key in stated}
 
     def schema(self) -> dict[str, Any]:
-        """JSON Schema of the table; of all its tables if the section is named or a list."""
+        """JSON Schema of the section, with all its tables if it is named or a list."""
         table: dict[str, Any] = {
             "type": "object",
             "properties": {key.name: key.schema() for key in self.keys},
@@ -145,7 +146,7 @@ _SHARED_BUDGET = (
     ),
 )
 
-# Keys that [defaults] may give for every check.
+# Keys for which [defaults] may state the value of all checks.
 _CHECK_DEFAULTS = (
     Key(
         "tau",
@@ -354,16 +355,17 @@ SECTIONS = (
     ),
 )
 SECTION = {section.name: section for section in SECTIONS}
-# Each check needs the keys on the left, in itself or in [defaults]; a check with the key on the
-# right, or a file with the section on the right, needs none.
+# Each check needs the keys on the left, in itself or in [defaults].  The exception stands on the
+# right: a check with the key ``score`` needs no tau; a file with the section ``shared_budget``
+# needs no epsilon.
 CHECK_NEEDS = {"tau": "score", "epsilon": "shared_budget"}
 
 
 def json_schema() -> dict[str, Any]:
     """JSON Schema (draft 2020-12) of a spec file, for editors.
 
-    It admits every file that ``read_spec`` reads.  Some rules only the reader checks: that ids
-    differ, that bounds ascend, that names and variables exist.
+    The schema admits every file that ``read_spec`` reads.  Some rules are checked by the reader
+    only: ids must differ, bounds must ascend, names and variables must exist.
     """
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -379,7 +381,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def _check_needs(name: str, substitute: str) -> dict[str, Any]:
-    """Condition on a file: its checks have ``name``, or what replaces ``name`` is there."""
+    """Condition on a file: its checks have the key ``name``, or ``substitute`` is present."""
     key, instead = {"required": [name]}, {"required": [substitute]}
     of_file = substitute in SECTION
     return {

@@ -1,4 +1,4 @@
-"""The files that a spec names: opened under the spec's names, and kept out of messages."""
+"""The files that a spec names; reports and messages show them as the spec writes them."""
 
 from __future__ import annotations
 
@@ -16,16 +16,20 @@ from pqd.spec import Source, Spec
 
 
 def ledger_of(spec: Spec, stated: str | Path | None = None) -> Path:
-    """Path of the ledger: the stated one, else PQD_LEDGER, else the spec's, else beside the table.
+    """Path of the ledger: ``stated``, else PQD_LEDGER, else the spec's, else beside the table.
 
-    The variable precedes the spec: whoever may change the spec must not choose the account.
+    The variable takes precedence over the spec: a person who may change the spec must not be able
+    to choose another account.
     """
     return ledger_path(spec.private.path, stated, spec.ledger.path if spec.ledger else None)
 
 
 @contextmanager
 def paths_as_written(spec: Spec) -> Iterator[None]:
-    """Show paths as the spec writes them, so that no message shows the value of ``${NAME}``."""
+    """Context in which error messages show paths as the spec writes them.
+
+    So no message shows the value of a variable ``${NAME}``.
+    """
     try:
         yield
     except PqdError as error:
@@ -41,10 +45,10 @@ def paths_as_written(spec: Spec) -> Iterator[None]:
 
 
 def _spellings(source: Source) -> list[tuple[str, str]]:
-    """Pairs of a path as messages name it and as the spec writes it, also for files beside it.
+    """Pairs of texts: a path in a message, and the text that replaces it.
 
-    The longest paths come first.  A ledger lies beside its table, so a folder that the spec does
-    not write out is hidden too.
+    The longest paths come first.  If the path holds a variable, the folder of the file is replaced
+    too, since a message may name a file beside it, such as a ledger.
     """
     if not isinstance(source.path, Path):
         return [(source.path, source.written)]

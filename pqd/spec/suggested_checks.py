@@ -1,8 +1,8 @@
 """Suggested checks of a copy: rows, overall quality, columns, strongest pairs, means and medians.
 
 Only the copy is read.  Each tolerance is the copy's own sampling noise plus the least difference
-that can be decided at this epsilon.  So a copy of the private table's size, drawn from the same
-distribution, passes with high probability, if the private table has about as many rows.
+that can be decided at this epsilon.  So if the copy and the private table are samples of the same
+distribution, with about the same number of rows, the copy passes with high probability.
 """
 
 from __future__ import annotations
@@ -32,20 +32,22 @@ if TYPE_CHECKING:
     from pqd.deciders import Histogram
 
 _MOST_COLUMNS, _MOST_PAIRS, _MOST_NUMBERS = 20, 5, 5
-# Both tables count as samples: their difference has twice the variance of one sample.
+# Both tables are taken as samples, so their difference has twice the variance of one sample.
 _TWO_SAMPLES = math.sqrt(2)
-# Standard errors that a mean or a median is allowed, and the chance that the distance between two
-# samples exceeds its mean by more than is allowed (McDiarmid 1989).
+# The number of standard errors by which a mean or a median may differ; and the chance that the
+# distance between two samples exceeds its mean by more than is allowed (McDiarmid 1989).
 _DEVIATIONS, _UNLIKELY = 3, 0.01
-# Chance that noise hides a right answer, times the level of the p-value.
+# Level at which the least tolerance is computed: the usual level of the p-value, times the chance
+# with which noise may hide a right answer.
 _LEVEL = Fraction(1, 20) * Fraction(1, 1000)
-# A tolerance beyond this share of the rows, or of the column's range, says too little.
+# A check with a tolerance above this share of the rows, or of the column's range, is left out: it
+# would say too little.
 _MOST_TAU, _MOST_OF_RANGE = Fraction(1, 2), Fraction(1, 4)
 _USUAL = Fraction(1, 20)
 
 
 class SuggestedCheck(NamedTuple):
-    """Check to be written: its name, its keys with their TOML values, and a comment."""
+    """Check of the new spec: its name, its keys with their TOML values, and a comment."""
 
     name: str
     keys: dict[str, object]
@@ -57,7 +59,7 @@ Candidate = Callable[[Fraction], SuggestedCheck | None]
 
 
 class Suggestions(NamedTuple):
-    """Checks, the epsilon of each, and the number of checks that are left out as too weak."""
+    """Checks, the epsilon of each check, and the number of checks left out as too weak."""
 
     checks: tuple[SuggestedCheck, ...]
     epsilon: Fraction
@@ -65,14 +67,14 @@ class Suggestions(NamedTuple):
 
     @property
     def total(self) -> Fraction:
-        """Epsilon of all checks of a run: they read the same rows, so their epsilons add up."""
+        """Epsilon of all checks together: they read the same rows, so their epsilons add up."""
         return self.epsilon * len(self.checks)
 
 
 def suggested_checks(
     profile: BoundProfile | None, workload: BoundWorkload, rows: int, total: Fraction
 ) -> Suggestions:
-    """Checks that cost at most ``total`` together, in equal parts; one is on the number of rows.
+    """Checks that together cost at most ``total``, each an equal part.
 
     ``profile`` is the copy's profile; None if it has no column to profile.  ``workload`` has the
     bound queries of ``number_queries``.  ``rows`` is the copy's number of rows.
@@ -85,14 +87,14 @@ def suggested_checks(
     ]
     share = rounded_down(total / len(candidates))
     kept = [each for each in candidates if each(share)]
-    # The remaining checks get more budget, and so can decide more.
+    # The kept checks share the whole budget, so each of them can decide smaller differences.
     share = rounded_down(total / max(1, len(kept)))
     checks = tuple(check for each in kept if (check := each(share)))
     return Suggestions(checks, share, len(candidates) - len(checks))
 
 
 def number_queries(profile: BoundProfile | None) -> list[Query]:
-    """Queries on the number of rows, and on means and medians of the copy's numbers."""
+    """Queries for the number of rows, and for means and medians of the copy's numbers."""
     queries = [Query("SELECT COUNT(*) FROM D", "rows")]
     columns = profile.columns if profile else ()
     numbers = [each.name for each in columns if each.kind == Kind.NUMBER and not each.constant]
@@ -102,7 +104,7 @@ def number_queries(profile: BoundProfile | None) -> list[Query]:
             try:
                 queries.append(Query(sql, f"{name} {word}"))
             except PqdError:
-                # Some odd names cannot be written in the query language.
+                # The query language cannot express some unusual names.
                 continue
     return queries
 
@@ -125,7 +127,7 @@ def _place(number: Fraction, digits: int) -> Fraction:
 
 
 def _short(amount: Fraction) -> str:
-    """Amount for people, at two digits or as a whole number; 0 stays 0."""
+    """Amount for a comment: with two digits or as a whole number; 0 stays 0."""
     return number_text(float(rounded_up(amount))) if amount else "0"
 
 
@@ -139,7 +141,7 @@ def _named(workload: BoundWorkload, *aggregates: str) -> Iterator[BoundQuery]:
 
 
 def _least_tolerance(bound: BoundQuery, tau: Fraction, epsilon: Fraction) -> Fraction | None:
-    """Least tolerance that can be decided at a budget; None if none can."""
+    """Least tolerance that can be decided at a budget; None if no tolerance can be decided."""
     criteria = Criteria.of(tau=tau, alpha=_LEVEL).at(epsilon)
     request = QueryRequest(bound.query, criteria)
     try:
@@ -150,7 +152,7 @@ def _least_tolerance(bound: BoundQuery, tau: Fraction, epsilon: Fraction) -> Fra
 
 
 def _counted(workload: BoundWorkload) -> Iterator[Candidate]:
-    """Number of rows, within 5 %, or within what can be decided for few rows."""
+    """Yield a check of the number of rows: within 5 %, or more if 5 % cannot be decided."""
     for bound in _named(workload, "COUNT"):
         rows = bound.synthetic[0].mass
 
@@ -167,15 +169,16 @@ def _counted(workload: BoundWorkload) -> Iterator[Candidate]:
 
 
 def _deviation(rows: int) -> float:
-    """Bound on the excess of two samples' distance over its mean; exceeded with at most 1 %."""
+    """Bound that the distance of two samples, minus its mean, exceeds with a chance of 1 %."""
     return math.sqrt(math.log(1 / _UNLIKELY) / rows)
 
 
 def _tolerance(expected: float, rows: int, epsilon: Fraction) -> Fraction | None:
-    """Tolerance for a distance that two samples of ``rows`` have on average; None if too wide.
+    """Tolerance for two samples of ``rows`` rows with an ``expected`` distance; None if too wide.
 
-    The margin of a distance s is (tau - s) / (1 + tau), in shares of the rows.  With t the least
-    tolerance that can be decided at distance 0, tau = s + t + s t.
+    The margin of a distance s is (tau - s) / (1 + tau), as a share of the rows.  Let t be the least
+    tolerance that can be decided at distance 0.  Then tau = s + t + s t has the same margin at
+    distance s.
     """
     threshold = DistanceDecider().tau_min(rows, epsilon, _LEVEL).tau
     if math.isinf(threshold):
@@ -191,7 +194,7 @@ def _expected(marginal: BoundMarginal, rows: int) -> float:
 
 
 def _scored(profile: BoundProfile, rows: int) -> Iterator[Candidate]:
-    """Overall quality of all columns and pairs."""
+    """Yield a check of the overall quality of all columns and pairs."""
     weights = mean_weights(profile.marginals)
     pairs = zip(weights, profile.marginals, strict=True)
     expected = sum(float(weight) * _expected(each, rows) for weight, each in pairs)
@@ -218,7 +221,7 @@ def _scored(profile: BoundProfile, rows: int) -> Iterator[Candidate]:
 
 
 def _distances(profile: BoundProfile, rows: int) -> Iterator[Candidate]:
-    """Columns, then the pairs with the strongest dependence in the copy."""
+    """Yield checks of columns, then of the pairs with the strongest dependence in the copy."""
     constant = {each.name for each in profile.columns if each.constant}
     columns = [m for m in profile.marginals if m.ways == 1 and not constant & set(m.columns)]
     for marginal in columns[:_MOST_COLUMNS]:
@@ -251,9 +254,9 @@ def _distance(marginal: BoundMarginal, rows: int, lead: str) -> Candidate:
 
 
 def dependence(marginal: BoundMarginal, rows: int) -> float:
-    """Share of the copy's rows that would have to change for a pair to be independent.
+    """Share of the copy's rows that must change to make the two columns independent.
 
-    The share that sampling alone gives to independent columns is subtracted.
+    Sampling alone makes this share positive for independent columns; this part is subtracted.
     """
     counts: NDArray[np.float64] = marginal.copies[0].reshape(marginal.marginal.shape) / max(
         1, int(marginal.copies[0].sum())
@@ -263,7 +266,7 @@ def dependence(marginal: BoundMarginal, rows: int) -> float:
 
 
 def _averaged(workload: BoundWorkload) -> Iterator[Candidate]:
-    """Means and medians, with the deviation that sampling alone causes."""
+    """Yield checks of means and medians, which allow for the deviation by sampling alone."""
     for bound in _named(workload, "AVG", "MEDIAN"):
         histogram, unit = bound.synthetic[0], lattice_of(bound.query, bound.statistic)[1]
         if histogram.values.size > 2:
@@ -299,9 +302,10 @@ def _mean_error(histogram: Histogram) -> float:
 
 
 def _median_error(histogram: Histogram) -> float:
-    """Distance from the median to the order statistics three standard errors of rank away.
+    """Distance from the median to the values whose ranks are three standard errors away.
 
-    The rank of a sample's median has a standard error of half the square root of the rows.
+    The larger of both distances is taken.  The rank of a sample's median has a standard error of
+    half the square root of the number of rows; for two samples it is larger by the root of 2.
     """
     rows = histogram.mass
     off = math.ceil(_DEVIATIONS * _TWO_SAMPLES * math.sqrt(rows) / 2)

@@ -1,4 +1,4 @@
-"""A spec to begin with: commented, with checks that work, made from the synthetic table alone."""
+"""A first spec, made from the synthetic table alone: comments, and checks that can be run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pqd.spec.suggested_checks import SuggestedCheck, Suggestions
 
 _MOST_COLUMNS, _WIDTH = 50, 98
-# Number of runs that the table's budget pays for, each of which measures everything anew.
+# Number of runs that the table's budget pays for if each run measures everything anew.
 _RUNS = 10
 
 _HEAD = """\
@@ -69,7 +69,7 @@ _LEDGER = """\
 # [ledger]                        # where spending is kept on record;
 # path = "pqd-ledger.sqlite"      # beside the private table if left out
 """
-# A table on a server has no folder in which the next run would find the ledger.
+# A table on a server has no folder where the next run could find the ledger, so the spec names it.
 _NAMED_LEDGER = """\
 [ledger]                          # where spending is kept on record: at a place that lasts
 path = "pqd-ledger.sqlite"
@@ -93,7 +93,7 @@ _COLUMN = """#
 
 
 class _CopyFacts(NamedTuple):
-    """Facts of the synthetic table: its number of rows, lattices of its numbers, and checks."""
+    """Facts of the synthetic table: number of rows, lattices of its numbers, suggested checks."""
 
     rows: int
     numbers: dict[str, Lattice]
@@ -107,15 +107,15 @@ def spec_template(
     spec_folder: Path,
     total_epsilon: Fraction = Fraction(1),
 ) -> str:
-    """Text of a spec for two tables, to be written into ``spec_folder``.
+    """Text of a spec for two tables; the caller writes it into ``spec_folder``.
 
-    Its checks cost at most ``total_epsilon`` together.  Only the synthetic table is read.  Of the
-    private table only the path is used, without a password.
+    The checks together cost at most ``total_epsilon``.  Only the synthetic table is read.  Only the
+    path of the private table is used, without a password.
 
     Raises
     ------
     TableError
-        If the synthetic table cannot be read, or a path cannot be written down.
+        If the synthetic table cannot be read, or if a path cannot be written as text.
     """
     facts = _copy_facts(private, synthetic, total_epsilon)
     checks = facts.checks
@@ -151,7 +151,7 @@ def _copy_facts(private: str | Path, synthetic: str | Path, total_epsilon: Fract
     location = location_of(private)
     check_other_places([Place(file, location.whole_table) for file in location.files], table)
     tables = SyntheticTables([table])
-    # Every column is needed: read them in one pass with the hashes that a ledger may ask for.
+    # Every column is needed, so one pass reads all columns and computes the hashes for ledgers.
     check_separation(tables, names=None)
     try:
         profile = bind_profile(tables, ProfileRequest(distances=("tv",)))
@@ -171,7 +171,7 @@ def _copy_facts(private: str | Path, synthetic: str | Path, total_epsilon: Fract
 
 
 def _numbers(table: Table) -> dict[str, Lattice]:
-    """Lattice of each column of numbers that has values."""
+    """Lattice of each column of numbers, except columns without any value."""
     engine = SyntheticTables([table]).engine
     schema = engine.schema(table, table.columns, {})
     lattices = {
@@ -183,7 +183,7 @@ def _numbers(table: Table) -> dict[str, Lattice]:
 
 
 def _written(checks: tuple[SuggestedCheck, ...]) -> Iterator[str]:
-    """Checks as TOML, each with its comment; their ids differ."""
+    """Yield the checks as TOML, each with its comment and an id of its own."""
     known: set[str] = set()
     for check in checks:
         slug = _slug(check.name) or "check"
@@ -194,7 +194,7 @@ def _written(checks: tuple[SuggestedCheck, ...]) -> Iterator[str]:
 
 
 def _not_checked(facts: _CopyFacts) -> Iterator[str]:
-    """Comments on columns and checks that were left out, with the reason."""
+    """Yield comments that name the columns and checks left out, with the reasons."""
     if facts.checks.left_out:
         yield "\n" + _comment(
             f"{facts.checks.left_out} more were left out: with so few rows they tell too little at "
@@ -206,7 +206,7 @@ def _not_checked(facts: _CopyFacts) -> Iterator[str]:
 
 
 def _comment(text: str) -> str:
-    """Text as lines of a comment; signs that would end a comment are replaced."""
+    """Text as lines of a comment; characters that would end a comment are replaced."""
     safe = "".join(sign if sign.isprintable() else " " for sign in text)
     return textwrap.indent(textwrap.fill(safe, _WIDTH, break_on_hyphens=False) + "\n", "# ")
 
@@ -231,14 +231,14 @@ def _slug(name: str) -> str:
 
 
 def _decimal(number: Fraction) -> str:
-    """Multiple of a power of ten, whole or a decimal, without an exponent."""
+    """Number as a whole number or as a decimal without exponent; a finite decimal is required."""
     if number.denominator == 1:
         return str(number.numerator)
     return f"{Decimal(number.numerator) / Decimal(number.denominator):f}"
 
 
 def _path(given: str | Path, folder: Path, role: str) -> str:
-    """Path from ``folder`` as TOML, or the absolute path if there is no way from it; or a URL.
+    """Path as TOML, relative to ``folder``; absolute if it is on another drive.
 
     A URL is written without its password.
     """
@@ -246,7 +246,7 @@ def _path(given: str | Path, folder: Path, role: str) -> str:
         return toml_text(written_address(given).replace("${", "$${"))
     path = Path(given)
     try:
-        # Follow links of the folder, since .. depends on them, but keep a link at the end.
+        # Follow links in the folder, since ``..`` depends on them, but not a link to the table.
         full = path.absolute().parent.resolve() / path.name
         try:
             written = Path(os.path.relpath(full, folder.resolve())).as_posix()
@@ -260,7 +260,7 @@ def _path(given: str | Path, folder: Path, role: str) -> str:
 
 
 def toml_text(text: str) -> str:
-    """``text`` as TOML on one line, in single quotes if that saves escapes."""
+    """``text`` as TOML on one line; single quotes are used if they avoid escapes."""
     if ('"' in text or "\\" in text) and "'" not in text and text.isprintable():
         return f"'{text}'"
     return '"' + "".join(map(_escaped, text)) + '"'

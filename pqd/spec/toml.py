@@ -15,13 +15,14 @@ from pqd.spec.problems import Code
 
 LIMIT = 1_000_000
 _TOO_LONG = f"it has more than {LIMIT:,} characters; a spec is shorter (is it a table?)"
-# A table of a column needs one dot; Python's reader takes time quadratic in the dots.
+# The most dots in a key.  A header such as ``[columns.age]`` needs one.  The time of Python's
+# reader grows with the square of this number.
 _MOST_DOTS = 16
 _AT = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 _JSON = re.compile(r"\s*(\{|\[\s*\{)")
 _YAML = re.compile(r"""\s*(- +)?([\w-]+|"[^"]*"|'[^']*'):(\s|$)|\s*- |---\s*$""")
 _SQL = re.compile(r"\s*(SELECT\b|--)", re.IGNORECASE)
-# Patterns of lines that break the TOML, and the remedy; the first that fits is used.
+# Patterns of faulty lines, each with a remedy; the first pattern that fits is used.
 _HINTS = (
     (r"=\s*[+-]?[\d._]+\s*%", 'a share needs quotes, such as tau = "5%"'),
     (r'=\s*"[^"]*\\', "a backslash needs single quotes around the text, or write / in a path"),
@@ -46,15 +47,14 @@ SINGLE_CHECK = "[check] is a single table; write [[check]], with two brackets, b
 
 
 class UnreadableError(ValueError):
-    """File that is no TOML; ``line`` is the faulty line; None if the whole file is at fault.
+    """Error for a file that is not TOML; ``line`` is the faulty line, None for the whole file.
 
-    ``code`` is ``unreadable_file``, ``not_toml`` or ``duplicate``.
-
-    The message quotes nothing of the file: a private table may have been given by mistake.
+    ``code`` is ``unreadable_file``, ``not_toml`` or ``duplicate``.  The message quotes nothing of
+    the file, since a caller may name a private table by mistake.
     """
 
     def __init__(self, message: str, line: int | None = None, code: Code = Code.NOT_TOML) -> None:
-        """Keep the place and the code."""
+        """Store the line and the code."""
         self.line, self.code = line, code
         super().__init__(message)
 
@@ -104,14 +104,14 @@ def _text(path: Path) -> str:
 
 
 def _content(path: Path) -> bytes:
-    """Bytes of a file, at most enough to see that it is too long."""
+    """Bytes of a file; of a file that is too long only enough bytes to see this."""
     reason = "it cannot be read; check its name"
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
             reason = "it is a folder; name the spec file in it, such as audit.toml"
         elif stat.S_ISREG(mode):
-            # Only regular files: reading a pipe would wait.
+            # Read only regular files, since a pipe could make the program wait.
             with path.open("rb") as file:
                 return file.read(4 * LIMIT + 1)
     except PermissionError:
@@ -119,7 +119,7 @@ def _content(path: Path) -> bytes:
     except FileNotFoundError:
         reason = "there is no such file; `pqd init PRIVATE COPY` writes one"
     except (OSError, ValueError, RuntimeError):
-        # A path with a zero byte raises ValueError, a loop of links perhaps RuntimeError.
+        # ValueError comes from a path with a zero byte, RuntimeError from a loop of links.
         pass
     raise UnreadableError(reason, code=Code.UNREADABLE_FILE)
 
@@ -135,7 +135,7 @@ def _decimal(text: str) -> Decimal:
     try:
         return Decimal(text)
     except InvalidOperation:
-        # An exponent of 19 digits or more: the number is useless, and refused like infinity.
+        # The exponent has 19 digits or more.  The number is of no use, and refused like infinity.
         return Decimal("Infinity")
 
 
@@ -144,7 +144,7 @@ def _toml_error(text: str, reason: str) -> UnreadableError:
     at = _AT.search(reason)
     reason = reason[: at.start()] if at else reason
     lines = text.split("\n")
-    # At the end of the file only the unfinished statement shows where the fault is.
+    # If the fault is noticed only at the end of the file, show the last statement that begins.
     begun = [line for line, _ in statements(text)] or [1]
     line = min(int(at[1]), len(lines)) if at and at[1] else begun[-1]
     first, content = lines[begun[0] - 1], lines[line - 1]
@@ -155,7 +155,7 @@ def _toml_error(text: str, reason: str) -> UnreadableError:
     if _SQL.match(first):
         return UnreadableError("it is SQL; a file of queries goes to `pqd audit --queries`", line)
     if _TWICE.match(reason):
-        # TOML's own message quotes the name.
+        # The message of tomllib is not used, since it quotes the name.
         twice = "a key or table stands twice; write each of them once"
         single = _CHECK.match(content)
         return UnreadableError(SINGLE_CHECK if single else twice, line, Code.DUPLICATE)

@@ -1,6 +1,6 @@
-"""The tables of a spec compared with the known keys; problems are collected, not raised.
+"""Validation of a spec: its sections and keys are compared with the known ones.
 
-value_types.py reads the values themselves, such as an epsilon.
+Problems are collected, not raised.  value_types.py reads the values, such as an epsilon.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Document:
     """Content of a spec file, and the problems found in it so far."""
 
     def __init__(self, data: dict[str, Any], places: Places) -> None:
-        """Note tables that are unknown or missing."""
+        """Note problems with unknown and missing sections."""
         self.data, self.problems = data, list[Problem]()
         self._places = places
         for name in data.keys() - SECTION.keys():
@@ -47,7 +47,7 @@ class Document:
         return self._places.line(where)
 
     def require(self, name: str) -> None:
-        """Note that a table is missing, unless a misspelt name is there."""
+        """Note that a section is missing, unless the file has its name misspelt."""
         section = SECTION[name]
         if not any(other == name or closest_name(other, SECTION) == name for other in self.data):
             needed = (key for key in section.keys if key.required or key.name in section.one_of[:1])
@@ -73,12 +73,12 @@ class Document:
             self._add_key(Code.UNKNOWN_KEY, name, f"the key {quoted(name)} is unknown; {hint}")
 
     def _add_key(self, code: Code, name: str, message: str) -> None:
-        """Note a problem with a key before every table."""
+        """Note a problem with a key that stands before the first section."""
         place = Place(key=name, line=self._places.line((name,)))
         self.problems.append(Problem(code, place, message))
 
     def table(self, name: str) -> Values:
-        """Values of a table that occurs at most once, with the defaults of its keys."""
+        """Values of a section that occurs at most once, with the defaults of its keys."""
         section = SECTION[name]
         if name not in self.data:
             return section.defaults
@@ -151,9 +151,9 @@ class Document:
     def _check_combination(
         self, section: Section, stated: AbstractSet[str], label: str, where: Where
     ) -> None:
-        """Note keys that must stand alone, that need each other, or that exclude each other.
+        """Note missing and contradictory keys, by ``one_of``, ``together`` and ``apart``.
 
-        The reader reports ``max_rows`` without ``unit``.
+        ``max_rows`` without ``unit`` is not noted here, but by the reader.
         """
         if not section.one_of:
             return
@@ -191,12 +191,12 @@ def _section_and_key(where: Where) -> tuple[str, str | None]:
 
 
 def header(section: str, name: str) -> str:
-    """Header of a table whose name the user chose."""
+    """Header of a table of ``section`` that has this ``name``, which the user chose."""
     bare = re.fullmatch(NAME_PATTERN, name)
     return f"[{section}.{name if bare else quoted(name)}]"
 
 
 def _label(table: object, number: int) -> str:
-    """Name of a check in messages: its id, else its number."""
+    """Name of a check in messages: its id, or its number if it has no id."""
     name = table.get("id") if isinstance(table, dict) else None
     return quoted(name) if isinstance(name, str) and name.strip() else f"number {number + 1}"

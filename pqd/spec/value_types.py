@@ -1,4 +1,4 @@
-"""Types of values in a spec file: how each is read, and its JSON Schema."""
+"""Types of values in a spec file; each type can read a value and has a JSON Schema."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _SIZE = r"(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?|[0-9]+/0*[1-9]
 _ANY_SIZE = rf"^\s*[+-]?{_SIZE}\s*$"
 _ABOVE_ZERO = rf"^\s*\+?(?=[0-9.]*[1-9]){_SIZE}\s*$"
 _SHARE = rf"^\s*\+?(?=[0-9.]*[1-9]){_SIZE}\s*%?\s*$"
-# Limit beyond every double; longer whole numbers are slow to print.
+# Bits of a whole number at which it is refused: no double is as large, and it is slow to print.
 _MOST_BITS = 1100
 
 
 def quoted(text: str) -> str:
-    """Name or text of the file as a message may show it: on one line, in quotes."""
+    """Name or text of the file in the form for messages: on one line, in quotes."""
     short = text if len(text) <= 60 else text[:57] + "..."
     return f'"{printable(short)}"'
 
 
 def value_text(value: object) -> str:
-    """Value of the file in words."""
+    """Value of the file in words for a message."""
     if isinstance(value, str):
         return f"the text {quoted(value)}"
     if isinstance(value, bool):
@@ -47,11 +47,11 @@ def value_text(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ValueType:
-    """Type of a value: its types in TOML, and in words what a message says is ``wanted``.
+    """Type of a value: ``types`` are its Python types, ``wanted`` describes it in messages.
 
-    ``parse`` takes a value of these types, and the key's name.  It returns the value as ``Spec``
-    holds it, or raises ParameterError: ``SpecValueError`` for rules that the library does not
-    check.  ``schema`` states the same rules in JSON Schema.
+    ``parse`` takes a value of these types, and the key's name.  It returns the value in the form
+    that ``Spec`` holds, or raises ParameterError; rules that hold only for specs raise its subclass
+    ``SpecValueError``.  ``schema`` states the same rules in JSON Schema.
     """
 
     types: tuple[type, ...]
@@ -60,7 +60,7 @@ class ValueType:
     schema: dict[str, Any]
 
     def read(self, value: object, name: str) -> Any:  # noqa: ANN401 - as parse returns it
-        """Value of the key ``name`` as ``Spec`` holds it; ParameterError if it is wrong."""
+        """Value of the key ``name`` in the form that ``Spec`` holds; ParameterError if wrong."""
         _check_type(value, name, self.wanted, *self.types)
         return self.parse(value, name)
 
@@ -178,7 +178,7 @@ def one_of(*words: str) -> ValueType:
 
 
 def _check_distinct(items: list[Any], name: str) -> None:
-    """Refuse a list that is empty, or that holds an item twice; true differs from 1."""
+    """Refuse an empty list, and a list with two equal items; true and 1 are not equal here."""
     if not items:
         message = f"{name} is an empty list; name at least one, or leave the key out"
         raise SpecValueError(Code.EMPTY_VALUE, message)

@@ -1,1 +1,1 @@
-"""Readers of what a caller states: budgets, queries, tolerances, facts of columns, cells."""
+"""Readers of a caller's statements: budgets, queries, tolerances, facts of columns, cells."""

@@ -1,4 +1,4 @@
-"""Privacy budgets as a caller states them: for each query, or for all queries of a run."""
+"""Privacy budgets that a caller states: for each query, or for all queries of a run."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from fractions import Fraction
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number, budget_of
 
-# Name of the automatic choice: of a decider, an estimator, a mechanism, or a way to share a budget.
+# Word for the automatic choice of a decider, an estimator, a mechanism or a way to share a budget.
 AUTO = "auto"
-# An epsilon above the first gets a warning.  Above the second it is refused: it could change the
-# odds about a person by a factor of 10^43, which is as good as showing the row.
+# An epsilon above the first number gets a warning.  An epsilon above the second number is refused:
+# it could change the odds about a person by a factor of 10^43, which protects nobody.
 MUCH_EPSILON, MOST_EPSILON = Fraction(10), Fraction(100)
-# Names in messages: of the argument, and of the option of the command line.
+# Names in messages; each gives the argument and the option of the command line.
 EPSILON, TOTAL_EPSILON = "epsilon (--epsilon)", "total_epsilon (--total-epsilon)"
 
 
@@ -22,7 +22,7 @@ def stated_budget(epsilon: Number | None, name: str = "epsilon") -> Fraction:
     Raises
     ------
     ParameterError
-        If there is none, or if it is no valid budget or above 100.
+        If the budget is missing, invalid or above 100.
     """
     if epsilon is None:
         raise ParameterError(
@@ -39,7 +39,7 @@ def stated_budget(epsilon: Number | None, name: str = "epsilon") -> Fraction:
 
 
 def total_budget(total_epsilon: Number | None) -> Fraction:
-    """Privacy budget that all queries of a run share; ParameterError without one."""
+    """Privacy budget that all queries of a run share; ParameterError if it is missing."""
     if total_epsilon is None:
         raise ParameterError(
             f"{TOTAL_EPSILON} is missing; say what all queries may cost together, such as 1"

@@ -1,4 +1,4 @@
-"""Stated cells: the cells of a column as a caller writes them, and the most cells of a marginal."""
+"""Stated cells: cells of a column that a caller writes, and the limit of a marginal's cells."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from pqd.sql.schema import Kind, fold_case
 from pqd.stated.column_facts import StatedCells, read_cells
 
 MOST_CELLS = 100_000
-# This number of cells is allowed for any number of rows.
+# This number of cells is allowed even if the copy has fewer rows.
 _FEW_CELLS = 1_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def parse_cells(text: str) -> tuple[str, StatedCells]:
-    """Column and cells of ``age=20``, ``age=0,18,65,120`` or ``job=cook|smith``.
+    """Column and cells of a text such as ``age=20``, ``age=0,18,65,120`` or ``job=cook|smith``.
 
-    A name that contains ``=`` stands in double quotes.
+    A name that contains ``=`` needs double quotes.
 
     Raises
     ------
     ParameterError
-        If the text is none of these.
+        If the text has another form.
     """
     name, stated = _sides(text)
     if not name or not stated:
@@ -60,7 +60,7 @@ def parse_all_cells(texts: Iterable[str]) -> dict[str, StatedCells]:
 
 
 def _sides(text: str) -> tuple[str, str]:
-    """Name and cells: the two sides of the first ``=`` outside quotes."""
+    """Name and cells: the texts before and after the first ``=`` outside quotes."""
     if text.startswith('"') and '"=' in text[1:]:
         name, _, stated = text[1:].partition('"=')
     else:
@@ -80,12 +80,12 @@ def _whole(stated: str, text: str) -> int:
 def edges_of(cells: StatedCells, column: str, kind: Kind) -> tuple[float, ...]:
     """Stated edges as numbers; times are microseconds since 1970.
 
-    A list of texts is read as edges too.
+    Stated values of a column of numbers or times are read as edges too.
 
     Raises
     ------
     ParameterError
-        If an edge is no number or time, or the edges do not ascend.
+        If an edge is neither a number nor a time, or if the edges do not ascend.
     """
     texts = cells.edges or cells.values
     edges = tuple(_edge(text, column, kind) for text in texts)
@@ -113,7 +113,7 @@ def _edge(text: str, column: str, kind: Kind) -> float:
 
 
 def check_cells(marginal: Marginal, copy_rows: int) -> str | None:
-    """Reason why a marginal has too many cells; None if it has not.
+    """Reason why a marginal has too many cells; None if it is within the limit.
 
     The limit is the number of rows of the copy, but at least 1,000 and at most 100,000.
     """

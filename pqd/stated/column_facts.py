@@ -27,13 +27,13 @@ MOST_STATED = 1000
 
 
 def facts_of_attribute(facts: Facts, attribute: str) -> ColumnFacts | None:
-    """Stated facts of an attribute, looked up by its canonical SQL; None without any."""
+    """Stated facts of an attribute, looked up by its canonical SQL; None without facts."""
     sql = _canonical(attribute)
     return next((fact for name, fact in facts.items() if sql in _spellings(name)), None)
 
 
 def _spellings(name: str) -> set[str]:
-    """Canonical SQL of a stated name: as a column and as an expression."""
+    """Canonical SQL of a stated name, read both as a column and as an expression."""
     column = exp.to_identifier(name, quoted=True).sql(dialect="duckdb")
     return {_canonical(column), _canonical(name)}
 
@@ -53,7 +53,7 @@ def _canonical(sql: str) -> str:
 
 
 def check_facts(facts: Facts, schema: Schema, queries: Sequence[Query]) -> None:
-    """Refuse facts of a name that is no column and no aggregated expression: it may be a typo."""
+    """Refuse facts of a name that is neither a column nor an aggregated expression (a typo)."""
     known = {fold_case(name) for name in schema}
     aggregated = {_canonical(query.attribute) for query in queries if query.attribute}
     for name in facts:
@@ -68,17 +68,17 @@ def span(lattice: Lattice) -> str:
 
 
 def row_lattice(total: Lattice) -> Lattice:
-    """Lattice of the single rows whose sum is a person's total on the lattice ``total``.
+    """Lattice of the values of single rows, whose sum is a person's total on ``total``.
 
-    Rows are whole steps, and at most as large as the largest total.  They may be negative only if a
-    total may be.
+    A value is a whole number of steps, and at most the largest total.  It may be negative only if a
+    total may be negative.
     """
     most = -(-max(abs(total.lower), abs(total.upper)) // total.step) * total.step
     return Lattice(Fraction(0) if total.lower >= 0 else -most, most, total.step)
 
 
 def column_name(schema: Schema, name: str, query: Query) -> str:
-    """Name in the schema of a GROUP BY column of ``query``; QueryError for an unknown column."""
+    """Name of a GROUP BY column as the schema spells it; QueryError for an unknown column."""
     column = next((column for column in schema if fold_case(column) == fold_case(name)), None)
     if column is None:
         raise QueryError(str(unknown_column(name, schema, "GROUP BY")), query.sql)
@@ -86,7 +86,7 @@ def column_name(schema: Schema, name: str, query: Query) -> str:
 
 
 def unknown_column(name: str, columns: Iterable[str], use: str) -> ParameterError:
-    """Error for a column that does not exist, with the nearest names."""
+    """Error for a column that does not exist; the message gives the nearest names."""
     near = nearest_names(name, columns)
     hint = f"; the nearest are {', '.join(near)}" if near else ""
     return ParameterError(f'{use}: there is no column "{name}"{hint}')
@@ -94,10 +94,11 @@ def unknown_column(name: str, columns: Iterable[str], use: str) -> ParameterErro
 
 @dataclass(frozen=True, slots=True)
 class StatedCells:
-    """Cells of a column as the caller states them; exactly one of the three fields is set.
+    """Cells of a column that the caller states; exactly one of the three fields is set.
 
-    ``number`` is the number of quantile bins, or of most frequent values with a cell.  ``edges``
-    are the ascending edges of bins, as text.  ``values`` are the values with a cell, as text.
+    ``number`` is the number of bins between quantiles, or the number of most frequent values that
+    have a cell.  ``edges`` are the ascending edges of bins, as text.  ``values`` are the values
+    that have a cell, as text.
     """
 
     number: int | None = None
@@ -107,7 +108,7 @@ class StatedCells:
 
 @dataclass(frozen=True, slots=True)
 class ColumnFacts:
-    """Public facts of one column or expression; None means as in the synthetic table."""
+    """Public facts of one column or expression; the synthetic table gives a fact that is None."""
 
     bounds: tuple[Fraction, Fraction] | None = None
     step: Fraction | None = None
@@ -119,7 +120,7 @@ Facts = Mapping[str, ColumnFacts]
 
 
 def parse_columns(columns: Mapping[str, Mapping[str, Any]] | None) -> Facts:
-    """Facts of ``{"capital-gain": {"bounds": (0, 99_999), "step": 1, "type": "number"}}``.
+    """Facts by column: ``{"capital-gain": {"bounds": (0, 99_999), "step": 1, "type": "number"}}``.
 
     Raises
     ------
@@ -156,12 +157,12 @@ def _facts(name: str, stated: Mapping[str, Any]) -> ColumnFacts:
 
 
 def read_cells(stated: object, column: str) -> StatedCells:
-    """Cells of ``20``, ``[0, 18, 65, 120]`` or ``["cook", "smith"]``.
+    """Cells of a value such as ``20``, ``[0, 18, 65, 120]`` or ``["cook", "smith"]``.
 
     Raises
     ------
     ParameterError
-        For any other value, and for a number or a list that makes no cells.
+        For any other value, and for a number or a list that cannot define cells.
     """
     what = f"cells of {column}"
     if isinstance(stated, StatedCells):
@@ -202,7 +203,7 @@ def _listed_cells(what: str, items: list[Any]) -> StatedCells:
 
 
 def parse_bounds(text: str) -> tuple[str, dict[str, Any]]:
-    """Bounds of ``capital-gain=0:99999`` or ``price=0:10:0.01`` (lower:upper[:step])."""
+    """Name and bounds of ``capital-gain=0:99999`` or ``price=0:10:0.01`` (lower:upper[:step])."""
     name, equals, numbers = text.rpartition("=")
     parts = numbers.split(":")
     if not equals or not name.strip() or len(parts) not in {2, 3}:
@@ -217,7 +218,7 @@ def parse_bounds(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def parse_type(text: str) -> tuple[str, dict[str, Any]]:
-    """Type of ``zip=text``."""
+    """Name and type of a text such as ``zip=text``."""
     name, equals, kind = text.rpartition("=")
     if not equals or not name.strip():
         raise ParameterError(f'type {text!r} is not understood; write "column=text"')
@@ -225,15 +226,15 @@ def parse_type(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def stated_kinds(facts: Facts, columns: tuple[str, ...]) -> Schema:
-    """Kinds that the caller states, by the columns' own names."""
+    """Kinds that the caller states, by the names of the columns in the table."""
     stated = {fold_case(name): fact.kind for name, fact in facts.items() if fact.kind}
     return {name: stated[fold_case(name)] for name in columns if fold_case(name) in stated}
 
 
 def bounded_lattice(facts: ColumnFacts | None, synthetic: Lattice | None) -> Lattice | None:
-    """Lattice of stated facts; the synthetic table's lattice gives what is not stated.
+    """Lattice of stated facts; bounds or a step not stated come from the synthetic table's lattice.
 
-    None if neither gives bounds.
+    None if neither has bounds.
     """
     if facts is None or (facts.bounds is None and facts.step is None):
         return synthetic
@@ -247,7 +248,7 @@ def bounded_lattice(facts: ColumnFacts | None, synthetic: Lattice | None) -> Lat
 
 
 def _fitting_step(bounds: tuple[Fraction, Fraction], synthetic: Lattice | None) -> Fraction:
-    """Step for stated bounds: the synthetic table's step if it fits, else the finest needed."""
+    """Step for stated bounds: the synthetic table's step if it fits, else the largest that fits."""
     low, high = bounds
     if synthetic is not None and (high - low) % synthetic.step == 0:
         return synthetic.step
@@ -255,7 +256,7 @@ def _fitting_step(bounds: tuple[Fraction, Fraction], synthetic: Lattice | None) 
 
 
 def _finest_step(bounds: tuple[Fraction, Fraction]) -> Fraction:
-    """Step of 1, or of one unit in the finest decimal place of the bounds."""
+    """Largest step among 1, 0.1, 0.01 and so on that fits the bounds."""
     step = Fraction(1)
     while (bounds[1] - bounds[0]) % step and step > Fraction(1, 10**12):
         step /= 10

@@ -1,4 +1,4 @@
-"""Queries as a caller states them: that there are some, and the tolerance of each."""
+"""Checks of the queries that a caller states, and the tolerance of each query."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _MOST_NAMED = 3
 def check_stated(queries: object, offer: str, explain: str | None = None) -> None:
     """Refuse a run without a query, before any table is opened.
 
-    ``offer`` is a command that needs no query.  ``explain`` names a verdict of an earlier run, if
-    one is to be shown.
+    ``offer`` is a command that needs no query.  ``explain`` names the verdict of an earlier run
+    that the caller wants to see, if any.
 
     Raises
     ------
     ParameterError
-        If there is no query; the message names all that a run with queries needs.
+        If there is no query; the message names everything that a run with queries needs.
     """
     if queries is None and explain is not None:
         raise ParameterError(
@@ -49,7 +49,8 @@ def check_ranking(
 ) -> bool:
     """Whether a comparison has no queries, and so ranks the copies by their overall quality.
 
-    ``of_queries`` and ``of_ranking`` hold arguments by name; None and empty ones are not stated.
+    ``of_queries`` and ``of_ranking`` hold arguments by name.  An argument that is None or empty
+    counts as not stated.
 
     Raises
     ------
@@ -90,14 +91,14 @@ def with_tolerances(
 ) -> tuple[tuple[Query, ...], Number]:
     """Queries with their own tolerances, and the tolerance of all other queries.
 
-    ``tolerances`` are by query id.  They take precedence over the tolerance that a query states
-    itself, which takes precedence over ``tau``.  ``tau`` may be None if every query has a tolerance
-    of its own; the first of these is then returned.
+    ``tolerances`` maps query ids to tolerances.  They take precedence over the tolerance that a
+    query states itself, which takes precedence over ``tau``.  ``tau`` may be None if every query
+    has a tolerance of its own; the tolerance of the first query is then returned.
 
     Raises
     ------
     ParameterError
-        If a tolerance is invalid or names no query, or if a query has none.
+        If a tolerance is invalid or has the id of no query, or if a query has no tolerance.
     """
     stated = {name: Tolerance.parse(each) for name, each in (tolerances or {}).items()}
     names = {name for query in queries for name in (query.id, query.block) if name}
@@ -116,13 +117,13 @@ def with_tolerances(
 
 
 def _with(query: Query, stated: Mapping[str, Tolerance]) -> Query:
-    """Query with the tolerance that is stated for its id, or for its whole grouped query."""
+    """Query with the tolerance stated for its id, or for the GROUP BY query that it belongs to."""
     tolerance = stated.get(query.id or "", stated.get(query.block or ""))
     return query if tolerance is None else query.within(tolerance.text)
 
 
 def _first(queries: Sequence[Query]) -> Number:
-    """Tolerance of the first query; ParameterError if a query has none."""
+    """Tolerance of the first query; ParameterError if any query has no tolerance."""
     taus = [query.tau for query in queries if query.tau is not None]
     without = [query.id or "" for query in queries if query.tau is None]
     if not taus or without:
@@ -135,7 +136,7 @@ def _first(queries: Sequence[Query]) -> Number:
 
 
 def stated_for(queries: Sequence[Query], tolerance: Tolerance) -> str | None:
-    """Common tolerance of all queries as text; None if they differ.
+    """Common tolerance of all queries as text; None if their tolerances differ.
 
     A query without a tolerance of its own has ``tolerance``.
     """
