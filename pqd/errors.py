@@ -1,4 +1,4 @@
-"""Errors of pqd; each message says what was found, what is allowed, and what to do next."""
+"""Errors of pqd; each message tells the mistake, what is allowed, and what to do next."""
 
 from __future__ import annotations
 

@@ -212,7 +212,7 @@ class Accountant:
 
         seen = (private.source.places, private.label, version) if version else None
         recognised = self._recognised.get(seen) or sealed(recognition)
-        # Do not keep the result if the file was written to meanwhile.
+        # Do not keep the result if somebody has written to the file during the read.
         if seen and version == private.version():
             self._recognised[seen] = recognised
         # Read what other processes have charged and answered since the ledger was opened.  With old

@@ -1,6 +1,6 @@
-"""Charges of the current run in memory, so that a run that breaks can report them.
+"""Charges of the current run, kept in memory so that a run that breaks can report its charges.
 
-``Ledger.reserve`` (ledger.py) makes a charge durable.
+``Ledger.reserve`` (ledger.py) writes a charge to the disk.
 """
 
 from __future__ import annotations

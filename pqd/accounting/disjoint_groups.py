@@ -65,7 +65,7 @@ class MeasurementCost:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Composition group: queries of which no row can match two.
+    """Composition group: queries that are pairwise disjoint.
 
     ``columns`` separate every pair of queries; empty if different pairs need different columns.
     """
@@ -201,7 +201,7 @@ def composition_groups(costs: Sequence[MeasurementCost]) -> tuple[Group, ...]:
     """Composition groups of queries: each query joins the first group that it is disjoint from.
 
     The queries join in this order: the largest costs first; of equal costs the blocks (GROUP BY or
-    bins), one block after the other; then all other queries.  The queries of a block that fit into
+    bins), block by block; then all other queries.  The queries of a block that fit into
     no earlier group make one new group.  So n blocks and m other queries of equal cost make at most
     n + m groups.  (To find the fewest groups is a colouring problem.)  Queries of equal cost are
     ordered by the rows that they read, not by their names or their order in the workload.

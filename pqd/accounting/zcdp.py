@@ -2,7 +2,7 @@
 
 A mechanism is rho-zCDP if the Renyi divergence of order alpha between its outputs on neighbours is
 at most ``alpha rho``, for every alpha > 1.  Rhos of several mechanisms add up, even if each
-mechanism is chosen after the outputs of those before (Bun and Steinke 2016, Lemma 2.3).  By
+mechanism is chosen after the earlier outputs are known (Bun and Steinke 2016, Lemma 2.3).  By
 Canonne, Kamath and Steinke 2020, Proposition 12, rho-zCDP implies (epsilon, delta)-DP for every
 alpha > 1 at
 

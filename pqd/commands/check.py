@@ -1,4 +1,4 @@
-"""``pqd check``: the checks of a spec, planned as one, charged in one step, then judged."""
+"""``pqd check``: all checks of a spec are planned together, charged in one step, then judged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gates: a check's status, what it means for a build, and a sentence that says why."""
+"""Gates: the status of a check, its effect on a build, and a sentence that gives the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``pqd release``: private answers to a whole workload under one budget."""
+"""``pqd release``: noisy private answers to a whole workload, under one budget."""
 
 from __future__ import annotations
 

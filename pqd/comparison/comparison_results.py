@@ -66,7 +66,7 @@ def _compared_query(
     outputs: Outputs,
     noise: Noise,
 ) -> ComparedQuery:
-    """Query of the report, without an estimate."""
+    """Query of the report; the estimate is added later."""
     query = comparison.query
     return ComparedQuery(
         id=query.id or "",

@@ -29,7 +29,7 @@ from itertools import permutations
 from pqd.deciders.evaluation.closed_testing import Discoveries
 from pqd.reports.models.compare import CandidateKind, ComparedQuery, LeaderboardRow
 
-# Number of queries that a report names for a candidate: those on which it is farthest off.
+# Number of queries that a report names for a candidate: the queries on which it is farthest off.
 _NAMED = 3
 
 

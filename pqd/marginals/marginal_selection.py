@@ -62,6 +62,6 @@ def select_marginals(columns: Sequence[str], ways: int) -> tuple[Names, ...]:
 
 def _rank(names: Names) -> bytes:
     """SHA-256 of the names of a marginal, whatever their order and capitals."""
-    # Names may hold any character, so each one is preceded by its length.
+    # A name may hold any character, so its length stands before it to mark its end.
     text = "".join(f"{len(name)}:{name}" for name in sorted(map(fold_case, names)))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

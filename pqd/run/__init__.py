@@ -1,1 +1,1 @@
-"""Measurements, the one place where a charge meets a draw, and what a run costs."""
+"""Runs: the measurements, the execution that charges and draws them, and the cost."""

@@ -1,4 +1,4 @@
-"""Measurement: one run of a mechanism on the private table, charged and stored under a key."""
+"""Measurement: one run of a mechanism on the private table, stored under a cache key."""
 
 from __future__ import annotations
 
