@@ -167,7 +167,7 @@ class Accountant:
 
     @property
     def _own_secret(self) -> bytes | None:
-        """Secret that this process drew for this ledger; None if this accountant is a copy."""
+        """Secret that was drawn for this ledger; None in a forked process or for another path."""
         drawn = self._secret
         return drawn[2] if drawn and drawn[:2] == (os.getpid(), self.path.absolute()) else None
 
@@ -273,7 +273,7 @@ class Accountant:
             try:
                 quote = self.quote(table, sets)
             except BudgetError:
-                # Another process may just have recorded measurements of this run.
+                # Another process may just have recorded answers that this run needs.
                 if self.ledger.refresh():
                     continue
                 raise

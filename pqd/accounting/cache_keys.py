@@ -48,7 +48,7 @@ def canonical_value(value: object) -> Any:  # noqa: ANN401 - JSON
             return [str(value.lower), str(value.upper), str(value.step)]
         case tuple() | list():
             return [canonical_value(part) for part in value]
-        # ``dict()`` comes first because most values are dicts, and its check is fast.
+        # ``dict()`` comes first because most values are dicts.
         case dict() | Mapping():
             return {str(name): canonical_value(part) for name, part in value.items()}
         case _:

@@ -395,7 +395,7 @@ class HashChain:
 
 
 def _make(path: Path, content: bytes) -> None:
-    """Make a file of ``content`` that only its owner may read; after a failure ``path`` is free.
+    """Make a file of ``content`` that only its owner may read; ``path`` never has a part of it.
 
     On Linux the file has no name until it is complete, so a process that dies leaves no file.
 

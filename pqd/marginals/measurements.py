@@ -121,8 +121,9 @@ class DistancesMeasurement(MarginalMeasurement[EstimatorOutput]):
 
     Guarantee: each distance and the number of rows have sensitivity 1 in rows.  With cube noise
     the release is ``epsilon``-DP for one row, and ``rows`` times ``epsilon``-DP for one person.
-    With Gaussian noise it is (``epsilon``, ``delta``)-DP for one person, since the noise fits the
-    number of rows of a person.  Proofs: deciders/distances/vector.py, docs/theory.md.
+    With Gaussian noise it is (``epsilon``, ``delta``)-DP for one person, since the mechanism takes
+    the number of rows of a person into account.  Proofs: deciders/distances/vector.py,
+    docs/theory.md.
 
     Attributes
     ----------
