@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         error_rates,
         operating_characteristic,
     )
-    from pqd.deciders.evaluation.needed_budget import needed_epsilon
+    from pqd.deciders.evaluation.needed_budget import decision_chance, needed_epsilon
     from pqd.deciders.histogram import Histogram, answer
     from pqd.deciders.interval import Interval
     from pqd.deciders.lattice import Lattice
@@ -47,6 +47,7 @@ __all__ = [
     "UnanswerableError",
     "answer",
     "applicable",
+    "decision_chance",
     "error_rates",
     "for_lattice",
     "needed_epsilon",
@@ -68,6 +69,7 @@ _HOMES = {
     "Histogram": "pqd.deciders.histogram",
     "Interval": "pqd.deciders.interval",
     "Lattice": "pqd.deciders.lattice",
+    "decision_chance": "pqd.deciders.evaluation.needed_budget",
     "needed_epsilon": "pqd.deciders.evaluation.needed_budget",
     "Noise": "pqd.deciders.noise",
     "operating_characteristic": "pqd.deciders.evaluation.effectiveness",

@@ -96,6 +96,16 @@ def doubled_tail(x: float) -> float:
     return far if x >= 0 else 1 - far
 
 
+def doubled_quantile(tail: float) -> float:
+    """Point x with ``doubled_tail(x) = tail``.
+
+    With ``u = exp(-x/2)`` a tail up to 1/2 is ``(4 u - u^2) / 6``, a quadratic equation in u.
+    """
+    small = min(tail, 1 - tail)
+    x = -2 * math.log(6 * small / (2 + math.sqrt(4 - 6 * small)))
+    return x if tail <= 1 / 2 else -x
+
+
 def as_probability(value: float) -> float:
     """``value``, moved into 0 .. 1, because rounding may carry a sum just outside."""
     return min(max(float(value), 0.0), 1.0)

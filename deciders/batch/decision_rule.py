@@ -6,7 +6,7 @@ post-processing of a release, so it costs no privacy and may use floating point.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -79,6 +79,51 @@ def threshold(errors: Errors, alpha: Number) -> Threshold:
 
     tau = least(suffices, _FARTHEST, parts=HALF_A_PER_CENT)
     return Threshold(math.inf if tau is None else float(tau), isinstance(errors, NoiseSum))
+
+
+def decision_chance(
+    errors: Errors, interval: Interval, alpha: Number, possible: AnswerRange = _ANY
+) -> float:
+    """Least chance, at a gap of 0 and of 2 tau, of a right verdict with a p-value <= alpha.
+
+    0 if the noise is not known, since no verdict has a p-value then.  A gap to answers that are not
+    ``possible`` is left out.
+    """
+    if not isinstance(errors, NoiseSum):
+        return 0.0
+    (low, high), level = whole_span(interval), float(probability(alpha, "alpha"))
+    if low >= high:
+        return 0.0
+    centre, gap = round(interval.centre), math.ceil(2 * interval.tau)
+    far = _passed_by(errors, level)
+    chances = [errors.inside(low - 1 + far - centre, high - far + 1 - centre)]
+    # Noise as far beyond the other end counts for a no (docs/theory.md, Theorem B1).
+    width = high - 1 - low
+    if errors.at_least(far + width) > _NEGLIGIBLE * level:
+        far = _search(lambda s: errors.at_least(s) + errors.at_least(s + width) <= level, far)
+    below, above = low - far, high - 1 + far
+    for answer in (centre - gap, centre + gap):
+        if possible.least <= answer <= possible.most:
+            chance = errors.at_least(above - answer) if above <= possible.most else 0.0
+            if below >= possible.least:
+                chance += errors.at_least(answer - below)
+            chances.append(chance)
+    return min(chances)
+
+
+# Chance that noise passes the farther end, relative to alpha, that changes no forecast.
+_NEGLIGIBLE = 1e-3
+
+
+@lru_cache(maxsize=4096)
+def _passed_by(errors: NoiseSum, level: float) -> int:
+    """Least number of units that the noise reaches with probability at most ``level``."""
+    return _search(lambda far: errors.at_least(far) <= level)
+
+
+def _search(suffices: Callable[[int], bool], first: int = 1) -> int:
+    found = least(suffices, _FARTHEST, first, parts=HALF_A_PER_CENT)
+    return _FARTHEST if found is None else found
 
 
 def answer_verdict(

@@ -13,10 +13,11 @@ from typing import ClassVar
 
 from pqd.deciders.distributions import noise_tail
 from pqd.deciders.evaluation.effectiveness import ErrorRates, Threshold
+from pqd.deciders.evaluation.needed_budget import rounded_epsilon
 from pqd.deciders.exact import Number, as_float, budget_of, probability
 from pqd.deciders.noise import Noise
 from pqd.deciders.single.base import Decision
-from pqd.deciders.single.inverse_sensitivity import verdict_of
+from pqd.deciders.single.inverse_sensitivity import MarginLaw, deciding_epsilon, verdict_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,24 @@ class DistanceDecider:
         share = probability(tau, "tau")
         false_no = 1 - self.accept(Fraction(0), n, share, epsilon)
         return ErrorRates(false_no, self.accept(2 * share * n, n, share, epsilon))
+
+    def decision_chance(self, n: int, tau: Number, epsilon: Number, alpha: Number) -> float:
+        """Least chance of a right verdict with a p-value of at most alpha, as ``error_rates``."""
+        near, far = self._laws(n, tau)
+        budget = budget_of(epsilon)
+        return min(near.proof_chance(budget, alpha), far.refutation_chance(budget, alpha))
+
+    def needed_epsilon(self, n: int, tau: Number, alpha: Number) -> float:
+        """Least epsilon that decides, rounded up to three digits; infinite if none does."""
+        near, far = self._laws(n, tau)
+        return rounded_epsilon(deciding_epsilon(min(near.distance, 1 - far.distance), alpha))
+
+    def _laws(self, n: int, tau: Number) -> tuple[MarginLaw, MarginLaw]:
+        """Laws at a distance of 0, and at 2 tau, among ``n`` public rows."""
+        share = probability(tau, "tau")
+        return MarginLaw(self.margin(Fraction(0), n, share)), MarginLaw(
+            self.margin(2 * share * n, n, share)
+        )
 
     def tau_min(self, n: int, epsilon: Number, alpha: Number) -> Threshold:
         """Effectiveness threshold (Def. 3.4) among ``n`` rows; a closed form, as a share.

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from pqd.deciders.distributions import as_probability, doubled_tail
+import numpy as np
+
+from pqd.deciders.distributions import (
+    Floats,
+    as_probability,
+    doubled_quantile,
+    doubled_tail,
+    integral,
+    laplace_cdf,
+)
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.estimators.base import (
     BonferroniClaims,
@@ -16,7 +25,7 @@ from pqd.deciders.estimators.base import (
     by_cuts,
     whole_span,
 )
-from pqd.deciders.exact import Number, as_float, budget_of, ratio
+from pqd.deciders.exact import Number, as_float, budget_of, probability, ratio
 from pqd.deciders.histogram import Histogram
 from pqd.deciders.interval import Interval
 from pqd.deciders.noise import Noise, fineness
@@ -181,3 +190,49 @@ def _half_mass_piece(
     if odd and k == half + 1:
         return -decays[1], 0, k
     return -decays[2] / 2, -2, half + odd / 2 + 1
+
+
+@dataclass(frozen=True, slots=True)
+class MajorityLaw:
+    """Chances of three noisy counts, given the exact ones; not private, for analysis only.
+
+    ``mass`` counts all rows, ``below`` and ``above`` the rows beyond either end.  Noise of scale
+    2/epsilon on each counts as real-valued.  Beyond an epsilon of about 6 the chance of a proof is
+    a lower bound, since a verdict is read off whole rows and its p-value off the counts.
+    """
+
+    mass: int
+    below: int
+    above: int
+
+    def __call__(self, epsilon: Fraction) -> float:
+        """``Pr[yes]``."""
+        return majority_probability(self.mass, self.below, self.above, epsilon)
+
+    def proof_chance(self, epsilon: Fraction, alpha: Number) -> float:
+        """Chance of a yes with a p-value of at most alpha: both sides lie well below one half."""
+        scale, level = as_float(2 / epsilon), float(probability(alpha, "alpha"))
+        far = scale * doubled_quantile(level)
+        return self._below_half(max(far, 0.0), max(far - 1, 0.0), scale)
+
+    def refutation_chance(self, epsilon: Fraction, alpha: Number) -> float:
+        """Chance of a no with a p-value of at most alpha: a side lies well above one half.
+
+        The p-value is twice that of the side (Bonferroni), and a no needs up to two rows.
+        """
+        scale, level = as_float(2 / epsilon), float(probability(alpha, "alpha"))
+        far = scale * doubled_quantile(level / 2)
+        return 1 - self._below_half(-max(far - 1, 2.0), -max(far, 2.0), scale)
+
+    def _below_half(self, low: float, high: float, scale: float) -> float:
+        """``Pr[n~ - 2 q1~ >= low and n~ - 2 q2~ >= high]``, an integral over the noise of n."""
+        first = (self.mass - low) / 2 - self.below
+        second = (self.mass - high) / 2 - self.above
+
+        def chance(noise: Floats) -> Floats:
+            density = np.exp(-np.abs(noise)) / 2
+            both = laplace_cdf(first / scale + noise / 2) * laplace_cdf(second / scale + noise / 2)
+            return (density * both)[None, :]
+
+        kinks = [-2 * first / scale, -2 * second / scale]
+        return as_probability(integral(chance, kinks).item())

@@ -1,23 +1,28 @@
-"""Needed budget of a verdict: the least epsilon at which it is reliable on several public tables.
+"""Decision chance of a verdict, and its needed budget: the least epsilon that decides the query.
+
+An epsilon decides a query if at least ``DECIDED`` of all runs end right and with a p-value of at
+most alpha, on every table of every trial.  A decider that cannot prove both verdicts releases a bit
+without such a p-value; for it the bit must be wrong with probability at most alpha.
 
 Each trial has a table whose shape the private table might have (shapes.py), an interval around
-the table's own answer, and stand-ins at twice the tolerance.  A decider that knows its error in
+the table's own answer, and stand-ins at twice the tolerance.  A decider that knows its chances in
 closed form gives its epsilon at once (``Decider.least_epsilon``).  For the other deciders epsilon
 is searched.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain, count
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
+from pqd.deciders.evaluation.decided import DECIDED
 from pqd.deciders.evaluation.effectiveness import Mechanism, shape_of
 from pqd.deciders.evaluation.shapes import shapes
 from pqd.deciders.evaluation.stand_ins import Shape
-from pqd.deciders.evaluation.trials import Law, Trial, trial_of
-from pqd.deciders.exact import Number, probability
+from pqd.deciders.evaluation.trials import Law, ProvingLaw, Trial, trial_of
+from pqd.deciders.exact import Number, budget_of, probability
 from pqd.deciders.histogram import Histogram, answer
 from pqd.deciders.interval import Interval
 from pqd.deciders.monotone_search import HALF_A_PER_CENT, least
@@ -32,27 +37,79 @@ _ROUNDING = 1e-9
 class Budgeted(Mechanism, Protocol):
     """Decider whose budget is planned."""
 
+    @property
+    def proves(self) -> frozenset[bool]:
+        """Outcomes that can have a p-value."""
+        ...
+
     def acceptance(self, histogram: Any, interval: Interval) -> Law:  # noqa: ANN401 - or a stand-in
         """``accept`` as a function of epsilon."""
         ...
 
     def least_epsilon(self, trials: Iterable[Trial], alpha: Number) -> Fraction | float:
-        """Approximate least epsilon at which the decider errs with at most alpha in every trial."""
+        """Approximate least epsilon that decides every trial."""
         ...
+
+
+def decision_chance(
+    decider: Budgeted,
+    histogram_public: Histogram,
+    interval: Interval,
+    epsilon: Number,
+    alpha: Number,
+) -> float:
+    """Least chance, over all trials, that a run at ``epsilon`` decides, and decides rightly.
+
+    The query is decided at this epsilon if the chance is at least ``DECIDED``, and so if epsilon is
+    at least ``needed_epsilon``.  The chance is 0 for a decider that cannot prove both verdicts.
+    """
+    if not _proves_both(decider):
+        return 0.0
+    budget = budget_of(epsilon)
+    trials = trials_of(histogram_public, shape_of(decider), interval.tau)
+    misses = (miss(budget) for trial in trials for miss in _misses(decider, trial, alpha))
+    return 1 - max(misses, default=1.0)
+
+
+def _proves_both(decider: Budgeted) -> bool:
+    return decider.proves == {True, False}
+
+
+def _misses(decider: Budgeted, trial: Trial, alpha: Number) -> Iterator[Law]:
+    """Chance, on each table of a trial, of a run that does not decide rightly, by epsilon.
+
+    For a decider that cannot prove both verdicts it is the chance of the wrong bit.
+    """
+    near, *far = (trial.law(decider, table) for table in (trial.table, *trial.far))
+    if not _proves_both(decider):
+        yield lambda epsilon: 1 - near(epsilon)
+        yield from far
+        return
+    yield _missed(cast("ProvingLaw", near).proof_chance, alpha)
+    for law in far:
+        yield _missed(cast("ProvingLaw", law).refutation_chance, alpha)
+
+
+def _missed(chance: Callable[[Fraction, Number], float], alpha: Number) -> Law:
+    return lambda epsilon: 1 - chance(epsilon, alpha)
 
 
 def needed_epsilon(
     decider: Budgeted, histogram_public: Histogram, interval: Interval, alpha: Number
 ) -> float:
-    """Approximate least epsilon at which this interval is decidable; infinite if none exists.
+    """Approximate least epsilon that decides this interval; infinite if none exists.
 
     The result is the worst over several public shapes that the private table might have
     (``shapes``), each around its own answer.  It is a forecast for an unknown table, not a bound.
     It lies between 2^-39 and 2^20 and is rounded up to three digits.
     """
     trials = trials_of(histogram_public, shape_of(decider), interval.tau)
-    lowest = decider.least_epsilon(trials, alpha)
-    return math.inf if lowest > _HIGHEST else float(_rounded_up(Fraction(max(lowest, _STEP))))
+    return rounded_epsilon(decider.least_epsilon(trials, alpha))
+
+
+def rounded_epsilon(epsilon: Fraction | float) -> float:
+    """``epsilon``, at least 2^-39, rounded up to three digits; infinite beyond 2^20."""
+    return math.inf if epsilon > _HIGHEST else float(_rounded_up(Fraction(max(epsilon, _STEP))))
 
 
 class Trials:
@@ -92,16 +149,17 @@ def _trials(histogram: Histogram, shape: Shape, tau: Fraction) -> Iterator[Trial
 
 
 def searched_epsilon(decider: Budgeted, trials: Iterable[Trial], alpha: Number) -> Fraction | float:
-    """Epsilon by search, to half a per cent; it was evaluated and suffices in every trial.
+    """Epsilon by search, to half a per cent; it was evaluated and decides every trial.
 
-    If errors fall as epsilon grows, no epsilon smaller by more than half a per cent suffices.
+    If misses fall as epsilon grows, it is the least such epsilon.
     """
-    level, steps, passed, number = float(probability(alpha, "alpha")), 1, 0, 0
-    # Begin with the hardest trial, which rules out most values; the histogram itself comes last.
-    pairs = [_laws(decider, trial) for trial in trials]
-    laws = pairs[1:] + pairs[:1]
-    while passed < len(laws):
-        enough = _least_steps(*laws[number % len(laws)], level, steps)
+    level = float(1 - DECIDED if _proves_both(decider) else probability(alpha, "alpha"))
+    steps, passed, number = 1, 0, 0
+    # Begin with the hardest trial, which rules out most; the histogram itself comes last.
+    pairs = [list(_misses(decider, trial, alpha)) for trial in trials]
+    misses = pairs[1:] + pairs[:1]
+    while passed < len(misses):
+        enough = _least_steps(misses[number % len(misses)], level, steps)
         if enough is None:
             return math.inf
         passed = passed + 1 if enough == steps else 1
@@ -109,17 +167,12 @@ def searched_epsilon(decider: Budgeted, trials: Iterable[Trial], alpha: Number) 
     return _epsilon(steps)
 
 
-def _laws(decider: Budgeted, trial: Trial) -> tuple[Law, list[Law]]:
-    """``Pr[yes]`` on the table of a trial, and on the stand-ins far from the table."""
-    return trial.law(decider, trial.table), [trial.law(decider, far) for far in trial.far]
-
-
-def _least_steps(near: Law, far: Sequence[Law], level: float, first: int) -> int | None:
+def _least_steps(misses: Sequence[Law], level: float, first: int) -> int | None:
     """Least number of steps, from ``first`` on, that suffices in one trial."""
 
     def suffices(steps: int) -> bool:
         epsilon = _epsilon(steps)
-        return 1 - near(epsilon) <= level and all(law(epsilon) <= level for law in far)
+        return all(miss(epsilon) <= level for miss in misses)
 
     return least(suffices, _MOST, first, parts=HALF_A_PER_CENT)
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, cast
 
 from pqd.deciders.evaluation.effectiveness import WEIGHED, Mechanism, shape_of
-from pqd.deciders.evaluation.trials import ProvingLaw, Trial, trial_of
+from pqd.deciders.evaluation.trials import SteppedLaw, Trial, trial_of
 from pqd.deciders.exact import Number, budget_of, probability
 from pqd.deciders.histogram import Histogram
 from pqd.deciders.interval import Interval
@@ -64,8 +64,8 @@ def nearly_as_sharp(
     return shown.aggregate == "COUNT" or _errs_seldom(shown, margin, trial, budget, alpha)
 
 
-def _law(trial: Trial, decider: Mechanism, table: Any) -> ProvingLaw:  # noqa: ANN401 - or a stand-in
-    return cast("ProvingLaw", trial.law(decider, table))
+def _law(trial: Trial, decider: Mechanism, table: Any) -> SteppedLaw:  # noqa: ANN401 - or a stand-in
+    return cast("SteppedLaw", trial.law(decider, table))
 
 
 def _proves_less(

@@ -4,7 +4,6 @@ All deciders of a query share its trial.  All evaluations of a decider share it 
 needed budget, and the test whether another decider is nearly as sharp.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -25,13 +24,8 @@ _FAR = Fraction(2)
 class ProvingLaw(Protocol):
     """Law, on one table, of a decider that gives p-values to both verdicts.
 
-    Conformers: MarginLaw (inverse_sensitivity.py), NoiseLaw (noisy_answer.py).
+    Conformers: SteppedLaw, LaplaceLaw (single/base.py), MajorityLaw (estimators/majority.py).
     """
-
-    @property
-    def distance(self) -> float:
-        """Distance to the other verdict; at least 1 exactly if the true verdict is yes."""
-        ...
 
     def __call__(self, epsilon: Fraction) -> float:
         """``Pr[yes]``."""
@@ -43,6 +37,18 @@ class ProvingLaw(Protocol):
 
     def refutation_chance(self, epsilon: Fraction, alpha: Number) -> float:
         """Exact chance of a no with a p-value of at most alpha; not private, for analysis only."""
+        ...
+
+
+class SteppedLaw(ProvingLaw, Protocol):
+    """Law that depends on the table by a distance in whole steps, which no epsilon changes.
+
+    Conformers: MarginLaw (inverse_sensitivity.py), NoiseLaw (noisy_answer.py).
+    """
+
+    @property
+    def distance(self) -> float:
+        """Distance to the other verdict; at least 1 exactly if the true verdict is yes."""
         ...
 
 
@@ -91,15 +97,12 @@ def _law(mechanism: Any, table: Any, interval: Interval) -> Law:  # noqa: ANN401
 
 
 def least_distance(decider: object, trial: Trial) -> float:
-    """Least distance to the other verdict, over the trial's table and the tables far from it."""
-    near = cast("ProvingLaw", trial.law(decider, trial.table)).distance
-    return min(near, least_beyond(decider, trial))
-
-
-def least_beyond(decider: object, trial: Trial) -> float:
-    """Least distance to a yes on the tables far from the table of a trial."""
-    laws = (cast("ProvingLaw", trial.law(decider, far)) for far in trial.far)
-    return min((1 - law.distance for law in laws), default=math.inf)
+    """Least distance to the other verdict, on the trial's table and on the tables far from it."""
+    near, *far = (
+        cast("SteppedLaw", trial.law(decider, table)).distance
+        for table in (trial.table, *trial.far)
+    )
+    return min([near, *(1 - distance for distance in far)])
 
 
 # A small cache is enough, because the evaluations of one query follow each other.

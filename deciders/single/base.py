@@ -1,5 +1,6 @@
 """Deciders: their interface, their output, and the mix-ins that most of them share."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -7,13 +8,19 @@ from fractions import Fraction
 from functools import partial
 from typing import ClassVar, NamedTuple, Protocol
 
-from pqd.deciders.distributions import sigmoid
-from pqd.deciders.estimators.base import Estimator, EstimatorOutput, outcome_p_value
+from pqd.deciders.bounds import AnswerRange
+from pqd.deciders.distributions import as_probability, laplace_cdf, probability_inside, sigmoid
+from pqd.deciders.estimators.base import (
+    Estimator,
+    EstimatorOutput,
+    outcome_p_value,
+    whole_span,
+)
 from pqd.deciders.estimators.laplace import LaplaceEstimate
 from pqd.deciders.evaluation.effectiveness import Threshold, searched_threshold
 from pqd.deciders.evaluation.needed_budget import searched_epsilon
 from pqd.deciders.evaluation.trials import Trial
-from pqd.deciders.exact import Number, budget_of
+from pqd.deciders.exact import Number, as_float, budget_of, probability
 from pqd.deciders.histogram import Histogram
 from pqd.deciders.interval import Interval
 from pqd.deciders.noise import Noise
@@ -113,7 +120,7 @@ class Decider(Protocol):
         ...
 
     def least_epsilon(self, trials: Iterable[Trial], alpha: Number) -> Fraction | float:
-        """Approximate least epsilon at which the decider errs with at most alpha in every trial."""
+        """Approximate least epsilon that decides every trial (needed_budget.py)."""
         ...
 
 
@@ -234,13 +241,82 @@ class GenericDecider(ABC):
         return Estimate(estimator.estimate(released), *ends)
 
 
+@dataclass(frozen=True, slots=True)
+class LaplaceLaw:
+    """Chances of a noisy answer that is compared as released; not private, for analysis only.
+
+    The noise counts as real-valued: the grid on which it is drawn has 2^40 points in a scale.
+    """
+
+    true: int
+    interval: Interval
+    sensitivity: int
+    range: AnswerRange
+
+    def __call__(self, epsilon: Fraction) -> float:
+        """``Pr[yes]``."""
+        return probability_inside(self.true, self.interval, self.sensitivity / epsilon)
+
+    def proof_chance(self, epsilon: Fraction, alpha: Number) -> float:
+        """Chance of a yes with a p-value of at most alpha."""
+        low, high = whole_span(self.interval)
+        if low >= high:
+            return 0.0
+        far = self._far(epsilon, float(probability(alpha, "alpha")))
+        # Each end is an answer that is not inside, from which noise must have come so far.
+        first, last = max(low - 1 + far, self.interval.lower), min(high - far, self.interval.upper)
+        if first >= last or first > self.range.most or last < self.range.least:
+            return 0.0
+        return probability_inside(self.true, Interval(first, last), self.sensitivity / epsilon)
+
+    def refutation_chance(self, epsilon: Fraction, alpha: Number) -> float:
+        """Chance of a no with a p-value of at most alpha."""
+        low, high = whole_span(self.interval)
+        if low >= high:
+            return 1 - self(epsilon)
+        scale = self.sensitivity / epsilon
+        # Noise as far beyond the other end counts too (docs/theory.md, Theorem B1).
+        both = 1 + math.exp(-as_float((high - 1 - low) / scale))
+        far = self._far(epsilon, float(probability(alpha, "alpha")) / both)
+        below = min(low - far, self.interval.lower)
+        above = max(high - 1 + far, self.interval.upper)
+        chance = 0.0
+        if below >= self.range.least:
+            chance += float(laplace_cdf(as_float((below - self.true) / scale)))
+        if above <= self.range.most:
+            chance += float(laplace_cdf(as_float((self.true - above) / scale)))
+        return as_probability(chance)
+
+    def _far(self, epsilon: Fraction, level: float) -> Fraction:
+        """Distance that the noise passes with probability ``level`` on one side."""
+        return max(Fraction(0), self.sensitivity / epsilon * Fraction(-math.log(2 * level)))
+
+
 class LaplaceRule(GenericDecider):
     """Mix-in of the deciders that compare the noisy answer as released, before it is cut."""
 
     __slots__ = ()
+
+    @property
+    @abstractmethod
+    def answer(self) -> LaplaceEstimate:
+        """Estimator of the answer, with noise in whole units."""
+
+    def estimator(self, interval: Interval, epsilon: Number) -> LaplaceEstimate:
+        """Noisy answer on the fine grid."""
+        return self.answer.finely(epsilon)
 
     def rule(self, estimator: Estimator, released: EstimatorOutput, interval: Interval) -> bool:
         """Verdict of Algorithm 1 on the answer before it is cut, which ``accept`` assumes too."""
         if not isinstance(estimator, LaplaceEstimate):
             raise TypeError("the rule is that of a Laplace estimate")
         return interval.contains(estimator.noisy(released))
+
+    def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """``F(r - q) - F(l - q)`` (Prop. 4.2, exactly)."""
+        return self.acceptance(histogram, interval)(budget_of(epsilon))
+
+    def acceptance(self, histogram: Histogram, interval: Interval) -> LaplaceLaw:
+        """``accept`` as a function of epsilon; the answer is computed once."""
+        answer = self.answer
+        return LaplaceLaw(answer.answer(histogram), interval, answer.sensitivity, answer.range)

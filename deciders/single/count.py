@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import ClassVar
 
 from pqd.deciders.bounds import NoBounds
-from pqd.deciders.distributions import probability_inside
 from pqd.deciders.estimators.laplace import LaplaceEstimate
 from pqd.deciders.evaluation.effectiveness import Threshold, laplace_threshold
 from pqd.deciders.evaluation.needed_budget import inverse_epsilon
@@ -32,13 +31,10 @@ class LaplaceCount(LaplaceRule, NoBounds, DeciderDefaults):
     key_fields: ClassVar[tuple[str, ...]] = ()
     aggregate: ClassVar[str] = "COUNT"
 
-    def estimator(self, interval: Interval, epsilon: Number) -> LaplaceEstimate:
-        """Estimator of the noisy count on the fine grid."""
-        return LaplaceEstimate(aggregate="COUNT").finely(epsilon)
-
-    def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """``F(r - n) - F(l - n)``, with the distribution function F of the noise (Prop. 4.2)."""
-        return probability_inside(histogram.mass, interval, 1 / budget_of(epsilon))
+    @property
+    def answer(self) -> LaplaceEstimate:
+        """Noisy count."""
+        return LaplaceEstimate(aggregate="COUNT")
 
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
         """Exact ``(1/epsilon) ln(1/alpha)`` (ours).
@@ -47,10 +43,6 @@ class LaplaceCount(LaplaceRule, NoBounds, DeciderDefaults):
         proof of Prop. 4.3, eq. (24), needs the value given here.
         """
         return laplace_threshold(1 / budget_of(epsilon), alpha)
-
-    def least_epsilon(self, trials: Iterable[Trial], alpha: Number) -> float:
-        """Exact ``(1/tau) ln(1/alpha)``."""
-        return inverse_epsilon(-math.log(probability(alpha, "alpha")), trials)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from typing import ClassVar, Protocol, Self
 
 from pqd.deciders.bounds import LatticeBounds, NoBounds, ValueBounds
 from pqd.deciders.distributions import budget_tail
+from pqd.deciders.evaluation.decided import DECIDED
 from pqd.deciders.evaluation.effectiveness import Threshold, searched_threshold
 from pqd.deciders.evaluation.needed_budget import above
 from pqd.deciders.evaluation.trials import Trial, least_distance
@@ -138,7 +139,7 @@ class InverseSensitivity(ABC):
             least = min(least, least_distance(self, trial))
             if least <= 1:
                 break
-        return epsilon_at(least, alpha)
+        return deciding_epsilon(least, alpha)
 
     def decide(
         self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
@@ -191,6 +192,29 @@ def epsilon_at(distance: float, alpha: Number) -> float:
         if epsilon == before:
             break
     return above(epsilon)
+
+
+def deciding_epsilon(distance: float, alpha: Number) -> float:
+    """Epsilon just above the least that decides at a margin, whichever side of 1 it lies.
+
+    ``distance`` is the number of changes of rows that flip the verdict.  With m(b) for
+    ``least_margin`` at the level b, a right verdict has a p-value of at most alpha in ``DECIDED``
+    of the runs exactly if ``m(alpha) + m(1 - DECIDED) - 1 <= distance``.  So alpha takes k of the
+    ``distance`` rows, and the noise the others; the best k lies beside the real number at which
+    both need the same epsilon.
+    """
+    if not 1 <= distance < math.inf:
+        return math.inf if distance < 1 else 0.0
+    hidden, level = 1 - DECIDED, probability(alpha, "alpha")
+    epsilon, logarithm, rows = 0.0, math.log(level) + math.log(hidden), int(distance)
+    for _ in range(_HALVINGS):
+        before, softplus = epsilon, math.log1p(math.exp(-epsilon))
+        epsilon = max(0.0, -(logarithm + 2 * softplus) / (rows + 1))
+        if epsilon == before:
+            break
+    share = -(math.log(level) + math.log1p(math.exp(-epsilon))) / epsilon if epsilon else 0.0
+    beside = {min(max(k, 1), rows) for k in (math.floor(share), math.ceil(share))}
+    return min(max(epsilon_at(k, level), epsilon_at(rows + 1 - k, hidden)) for k in beside)
 
 
 def margin_ends(margin: int, epsilon: Number, alpha: Number) -> tuple[int, int]:

@@ -1,10 +1,7 @@
 """Deciders of MEDIAN queries (Patwa 2023, section 6); the median is the lower one."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +10,7 @@ from pqd.deciders.bounds import LatticeBounds
 from pqd.deciders.distributions import Floats
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.estimators.base import Estimator, EstimatorOutput, whole_span
-from pqd.deciders.estimators.majority import MajorityCounts, counts_beyond, majority_probability
+from pqd.deciders.estimators.majority import MajorityCounts, MajorityLaw, counts_beyond
 from pqd.deciders.exact import Number, as_float, budget_of
 from pqd.deciders.histogram import Histogram, Integers
 from pqd.deciders.interval import Interval
@@ -117,9 +114,9 @@ class HistogramMedian(GenericDecider, LatticeBounds, DeciderDefaults):
         """``sum_k Pr[ceil(n~/2) = k] F(k - q1) F(k - q2)``."""
         return self.acceptance(histogram, interval)(budget_of(epsilon))
 
-    def acceptance(self, histogram: Histogram, interval: Interval) -> Callable[[Fraction], float]:
+    def acceptance(self, histogram: Histogram, interval: Interval) -> MajorityLaw:
         """``accept`` as a function of epsilon; the counts are taken once."""
-        return partial(majority_probability, *counts_beyond(histogram, whole_span(interval)))
+        return MajorityLaw(*counts_beyond(histogram, whole_span(interval)))
 
     def answer_estimate(
         self, decision: Decision, interval: Interval, epsilon: Number, alpha: Number

@@ -15,7 +15,6 @@ Loss: on no table does ``noisy_count`` err more than twice as often as ``inv_cou
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -26,13 +25,12 @@ from pqd.deciders.distributions import as_probability, noise_tail, rate_tail
 from pqd.deciders.estimators.base import EstimatorOutput
 from pqd.deciders.estimators.laplace import LaplaceEstimate
 from pqd.deciders.evaluation.effectiveness import Threshold
-from pqd.deciders.evaluation.trials import Trial, least_beyond
 from pqd.deciders.exact import Number, as_float, budget_of, probability
 from pqd.deciders.histogram import Histogram
 from pqd.deciders.interval import Interval
 from pqd.deciders.noise import Noise
 from pqd.deciders.single.base import BOTH, DeciderDefaults, Decision, Estimate
-from pqd.deciders.single.inverse_sensitivity import epsilon_at, least_steps, steps_at
+from pqd.deciders.single.inverse_sensitivity import least_steps, steps_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,29 +219,6 @@ class NoisyAnswer(DeciderDefaults, ABC):
         if both <= centre - least:
             return Threshold(both, exact=True)
         return Threshold(max(one, int(centre - least) + 1), exact=True)
-
-    def least_epsilon(self, trials: Iterable[Trial], alpha: Number) -> float:
-        """Epsilon from the least distance to an end; distances do not depend on epsilon.
-
-        If there are two ends, noise may pass each end with probability alpha/2.  If there is a
-        single end, noise may pass it with probability alpha.
-        """
-        level = probability(alpha, "alpha")
-        # Least distance to an end with error rate alpha (whole), to an end with alpha/2 (half).
-        whole = half = math.inf
-        for trial in trials:
-            law = self.acceptance(trial.table, trial.interval)
-            if law.constant is not None:
-                return math.inf
-            if math.isinf(law.last - law.first):
-                whole = min(whole, law.distance)
-            else:
-                half = min(half, law.distance)
-            whole = min(whole, least_beyond(self, trial))
-        needed = epsilon_at(half, level / 2)
-        if whole < half:
-            needed = max(needed, epsilon_at(whole, level))
-        return self.estimator.sensitivity * needed
 
 
 _ROWS, _DISTINCT = (LaplaceEstimate(aggregate=name) for name in ("COUNT", "COUNT DISTINCT"))

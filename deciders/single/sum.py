@@ -4,7 +4,6 @@ The inverse-sensitivity decider of a sum is in inverse_sensitivity.py, its margi
 """
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -17,13 +16,10 @@ from pqd.deciders.distributions import (
     as_probability,
     integral,
     laplace_cdf,
-    probability_inside,
 )
 from pqd.deciders.estimators.laplace import LaplaceEstimate
 from pqd.deciders.estimators.race_to_the_top import RaceEstimate
 from pqd.deciders.evaluation.effectiveness import Threshold, laplace_threshold
-from pqd.deciders.evaluation.needed_budget import inverse_epsilon
-from pqd.deciders.evaluation.trials import Trial
 from pqd.deciders.exact import Number, as_float, budget_of, exact, probability
 from pqd.deciders.histogram import Histogram
 from pqd.deciders.interval import Interval
@@ -49,25 +45,15 @@ class LaplaceSum(LaplaceRule, ValueBounds, DeciderDefaults):
     key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step")
     aggregate: ClassVar[str] = "SUM"
 
-    def estimator(self, interval: Interval, epsilon: Number) -> LaplaceEstimate:
-        """Estimator of the noisy sum on the fine grid."""
+    @property
+    def answer(self) -> LaplaceEstimate:
+        """Noisy sum."""
         low, high, step = self.bounds
-        estimator = LaplaceEstimate(aggregate="SUM", lower=low, upper=high, step=step)
-        return estimator.finely(epsilon)
-
-    def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """``F(r - q) - F(l - q)``, where F is the distribution function of the noise."""
-        scale = self.noise_scale(budget_of(epsilon))
-        return probability_inside(histogram.total, interval, scale)
+        return LaplaceEstimate(aggregate="SUM", lower=low, upper=high, step=step)
 
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
         """Exact ``(GS/epsilon) ln(1/alpha)`` (ours; the printed Prop. 5.2 is too small)."""
         return laplace_threshold(self.noise_scale(budget_of(epsilon)), alpha)
-
-    def least_epsilon(self, trials: Iterable[Trial], alpha: Number) -> float:
-        """Exact ``(GS/tau) ln(1/alpha)``."""
-        level = probability(alpha, "alpha")
-        return inverse_epsilon(-self.global_sensitivity * math.log(level), trials)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ from pqd.deciders.batch.decision_rule import (
     Errors,
     SimulatedErrors,
     answer_verdict,
+    decision_chance,
     estimate,
     on_either_side,
     proved_outcomes,
@@ -115,7 +116,11 @@ class BatchCandidate(NamedTuple):
         """Evaluation of the batch for one query."""
         errors, tau = self.errors[place], single.interval.tau
         curve = _chances(errors, tau, GAPS) if single.criteria.detail is Detail.CURVES else None
-        return Candidate(self, self.thresholds[place], rates=self.rates[place], curve=curve)
+        possible = possible_answers(self.batch.statistic.measure)
+        chance = decision_chance(errors, single.interval, single.criteria.alpha, possible)
+        return Candidate(
+            self, self.thresholds[place], rates=self.rates[place], chance=chance, curve=curve
+        )
 
     @property
     def proves(self) -> frozenset[bool]:

@@ -12,6 +12,7 @@ from pqd.errors import PqdError
 from pqd.planning.planned_verdict import PlannedVerdict
 from pqd.reports.models.audit import Verdict
 from pqd.reports.models.check import CheckResult, Gate, Status, status_of
+from pqd.reports.models.query import QueryFacts
 from pqd.reports.text.check import (
     FREE_ASKED,
     FREE_KNOWN,
@@ -21,7 +22,7 @@ from pqd.reports.text.check import (
     reliability_parts,
     single_message,
 )
-from pqd.reports.text.query import proof_sentence
+from pqd.reports.text.query import proof_sentence, undecided_parts
 from pqd.spec import Check
 
 
@@ -71,10 +72,14 @@ def planned(
         are_constant = all(verdict.is_constant for verdict in verdicts)
         parts = [FREE_SETTLED if are_constant else FREE_KNOWN]
     unproved = dict.fromkeys(filter(None, (proof_sentence(v.taken) for v in verdicts)))
-    low = [v for v in verdicts if v.taken.worst > v.criteria.alpha]
-    threshold = max((v.taken.tau_min or 0 for v in low), default=None)
-    needed = max((v.taken.epsilon_needed or 0 for v in low), default=0)
-    parts += reliability_parts(list(unproved), threshold, needed, share=not check.sql)
+    low = [v for v in verdicts if not (v.taken.decides or v.is_constant)]
+    hardest = max(low, key=lambda v: v.taken.epsilon_needed or 0, default=None)
+    undecided = (
+        undecided_parts(QueryFacts(**hardest.facts(), candidates=hardest.candidates))
+        if hardest
+        else ()
+    )
+    parts += reliability_parts(list(unproved), list(undecided))
     parts.append(f"by {', '.join(sorted({v.taken.decider for v in verdicts}))}")
     return _result(check, name, "planned", "pass", "; ".join(parts))
 

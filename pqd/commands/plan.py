@@ -135,7 +135,7 @@ def _total_needed(verdicts: Sequence[PlannedQueryVerdict], budget: RunBudget) ->
     factors = []
     for verdict in verdicts:
         needed = verdict.choice.taken.needed
-        if verdict.is_constant or verdict.taken.decides(verdict.criteria.alpha):
+        if verdict.is_constant or verdict.taken.decides:
             continue
         if not isinstance(verdict.measurement, VerdictMeasurement) or needed is None:
             return None

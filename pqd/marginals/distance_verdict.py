@@ -9,7 +9,6 @@ from typing import Any
 
 from pqd.deciders import Interval
 from pqd.deciders.distances.decider import DistanceDecider
-from pqd.deciders.monotone_search import bracket, geometric_mean
 from pqd.deciders.noise import check_scale
 from pqd.deciders.note import note
 from pqd.deciders.numbers import plain
@@ -19,8 +18,6 @@ from pqd.planning.planned_verdict import MarginRule, PlannedVerdict
 from pqd.reports.models.query import CandidateFacts
 
 _DECIDER = DistanceDecider()
-# Ends of the search for the needed epsilon, and the number of its steps.
-_LEAST_NEEDED, _MOST_NEEDED, _HALVINGS = 1e-6, 1e4, 40
 
 
 # Without slots, so that the decider is evaluated once.
@@ -48,7 +45,8 @@ class PlannedDistanceVerdict(PlannedVerdict):
             tau_min_exact=True,
             false_no=rates.false_no,
             false_yes=rates.false_yes,
-            epsilon_needed=_needed_epsilon(rows, tau, alpha),
+            decision_chance=_DECIDER.decision_chance(rows, tau, epsilon, alpha),
+            epsilon_needed=_DECIDER.needed_epsilon(rows, tau, alpha),
         )
 
     @property
@@ -106,20 +104,3 @@ def distance_verdict(bound: BoundDistance, epsilon: Fraction) -> PlannedDistance
         rule=MarginRule(epsilon, criteria.alpha),
         bound=bound,
     )
-
-
-def _needed_epsilon(rows: int, tau: Fraction, alpha: Fraction) -> float:
-    """Approximately the least epsilon at which both errors are at most alpha.
-
-    The result is infinite if this epsilon exceeds 10,000.
-    """
-
-    def suffices(epsilon: float) -> bool:
-        rates = _DECIDER.error_rates(rows, tau, Fraction(epsilon))
-        return max(rates.false_no, rates.false_yes) <= alpha
-
-    if not suffices(_MOST_NEEDED):
-        return float("inf")
-    ends = bracket(suffices, _LEAST_NEEDED, _MOST_NEEDED, geometric_mean, halvings=_HALVINGS)
-    # Round up to three digits: reports say "about".
-    return float(f"{ends[1] * 1.0005:.3g}")

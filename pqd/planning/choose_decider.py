@@ -26,13 +26,14 @@ from pqd.deciders import (
     Interval,
     Threshold,
     UnanswerableError,
+    decision_chance,
     error_rates,
     needed_epsilon,
     operating_characteristic,
     published_tau,
 )
+from pqd.deciders.evaluation.decided import DECIDED
 from pqd.deciders.evaluation.sharpness import nearly_as_sharp
-from pqd.deciders.exact import exceeds
 from pqd.deciders.note import Note, note
 from pqd.deciders.single.base import BOTH
 from pqd.deciders.single.inverse_sensitivity import InverseSensitivity
@@ -44,8 +45,9 @@ PAPER = "paper"
 # Deciders of Table 4 that the paper advises for every table.
 _FIXED = {"COUNT": "lm_count", "MEDIAN": "hist_median"}
 # Of the deciders that prove both verdicts, ``inv_count`` errs least on every table.  It also has
-# the least threshold and the least needed epsilon.  Reason: noise on an answer can cross either
-# end of the interval, but noise on a margin only the nearer end (docs/theory.md, Theorem 4).
+# the least threshold and, but for a few per cent, the least needed epsilon.  Reason: noise on an
+# answer can cross either end of the interval, but noise on a margin only the nearer end
+# (docs/theory.md, Theorem 4).
 _SHARPEST = {"COUNT": "inv_count"}
 # Up to this alpha no decider of a MEDIAN has a lower threshold than ``inv_median`` (Theorem 6).
 _LEAST_MEDIAN = Fraction(1, 16)
@@ -81,6 +83,7 @@ class Candidate:
     threshold: Threshold | None = None
     published: float | None = None
     rates: ErrorRates | None = None
+    chance: float | None = None
     needed: float | None = None
     curve: tuple[float, ...] | None = None
 
@@ -138,10 +141,12 @@ def choose_decider(
     taken = next(c for c in candidates if c.mechanism.id == name)
     if not _evaluates(criteria, decider):
         taken = _evaluation(decider, synthetic, interval, criteria)
-    always = sharpest != name and criteria.detail >= Detail.BUDGETS
-    planned = isinstance(criteria, Parameters) and criteria.detail > Detail.ERRORS
-    if always or (planned and _errs(taken, criteria.alpha)):
-        # At the needed epsilon ``auto`` takes the sharpest decider if no other decider is reliable.
+    always, decided = sharpest != name and criteria.detail >= Detail.BUDGETS, True
+    if isinstance(criteria, Parameters) and criteria.detail > Detail.ERRORS:
+        chance = _decision_chance(taken, synthetic, interval, criteria)
+        taken, decided = replace(taken, chance=chance), chance >= DECIDED
+    if always or not decided:
+        # At the needed epsilon ``auto`` takes the sharpest decider unless another one decides too.
         best = (
             taken if sharpest == name else next(c for c in candidates if c.mechanism.id == sharpest)
         )
@@ -168,6 +173,16 @@ def _sharpest_and_taken(
         return sharpest, sharpest, note("least-budget")
     sharpest = sharpest or _least_error(candidates, interval, criteria.alpha)
     return sharpest, *_noisy_answer_if_sharp(sharpest, criteria, candidates, synthetic, interval)
+
+
+def _decision_chance(
+    candidate: Candidate, synthetic: Histogram, interval: Interval, parameters: Parameters
+) -> float:
+    """Decision chance of a candidate: the known value, or else computed here."""
+    if candidate.chance is not None:
+        return candidate.chance
+    decider = cast("Decider", candidate.mechanism)
+    return decision_chance(decider, synthetic, interval, parameters.epsilon, parameters.alpha)
 
 
 def _needed_epsilon(
@@ -221,6 +236,7 @@ def _evaluation(
         threshold=(
             decider.tau_min(synthetic, epsilon, alpha) if detail >= Detail.THRESHOLDS else None
         ),
+        chance=decision_chance(*terms, epsilon, alpha) if detail >= Detail.BUDGETS else None,
         needed=needed_epsilon(*terms, alpha) if detail >= Detail.BUDGETS else None,
         curve=(
             operating_characteristic(*terms, epsilon, GAPS) if detail >= Detail.CURVES else None
@@ -253,11 +269,6 @@ def _least_error(candidates: Sequence[Candidate], interval: Interval, alpha: Fra
     return best if known else min(tied, key=steps).mechanism.id
 
 
-def _errs(candidate: Candidate, alpha: Fraction) -> bool:
-    """Whether an error of a candidate exceeds alpha."""
-    return candidate.rates is not None and exceeds(candidate.rates.worst, alpha)
-
-
 def _noisy_answer_if_sharp(
     name: str,
     criteria: Parameters,
@@ -272,16 +283,18 @@ def _noisy_answer_if_sharp(
     alpha, the decider must be reliable too.  The choice depends only on the copy, the query,
     epsilon, tau and alpha.
     """
-    alpha = criteria.alpha
     best = next(c for c in candidates if c.mechanism.id == name)
     if isinstance(best.mechanism, InverseSensitivity):
-        # Skip a decider that errs more often than alpha, unless the sharpest decider does so too.
-        reliable = [c for c in candidates if _errs(best, alpha) or not _errs(c, alpha)]
-        for candidate in reliable:
+        terms = synthetic, interval, criteria
+        decided = _decision_chance(best, *terms) >= DECIDED
+        for candidate in candidates:
+            if not isinstance(candidate.mechanism, NoisyAnswer):
+                continue
+            # A decider that does not decide is not taken in place of one that does.
+            if decided and _decision_chance(candidate, *terms) < DECIDED:
+                continue
             pair = cast("Decider", candidate.mechanism), cast("Decider", best.mechanism)
-            if isinstance(candidate.mechanism, NoisyAnswer) and nearly_as_sharp(
-                *pair, synthetic, interval, criteria.epsilon, alpha
-            ):
+            if nearly_as_sharp(*pair, synthetic, interval, criteria.epsilon, criteria.alpha):
                 return candidate.mechanism.id, note("shows-answer", sharpest=name)
     return name, note("most-right")
 

@@ -55,6 +55,8 @@ class DeciderPlan:
         The synthetic answer and the tolerance, in the query's own unit.
     interval
         The interval of answers within the tolerance, in lattice units.
+    copy_rows
+        The number of rows of the copy that the query selects, without those that are NULL.
     choice
         The decider that is taken, and the other candidates.
     """
@@ -68,6 +70,7 @@ class DeciderPlan:
     tau: Fraction
     interval: Interval
     choice: Choice
+    copy_rows: int
 
     @property
     def taken(self) -> CandidateFacts:
@@ -99,6 +102,7 @@ class DeciderPlan:
             "block_sql": query.block_sql,
             "counted": counted_noun(self.statistic, self.unit),
             "tolerance": self.criteria.tolerance.text,
+            "copy_rows": self.copy_rows,
         }
 
 
@@ -184,7 +188,11 @@ def decider_plan(bound: BoundQuery) -> DeciderPlan:
         check_scale(choice.decider.largest_scale(criteria.epsilon))
     if choice.decider.compares:
         statistic = on_cut_points(statistic, [interval], scale)
-    return DeciderPlan(query, criteria, statistic, bound.unit, scale, answer, tau, interval, choice)
+    rows = synthetic.total if query.aggregate == "COUNT DISTINCT" else synthetic.mass
+    unit = bound.unit
+    return DeciderPlan(
+        query, criteria, statistic, unit, scale, answer, tau, interval, choice, int(rows)
+    )
 
 
 def _facts_of(candidate: Candidate, unit: Fraction) -> CandidateFacts:
@@ -198,6 +206,7 @@ def _facts_of(candidate: Candidate, unit: Fraction) -> CandidateFacts:
         false_yes=rates and rates.false_yes,
         tau_min=None if threshold is None else threshold.tau * scale,
         tau_min_exact=None if threshold is None else threshold.exact,
+        decision_chance=candidate.chance,
         epsilon_needed=candidate.needed,
         curve=_points(candidate.curve),
     )

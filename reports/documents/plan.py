@@ -47,13 +47,19 @@ from pqd.reports.text.numbers import (
     share_text,
     threshold_text,
 )
-from pqd.reports.text.query import amount_text, proof_sentence, tolerance, worth_sentence
+from pqd.reports.text.query import (
+    amount_text,
+    proof_sentence,
+    tolerance,
+    undecided_parts,
+    worth_sentence,
+)
 
 if TYPE_CHECKING:
     from pqd.reports.models.plan import PlannedQuery, PlanReport
 
-_THRESHOLD = "threshold: the smallest tolerance that the planned epsilon tells"
-_NEEDS = "needs: the epsilon that this tolerance needs"
+_THRESHOLD = "threshold: the smallest tolerance at which errors are at most alpha"
+_NEEDS = "needs: the epsilon at which nine runs of ten decide it, and rightly"
 
 
 def document(plan: PlanReport) -> Document:
@@ -103,14 +109,17 @@ def _definitions(plan: PlanReport) -> list[tuple[str, str]]:
     """Meaning of what stands in the table."""
     level = number_text(float(plan.alpha) * 100, 3)
     enough = (
-        f"Whether the decider taken is wrong at most {level} % of the time at this tolerance, on "
-        "test tables made from the copy: those whose answer is the copy's, and those whose answer "
-        "is two tolerances away."
+        "Whether nine runs of ten at this epsilon are decided, and rightly, on test tables made "
+        "from the copy: those whose answer is the copy's, and those whose answer is two tolerances "
+        "away, in several shapes that the private table might have."
     )
-    least = "The effectiveness threshold: the smallest tolerance that is OK at this epsilon."
+    least = (
+        f"The effectiveness threshold: the smallest tolerance at which the decider is wrong at "
+        f"most {level} % of the time on those tables. To be decided as well takes more."
+    )
     needs = (
-        "The smallest epsilon at which this tolerance can be decided, on the worst of several "
-        "shapes that the private table might have; it is no bound. None: no epsilon will do."
+        "The smallest epsilon at which this tolerance is OK. It is a forecast, no bound. None: no "
+        "epsilon will do."
     )
     chance = (
         "A curve that is high left of the tolerance and low right of it tells the cases apart. "
@@ -193,9 +202,7 @@ def _said(query: PlannedQuery) -> str:
         return f"needs epsilon {budget_text(needs)}" if known else ""
     if query.decidable:
         return "this tolerance can be decided at the planned epsilon"
-    needed = budget_text(query.chosen.epsilon_needed)
-    remedy = "no epsilon would do" if needed == "none" else f"about epsilon {needed} would do"
-    return proof_sentence(query.chosen) or f"tolerance below the threshold; {remedy}"
+    return proof_sentence(query.chosen) or "; ".join(undecided_parts(query))
 
 
 def _details(query: PlannedQuery, plan: PlanReport) -> Sequence[Block]:
@@ -345,7 +352,7 @@ def _epsilon_needed(query: PlannedQuery) -> float | None:
 def _needed(query: PlannedQuery, plan: PlanReport) -> float:
     needed = _epsilon_needed(query)
     least = math.inf if needed is None else needed
-    # What is needed is searched on more shapes than what is decided.
+    # What is needed is rounded up.
     return min(least, float(plan.epsilon)) if query.decidable and plan.epsilon else least
 
 
@@ -386,13 +393,16 @@ def _reading(plan: PlanReport) -> Iterator[str]:
         "spent. > marks the decider that would be used."
     )
     level = number_text(float(plan.alpha) * 100, 3)
-    errors = " (false no, false yes)" if plan.budgeted else ""
-    threshold = "Threshold: the smallest tolerance that is decidable at this epsilon. "
+    threshold = (
+        f"Threshold: the smallest tolerance at which it is wrong at most {level} % of the time "
+        "(false no, false yes) on those tables. "
+    )
     yield (
-        f"Decidable: wrong at most {level} % of the time{errors} on test tables made from the "
-        "copy: those whose answer is the copy's, and those whose answer is two tolerances away. "
-        f"{threshold if plan.budgeted else ''}Epsilon needed: for this tolerance, on the worst of "
-        "several shapes that the private table might have; it may be more."
+        f"Decidable: nine runs of ten end right, with p at most {level} %, on test tables made "
+        "from the copy: those whose answer is the copy's, and those whose answer is two "
+        "tolerances away, in several shapes that the private table might have. "
+        f"{threshold if plan.budgeted else ''}Epsilon needed: the least at which this tolerance "
+        "is decidable; it may be more."
     )
     if not all(candidate.shown for query in plan.queries for candidate in query.candidates):
         yield "Deciders that cannot prove both verdicts are left out; --verbose shows them."

@@ -41,6 +41,7 @@ from pqd.reports.text.numbers import (
 )
 from pqd.reports.text.query import (
     amount_text,
+    few_rows_text,
     grouped_text,
     instead_sentence,
     marks,
@@ -191,9 +192,10 @@ def _sure(verdict: Verdict) -> str:
         return p_value
     if verdict.decidable is not False or needed is None:
         return p_value
+    needs = f"needs epsilon {budget_text(needed)}"
     if math.isinf(needed):
-        return "no epsilon would do"
-    return f"needs epsilon {budget_text(needed)}"
+        needs = "no epsilon would do"
+    return ", ".join(filter(None, [needs, few_rows_text(verdict)]))
 
 
 def _price_marks(verdict: Verdict, *, mixed: bool) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from pqd.deciders.exact import exceeds
+from pqd.deciders.evaluation.decided import DECIDED
 
 # What a verdict on a distance has in place of an aggregate; its tau is a share of the rows.
 DISTANCE_AGGREGATES = {
@@ -24,10 +24,12 @@ class CandidateFacts:
     unit, infinite where no tau suffices; ``tau_min_exact`` says that it is a closed form, not a
     search over public stand-ins; ``tau_published`` is what the paper prints (docs/errata.md).
     ``false_no`` and ``false_yes`` are its error probabilities at this tau on the stand-ins;
-    ``epsilon_needed`` is the least budget at which both are at most alpha, infinite where none
-    will do; ``curve`` is Pr[yes] at true gaps of 0, 1/8, ... 20/8 times tau.  What was not
-    computed is None.  ``proves`` are the verdicts, yes or no, that can have a p-value; one without
-    is never decided.
+    ``decision_chance`` is the least chance, over the stand-ins of every shape, of a right verdict
+    with a p-value of at most alpha.  ``epsilon_needed`` is the least budget at which that chance is
+    nine tenths, infinite where none will do; of a decider that cannot prove both verdicts it is
+    the least at which both errors are at most alpha.  ``curve`` is Pr[yes] at true gaps of 0, 1/8,
+    ... 20/8 times tau.  What was not computed is None.  ``proves`` are the verdicts, yes or no,
+    that can have a p-value; one without is never decided.
     """
 
     decider: str
@@ -39,6 +41,7 @@ class CandidateFacts:
     epsilon_needed: float | None = None
     curve: tuple[float | None, ...] | None = None
     proves: tuple[str, ...] = ("yes", "no")
+    decision_chance: float | None = None
 
     @property
     def shown(self) -> bool:
@@ -48,9 +51,10 @@ class CandidateFacts:
         known = self.tau_min, self.false_no, self.epsilon_needed
         return any(number is not None for number in known)
 
-    def decides(self, alpha: Fraction) -> bool:
-        """Whether it errs with at most alpha, and can prove either verdict."""
-        return len(self.proves) == 2 and not exceeds(self.worst, alpha)
+    @property
+    def decides(self) -> bool:
+        """Whether nine tenths of all runs at the report's epsilon decide, and decide rightly."""
+        return self.decision_chance is not None and self.decision_chance >= float(DECIDED)
 
     @property
     def worst(self) -> float:
@@ -68,6 +72,7 @@ class QueryFacts:
     written, ``group`` the group in words.
     ``counted`` is what margins count: people, or the rows of people where several of each count.
     ``tolerance`` is tau as it was stated, ``10`` or ``5%``.
+    ``copy_rows`` is the number of rows of the copy that the query selects, None for a distance.
     """
 
     id: str
@@ -87,6 +92,7 @@ class QueryFacts:
     block_sql: str | None = None
     counted: str = "people"
     tolerance: str = ""
+    copy_rows: int | None = None
 
     @property
     def is_distance(self) -> bool:
@@ -97,7 +103,7 @@ class QueryFacts:
     def decidable(self) -> bool | None:
         """Whether the decider decides at this tau; None without a budget."""
         chosen = self.chosen
-        return None if chosen.false_no is None else chosen.decides(self.alpha)
+        return None if chosen.false_no is None else chosen.decides
 
     @property
     def chosen(self) -> CandidateFacts:

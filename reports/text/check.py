@@ -19,12 +19,11 @@ from pqd.reports.text.numbers import (
     counted,
     epsilon_text,
     first_of,
-    number_text,
     p_value_text,
-    threshold_text,
 )
 from pqd.reports.text.query import (
     amount_text,
+    few_rows_text,
     group_parts,
     proof_sentence,
     remarks,
@@ -59,24 +58,15 @@ def price_text(epsilon: Fraction, *, joint: bool) -> str:
     return f"epsilon {epsilon_text(epsilon)} {'with its batch' if joint else 'by itself'}"
 
 
-def reliability_parts(
-    unproved: Sequence[str], threshold: float | None, needed: float, *, share: bool = False
-) -> list[str]:
+def reliability_parts(unproved: Sequence[str], undecided: Sequence[str]) -> list[str]:
     """What a planned verdict is worth.
 
-    ``threshold`` is the effectiveness threshold where the tolerance is below it, else None, of a
-    distance as a ``share``; ``needed`` is the epsilon that would do, 0 where none is known.
+    ``unproved`` says why verdicts stay undecided, ``undecided`` why runs often leave one so, and
+    which epsilon would do.
     """
-    parts = list(unproved)
-    if threshold is not None:
-        least = threshold_text(threshold)
-        if share and not math.isinf(threshold):
-            least = f"{number_text(100 * threshold, 4)} %"
-        parts.append(f"NOT reliable: the tolerance must be {least} or more")
-        parts.append(f"about epsilon {budget_text(needed)} would do" if needed else "raise it")
-    elif not unproved:
-        parts.append(Standing.DECIDABLE.value)
-    return parts
+    if unproved or not undecided:
+        return [*(unproved or [Standing.DECIDABLE.value])]
+    return [f"NOT decidable: {undecided[0]}", *undecided[1:]]
 
 
 def single_message(verdict: Verdict, status: str, expect: str) -> str:
@@ -89,6 +79,8 @@ def single_message(verdict: Verdict, status: str, expect: str) -> str:
         needed = budget_text(verdict.chosen.epsilon_needed)
         if verdict.decidable is False and needed not in {"none", "?"}:
             message += f"; about epsilon {needed} would do, or a larger tau"
+        if rows := few_rows_text(verdict):
+            message += f"; the query {rows}"
         return message
     standing = f"{verdict.standing.words} ({odds})"
     return (

@@ -20,13 +20,22 @@ def curve(steepness: int) -> tuple[float | None, ...]:
 
 
 CURVED = (
-    CandidateFacts("inv_count", 10.0, True, 9.2, 0.001, 0.001, 0.1, curve(8)),
-    CandidateFacts("lm_count", 12.0, True, 9.2, 0.01, 0.02, 0.2, curve(5)),
+    CandidateFacts("inv_count", 10.0, True, 9.2, 0.001, 0.001, 0.1, curve(8), decision_chance=0.98),
+    CandidateFacts("lm_count", 12.0, True, 9.2, 0.01, 0.02, 0.2, curve(5), decision_chance=0.92),
     CandidateFacts("em_count", inf, False, None, 0.3, 0.4, inf, curve(2)),
     CandidateFacts("em_count_naive", None, None, None, 0.5, 0.5, None, curve(1)),
 )
 BARE = tuple(CandidateFacts(c.decider) for c in CURVED)
-ENDLESS = (replace(CURVED[0], tau_min=inf, false_no=0.5, false_yes=0.5, epsilon_needed=inf),)
+ENDLESS = (
+    replace(
+        CURVED[0],
+        tau_min=inf,
+        false_no=0.5,
+        false_yes=0.5,
+        epsilon_needed=inf,
+        decision_chance=0.1,
+    ),
+)
 COST = Cost(
     epsilon=Fraction(3, 4),
     rule="sequential",
@@ -45,8 +54,8 @@ NOISY = (
     ),
     replace(
         OPEN, id="near", aggregate="SUM", attribute="pay", q_synthetic=1000.5, tau=20.0,
-        decider="lm_count", candidates=(replace(CURVED[1], false_no=0.3),), lower=980.5,
-        upper=1020.5,
+        decider="lm_count", lower=980.5, upper=1020.5,
+        candidates=(replace(CURVED[1], false_no=0.3, decision_chance=0.4),),
         margin=None, estimate=1004.0, low=981.0, high=1027.0, gap=3.5, gap_low=-19.5, gap_high=26.5,
     ),
     replace(NO, id="steep", aggregate="MEDIAN", attribute="age", margin_low=-5, margin_high=-1),
@@ -55,7 +64,10 @@ VERDICTS = (
     replace(YES, id="curved", candidates=CURVED),
     replace(YES, id="again", candidates=CURVED, replayed=True),
     replace(NO, id="pay", where=None, sql="SELECT COUNT(*) FROM D"),
-    replace(OPEN, id="few", candidates=(replace(CURVED[0], tau_min=999.0, false_no=0.3),)),
+    replace(
+        OPEN, id="few", aggregate="AVG", attribute="pay", copy_rows=4,
+        candidates=(replace(CURVED[0], tau_min=999.0, false_no=0.3, decision_chance=0.2),),
+    ),
     replace(YES, id="endless", candidates=ENDLESS, tau_min=inf, p_value=None, margin=None,
             conclusive=False),
     replace(YES, id="bare", candidates=BARE, tau_min=None, margin=-3, outcome="no"),

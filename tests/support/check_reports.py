@@ -10,8 +10,10 @@ from pqd.reports.models.audit import CompositionGroup, Cost, Verdict
 from pqd.reports.models.check import CheckReport, CheckResult
 from pqd.reports.models.query import CandidateFacts
 
-CHOSEN = CandidateFacts("inv_count", 10.0, True, 9.2, 0.02, 0.03, 0.9, (0.9, 0.1, None))
-POOR = replace(CHOSEN, false_no=0.4)
+CHOSEN = CandidateFacts(
+    "inv_count", 10.0, True, 9.2, 0.02, 0.03, 0.9, (0.9, 0.1, None), decision_chance=0.93
+)
+POOR = replace(CHOSEN, false_no=0.4, decision_chance=0.34)
 YES = Verdict(
     id="rows",
     sql="SELECT COUNT(*) FROM D WHERE age > 40",

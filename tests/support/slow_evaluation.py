@@ -6,6 +6,7 @@ It shares with the code that it checks nothing but ``accept`` and the data types
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -272,16 +273,33 @@ def least(suffices: Callable[[int], bool], most: int) -> int | None:
     return high
 
 
+def decided(
+    decider: Any, table: Histogram, interval: Interval, epsilon: Fraction, alpha: Number
+) -> bool:
+    """Whether nine runs of ten end right and with a p-value of at most ``alpha``, near and far.
+
+    Of a decider that cannot prove both verdicts: whether both error rates are at most ``alpha``.
+    """
+    level = probability(alpha, "alpha")
+    if len(decider.proves) < 2:
+        return decidable(decider, table, interval, epsilon, float(level))
+    if 1 - decider.acceptance(table, interval).proof_chance(epsilon, level) > 0.1:
+        return False
+    far = stand_ins_at(table, 2 * interval.tau, shape_of(decider))
+    laws = (decider.acceptance(each, interval) for each in far)
+    return all(1 - law.refutation_chance(epsilon, level) <= 0.1 for law in laws)
+
+
 def needed_epsilon(
     decider: Mechanism, histogram_public: Histogram, interval: Interval, alpha: Number
 ) -> float:
-    """About the least epsilon at which such an interval is decidable, infinite if none is.
+    """About the least epsilon that decides such an interval, infinite if none does.
 
     The worst of several public shapes that the private table might have (``shapes``), each around
     its own answer: it is a promise about a table that is not known, and no bound.  Looks from 2^-39
     to 2^20.  The value is rounded up to three digits, and has been evaluated.
     """
-    level, shape = float(probability(alpha, "alpha")), shape_of(decider)
+    shape = shape_of(decider)
     centred = [
         (table, Interval.around(centre, interval.tau))
         for table in shapes(histogram_public, shape.aggregate)
@@ -290,7 +308,7 @@ def needed_epsilon(
 
     def suffices(steps: int) -> bool:
         epsilon = _epsilon(steps)
-        return all(decidable(decider, table, around, epsilon, level) for table, around in centred)
+        return all(decided(decider, table, around, epsilon, alpha) for table, around in centred)
 
     steps = least(suffices, 2**59)
     return math.inf if steps is None else float(_epsilon(steps))

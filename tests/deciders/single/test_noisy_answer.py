@@ -23,6 +23,7 @@ from pqd.deciders import (
     Lattice,
     SimulatedNoise,
     answer,
+    decision_chance,
     for_lattice,
 )
 from pqd.deciders.estimators import EstimatorOutput
@@ -344,9 +345,9 @@ def test_the_budget_that_is_needed_suffices_and_little_less_does_not(name: str) 
     table = table_of(decider, 30)
     for tau in (4, 15, 45):
         interval = Interval.around(30, tau)
-        needed = decider.least_epsilon([Trial(table, interval, shape_of(decider))], 0.05)
-        assert worst_error(decider, table, tau, Fraction(needed)) <= 0.05
-        assert worst_error(decider, table, tau, Fraction(needed) * Fraction(9, 10)) > 0.05
+        needed = Fraction(decider.least_epsilon([Trial(table, interval, shape_of(decider))], 0.05))
+        assert decision_chance(decider, table, interval, needed, 0.05) >= 0.9
+        assert decision_chance(decider, table, interval, needed * Fraction(9, 10), 0.05) < 0.9
     assert (
         decider.least_epsilon([Trial(table, Interval("1/3", "2/3"), shape_of(decider))], 0.05)
         == math.inf

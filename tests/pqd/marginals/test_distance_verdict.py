@@ -129,9 +129,13 @@ def test_what_a_verdict_is_worth_is_that_of_the_decider(tau: str, epsilon: str) 
     assert verdict.taken.tau_min == decider.tau_min(rows, epsilon, "0.05").tau
     needed = verdict.taken.epsilon_needed
     assert needed is not None
-    enough = decider.error_rates(rows, share, Fraction(needed))
-    short = decider.error_rates(rows, share, Fraction(needed) * Fraction(98, 100))
-    assert max(enough.false_no, enough.false_yes) <= 0.05 < max(short.false_no, short.false_yes)
+    enough, short = (
+        decider.decision_chance(rows, share, Fraction(needed) * Fraction(part, 100), 0.05)
+        for part in (100, 98)
+    )
+    assert short < 0.9 <= enough <= 0.951
+    assert verdict.taken.decision_chance == decider.decision_chance(rows, share, epsilon, 0.05)
+    assert verdict.taken.decides == (float(epsilon) >= needed)
     assert verdict.facts()["tau"] == float(share)
     assert (verdict.interval.lower, verdict.interval.upper) == (-share, share)
 

@@ -17,7 +17,14 @@ ALPHA = Fraction(1, 20)
 
 
 def planned(name: str, needed: float | None, wrong: float | None = None) -> PlannedQuery:
-    chosen = CandidateFacts("inv_count", false_no=wrong, false_yes=wrong, epsilon_needed=needed)
+    chance = None if wrong is None else 1 - 2 * wrong
+    chosen = CandidateFacts(
+        "inv_count",
+        false_no=wrong,
+        false_yes=wrong,
+        decision_chance=chance,
+        epsilon_needed=needed,
+    )
     return PlannedQuery(
         id=name,
         sql="SELECT COUNT(*) FROM D",

@@ -30,9 +30,8 @@ from pqd.reports.writers.terminal import terminal_text
 from pqd.reports.writers.terminal.layout import Extent, Screen
 from pqd.reports.writers.terminal.pictures import curve_lines
 
-CHOSEN = CandidateFacts(
-    "inv_count", 10.0, True, 9.2, 0.02, 0.03, 0.9, tuple([0.9] * 8 + [0.1] * 13)
-)
+CURVE = tuple([0.9] * 8 + [0.1] * 13)
+CHOSEN = CandidateFacts("inv_count", 10.0, True, 9.2, 0.02, 0.03, 0.9, CURVE, decision_chance=0.94)
 OTHER = CandidateFacts(
     "lm_count", 11.98, True, 9.21, 0.04, 0.03, None, tuple([0.8] * 8 + [None] * 13)
 )
@@ -216,7 +215,8 @@ def test_what_a_reader_of_a_no_uses_instead() -> None:
         assert instead_sentence(other) is None
 
 
-POOR = replace(CHOSEN, false_no=0.4)
+POOR = replace(CHOSEN, false_no=0.4, decision_chance=0.34)
+OFTEN = replace(CHOSEN, decision_chance=0.53)
 
 
 @pytest.mark.parametrize(
@@ -225,8 +225,11 @@ POOR = replace(CHOSEN, false_no=0.4)
         (56.0, CHOSEN, True, "reliable for tolerances of 10 or more; yours is 56"),
         (9.5, CHOSEN, True, "reliable at this tolerance, 9.5"),
         (2.0, POOR, False, "NOT reliable: at this epsilon the tolerance must be 10 or more"),
-        (2.0, POOR, False, "yours is 2; about epsilon 0.9 would do"),
-        (2.0, replace(POOR, epsilon_needed=math.inf), False, "yours is 2; raise it"),
+        (2.0, POOR, False, "yours is 2; 34.0 % of runs decide it, at worst; about epsilon 0.9"),
+        (2.0, replace(POOR, epsilon_needed=math.inf), False, "at worst; no epsilon would do"),
+        (2.0, replace(POOR, epsilon_needed=None), False, "yours is 2; 34.0 % of runs decide it"),
+        (56.0, OFTEN, False, "10 or more; yours is 56, but often undecided; 53.0 % of runs"),
+        (56.0, OFTEN, False, "about epsilon 0.9 would do"),
         (2.0, replace(POOR, tau_min=math.inf), False, "NOT reliable: no tolerance is large enough"),
         (2.0, replace(CHOSEN, tau_min=None), True, "is not known"),
         (2.0, replace(CHOSEN, tau_min=0.0), True, "reliable for tolerances of 0 or more"),
@@ -298,6 +301,25 @@ def test_the_private_answer_as_released(
 
 
 @pytest.mark.parametrize(
+    ("rows", "candidate", "words"),
+    [
+        (4, POOR, "of runs decide it, at worst; selects 4 rows of the copy; about epsilon 0.9"),
+        (1, OFTEN, "selects 1 row of the copy"),
+        (30, POOR, None),
+        (4, CHOSEN, None),
+        (None, POOR, None),
+    ],
+)
+def test_few_rows_are_the_reason_of_what_stays_undecided(
+    rows: int | None, candidate: CandidateFacts, words: str | None
+) -> None:
+    facts = replace(VERDICT, aggregate="AVG", candidates=(candidate, OTHER), copy_rows=rows)
+    told = worth_sentence(facts)[0]
+    assert words in told if words else "selects" not in told
+    assert "selects" not in worth_sentence(replace(facts, aggregate="COUNT"))[0]
+
+
+@pytest.mark.parametrize(
     ("proves", "words"),
     [
         (("yes", "no"), "reliable for tolerances of 10 or more"),
@@ -306,7 +328,8 @@ def test_the_private_answer_as_released(
     ],
 )
 def test_what_cannot_be_proved_is_said(proves: tuple[str, ...], words: str) -> None:
-    candidate = replace(CHOSEN, proves=proves)
+    chance = 0.94 if len(proves) == 2 else 0.0
+    candidate = replace(CHOSEN, proves=proves, decision_chance=chance)
     facts = replace(VERDICT, candidates=(candidate, OTHER))
     assert words in worth_sentence(facts)[0]
     assert facts.decidable is (len(proves) == 2)
