@@ -53,6 +53,25 @@ class Estimate(NamedTuple):
     high: Fraction | None = None
 
 
+def estimate_of(
+    estimator: Estimator, released: EstimatorOutput, epsilon: Number, alpha: Number
+) -> Estimate:
+    """Estimate of a release, and its confidence interval, which contains the estimate.
+
+    An estimate outside its own interval moves to the nearer end: Race-to-the-Top falls short of
+    the answer by design, so its claims may lie just above its estimate.
+    """
+    value, (low, high) = (
+        estimator.estimate(released),
+        estimator.confidence(released, epsilon, alpha),
+    )
+    if value is not None and low is not None:
+        value = max(value, low)
+    if value is not None and high is not None:
+        value = min(value, high)
+    return Estimate(value, low, high)
+
+
 # Sets of the outcomes to which a decider can give a p-value.
 BOTH, NO_ALONE, NEITHER = frozenset({True, False}), frozenset({False}), frozenset[bool]()
 
@@ -236,9 +255,8 @@ class GenericDecider(ABC):
         """Estimate, and its confidence interval at level alpha."""
         if not decision.released:
             return Estimate()
-        estimator, released = self.estimator(interval, epsilon), EstimatorOutput(decision.released)
-        ends = estimator.confidence(released, epsilon, alpha)
-        return Estimate(estimator.estimate(released), *ends)
+        released = EstimatorOutput(decision.released)
+        return estimate_of(self.estimator(interval, epsilon), released, epsilon, alpha)
 
 
 @dataclass(frozen=True, slots=True)

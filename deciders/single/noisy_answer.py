@@ -29,7 +29,7 @@ from pqd.deciders.exact import Number, as_float, budget_of, probability
 from pqd.deciders.histogram import Histogram
 from pqd.deciders.interval import Interval
 from pqd.deciders.noise import Noise
-from pqd.deciders.single.base import BOTH, DeciderDefaults, Decision, Estimate
+from pqd.deciders.single.base import BOTH, DeciderDefaults, Decision, Estimate, estimate_of
 from pqd.deciders.single.inverse_sensitivity import least_steps, steps_at
 
 
@@ -192,9 +192,7 @@ class NoisyAnswer(DeciderDefaults, ABC):
         del interval
         if not decision.released:
             return Estimate()
-        released = EstimatorOutput(decision.released)
-        ends = self.estimator.confidence(released, epsilon, alpha)
-        return Estimate(self.estimator.estimate(released), *ends)
+        return estimate_of(self.estimator, EstimatorOutput(decision.released), epsilon, alpha)
 
     def margins(self, low: Fraction, high: Fraction, interval: Interval) -> tuple[int, int]:
         """Least and largest margin over the answers ``low .. high``, for a count."""

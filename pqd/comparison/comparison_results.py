@@ -11,7 +11,7 @@ from pqd.comparison.leaderboard import Evidence
 from pqd.deciders.estimators import Estimator, EstimatorOutput, inside, outside, within
 from pqd.deciders.estimators.base import Span, outcome_p_value, outside_span
 from pqd.deciders.numbers import plain
-from pqd.deciders.single.base import Decision
+from pqd.deciders.single.base import Decision, estimate_of
 from pqd.deciders.single.split_margins import SplitMargins
 from pqd.planning.planned_comparison import PlannedComparison
 from pqd.reports.models.compare import Cell, ComparedQuery
@@ -106,9 +106,10 @@ class _EstimateOutcome:
         self._comparison, self._names = comparison, candidates
         self._estimator, self._released = estimator, released
         self._epsilon = comparison.parameters.epsilon
-        self.estimate = self._estimator.estimate(released)
         alpha = comparison.parameters.alpha
-        self.ends = comparison.ends(self._estimator.confidence(released, self._epsilon, alpha))
+        estimate = estimate_of(estimator, released, self._epsilon, alpha)
+        self.estimate = estimate.value
+        self.ends = comparison.ends((estimate.low, estimate.high))
         estimated = self._estimator, released
         self._within = [
             within(*estimated, i, self._epsilon) if i else 1.0 for i in comparison.intervals

@@ -359,10 +359,13 @@ def _clear(standing: Standing) -> str:
 
 
 def _short(strain: float) -> str:
-    """Gap in tolerances, short enough for a small cell."""
+    """Gap in tolerances, short enough for a small cell; ``1.0`` is exactly the tolerance."""
     if strain >= 100:
         return "99+"
-    return f"{strain:.0f}" if strain >= 10 else f"{strain:.1f}"
+    if strain >= 10:
+        return f"{strain:.0f}"
+    # What is outside never reads as the tolerance itself, nor what is inside.
+    return f"{max(strain, 1.1) if strain > 1 else min(strain, 0.9 if strain < 1 else 1):.1f}"
 
 
 def _passes(cells: Sequence[Judged]) -> HeatCell:
@@ -631,8 +634,8 @@ def _headline(report: CompareReport) -> tuple[str, str]:
 def _share_sentence(row: LeaderboardRow, queries: Sequence[ComparedQuery]) -> str:
     """Sentence on the share of a candidate and what it lies in."""
     weighed = " by weight" if len({query.weight for query in queries}) > 1 else ""
-    low, high = percent(row.low), percent(row.high)
-    true = f"is {low} too" if low == high else f"lies between {low} and {high}"
+    between = percent_range(row.low, row.high, "and")
+    true = f"is {between} too" if row.low == row.high else f"lies between {between}"
     return (
         f"{row.candidate} is within tolerance on {percent(row.share)} of "
         f"{counted(len(queries), 'query', 'queries')}{weighed}; the true share {true}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -344,7 +345,8 @@ def _table_sentences(report: ProfileReport) -> Iterator[str]:
         share = figure_text(report.unseen)
         yield f"Private rows with a value that the copy never has: {share}."
     if report.rows is not None:
-        value, low, high = (number_text(round(each)) for each in report.rows)
+        rows, least, most = report.rows
+        value, low, high = map(number_text, (round(rows), math.floor(least), math.ceil(most)))
         copy = number_text(report.copy_rows)
         yield f"The private table has about {value} rows ({low} to {high}), the copy {copy}."
         if round(report.rows[1]) <= 0:

@@ -32,6 +32,7 @@ from pqd.reports.text.notes import refused_lines, refused_sentence
 from pqd.reports.text.numbers import (
     bound_text,
     budget_text,
+    end_text,
     in_millions,
     number_text,
     p_value_text,
@@ -220,7 +221,7 @@ def off_by_text(verdict: Verdict) -> str:
     if verdict.is_distance:
         if verdict.estimate is not None:
             return amount_text(verdict, verdict.estimate, 2)
-        return f"{'<' if verdict.outcome == 'yes' else '>'} {amount_text(verdict, verdict.tau)}"
+        return _beyond_tolerance(verdict)
     return _by_interval(verdict) or _by_margin(verdict)
 
 
@@ -246,7 +247,14 @@ def _by_margin(verdict: Verdict) -> str:
     if verdict.aggregate == "COUNT" and verdict.margin is not None and verdict.epsilon:
         gap = verdict.tau - verdict.margin if inside else verdict.tau + 1 - verdict.margin
         return f"about {rounded_text(max(gap, 0), math.sqrt(2) / float(verdict.epsilon))}"
-    return f"{'<' if inside else '>'} {number_text(verdict.tau, 3)}"
+    return _beyond_tolerance(verdict)
+
+
+def _beyond_tolerance(verdict: Verdict) -> str:
+    """Verdict as a bound of the gap, rounded so that the bound that is shown holds too."""
+    near = verdict.outcome == "yes"
+    amount, unit = (100 * verdict.tau, " %") if verdict.is_distance else (verdict.tau, "")
+    return f"{'<' if near else '>'} {end_text(amount, 4 if unit else 3, up=near)}{unit}"
 
 
 def mixed_replays(verdicts: Sequence[Verdict]) -> bool:

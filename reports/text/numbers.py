@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
+from pqd.deciders.exact import exceeds
 from pqd.deciders.numbers import (
     Figure,
     epsilon_option,
@@ -22,8 +23,8 @@ EACH_ITS_OWN = "stated for each query"
 # A report of more verdicts is a summary with the worst of them, in the terminal and in Markdown.
 MOST_IN_FULL = 50
 LISTED = 20
-# Digits of a p-value beyond the point, before it is shown in full.
-_MOST_DIGITS = 12
+# Digits of a p-value beyond the point; what lies nearer to alpha is compared with it.
+_MOST_DIGITS = 6
 
 
 def end_text(end: Figure, digits: int = 4, *, up: bool) -> str:
@@ -69,18 +70,23 @@ def budget_text(epsilon: float | None) -> str:
 
 
 def p_value_text(p_value: float | None, alpha: Fraction) -> str:
-    """P-value as readers expect it, with as many digits as tell on which side of alpha it lies."""
+    """P-value as readers expect it, with as many digits as tell on which side of alpha it lies.
+
+    A p-value that six digits do not tell from alpha reads ``p > 0.05`` or ``p < 0.05``.
+    """
     if p_value is None:
         return "no p-value"
     if p_value < 0.001 <= alpha:
         return "p < 0.001"
-    level = float(alpha)
-    for digits in range(3 if p_value < 0.1 else 2, _MOST_DIGITS):
+    above = exceeds(p_value, alpha)
+    for digits in range(3 if p_value < 0.1 else 2, _MOST_DIGITS + 1):
         text = f"{p_value:.{digits}f}"
-        shown = float(text)
-        if shown and (shown > level, shown == level) == (p_value > level, p_value == level):
+        shown = Fraction(text)
+        if shown and shown != alpha and (shown > alpha) == above:
             return f"p = {text}"
-    return f"p = {p_value!r}"
+    if p_value == float(alpha) and not above:
+        return f"p = {epsilon_option(alpha)}"
+    return f"p {'>' if above else '<'} {epsilon_option(alpha)}"
 
 
 def p_cell(p_value: float | None, alpha: Fraction) -> str:
@@ -98,10 +104,13 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def percent_range(low: float, high: float) -> str:
-    """Range of shares in per cent; one number where both ends read the same."""
-    first, last = percent(low), percent(high)
-    return first if first == last else f"{first} to {last}"
+def percent_range(low: float, high: float, between: str = "to") -> str:
+    """Range of shares in whole per cent, rounded outwards; one number of a single share."""
+    if low == high:
+        return percent(low)
+    # What is a rounding error of the share itself must not move an end by a whole per cent.
+    first, last = math.floor(100 * low + 1e-9), math.ceil(100 * high - 1e-9)
+    return f"{first} % {between} {last} %"
 
 
 def share_digits(width: float) -> int:

@@ -94,6 +94,9 @@ def estimate_text(verdict: Verdict) -> str | None:
     sure = f"{_sure(verdict)}: {ends}" if ends else ""
     if verdict.estimate is None:
         return f"{ends} ({_sure(verdict)})" if ends else None
+    if verdict.high is None and verdict.estimate == verdict.low:
+        # Of Race-to-the-Top, whose number is a bound itself.
+        return f"{ends} ({_sure(verdict)})"
     about = f"about {number_text(_short(verdict.estimate), 6)} with noise"
     return f"{about} ({sure})" if sure else about
 

@@ -13,6 +13,7 @@ from pqd.deciders.estimators import (
     RaceEstimate,
     within,
 )
+from pqd.deciders.single.base import estimate_of
 from tests.support.estimators import (
     ends_of,
     released,
@@ -75,3 +76,18 @@ def test_the_lower_end_of_a_race_is_the_last_claim_that_holds_at_a_usual_level()
 def test_no_scale_of_a_race_with_huge_bounds_is_above_the_largest_one() -> None:
     race = RaceEstimate(upper=2**40 + 1)
     assert max(scales_of(race, 1)) <= race.largest_scale(1)
+
+
+@pytest.mark.parametrize("alpha", ["0.0001", "0.05", "0.4"])
+@pytest.mark.parametrize("numbers", [(81, 2), (4000, 1), (1, 3), (0, 1)])
+def test_the_estimate_of_a_race_lies_in_its_own_interval(
+    numbers: tuple[int, int], alpha: str
+) -> None:
+    race, found = RaceEstimate(upper=9), EstimatorOutput(numbers)
+    value, low, high = estimate_of(race, found, 1, alpha)
+    assert (low, high) == race.confidence(found, 1, alpha)
+    assert value is not None
+    assert low is not None
+    # At a usual alpha the claims hold up to just above the number that was released.
+    assert value == max(low, race.estimate(found))
+    assert value - race.estimate(found) <= 1

@@ -34,6 +34,14 @@ def test_a_pass_is_at_most_so_far_off_and_a_failure_at_least(
     assert off_by_text(verdict) == told
 
 
+@pytest.mark.parametrize(("outcome", "told"), [("yes", "< 320"), ("no", "> 319")])
+def test_a_tolerance_in_place_of_a_gap_is_a_bound_of_it(outcome: str, told: str) -> None:
+    """If nothing else is known, the tolerance is rounded to the side that holds."""
+    nothing = dict.fromkeys(("low", "high", "gap", "gap_low", "gap_high", "margin", "estimate"))
+    verdict = replace(ABOVE, outcome=outcome, p_value=0.001, tau=319.3, **nothing)
+    assert off_by_text(verdict) == told
+
+
 COLUMNS = (
     Column("verdict", stacked="leads"),
     Column("query", least=20, stacked="leads"),

@@ -89,10 +89,11 @@ def test_a_number_of_any_size_fits_a_line(number: float) -> None:
     assert len(number_text(number)) <= 40
 
 
-def test_a_range_of_shares_that_reads_the_same_at_both_ends_is_one_number() -> None:
-    assert percent_range(0.577, 0.584) == "58 %"
-    assert percent_range(0, 0.584) == "0 % to 58 %"
-    assert percent_range(0.996, 1) == "> 99 % to 100 %"
+def test_a_range_of_shares_holds_all_of_it() -> None:
+    assert percent_range(0.577, 0.577) == "58 %"
+    assert percent_range(0.577, 0.584) == "57 % to 59 %"
+    assert percent_range(0, 0.584) == "0 % to 59 %"
+    assert percent_range(0.996, 1, "and") == "99 % and 100 %"
 
 
 @given(st.floats(-900, 900, allow_nan=False), st.floats(0.01, 1e6))

@@ -14,7 +14,14 @@ from pqd.planning.choose_estimator import ESTIMATORS
 from pqd.reports.documents.queries import curves
 from pqd.reports.models.audit import AuditReport, CompositionGroup, Cost, Verdict
 from pqd.reports.models.query import MEAN_DISTANCE, CandidateFacts
-from pqd.reports.text.numbers import epsilon_text, number_text, p_value_text, plain, share_text
+from pqd.reports.text.numbers import (
+    epsilon_text,
+    number_text,
+    p_cell,
+    p_value_text,
+    plain,
+    share_text,
+)
 from pqd.reports.text.query import (
     estimate_text,
     estimating_sentence,
@@ -262,19 +269,37 @@ def test_p_values(p: float | None, text: str) -> None:
     assert p_value_text(p, Fraction(1, 20)) == text
 
 
-@pytest.mark.parametrize("alpha", ["0.05", "0.01", "0.0001", "0.3", "0.123456", "0.0496"])
+@pytest.mark.parametrize("alpha", ["0.05", "0.01", "0.0001", "0.3", "0.123456", "0.0496", "1/3"])
 def test_a_p_value_shows_on_which_side_of_alpha_it_lies(alpha: str) -> None:
-    level = float(alpha)
-    for step in (-1e-9, -1e-6, -2e-4, 0, 2e-4, 1e-6, 1e-9):
+    limit = Fraction(alpha)
+    level = float(limit)
+    for step in (-1e-9, -1e-6, -2e-4, -1e-17, 0, 1e-17, 2e-4, 1e-6, 1e-9):
         p = level + step * (1 if abs(step) < 1e-5 or level > 0.001 else 0.1)
-        text = p_value_text(p, Fraction(alpha))
-        if text == "p < 0.001":
+        _, sign, shown = p_value_text(p, limit).split()
+        number = Fraction(shown)
+        if sign == "=":
+            assert (number > limit) == (Fraction(p) > limit)
+        elif number == limit:
+            assert sign == (">" if Fraction(p) > limit else "<")
+        else:
+            assert (sign, shown) == ("<", "0.001")
             assert p < 0.001 <= level
-            continue
-        shown = float(text.removeprefix("p = "))
-        assert (shown > level, shown < level) == (p > level, p < level)
-    told = [p_value_text(p, Fraction(1, 20)) for p in (0.0499, 0.0502)]
-    assert told == ["p = 0.0499", "p = 0.0502"]
+
+
+@pytest.mark.parametrize(
+    ("p", "text"),
+    [
+        (0.0499, "p = 0.0499"),
+        (0.0502, "p = 0.0502"),
+        (0.0500001, "p > 0.05"),
+        (0.0499999, "p < 0.05"),
+        # The nearest double of 0.05 is larger than 0.05, so that it decides nothing.
+        (0.05, "p > 0.05"),
+    ],
+)
+def test_a_p_value_near_alpha_never_reads_as_on_the_other_side(p: float, text: str) -> None:
+    assert p_value_text(p, Fraction(1, 20)) == text
+    assert p_cell(p, Fraction(1, 20)) == text.removeprefix("p ").removeprefix("= ")
 
 
 @pytest.mark.parametrize(
@@ -283,6 +308,7 @@ def test_a_p_value_shows_on_which_side_of_alpha_it_lies(alpha: str) -> None:
         ((None, None, None), None),
         ((1234.4, 1200, 1270), "about 1,234 with noise (95 %: 1,200 to 1,270)"),
         ((12.25, 10, None), "about 12.25 with noise (95 %: at least 10)"),
+        ((179_881, 179_881, None), "at least 179,881 (95 %)"),
         ((1234.75, 1234.75, 1234.75), "about 1,235 with noise (95 %: 1,234 to 1,235)"),
         ((None, 30, 40), "30 to 40 (95 %)"),
         ((None, 30, None), "at least 30 (95 %)"),
