@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -65,7 +66,8 @@ class Run:
     """Run of an account: its time, its charge, and the ids of the queries that it paid for.
 
     ``number`` is the charge's number in the chain.  ``keys`` are the cache keys of the measurements
-    that the run paid for.  ``unit`` is the column that names people; None if each row was a person.
+    that the run paid for, ``questions`` what their verdicts asked.  ``unit`` is the column that
+    names people; None if each row was a person.
     """
 
     number: int
@@ -74,6 +76,7 @@ class Run:
     queries: tuple[str, ...]
     unit: str | None = None
     keys: frozenset[str] = frozenset()
+    questions: tuple[str, ...] = ()
 
     def facts(self, *, unused: bool) -> RunFacts:
         """Run as a report shows it."""
@@ -140,6 +143,16 @@ class Account:
                 day = run.time.partition("T")[0]
                 runs.append(EarlierRun(number, day, charge.epsilon, charge.delta))
         return tuple(reversed(runs))
+
+    @property
+    def looks(self) -> Mapping[str, int]:
+        """Number of times that each question was drawn and paid for, in whatever run.
+
+        A question of a batch does not count, and neither does one that an older version asked.
+        """
+        return Counter(
+            question for run in self.runs if run not in self.unused for question in run.questions
+        )
 
     def facts(self, limit: Budget) -> AccountFacts:
         """Account as a report shows it, given the ``limit`` of every table."""
@@ -216,7 +229,8 @@ class Accounts:
         names = tuple(str(facts["id"]) for facts in body["questions"])
         keys = frozenset(str(facts["key"]) for facts in body["questions"])
         unit = unit_of(body["questions"])
-        account.runs.append(Run(number, body["time"], charge, names, unit, keys))
+        asked = tuple(str(facts["question"]) for facts in body["questions"] if "question" in facts)
+        account.runs.append(Run(number, body["time"], charge, names, unit, keys, asked))
         account.pending |= dict.fromkeys(keys, Owner(*body["by"]))
 
 

@@ -13,7 +13,7 @@ from pqd.accounting.ledger_location import ledger_path
 from pqd.batches.mechanisms import RunBudget
 from pqd.batches.shared_budget import verdict_plans
 from pqd.commands.cell_progress import cell_progress
-from pqd.commands.verdicts import verdicts_of
+from pqd.commands.verdicts import look_notes, verdicts_of
 from pqd.deciders import SecureNoise
 from pqd.deciders.exact import Number
 from pqd.engine.scan_plan import PrivacyUnit
@@ -177,12 +177,13 @@ def run_audit(  # noqa: PLR0913 - the arguments of an audit, parsed
     (plan,) = verdict_plans([bound], total)
     plan.bound.check()
     outputs = measure([plan.measurements], accountant, noise, progress)
+    verdicts = verdicts_of(plan.verdicts, outputs, tables.label, noise)
     return AuditReport(
-        verdicts_of(plan.verdicts, outputs, tables.label, noise),
+        verdicts,
         tables.private_label,
         tables.label,
         stated_for(queries, criteria.tolerance) or EACH_ITS_OWN,
         cost_of(outputs.quote, accountant, unit),
-        tuple(plan.bound.notes),
+        (*plan.bound.notes, *look_notes(verdicts)),
         plan.bound.left_out,
     )

@@ -17,7 +17,7 @@ from pqd.commands.baseline import against, read_baseline
 from pqd.commands.cell_progress import cell_progress
 from pqd.commands.gates import broken, judged, planned
 from pqd.commands.spec_checks import BoundChecks, SelectedCheck
-from pqd.commands.verdicts import verdicts_of
+from pqd.commands.verdicts import look_notes, verdicts_of
 from pqd.deciders import SecureNoise
 from pqd.deciders.note import Note
 from pqd.engine.scan_plan import rows_per_person
@@ -159,8 +159,9 @@ def _decided(
     results = bound.results(
         lambda each: judged(each.check, each.id, tuple(verdicts[each.id])), broken
     )
-    cost = cost_of(outputs.quote, accountant, bound.unit)
-    return _report(spec, bound, plan, results, cost)
+    report = _report(spec, bound, plan, results, cost_of(outputs.quote, accountant, bound.unit))
+    every = [verdict for each in verdicts.values() for verdict in each]
+    return replace(report, notes=(*report.notes, *look_notes(every)))
 
 
 def _planned(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pqd.deciders.exact import exceeds
-from pqd.deciders.note import note
+from pqd.deciders.note import Note, note
 from pqd.deciders.numbers import plain_ratio
 from pqd.deciders.running_sums import Exact
 from pqd.planning.planned_verdict import PlannedVerdict
@@ -69,9 +69,22 @@ def _verdict(
         gap_high=gap_high,
         synthetic=synthetic,
         replayed=replayed,
+        looks=max(1, outputs.looks.get(planned.measurement.question, 1)),
         simulated=noise.simulated,
     )
     return Verdict(**known, candidates=planned.candidates, tau_min=planned.taken.tau_min)
+
+
+def look_notes(verdicts: Iterable[Verdict]) -> tuple[Note, ...]:
+    """Notes on verdicts whose question was drawn several times, one for each number of times."""
+    asked: dict[tuple[int, Fraction], list[str]] = {}
+    for verdict in verdicts:
+        if verdict.looks > 1:
+            asked.setdefault((verdict.looks, verdict.alpha), []).append(verdict.id)
+    return tuple(
+        note("looked-again", queries=tuple(names), looks=looks, alpha=alpha)
+        for (looks, alpha), names in sorted(asked.items(), reverse=True)
+    )
 
 
 def _plain(units: Exact, scale: Fraction, centre: Fraction = _ZERO) -> int | float:

@@ -222,6 +222,15 @@ class DistanceMeasurement(MarginalMeasurement[Decision]):
     def _key_facts(self) -> Any:  # noqa: ANN401 - JSON values
         return [_facts(self.row_maps), self.distance.facts()]
 
+    @cached_property
+    def question(self) -> str:
+        """Hash of the distance and the tolerance."""
+        return digest({"marginals": self._key_facts(), "tau": self.tau, "kinds": self.kinds})
+
+    def ledger_facts(self) -> dict[str, Any]:
+        """Public facts that the ledger keeps of the charge."""
+        return {**super().ledger_facts(), "question": self.question}
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CellsMeasurement(MarginalMeasurement[EstimatorOutput]):

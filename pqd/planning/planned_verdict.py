@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pqd.accounting.cache_keys import parameters_of
+from pqd.accounting.cache_keys import digest, parameters_of
 from pqd.deciders import Decider, Decision, Interval
 from pqd.deciders.estimators import EstimatorOutput, LaplaceEstimate
 from pqd.deciders.single.base import Estimate
@@ -19,6 +19,8 @@ from pqd.parameters import Criteria
 from pqd.reports.models.query import CandidateFacts
 from pqd.run.execution import Outputs
 from pqd.run.measurement import BoundTables, Measurement, MeasurementSet, Output, QueryMeasurement
+from pqd.sql.predicate import canonical
+from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
     from pqd.deciders import Histogram, Noise
@@ -40,7 +42,22 @@ class VerdictMeasurement(QueryMeasurement[Output]):
 
     def ledger_facts(self) -> dict[str, Any]:
         """Public facts that the ledger keeps of the charge."""
-        return {**super().ledger_facts(), "tau": str(self.tau)}
+        return {**super().ledger_facts(), "tau": str(self.tau), "question": self.question}
+
+    @cached_property
+    def question(self) -> str:
+        """Hash of the rows, the measure and the interval in the query's own unit."""
+        predicate, measure, unit = self.statistic.predicate, self.statistic.measure, self.unit
+        scale, interval = self.tau / self.interval.tau, self.interval
+        return digest(
+            {
+                "rows": canonical(predicate) if predicate else None,
+                "aggregate": [self.query.aggregate, self.query.p],
+                "measured": measure.sql if measure else None,
+                "unit": (fold_case(unit.column), self.rows) if unit else None,
+                "interval": [scale * interval.lower, scale * interval.upper],
+            }
+        )
 
 
 # Without slots, for the same reason.

@@ -6,7 +6,7 @@ No other module charges a ledger and draws for the charge.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from pqd.accounting.accountant import Accountant, Quote, RecognisedTable, quote_of
@@ -31,10 +31,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """Outputs of a run, by measurement."""
+    """Outputs of a run, by measurement; ``looks`` counts how often each question was drawn."""
 
     by_key: Mapping[str, Answer]
     quote: Quote
+    looks: Mapping[str, int] = field(default_factory=dict)
 
     def __getitem__(self, measurement: Measurement[Output]) -> Output:
         """Output of one measurement."""
@@ -87,7 +88,11 @@ def measure(
         if accountant and reservation and not run.has_drawn:
             accountant.record_unused(reservation)
         raise
-    return Outputs({**quote.known, **run.constant_outputs(noise), **drawn}, quote)
+    account = (
+        accountant.ledger.account(quote.table.fingerprint) if accountant and quote.table else None
+    )
+    by_key = {**quote.known, **run.constant_outputs(noise), **drawn}
+    return Outputs(by_key, quote, account.looks if account else {})
 
 
 def quote_sets(

@@ -75,6 +75,11 @@ class Measurement(ABC, Generic[Output]):
         return False
 
     @property
+    def question(self) -> str:
+        """Hash of what a verdict asks, whatever its epsilon and decider; empty for a release."""
+        return ""
+
+    @property
     def joint_statistics(self) -> tuple[Statistic, ...]:
         """Statistics that are counted in one contingency table; empty for a histogram."""
         return ()

@@ -32,7 +32,7 @@ class Verdict(QueryFacts):
     lies between ``margin_low`` and ``margin_high``, as surely.  ``conclusive`` is a p-value of at
     most alpha.  ``epsilon`` is what the verdict costs by itself, 0 where no table could have
     answered otherwise; what a run costs is its report's ``cost``.  ``replayed``: asked and paid for
-    before.
+    before.  ``looks`` is how often the question was drawn on this table, at whatever epsilon.
     """
 
     lower: int | float
@@ -54,6 +54,7 @@ class Verdict(QueryFacts):
     gap_high: int | float | None = None
     replayed: bool = False
     simulated: bool = False
+    looks: int = 1
 
     @property
     def standing(self) -> Standing:

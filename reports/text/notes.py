@@ -445,6 +445,19 @@ def least_budget() -> str:
 
 
 @sentence
+def looked_again(queries: Sequence[str], looks: int, alpha: Fraction) -> str:
+    """Note on questions that were drawn ``looks`` times on one table, this time included."""
+    level, all_looks = (number_text(100 * float(x), 3) for x in (alpha, min(1, looks * alpha)))
+    were = "was" if len(queries) == 1 else "were each"
+    return (
+        f"{names_and_more(queries, _MOST_NAMES)} {were} asked {looks:,} times on this table, this "
+        f"time included. Each time a wrong verdict is decided with probability at most {level} %, "
+        f"over all {looks:,} times with at most {all_looks} %: over all of them a p-value counts "
+        f"{looks:,} times as much."
+    )
+
+
+@sentence
 def shows_answer(sharpest: str) -> str:
     """Reason of a decider that is taken for the noisy answer that it releases."""
     return f"tells how far off the copy is, and is nearly as often right as {sharpest}"

@@ -67,6 +67,7 @@ EXAMPLES = (
     note("texts-unknown", column="age", first=(1200.0, 2.5), others=4, tables="copy.csv"),
     note("person-key", column="person_id", table="copy.csv"),
     note("header-missing", table="copy.csv", names=("39", "State-gov")),
+    note("looked-again", queries=("q1", "q2"), looks=3, alpha=Fraction(1, 20)),
     note("named"),
     note("settled"),
     note("most-right"),
