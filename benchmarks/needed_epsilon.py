@@ -1,27 +1,53 @@
-"""Share of plans whose epsilon is enough on the real table.
+"""Share of runs that an epsilon named by a plan decides: on the copy, its stand-ins, a real table.
 
-    python benchmarks/needed_epsilon.py FOLDER [--seeds 3] [--queries 40]
+    python -m benchmarks.needed_epsilon FOLDER [--seeds 3] [--queries 40] [--runs 1000]
 
 FOLDER holds the tables of Adult, bank, CPS and taxi as ``NAME_private.parquet``, and two copies of
-Adult.  Copies of the others are made here: independent marginals, a bootstrap, and one half of the
-table against the other.  Per pair it draws queries (AVG, MEDIAN, QUANTILE of a number where a
-category has a value, at 2, 5 and 10 %), plans each on the copy, and asks the same decider, at that
-epsilon, about the real table: at a gap of 0 and of 2 tau, both ways, is an error at most alpha?
-Chances are exact, so only the choice of queries and of copies is random.
+Adult.
+
+First, four queries of the PrivBayes copy of Adult are planned, and run at exactly the epsilon that
+the plan names: on the copy itself, and on the stand-in with the least chance, which sets that
+epsilon.  A run is decided if it ends right and with a p-value of at most alpha.
+
+Then copies of the others are made: independent marginals, a bootstrap, and one half of the table
+against the other.  Per pair it draws queries (AVG, MEDIAN, QUANTILE of a number where a category
+has a value, at 2, 5 and 10 %), plans each on the copy, and asks the same decider, at that epsilon,
+about the real table: at a gap of 0 and of 2 tau, both ways, do nine runs of ten decide?  These
+chances are exact, so only the choice of queries and of copies is random.
 """
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from math import isinf, sqrt
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
 
-from pqd.deciders import Decider, Histogram, Interval, Lattice, answer, applicable, needed_epsilon
+from pqd.commands.plan import plan
+from pqd.deciders import (
+    Decider,
+    Histogram,
+    Interval,
+    Lattice,
+    SimulatedNoise,
+    answer,
+    applicable,
+    needed_epsilon,
+)
+from pqd.deciders.evaluation.decided import DECIDED
+from pqd.deciders.evaluation.effectiveness import shape_of
+from pqd.deciders.evaluation.needed_budget import trials_of
+from pqd.deciders.evaluation.trials import ProvingLaw, Trial
+from pqd.parameters import Criteria
+from pqd.planning.binding import bind
+from pqd.planning.bound_workload import QueryRequest
+from pqd.planning.query_verdict import DeciderPlan, decider_plan
+from pqd.planning.table_separation import column_names, public_tables
+from pqd.sql.workload_files import as_queries
 
 ALPHA = Fraction(1, 20)
 AGGREGATES = {
@@ -88,8 +114,8 @@ def benchmark_queries(
             yield BenchmarkQuery(aggregate, p, share, lattice, *histograms)
 
 
-def planned(query: BenchmarkQuery) -> tuple[Decider, float]:
-    """Decider that needs the least epsilon on the copy, and that epsilon."""
+def planned(query: BenchmarkQuery) -> tuple[Decider, float, float]:
+    """Decider that needs the least epsilon on the copy, that epsilon, and that of one shape."""
     parameters = {"p": query.p} if query.aggregate == "QUANTILE" else {}
     known = applicable(query.aggregate, query.lattice, **parameters)
     fitting = [decider for decider in known if decider.id.startswith("inv_")]
@@ -97,7 +123,8 @@ def planned(query: BenchmarkQuery) -> tuple[Decider, float]:
     interval = Interval.around(centre, abs(centre) * query.share)
     needed = {d: needed_epsilon(d, query.copy, interval, ALPHA) for d in fitting}
     best = min(needed, key=lambda decider: needed[decider])
-    return best, needed[best]
+    alone = best.least_epsilon([Trial(query.copy, interval, shape_of(best))], ALPHA)
+    return best, needed[best], float(alone)
 
 
 def holds(query: BenchmarkQuery, decider: Decider, epsilon: float) -> bool:
@@ -109,51 +136,120 @@ def holds(query: BenchmarkQuery, decider: Decider, epsilon: float) -> bool:
         private = Histogram.weighted(clamped, private.counts)
     centre = answer(query.aggregate, private, query.p or Fraction(1, 2)) or Fraction(0)
     public = answer(query.aggregate, query.copy, query.p or Fraction(1, 2)) or Fraction(0)
-    tau = abs(public) * query.share
-    if decider.accept(private, Interval.around(centre, tau), epsilon) < 1 - ALPHA:
+    tau, terms = abs(public) * query.share, (Fraction(epsilon), ALPHA)
+
+    def law(gap: Fraction) -> ProvingLaw:
+        law = decider.acceptance(private, Interval.around(centre + gap, tau))
+        return cast("ProvingLaw", law)
+
+    if law(Fraction(0)).proof_chance(*terms) < DECIDED:
         return False
-    far = (Interval.around(centre + side * 2 * tau, tau) for side in (1, -1))
-    return all(decider.accept(private, interval, epsilon) <= ALPHA for interval in far)
+    return all(law(gap).refutation_chance(*terms) >= DECIDED for gap in (2 * tau, -2 * tau))
+
+
+class Named(NamedTuple):
+    """Query at the epsilon that its plan names, with the decider that is then taken."""
+
+    plan: DeciderPlan
+    epsilon: Fraction
+    copy: Histogram
+
+    @property
+    def hardest(self) -> tuple[Any, Interval, bool]:
+        """Stand-in with the least chance, its interval, and whether its true verdict is yes."""
+        decider, choices = self.plan.choice.decider, []
+        for trial in trials_of(self.copy, shape_of(decider), self.plan.interval.tau):
+            near, *far = (trial.law(decider, table) for table in (trial.table, *trial.far))
+            terms = self.epsilon, ALPHA
+            yes = cast("ProvingLaw", near).proof_chance(*terms)
+            choices.append((yes, trial.table, trial.interval, True))
+            for law, table in zip(far, trial.far, strict=True):
+                no = cast("ProvingLaw", law).refutation_chance(*terms)
+                choices.append((no, table, trial.interval, False))
+        return min(choices, key=lambda choice: choice[0])[1:]
+
+    def decided(self, table: Any, interval: Interval, runs: int, *, yes: bool, seed: int) -> int:  # noqa: ANN401 - or a stand-in
+        """Number of runs that end right and with a p-value of at most alpha."""
+        decider, noise = self.plan.choice.decider, SimulatedNoise(seed)
+        decisions = (decider.decide(table, interval, self.epsilon, noise) for _ in range(runs))
+        return sum(
+            each.outcome is yes and each.p_value is not None and each.p_value <= ALPHA
+            for each in decisions
+        )
+
+
+def named(copy: object, query: str, tau: str, columns: Mapping[str, Mapping[str, Any]]) -> Named:
+    """Plan of one query of a copy at exactly the epsilon that a plan without a budget names."""
+    (entry,) = plan(copy, query, tau=tau, columns=columns).queries
+    epsilon = Fraction(str(entry.chosen.epsilon_needed))
+    criteria = Criteria.of(tau=tau, alpha=ALPHA, columns=columns).at(epsilon)
+    queries = as_queries(query)
+    tables = public_tables(copy, names=column_names(queries, None))
+    (bound,) = bind(tables, [QueryRequest.of(queries[0], criteria)], criteria.columns, None).queries
+    return Named(decider_plan(bound), epsilon, bound.synthetic[0])
+
+
+QUERIES = (
+    ("SELECT COUNT(*) FROM D WHERE age < 21", "5%"),
+    ("SELECT SUM(\"hours-per-week\") FROM D WHERE sex = 'Female'", "2%"),
+    ("SELECT AVG(\"hours-per-week\") FROM D WHERE education = 'Masters'", "5%"),
+    ("SELECT MEDIAN(age) FROM D WHERE sex = 'Female'", "5%"),
+)
+COLUMNS = {"hours-per-week": {"bounds": (0, 100)}}
+
+
+def print_runs(copy: Path, runs: int) -> None:
+    """Print the share of runs that are decided at exactly the named epsilon, per query."""
+    table = pd.read_parquet(copy)
+    for seed, (query, tau) in enumerate(QUERIES):
+        found = named(table, query, tau, COLUMNS)
+        stand_in, around, yes = found.hardest
+        on_copy = found.decided(found.copy, found.plan.interval, runs, yes=True, seed=seed)
+        on_hardest = found.decided(stand_in, around, runs, yes=yes, seed=seed + 100)
+        print(
+            f"| `{query}` | {tau} | {found.plan.choice.decider.id} | {float(found.epsilon):g} | "
+            f"{100 * on_hardest / runs:.1f} % | {100 * on_copy / runs:.1f} % |"
+        )
 
 
 def main() -> None:
-    """Print the share of promises kept, per kind of pair and of aggregate."""
+    """Print the share of decided runs, then the share of promises kept, by pair and aggregate."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--queries", type=int, default=40, help="per pair of tables")
+    parser.add_argument("--runs", type=int, default=1000, help="of each query at its epsilon")
     options = parser.parse_args()
+    print_runs(options.folder / "adult_privbayes_eps1.parquet", options.runs)
     rows = []
     for number, (name, private, copy) in enumerate(pairs(options.folder, options.seeds)):
         rng = np.random.default_rng(number)
         for query in benchmark_queries(private, copy, options.queries, rng):
             start = time.process_time()
-            decider, epsilon = planned(query)
+            decider, epsilon, alone = planned(query)
             seconds = time.process_time() - start
             if isinf(epsilon):
                 continue
-            kept = holds(query, decider, epsilon)
-            least = next(
-                (
-                    f
-                    for f in (0.25, 0.5, 1, 2, 4, 8, 16, 32, 64)
-                    if holds(query, decider, f * epsilon)
-                ),
-                128,
-            )
-            rows.append((name, query.aggregate, kept, seconds, least))
-    frame = pd.DataFrame(rows, columns=["pair", "aggregate", "kept", "seconds", "times"])
+            kept, kept_alone = (holds(query, decider, each) for each in (epsilon, alone))
+            factors = (0.25, 0.5, 1, 2, 4, 8, 16, 32, 64)
+            least = next((f for f in factors if holds(query, decider, f * epsilon)), 128)
+            rows.append((name, query.aggregate, kept, kept_alone, seconds, least))
+    columns = ["pair", "aggregate", "kept", "alone", "seconds", "times"]
+    frame = pd.DataFrame(rows, columns=columns)
     for by in ("pair", "aggregate"):
         found = frame.groupby(by).agg(
             kept=("kept", "mean"),
+            alone=("alone", "mean"),
             number=("kept", "size"),
             median_times=("times", "median"),
             most=("times", lambda t: t.quantile(0.95)),
         )
         print(found.round(3).to_string(), end="\n\n")
-    share, n = frame["kept"].mean(), len(frame)
-    error = sqrt(share * (1 - share) / n)
-    print(f"kept: {share:.3f} +- {error:.3f} of {n}; {1000 * frame['seconds'].mean():.0f} ms each")
+    for column in ("kept", "alone"):
+        share, n = frame[column].mean(), len(frame)
+        error = sqrt(share * (1 - share) / n)
+        print(f"{column}: {share:.3f} +- {error:.3f} of {n}")
+    print(f"{1000 * frame['seconds'].mean():.0f} ms each")
     print("beyond 4 times the promise:", f"{(frame['times'] > 4).mean():.3f}")
 
 

@@ -447,7 +447,8 @@ def least_budget() -> str:
 @sentence
 def looked_again(queries: Sequence[str], looks: int, alpha: Fraction) -> str:
     """Note on questions that were drawn ``looks`` times on one table, this time included."""
-    level, all_looks = (number_text(100 * float(x), 3) for x in (alpha, min(1, looks * alpha)))
+    level = number_text(100 * float(alpha), 3)
+    all_looks = number_text(100 * min(1.0, looks * float(alpha)), 3)
     were = "was" if len(queries) == 1 else "were each"
     return (
         f"{names_and_more(queries, _MOST_NAMES)} {were} asked {looks:,} times on this table, this "
