@@ -26,6 +26,7 @@ from pqd.deciders.distances.statistics import check_weights
 from pqd.deciders.distances.vector import VectorLaw, WeightedNoise
 from pqd.deciders.distributions import Floats
 from pqd.deciders.errors import ParameterError
+from pqd.deciders.evaluation.decided import DECIDED
 from pqd.deciders.exact import Number, probability
 
 # Largest rounding error of a distance in whole rows.
@@ -226,17 +227,35 @@ def _typical_half_width(noise: WeightedNoise, law: VectorLaw, n: int, alpha: flo
 
 
 def vector_tau_min(law: VectorLaw, n: int, alpha: float) -> float:
-    """Least tolerance that a verdict can decide among ``n`` rows; infinite if none below 1 does.
+    """Least tolerance at which a verdict among ``n`` rows seldom errs; infinite if none below 1 is.
 
     At this tolerance, a distance of 0 gives a no with probability at most alpha.  A distance of
-    twice the tolerance gives a yes with probability at most alpha.  The noise grows more slowly
-    than the tolerance.  So every step of the search, which goes downwards from 1, is a tolerance
-    that suffices.
+    twice the tolerance gives a yes with probability at most alpha.
+    """
+    return _least_tolerance(law, n, (alpha,))
+
+
+def vector_tau_decided(law: VectorLaw, n: int, alpha: float) -> float:
+    """Least tolerance that ``DECIDED`` of the runs decide rightly; infinite if none below 1 is.
+
+    At this tolerance, a distance of 0 gives a yes, and one of twice the tolerance a no, with a
+    p-value of at most alpha and with probability at least ``DECIDED``: the noise may take what the
+    p-value leaves.
+    """
+    return _least_tolerance(law, n, (alpha, float(1 - DECIDED)))
+
+
+def _least_tolerance(law: VectorLaw, n: int, levels: Sequence[float]) -> float:
+    """Least tolerance that holds the noise at each of the ``levels``, one after the other.
+
+    The noise grows more slowly than the tolerance.  So every step of the search, which goes
+    downwards from 1, is a tolerance that suffices.
     """
     tau, noise = 1.0, _one(law)
     for _ in range(40):
         # A two-sided test at twice the level is a one-sided test at the level.
-        least = (noise.critical(tau, law.rows, 2 * float(alpha)) + _ROUNDING) / max(n, 1)
+        rows = sum(noise.critical(tau, law.rows, 2 * float(each)) + _ROUNDING for each in levels)
+        least = rows / max(n, 1)
         if least >= tau:
             return math.inf if tau >= 1 else tau
         if least > tau * (1 - 1e-6):

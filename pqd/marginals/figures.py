@@ -18,6 +18,7 @@ from pqd.deciders.distances.estimates import (
     bonferroni,
     half_width,
     mean_half_width,
+    vector_tau_decided,
     vector_tau_min,
 )
 from pqd.deciders.distances.noise_laws import LaplaceLaw
@@ -77,6 +78,7 @@ class ProfileFigures:
         plan, parameters = self._plan, self._parameters
         numbers = len(plan.terms)
         tau_min = float(vector_tau_min(plan.law, self._copy_rows, self._alpha))
+        tau_decided = float(vector_tau_decided(plan.law, self._copy_rows, self._alpha))
         width = float(half_width(plan.law, self._copy_rows, self._alpha))
         outcomes: Sequence[bool | None] = [None] * numbers
         p_values: Sequence[float | None] = [None] * numbers
@@ -98,6 +100,7 @@ class ProfileFigures:
                     tau=float(parameters.tau),
                     reference=self.references[place] if distance == "tv" else None,
                     tau_min=tau_min,
+                    tau_decided=tau_decided,
                     half_width=width,
                     estimate=self._distance(place),
                     outcome=None if outcome is None else "yes" if outcome else "no",

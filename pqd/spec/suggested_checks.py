@@ -38,7 +38,8 @@ _TWO_SAMPLES = math.sqrt(2)
 # distance between two samples exceeds its mean by more than is allowed (McDiarmid 1989).
 _DEVIATIONS, _UNLIKELY = 3, 0.01
 # Level at which the least tolerance is computed: the usual level of the p-value, times the chance
-# with which noise may hide a right answer.
+# with which noise may hide a right answer, so small that a run decides all checks of a spec.  A
+# threshold at the product of two levels leaves enough rows for both (docs/theory.md, section 4).
 _LEVEL = Fraction(1, 20) * Fraction(1, 1000)
 # A check with a tolerance above this share of the rows, or of the column's range, is left out: it
 # would say too little.

@@ -420,7 +420,8 @@ def _definitions(report: ProfileReport) -> Iterator[tuple[str, str]]:
     if report.dry:
         least = (
             "The effectiveness threshold: the least tolerance at which a distance of 0 and one of "
-            f"twice the tolerance are told apart, wrong at most {alpha} % of the time."
+            f"twice the tolerance are told apart, wrong at most {alpha} % of the time. To be "
+            "decided in nine runs of ten takes more."
         )
         yield "Threshold", least
         return

@@ -28,8 +28,9 @@ class DistanceFacts(Estimated):
     ``distance`` is ``tv`` (total variation), ``ks`` (Kolmogorov-Smirnov) or ``emd`` (earth
     mover's).  ``cells`` is the number of cells that the columns' values fall into.  ``reference``
     is the distance of a fresh sample of the copy's own distribution, of the private table's size,
-    on average; None where none is known.  ``tau_min`` is the least tolerance that can be told at
-    this epsilon, ``half_width`` about half the width of the interval.  Only ``estimate``,
+    on average; None where none is known.  ``tau_min`` is the effectiveness threshold,
+    ``tau_decided`` the least tolerance that nine runs of ten decide at this epsilon, and rightly,
+    ``half_width`` about half the width of the interval.  Only ``estimate``,
     ``outcome``, ``p_value``, ``conclusive`` and ``at_once`` depend on the private table; None in a
     plan.  ``at_once``: conclusive also among all distances of the report together (Bonferroni).
     """
@@ -41,6 +42,7 @@ class DistanceFacts(Estimated):
     tau: float
     reference: float | None
     tau_min: float
+    tau_decided: float
     half_width: float
     estimate: Figure | None = None
     outcome: str | None = None
@@ -50,8 +52,8 @@ class DistanceFacts(Estimated):
 
     @property
     def decidable(self) -> bool:
-        """Whether the tolerance can be told at this epsilon; public."""
-        return self.tau_min <= self.tau
+        """Whether nine runs of ten at this epsilon decide the tolerance, and rightly; public."""
+        return self.tau_decided <= self.tau
 
     @property
     def standing(self) -> Standing:

@@ -5,7 +5,7 @@ The same checks must reject intervals and p-values that forget a part of the noi
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,7 +16,13 @@ from pqd.deciders import SimulatedNoise
 from pqd.deciders.distances.cells import cell_shares, confusion_figures
 from pqd.deciders.distances.cube_law import CubeLaw
 from pqd.deciders.distances.decider import DistanceDecider
-from pqd.deciders.distances.estimates import DistanceEstimates, bonferroni, holm, vector_tau_min
+from pqd.deciders.distances.estimates import (
+    DistanceEstimates,
+    bonferroni,
+    holm,
+    vector_tau_decided,
+    vector_tau_min,
+)
 from pqd.deciders.distances.noise_laws import LaplaceLaw, NoiseLaw
 from pqd.deciders.distances.statistics import whole_rows
 from pqd.deciders.distances.vector import CubeVector, GaussianVector, VectorLaw
@@ -210,6 +216,21 @@ def test_at_the_threshold_verdicts_err_at_most_alpha(case: Case) -> None:
     most = ALPHA + 10 * math.sqrt(ALPHA * (1 - ALPHA) / noise.size)
     assert np.mean(tau * rows - noise <= 0) <= most
     assert np.mean(tau * rows - far - noise > 0) <= most
+
+
+@pytest.mark.parametrize("case", [CASES[k] for k in (2, 3, 5, 6, 7)], ids=str)
+def test_at_the_tolerance_that_is_decided_nine_runs_of_ten_are(case: Case) -> None:
+    """By the verdicts of releases themselves, at a distance of 0 and of twice the tolerance."""
+    tau = vector_tau_decided(case.law, case.n, ALPHA)
+    assert 1 > tau > vector_tau_min(case.law, case.n, ALPHA)
+    for distance, truth in ((0, True), (2 * tau, False)):
+        hits = [
+            ((outcomes == truth) & (p_values <= ALPHA)).mean()
+            for released in replace(case, rows=Fraction(distance * case.n)).released()
+            for outcomes, p_values in [DistanceEstimates(released, case.law, ALPHA).verdicts(tau)]
+        ]
+        error = max(np.std(hits) / math.sqrt(len(hits)), 1e-3)
+        assert (np.mean(hits) - 0.9) / error > -LIMIT
 
 
 @pytest.mark.parametrize("within", [True, False])

@@ -64,6 +64,7 @@ def distance(columns: Sequence[str], value: float, cells: int, kind: DistanceId)
         tau=TAU,
         reference=None if kind != "tv" else 0.0011 * math.sqrt(cells),
         tau_min=0.0129,
+        tau_decided=0.0219,
         half_width=HALF,
         estimate=figure(value),
         outcome="yes" if value < TAU else "no",
@@ -251,7 +252,7 @@ def planned(each: DistanceFacts) -> DistanceFacts:
     least = math.inf if each.cells > 400 else 0.08 if each.cells > 180 else each.tau_min
     return replace(
         each, estimate=None, outcome=None, p_value=None, conclusive=False, at_once=False,
-        tau_min=least,
+        tau_min=least, tau_decided=1.7 * least,
     )  # fmt: skip
 
 
