@@ -1,6 +1,7 @@
 """Rows of a terminal's table: what is told of how far off, and how many have a line."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -37,7 +38,8 @@ def test_a_pass_is_at_most_so_far_off_and_a_failure_at_least(
 @pytest.mark.parametrize(("outcome", "told"), [("yes", "< 320"), ("no", "> 319")])
 def test_a_tolerance_in_place_of_a_gap_is_a_bound_of_it(outcome: str, told: str) -> None:
     """If nothing else is known, the tolerance is rounded to the side that holds."""
-    nothing = dict.fromkeys(("low", "high", "gap", "gap_low", "gap_high", "margin", "estimate"))
+    names = "low", "high", "gap", "gap_low", "gap_high", "margin", "estimate"
+    nothing: dict[str, Any] = dict.fromkeys(names)
     verdict = replace(ABOVE, outcome=outcome, p_value=0.001, tau=319.3, **nothing)
     assert off_by_text(verdict) == told
 
