@@ -78,20 +78,30 @@ def _proves_both(decider: Budgeted) -> bool:
 def _misses(decider: Budgeted, trial: Trial, alpha: Number) -> Iterator[Law]:
     """Chance, on each table of a trial, of a run that does not decide rightly, by epsilon.
 
-    For a decider that cannot prove both verdicts it is the chance of the wrong bit.
+    For a decider that cannot prove both verdicts it is the chance of the wrong bit.  For a decider
+    whose law does not know its chances of a proof it is the chance of an error over alpha, which
+    bounds it if the noise has exponential tails (docs/theory.md, section 4).
     """
     near, *far = (trial.law(decider, table) for table in (trial.table, *trial.far))
     if not _proves_both(decider):
         yield lambda epsilon: 1 - near(epsilon)
         yield from far
-        return
-    yield _missed(cast("ProvingLaw", near).proof_chance, alpha)
-    for law in far:
-        yield _missed(cast("ProvingLaw", law).refutation_chance, alpha)
+    elif not hasattr(near, "proof_chance"):
+        level = float(probability(alpha, "alpha"))
+        yield lambda epsilon: min(1.0, (1 - near(epsilon)) / level)
+        yield from (_bounded(law, level) for law in far)
+    else:
+        yield _missed(cast("ProvingLaw", near).proof_chance, alpha)
+        for law in far:
+            yield _missed(cast("ProvingLaw", law).refutation_chance, alpha)
 
 
 def _missed(chance: Callable[[Fraction, Number], float], alpha: Number) -> Law:
     return lambda epsilon: 1 - chance(epsilon, alpha)
+
+
+def _bounded(law: Law, level: float) -> Law:
+    return lambda epsilon: min(1.0, law(epsilon) / level)
 
 
 def needed_epsilon(

@@ -1,8 +1,10 @@
 """Stand-ins, error rates, thresholds and needed budgets."""
 
 import math
+import operator
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ from pqd.deciders.evaluation import needed_budget
 from pqd.deciders.evaluation.effectiveness import WEIGHED, expected_wrong, shape_of
 from pqd.deciders.evaluation.shapes import Reranked, shapes
 from pqd.deciders.evaluation.stand_ins import Shape, stand_ins_at
+from pqd.deciders.evaluation.trials import trial_of
 from pqd.deciders.single.inverse_sensitivity import MarginLaw, deciding_epsilon, least_margin
 from pqd.deciders.single.sum import LaplaceSum
 
@@ -116,6 +119,30 @@ def test_a_decision_chance_is_that_of_a_proof_on_the_worst_shape(
         proves = len(decider.proves) == 2
         expected = 1 - worst_of_shapes(decider, histogram, tau, epsilon) if proves else 0
         assert found == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["inv_count", "noisy_count", "lm_count", "inv_median"])
+def test_an_error_over_alpha_bounds_the_chance_where_no_proof_is_known(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    histogram, lattice, tau = EVERY[DECIDERS[name].aggregate]
+    decider: Any = DECIDERS[name].on(lattice)
+    interval = Interval.around(answer(decider.aggregate, histogram) or 0, tau)
+    epsilons = (0.02, 0.1, 0.2, 0.5, 1, 3)
+    known = [decision_chance(decider, histogram, interval, e, 0.05) for e in epsilons]
+    acceptance = type(decider).acceptance
+
+    def plain(*asked: Any) -> Any:
+        return partial(acceptance(*asked))
+
+    monkeypatch.setattr(type(decider), "acceptance", plain)
+    needed_budget.trials_of.cache_clear()
+    trial_of.cache_clear()
+    bounds = [decision_chance(decider, histogram, interval, e, 0.05) for e in epsilons]
+    needed_budget.trials_of.cache_clear()
+    trial_of.cache_clear()
+    assert all(map(operator.le, bounds, [each + 1e-9 for each in known]))
+    assert max(bounds) > 0.9
 
 
 def worst_of_shapes(decider: Any, histogram: Histogram, tau: int, epsilon: float) -> float:
