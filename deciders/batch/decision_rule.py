@@ -154,7 +154,7 @@ def answer_verdict(
 def estimate(
     errors: Errors, released: int, alpha: Number, possible: AnswerRange = _ANY
 ) -> Estimate:
-    """Released answer, with an interval at level alpha if the noise is known.
+    """Released answer, with an interval if the noise is known, each end at level alpha.
 
     The answer and the ends of the interval are cut to the ``possible`` answers.
     """
@@ -172,11 +172,11 @@ def proved_outcomes(errors: Iterable[Errors]) -> frozenset[bool]:
 
 @lru_cache(maxsize=4096)
 def reach(errors: NoiseSum, alpha: Number) -> int:
-    """Distance within which the exact answer lies with probability at least ``1 - alpha``.
+    """Distance that the noise exceeds to either side with probability at most alpha each.
 
     If there is noise, the distance is at least 1.
     """
     level = float(probability(alpha, "alpha"))
     # ``least`` searches the whole numbers from 1 on.
-    beyond = least(lambda far: 2 * errors.at_least(far) <= level, _FARTHEST, parts=HALF_A_PER_CENT)
+    beyond = least(lambda far: errors.at_least(far) <= level, _FARTHEST, parts=HALF_A_PER_CENT)
     return _FARTHEST if beyond is None else max(beyond - 1, min(errors.count, 1))

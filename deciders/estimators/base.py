@@ -96,7 +96,12 @@ class Estimator(Protocol):
     def confidence(
         self, released: EstimatorOutput, epsilon: Number, alpha: Number
     ) -> tuple[Fraction | None, Fraction | None]:
-        """Ends that contain the answer with probability >= 1 - alpha; None means no bound."""
+        """Ends of the answers that no claim rules out at alpha; None means no bound.
+
+        Each end is wrong with probability at most alpha, so both hold with probability at least
+        ``1 - 2 alpha``.  A verdict with a p-value of at most alpha is such a claim, so the ends are
+        on its side.
+        """
         ...
 
 
@@ -179,11 +184,11 @@ def by_cuts(
     epsilon: Number,
     alpha: Number,
 ) -> tuple[Fraction | None, Fraction | None]:
-    """Cuts up to which, from either side, the claims hold at level alpha/2, one after another.
+    """Cuts up to which, from either side, the claims hold at level alpha, one after another.
 
     Claims are tested in a fixed order, up to the first claim that fails, so errors do not add up.
     """
-    level = float(probability(alpha, "alpha")) / 2
+    level = float(probability(alpha, "alpha"))
     low = high = None
     for cut in cuts:
         if estimator.at_least(released, cut, epsilon) > level:

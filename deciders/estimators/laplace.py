@@ -168,6 +168,6 @@ class LaplaceEstimate:
 
 @lru_cache(maxsize=64)
 def _reach(scale: Fraction, alpha: Fraction) -> int:
-    """Least reach with ``Pr[|Z| > reach] = 2 a^(reach + 1)/(1 + a) <= alpha``, a = e^(-1/scale)."""
+    """Least reach with ``Pr[Z > reach] = a^(reach + 1)/(1 + a) <= alpha``, a = e^(-1/scale)."""
     a = math.exp(-as_float(1 / scale))
-    return max(0, math.ceil(as_float(scale) * math.log(2 / (float(alpha) * (1 + a)))) - 1)
+    return max(0, math.ceil(as_float(scale) * math.log(1 / (float(alpha) * (1 + a)))) - 1)

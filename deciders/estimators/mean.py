@@ -131,8 +131,8 @@ class SumAndCount(BonferroniClaims):
     def confidence(
         self, released: EstimatorOutput, epsilon: Number, alpha: Number
     ) -> tuple[Fraction | None, Fraction | None]:
-        """Means that neither claim rules out at alpha/2 (Fieller), within the bounds."""
-        level = float(probability(alpha, "alpha")) / 2
+        """Means that neither claim rules out at alpha (Fieller), within the bounds."""
+        level = float(probability(alpha, "alpha"))
         middle, low, high = self.estimate(released), Fraction(self.lower), Fraction(self.upper)
         if middle is None:
             return low, high

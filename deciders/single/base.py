@@ -20,7 +20,7 @@ from pqd.deciders.estimators.laplace import LaplaceEstimate
 from pqd.deciders.evaluation.effectiveness import Threshold, searched_threshold
 from pqd.deciders.evaluation.needed_budget import searched_epsilon
 from pqd.deciders.evaluation.trials import Trial
-from pqd.deciders.exact import Number, as_float, budget_of, probability
+from pqd.deciders.exact import Number, as_float, budget_of, exceeds, probability
 from pqd.deciders.histogram import Histogram
 from pqd.deciders.interval import Interval
 from pqd.deciders.noise import Noise
@@ -45,12 +45,35 @@ class Decision:
 class Estimate(NamedTuple):
     """Private answer as far as a release reveals it, in lattice units; unknown parts are None.
 
-    The interval from ``low`` to ``high`` contains the answer with probability at least 1 - alpha.
+    Each end is wrong with probability at most alpha, like a verdict with a p-value of at most
+    alpha: both hold with probability at least 1 - 2 alpha.
     """
 
     value: Fraction | None = None
     low: Fraction | None = None
     high: Fraction | None = None
+
+    def on_side(self, decision: Decision, interval: Interval, alpha: Number) -> "Estimate":
+        """Estimate whose ends do not pass an end of ``interval`` that a decided verdict rules out.
+
+        This is for answers that are whole numbers, released with one noise.  The claims of such a
+        release are nested, so the answers that no claim at alpha rules out are on the verdict's
+        side.  Only ends that were moved further outwards are moved back: by a least reach of 1, or
+        by a reach that was searched roughly.
+        """
+        value, low, high = self
+        if value is None or low is None or high is None or decision.p_value is None:
+            return self
+        if exceeds(decision.p_value, probability(alpha, "alpha")):
+            return self
+        first, beyond = map(Fraction, whole_span(interval))
+        if decision.outcome:
+            low, high = max(low, min(value, first)), min(high, max(value, beyond - 1))
+        elif value >= beyond:
+            low = max(low, beyond)
+        elif value < first:
+            high = min(high, first - 1)
+        return Estimate(value, low, high)
 
 
 def estimate_of(
@@ -323,6 +346,13 @@ class LaplaceRule(GenericDecider):
     def estimator(self, interval: Interval, epsilon: Number) -> LaplaceEstimate:
         """Noisy answer on the fine grid."""
         return self.answer.finely(epsilon)
+
+    def answer_estimate(
+        self, decision: Decision, interval: Interval, epsilon: Number, alpha: Number
+    ) -> Estimate:
+        """Noisy answer, and the ends around it, on the side of a decided verdict."""
+        found = super().answer_estimate(decision, interval, epsilon, alpha)
+        return found.on_side(decision, interval, alpha)
 
     def rule(self, estimator: Estimator, released: EstimatorOutput, interval: Interval) -> bool:
         """Verdict of Algorithm 1 on the answer before it is cut, which ``accept`` assumes too."""

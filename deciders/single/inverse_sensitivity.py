@@ -218,14 +218,20 @@ def deciding_epsilon(distance: float, alpha: Number) -> float:
 
 
 def margin_ends(margin: int, epsilon: Number, alpha: Number) -> tuple[int, int]:
-    """Ends that contain the exact margin with probability at least 1 - alpha, from a noisy margin.
+    """Ends around the exact margin, each wrong with probability at most alpha, from a noisy margin.
 
-    The ends invert the exact law of the noise.  On every table the noisy margin differs from the
-    exact margin by more than ``r`` with probability ``2 a^(r + 1)/(1 + a)``.  ``r`` is the least
-    number for which this probability is at most alpha.  ``r`` is at least 1, since noise was added.
+    The ends invert the exact law of the noise.  On every table the noisy margin exceeds the exact
+    margin by more than ``r`` with probability ``a^(r + 1)/(1 + a)``, and falls short of it as
+    often.  ``r`` is the least number for which this probability is at most alpha.  ``r`` is at
+    least 1, since noise was added.  But no end passes the border of a verdict that is decided,
+    since its p-value rules out the margins beyond.
     """
-    reach = max(1, least_margin(epsilon, probability(alpha, "alpha") / 2) - 1)
-    return margin - reach, margin + reach
+    least = least_margin(epsilon, alpha)
+    reach = max(1, least - 1)
+    low, high = margin - reach, margin + reach
+    if margin >= least:
+        return max(low, 1), high
+    return low, min(high, 0) if 1 - margin >= least else high
 
 
 def verdict_of(noisy: int, epsilon: Fraction) -> Decision:

@@ -188,11 +188,12 @@ class NoisyAnswer(DeciderDefaults, ABC):
     def answer_estimate(
         self, decision: Decision, interval: Interval, epsilon: Number, alpha: Number
     ) -> Estimate:
-        """Noisy answer, and the interval around it that ``confidence`` gives."""
-        del interval
+        """Noisy answer, and the ends around it, on the side of a decided verdict."""
         if not decision.released:
             return Estimate()
-        return estimate_of(self.estimator, EstimatorOutput(decision.released), epsilon, alpha)
+        released = EstimatorOutput(decision.released)
+        found = estimate_of(self.estimator, released, epsilon, alpha)
+        return found.on_side(decision, interval, alpha)
 
     def margins(self, low: Fraction, high: Fraction, interval: Interval) -> tuple[int, int]:
         """Least and largest margin over the answers ``low .. high``, for a count."""

@@ -77,7 +77,8 @@ class BatchRule:
     def estimate(self, decision: Decision) -> Estimate:
         """Released answer, and its interval if the noise is known."""
         (released,) = decision.released
-        return estimate(self.errors, released, self.alpha, self.possible)
+        found = estimate(self.errors, released, self.alpha, self.possible)
+        return found.on_side(decision, self.interval, self.alpha)
 
     def margin_ends(self, decision: Decision, estimate: Estimate) -> None:
         """None, because a batch gives no margins."""

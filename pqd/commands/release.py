@@ -20,7 +20,7 @@ from pqd.deciders import SecureNoise
 from pqd.deciders.batch.base import BatchOutput
 from pqd.deciders.batch.decision_rule import reach
 from pqd.deciders.bounds import AnswerRange
-from pqd.deciders.exact import Number
+from pqd.deciders.exact import Number, probability
 from pqd.deciders.note import Note, note
 from pqd.deciders.numbers import plain
 from pqd.engine.sources.export import check_new, write_frame
@@ -351,7 +351,8 @@ def _reaches(planned: PlannedBatch, alpha: Number) -> Reaches:
     if noise is None:
         return (None,) * len(batch.statistics)
     open_conditions = set(planned.open_conditions)
-    known = {law: reach(law, alpha) for law in set(noise)}
+    # Either end may be wrong with half of alpha.
+    known = {law: reach(law, probability(alpha, "alpha") / 2) for law in set(noise)}
     conditions = (
         set() if each.predicate is None else {atom.sql for atom in atoms(each.predicate)}
         for each in batch.statistics

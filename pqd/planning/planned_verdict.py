@@ -114,7 +114,7 @@ class VerdictRule(Protocol):
         ...
 
     def margin_ends(self, decision: Decision, estimate: Estimate) -> tuple[int, int] | None:
-        """Ends that contain the exact margin with probability at least 1 - alpha; None if unknown.
+        """Ends of the exact margin, each wrong with probability at most alpha; None if unknown.
 
         ``estimate`` is the estimate of the same decision.
         """

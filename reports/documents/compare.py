@@ -184,8 +184,8 @@ def _terms(report: CompareReport) -> list[tuple[str, str]]:
         (
             "Gap",
             (
-                "The private answer minus the synthetic one, as estimated, and what it lies in "
-                f"with probability at least {sure} %."
+                "The private answer minus the synthetic one, as estimated, and what it lies in: "
+                f"each end holds with probability at least {sure} %, like a decided verdict."
             ),
         ),
     ]

@@ -100,8 +100,8 @@ TERMS = (
         "Off by",
         (
             "How far the private answer is from the copy's, and which way. With ± it comes from "
-            "a noisy answer, and the exact gap lies so near to it with probability 1 - alpha, "
-            "for each verdict by itself; else it is a bound."
+            "a noisy answer, and the exact gap lies so near to it with probability 1 - 2 alpha, "
+            "each end by itself with 1 - alpha, as sure as the verdict; else it is a bound."
         ),
     ),
     (
@@ -130,6 +130,8 @@ TERMS = (
         ),
     ),
 )
+# Digits of a bound of the gap at most.
+_MOST_DIGITS = 7
 # Of a larger tolerance three digits are left in millions.
 _IN_MILLIONS = 10**8
 # The chosen decider and the two that err least beside it.
@@ -235,12 +237,26 @@ def _by_interval(verdict: Verdict) -> str:
     # Of a pass it is told that it is near, however surely it is not the same.
     if verdict.outcome == "no":
         if low is not None and low > 0:
-            return f"> {bound_text(low, up=False)}"
+            return f"> {_bound(low, verdict, up=False)}"
         if high is not None and high < 0:
-            return f"> {bound_text(-high, up=False)}"
+            return f"> {_bound(-high, verdict, up=False)}"
     if low is None or high is None:
         return ""
-    return f"< {bound_text(max(-low, high), up=True)}"
+    return f"< {_bound(max(-low, high), verdict, up=True)}"
+
+
+def _bound(gap: float, verdict: Verdict, *, up: bool) -> str:
+    """Bound of the gap with as many digits as keep it on its side of the tolerance."""
+    tau = float(verdict.tau)
+    text = ""
+    for digits in range(2, _MOST_DIGITS):
+        text = bound_text(gap, up=up, digits=digits)
+        shown = float(text.replace(",", ""))
+        if (gap > tau) if up else (gap < tau):
+            break
+        if (shown <= tau) if up else (shown >= tau):
+            break
+    return text
 
 
 def _by_margin(verdict: Verdict) -> str:

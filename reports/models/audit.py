@@ -27,9 +27,10 @@ class Verdict(QueryFacts):
     the last three depend on the private table, and only through the budgeted output of ``decider``.
     ``lower`` and ``upper`` are the ends of the open interval.  ``p_value``, ``margin`` and
     ``estimate`` are None where the decider releases none.  ``estimate`` is the noisy private
-    answer, which lies between ``low`` and ``high`` with probability at least 1 - alpha; ``gap`` is
-    the estimate less the copy's answer, between ``gap_low`` and ``gap_high``.  The exact margin
-    lies between ``margin_low`` and ``margin_high``, as surely.  ``conclusive`` is a p-value of at
+    answer, between ``low`` and ``high``: each end holds with probability at least 1 - alpha, both
+    with 1 - 2 alpha, and no end lies across the border of a decided verdict.  ``gap`` is the
+    estimate less the copy's answer, between ``gap_low`` and ``gap_high``.  The exact margin lies
+    between ``margin_low`` and ``margin_high``, as surely.  ``conclusive`` is a p-value of at
     most alpha.  ``epsilon`` is what the verdict costs by itself, 0 where no table could have
     answered otherwise; what a run costs is its report's ``cost``.  ``replayed``: asked and paid for
     before.  ``looks`` is how often the question was drawn on this table, at whatever epsilon.

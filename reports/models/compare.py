@@ -28,8 +28,9 @@ class Cell:
     (no row of it matches) has no ``q_synthetic`` and a ``tau`` of 0, and cannot be within; of a
     tolerance that is a share of 0, ``tau`` is one unit: the very answer alone is within.
     ``error`` is the larger error probability on public stand-ins.  ``gap`` is the private answer
-    minus the synthetic one, as estimated, between ``gap_low`` and ``gap_high`` with probability at
-    least 1 - alpha; None where the estimator gives none, an end is None where nothing bounds it.
+    minus the synthetic one, as estimated, between ``gap_low`` and ``gap_high``, each of which holds
+    with probability at least 1 - alpha; None where the estimator gives none, an end is None where
+    nothing bounds it.
     ``margin`` stands only where the candidate was decided by itself.  ``p_value`` is None where
     the estimator gives none.
     """
@@ -86,11 +87,11 @@ class EstimatorFacts:
 class ComparedQuery:
     """One query, the estimator taken for it, and a cell per candidate.
 
-    ``estimate`` is the private answer as estimated, between ``low`` and ``high`` with probability
-    at least 1 - alpha; None where the estimator gives none.  ``closest`` are the candidates whose
-    answer is nearest to the estimate (or whose margin is the largest).  ``weight`` is what the
-    query counts in the leaderboard.  ``tau_min`` is the least tolerance at which the estimator errs
-    with at most alpha.  ``epsilon`` is what the query costs by itself.
+    ``estimate`` is the private answer as estimated, between ``low`` and ``high``, each of which
+    holds with probability at least 1 - alpha; None where the estimator gives none.  ``closest`` are
+    the candidates whose answer is nearest to the estimate (or whose margin is the largest).
+    ``weight`` is what the query counts in the leaderboard.  ``tau_min`` is the least tolerance at
+    which the estimator errs with at most alpha.  ``epsilon`` is what the query costs by itself.
     """
 
     id: str

@@ -190,13 +190,13 @@ def rounded_text(number: Figure, deviation: float) -> str:
     return number_text(round(float(number), -place))
 
 
-def bound_text(number: Figure, *, up: bool) -> str:
-    """Positive bound to two digits, rounded up or down."""
+def bound_text(number: Figure, *, up: bool, digits: int = 2) -> str:
+    """Positive bound to a few digits, rounded up or down."""
     value = float(number)
-    step = 10.0 ** (math.floor(math.log10(value)) - 1) if value > 0 else 1.0
+    step = 10.0 ** (math.floor(math.log10(value)) + 1 - digits) if value > 0 else 1.0
     # What is a rounding error of the number itself must not move it by a whole digit.
     steps = math.ceil(value / step - 1e-9) if up else math.floor(value / step + 1e-9)
-    return number_text(steps * step, 2) if step < 1 else number_text(round(steps * step))
+    return number_text(steps * step, digits) if step < 1 else number_text(round(steps * step))
 
 
 def counted(number: int, one: str, several: str | None = None) -> str:

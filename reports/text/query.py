@@ -88,21 +88,22 @@ def proof_sentence(facts: CandidateFacts) -> str | None:
 def estimate_text(verdict: Verdict) -> str | None:
     """Private answer as released, None where nothing is.
 
-    Such as ``about 1,234 with noise (95 %: 1,200 to 1,270)``.
+    Such as ``about 1,234 with noise (90 %: 1,200 to 1,270)``.
     """
     ends = _ends(verdict.low, verdict.high)
-    sure = f"{_sure(verdict)}: {ends}" if ends else ""
+    sure = _sure(verdict, 2 - (verdict.low, verdict.high).count(None))
     if verdict.estimate is None:
-        return f"{ends} ({_sure(verdict)})" if ends else None
+        return f"{ends} ({sure})" if ends else None
     if verdict.high is None and verdict.estimate == verdict.low:
         # Of Race-to-the-Top, whose number is a bound itself.
-        return f"{ends} ({_sure(verdict)})"
+        return f"{ends} ({sure})"
     about = f"about {number_text(_short(verdict.estimate), 6)} with noise"
-    return f"{about} ({sure})" if sure else about
+    return f"{about} ({sure}: {ends})" if ends else about
 
 
-def _sure(verdict: Verdict) -> str:
-    return f"{number_text(100 - 100 * float(verdict.alpha), 4)} %"
+def _sure(verdict: Verdict, ends: int) -> str:
+    """Probability in per cent with which one or two ends hold, each of them wrong with alpha."""
+    return f"{number_text(max(100 - 100 * ends * float(verdict.alpha), 0.0), 4)} %"
 
 
 def _ends(low: float | None, high: float | None) -> str:
@@ -126,23 +127,47 @@ def gap_sentence(verdict: Verdict) -> str | None:
     side = "above" if noisy > 0 else "below"
     near = (verdict.gap_low or 0) <= 0 <= (verdict.gap_high or 0)
     way = "above or below" if near else side
-    return f"off by {gap} ({_sure(verdict)}): the private answer is {way} the copy's"
+    return f"off by {gap} ({_sure(verdict, 2)}): the private answer is {way} the copy's"
 
 
 def signed_gap(verdict: Verdict) -> str | None:
     """Signed gap and what its interval reaches to either side, such as ``-339 ±12``.
 
-    Rounded so that the interval that is shown holds the exact one; None without both ends.
+    Rounded so that the interval that is shown holds the exact one, and of a decided verdict with as
+    many digits as keep it on the verdict's side.  None without both ends.
     """
     gap, low, high = verdict.gap, verdict.gap_low, verdict.gap_high
     if gap is None or low is None or high is None:
         return None
     reach = max(high - gap, gap - low)
-    place = math.floor(math.log10(reach)) - 1 if reach > 0 else 0
-    shown = gap if isinstance(gap, int) and place <= 0 else round(gap, -place)
-    widest = max(high - shown, shown - low, 0)
-    mark = "+" if shown > 0 else ""
-    return f"{mark}{number_text(shown, 9)} ±{bound_text(widest, up=True)}"
+    first = math.floor(math.log10(reach)) - 1 if reach > 0 else 0
+    sided = verdict.conclusive and _on_side(verdict, low, high)
+    for finer in range(_FINER):
+        place = first - finer
+        shown = gap if isinstance(gap, int) and place <= 0 else round(gap, -place)
+        around = bound_text(max(high - shown, shown - low, 0), up=True, digits=2 + finer)
+        wide = float(around.replace(",", ""))
+        if not sided or _on_side(verdict, shown - wide, shown + wide):
+            return f"{_signed(shown)} ±{around}"
+    return f"{_signed(low)} to {_signed(high)}"
+
+
+# Digits more than usual with which an interval is shown, before its ends are shown themselves.
+_FINER = 5
+
+
+def _signed(number: float) -> str:
+    return f"{'+' if number > 0 else ''}{number_text(number, 9)}"
+
+
+def _on_side(verdict: Verdict, low: float, high: float) -> bool:
+    """Whether gaps from ``low`` to ``high`` all have the verdict's answer."""
+    least, most = verdict.lower - verdict.q_synthetic, verdict.upper - verdict.q_synthetic
+    # What is a rounding error of the numbers must not count as the other side.
+    hair = 1e-9 * max(abs(least), abs(most))
+    if verdict.outcome == "yes":
+        return least - hair < low and high < most + hair
+    return high <= least + hair or low >= most - hair
 
 
 def margin_sentence(verdict: Verdict) -> str | None:
@@ -156,14 +181,16 @@ def margin_sentence(verdict: Verdict) -> str | None:
     if verdict.outcome != "yes":
         low, high = 1 - high, 1 - low
     people = "person" if verdict.counted == "people" else "row"
+    ends = 2
     # Of the exact margin, a whole number, one below 1 is one of the opposite verdict.
     if low < 1:
+        ends = 1
         text = f"at most {counted(max(high, 1), people, verdict.counted)}"
     elif low == high:
         text = counted(low, people, verdict.counted)
     else:
         text = f"between {low:,} and {counted(high, people, verdict.counted)}"
-    return f"{text} away from the opposite verdict ({_sure(verdict)})"
+    return f"{text} away from the opposite verdict ({_sure(verdict, ends)})"
 
 
 def distance_text(margin: int, outcome: str, unit: str) -> str:

@@ -20,7 +20,8 @@ from pqd.deciders.bounds import AnswerRange
 from pqd.deciders.distributions import NoiseSum
 from pqd.deciders.estimators import EstimatorOutput, LaplaceEstimate, SumAndCount
 from pqd.deciders.estimators.base import inside, outcome_p_value
-from pqd.deciders.single.inverse_sensitivity import verdict_of
+from pqd.deciders.single.base import estimate_of
+from pqd.deciders.single.inverse_sensitivity import margin_ends, verdict_of
 
 ALPHA = Fraction(1, 20)
 EPSILONS = (Fraction(1, 10), Fraction(1, 2), Fraction(2), Fraction(5))
@@ -68,14 +69,17 @@ def compared(noisy: int, interval: Interval, epsilon: Fraction) -> tuple[Decisio
     released = EstimatorOutput((noisy,))
     yes = inside(COUNTS, released, interval)
     p_value = outcome_p_value(COUNTS, released, interval, epsilon, outcome=yes)
-    return Decision(yes, p_value), ends_of(COUNTS.confidence(released, epsilon, ALPHA))
+    found = Decision(yes, p_value, released=(noisy,))
+    ends = estimate_of(COUNTS, released, epsilon, ALPHA).on_side(found, interval, ALPHA)
+    return found, ends_of(ends[1:])
 
 
 def batched(possible: AnswerRange) -> Said:
     def said(noisy: int, interval: Interval, epsilon: Fraction) -> tuple[Decision, Ends]:
         errors = NoiseSum(1, 1 / epsilon)
         found = answer_verdict(errors, noisy, interval, possible)
-        return found, ends_of(estimate(errors, noisy, ALPHA, possible)[1:])
+        ends = estimate(errors, noisy, ALPHA, possible).on_side(found, interval, ALPHA)
+        return found, ends_of(ends[1:])
 
     return said
 
@@ -96,6 +100,13 @@ WAYS = [
 TWIN = Way("cut last", cut_last)
 
 
+def two_sided(noisy: int, interval: Interval, epsilon: Fraction) -> tuple[Decision, Ends]:
+    """The broken twin: an interval at alpha beside a p-value of one side."""
+    decider: Any = DECIDERS["noisy_count"]()
+    found = decider.verdict(EstimatorOutput((noisy,)), interval, epsilon)
+    return found, ends_of(decider.answer_estimate(found, interval, epsilon, ALPHA / 2)[1:])
+
+
 def releases(true: int, scale: Fraction) -> list[tuple[int, float]]:
     a, reach = math.exp(-1 / scale), math.ceil(FAR_OUT * scale)
     peak = (1 - a) / (1 + a)
@@ -112,8 +123,9 @@ def faults(way: Way, tau: Fraction, epsilon: Fraction) -> set[str]:
     found |= faults_of_releases(said, interval)
     for true in way.answers:
         drawn = releases(true, scale)
-        held = math.fsum(c for noisy, c in drawn if said[noisy][1][0] <= true <= said[noisy][1][1])
-        if held < 1 - ALPHA - ROUNDING:
+        above = math.fsum(c for noisy, c in drawn if true < said[noisy][1][0])
+        beneath = math.fsum(c for noisy, c in drawn if said[noisy][1][1] < true)
+        if max(above, beneath) > ALPHA + ROUNDING:
             found.add("coverage")
         wrong = [
             (said[noisy][0].p_value, chance)
@@ -130,13 +142,15 @@ def faults(way: Way, tau: Fraction, epsilon: Fraction) -> set[str]:
 def faults_of_releases(said: dict[int, tuple[Decision, Ends]], interval: Interval) -> set[str]:
     """What is wrong with the verdict and the interval of some release, whatever the answer is."""
     found = set[str]()
-    if any(high <= low for _, (low, high) in said.values()):
+    # On the side of a decided verdict there may be one number.
+    narrow = [d for d, (low, high) in said.values() if high <= low]
+    if any(d.p_value is None or d.p_value > ALPHA for d in narrow):
         found.add("one number")
     for decision, (low, high) in said.values():
         decides = decision.p_value is not None and decision.p_value <= ALPHA
         whole = range(math.ceil(low), math.floor(high) + 1)
-        if decides and all(interval.contains(x) is not decision.outcome for x in whole):
-            found.add("against its own interval")
+        if decides and any(interval.contains(x) is not decision.outcome for x in whole):
+            found.add("across the border")
     # A no that no release at 0, the least answer, could have.
     least = said[0][0]
     for noisy, (decision, _) in said.items():
@@ -160,6 +174,29 @@ def test_an_interval_that_is_cut_alone_is_caught() -> None:
     for tau, epsilon in itertools.product(TAUS, EPSILONS[:2]):
         seen |= faults(TWIN, tau, epsilon)
     assert {"one number", "impossible answer"} <= seen
+
+
+def test_a_decided_verdict_beside_an_interval_of_two_sides_is_caught() -> None:
+    assert "across the border" in faults(Way("two-sided", two_sided), Fraction(9), Fraction(1, 2))
+
+
+@pytest.mark.parametrize("epsilon", [*EPSILONS, Fraction(3), Fraction(9)], ids=str)
+@pytest.mark.parametrize("alpha", [ALPHA, Fraction(3, 10), Fraction(1, 1000)], ids=str)
+def test_the_ends_of_a_margin_are_on_the_side_of_a_decided_verdict(
+    alpha: Fraction, epsilon: Fraction
+) -> None:
+    """Each end is wrong with chance alpha at most, for every margin near the border."""
+    for margin in range(-12, 13):
+        above = below = 0.0
+        for noisy, chance in releases(margin, 1 / epsilon):
+            low, high = margin_ends(noisy, epsilon, alpha)
+            found = verdict_of(noisy, epsilon)
+            assert low <= noisy <= high
+            if found.p_value is not None and found.p_value <= alpha:
+                assert low >= 1 if found.outcome else high <= 0
+            above += chance * (margin < low)
+            below += chance * (high < margin)
+        assert max(above, below) <= alpha * (1 + ROUNDING)
 
 
 def test_sums_of_negative_values_are_cut_at_0_from_above() -> None:

@@ -128,7 +128,7 @@ def test_confidence_of_a_mean_is_where_the_claims_end(
 ) -> None:
     mean, level = SumAndCount(lower=-5, upper=20, centre=3), 0.05
     found = released(total, count)
-    low, high = mean.confidence(found, epsilon, 2 * level)
+    low, high = mean.confidence(found, epsilon, level)
     middle = mean.estimate(found)
     assert low is not None
     assert high is not None

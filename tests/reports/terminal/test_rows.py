@@ -35,6 +35,18 @@ def test_a_pass_is_at_most_so_far_off_and_a_failure_at_least(
     assert off_by_text(verdict) == told
 
 
+@pytest.mark.parametrize(
+    ("outcome", "low", "high", "told"),
+    [("yes", 590.0, 1103.2, "< 604"), ("no", 1109.1, 1690.0, "> 609")],
+)
+def test_a_bound_of_the_gap_is_on_the_verdict_s_side_of_the_tolerance(
+    outcome: str, low: float, high: float, told: str
+) -> None:
+    """Two digits would be 610 and 600, beside a tolerance of 605."""
+    verdict = replace(ABOVE, outcome=outcome, p_value=0.001, tau=605.0, low=low, high=high)
+    assert off_by_text(verdict) == told
+
+
 @pytest.mark.parametrize(("outcome", "told"), [("yes", "< 320"), ("no", "> 319")])
 def test_a_tolerance_in_place_of_a_gap_is_a_bound_of_it(outcome: str, told: str) -> None:
     """If nothing else is known, the tolerance is rounded to the side that holds."""

@@ -128,7 +128,9 @@ def test_margins_in_words(outcome: str, margin: int, words: str) -> None:
 def test_margins_with_their_intervals(outcome: str, ends: tuple[int, int], words: str) -> None:
     low, high = ends
     found = replace(VERDICT, outcome=outcome, margin=high, margin_low=low, margin_high=high)
-    assert margin_sentence(found) == f"{words} from the opposite verdict (95 %)"
+    # One end is as sure as the verdict, both together less.
+    sure = "95 %" if words.startswith("at most") else "90 %"
+    assert margin_sentence(found) == f"{words} from the opposite verdict ({sure})"
     sentence = margin_sentence(replace(found, counted="rows")) or ""
     assert "row" in sentence
 
@@ -168,13 +170,35 @@ def test_a_gap_is_rounded_to_what_holds_its_interval(gap: Gap, shown: str | None
 
 
 @pytest.mark.parametrize(
+    ("outcome", "gap", "shown"),
+    [
+        ("yes", (20, 10, 30), "+20 ±10"),
+        # Two digits would reach to 57, beyond the tolerance of 56.1.
+        ("yes", (41.7, 27.6, 55.9), "+41.7 ±14.2"),
+        ("no", (-72.1, -86.9, -56.3), "-72.1 ±15.8"),
+        # The nearer end is the tolerance's own.
+        ("yes", (-55, -56, -40), "-56 to -40"),
+        ("no", (57, 57, 71), "+57 to +71"),
+    ],
+)
+def test_a_decided_verdict_never_shows_an_interval_across_its_tolerance(
+    outcome: str, gap: Gap, shown: str
+) -> None:
+    middle, low, high = gap
+    found = replace(VERDICT, outcome=outcome, gap=middle, gap_low=low, gap_high=high)
+    assert signed_gap(found) == shown
+    undecided = replace(found, conclusive=False)
+    assert "±" in (signed_gap(undecided) or "")
+
+
+@pytest.mark.parametrize(
     ("gap", "way"),
     [((-339, -351, -327), "below"), ((20, 3, 37), "above"), ((3, -4, 10), "above or below")],
 )
 def test_which_way_is_said_where_it_is_known(gap: Gap, way: str) -> None:
     middle, low, high = gap
     sentence = gap_sentence(replace(VERDICT, gap=middle, gap_low=low, gap_high=high)) or ""
-    assert sentence.endswith(f"(95 %): the private answer is {way} the copy's")
+    assert sentence.endswith(f"(90 %): the private answer is {way} the copy's")
 
 
 @pytest.mark.parametrize(
@@ -306,11 +330,11 @@ def test_a_p_value_near_alpha_never_reads_as_on_the_other_side(p: float, text: s
     ("facts", "text"),
     [
         ((None, None, None), None),
-        ((1234.4, 1200, 1270), "about 1,234 with noise (95 %: 1,200 to 1,270)"),
+        ((1234.4, 1200, 1270), "about 1,234 with noise (90 %: 1,200 to 1,270)"),
         ((12.25, 10, None), "about 12.25 with noise (95 %: at least 10)"),
         ((179_881, 179_881, None), "at least 179,881 (95 %)"),
-        ((1234.75, 1234.75, 1234.75), "about 1,235 with noise (95 %: 1,234 to 1,235)"),
-        ((None, 30, 40), "30 to 40 (95 %)"),
+        ((1234.75, 1234.75, 1234.75), "about 1,235 with noise (90 %: 1,234 to 1,235)"),
+        ((None, 30, 40), "30 to 40 (90 %)"),
         ((None, 30, None), "at least 30 (95 %)"),
         ((None, None, 40), "at most 40 (95 %)"),
         ((5, None, None), "about 5 with noise"),
