@@ -99,6 +99,21 @@ class Histogram(RunningSums):
         starts = np.concatenate(([0], np.flatnonzero(np.diff(values)) + 1))
         return cls.ascending(values[starts], np.add.reduceat(counts, starts))
 
+    def with_beyond(self, rows: int) -> Histogram:
+        """Histogram of the same rows, of which, or beside which, ``rows`` lie beyond the lattice.
+
+        A row whose value was cut to an end of the lattice counts here and at that end.
+        """
+        histogram = Histogram.ascending(self.values, self.counts)
+        histogram.__dict__["beyond"] = rows
+        return histogram
+
+    @property
+    def rows_beyond(self) -> int:
+        """Number of selected rows that the lattice changes or leaves out; 0 if not counted."""
+        rows: int = self.__dict__.get("beyond", 0)
+        return rows
+
     def multiplicities(self) -> Histogram:
         """Histogram of the numbers of rows that the distinct values have, for COUNT DISTINCT."""
         return Histogram.from_values(self.counts)
@@ -129,6 +144,11 @@ class Histogram(RunningSums):
     def largest(self) -> int:
         """Largest value with rows, or 0 without rows (the downward sensitivity of a SUM >= 0)."""
         return self.values.item(-1) if self.values.size else 0
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """Least and largest value; there must be rows."""
+        return self.values.item(0), self.values.item(-1)
 
     @property
     def size(self) -> int:
@@ -210,6 +230,11 @@ class PackedHistogram(Histogram):
     def counts(self) -> Integers:
         """Number of rows of each value."""
         return self._unpacked().counts
+
+    @property
+    def rows_beyond(self) -> int:
+        """Number of selected rows that the lattice changes or leaves out."""
+        return self._unpacked().rows_beyond
 
     @property
     def cumulative_counts(self) -> Integers:

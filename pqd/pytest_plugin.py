@@ -68,7 +68,7 @@ class Trust:
         """Report of all checks of the spec; the first use runs the checks and pays for them."""
         return _run(self._spec)
 
-    def assert_trusted(
+    def assert_trusted(  # noqa: PLR0913 - the facts of a check, all but the first by keyword
         self,
         query: str,
         *,
@@ -77,6 +77,7 @@ class Trust:
         alpha: Number = "0.05",
         decider: str = "auto",
         on_undecided: Literal["fail", "warn", "pass"] = "fail",
+        evidence: Literal["proof", "likely"] = "proof",
         synthetic: str | None = None,
     ) -> CheckResult:
         """Fail unless ``query`` can be trusted on the synthetic table.
@@ -89,6 +90,8 @@ class Trust:
         on_undecided
             For a query: whether an undecided verdict fails the test (``"fail"``), skips the test
             (``"warn"``) or lets it pass (``"pass"``).
+        evidence
+            For a query: whether a verdict without a proof counts if it is ``"likely"`` right.
         synthetic
             The name of a synthetic table of the spec; needed if the spec has several.
 
@@ -131,6 +134,7 @@ class Trust:
             expect="close",
             severity="error",
             on_undecided=on_undecided,
+            evidence=evidence,
             synthetic=(name,),
             bins=None,
             keys=None,

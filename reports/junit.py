@@ -73,7 +73,7 @@ def _case(suite: ET.Element, name: str, entry: CheckResult) -> ET.Element:
 def _tag(entry: CheckResult) -> str | None:
     """JUnit's tag for the outcome of a check, None where it passed."""
     open_ = entry.status == "undecided" and entry.standing is not Standing.KNOWN
-    return entry.standing.tag or (Standing.UNDECIDED.tag if open_ else None)
+    return entry.standing.tag or (Standing.PLANNED.tag if open_ else None)
 
 
 def xml_text(text: str) -> str:

@@ -34,6 +34,7 @@ from pqd.deciders.single.margins import (
     count_margin,
     distinct_margin,
     distinct_reach,
+    margin_within,
     mean_margin,
     mean_reach,
     quantile_margin,
@@ -162,6 +163,15 @@ def least_margin(epsilon: Number, alpha: Number) -> int:
     return least_steps(budget_of(epsilon), probability(alpha, "alpha"))
 
 
+def most_rows_beyond(epsilon: Number, alpha: Number) -> int:
+    """Rows beyond the bounds that a yes admits, so that it is proven in 90 % of runs without any.
+
+    ``m(alpha) + m(1/10) - 2``: without a row beyond, the signed distance of this claim is one more
+    (docs/theory.md, section 3).
+    """
+    return least_margin(epsilon, alpha) + least_margin(epsilon, Fraction(1, 10)) - 2
+
+
 def least_steps(rate: Fraction, level: Fraction) -> int:
     """Least s >= 1 with ``Pr[Z >= s] = a^s/(1 + a) <= level``, a = e^-rate."""
     return steps_at(*rate.as_integer_ratio(), *level.as_integer_ratio())
@@ -268,15 +278,21 @@ class InverseCount(InverseSensitivity, NoBounds, DeciderDefaults):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InverseSum(InverseSensitivity, ValueBounds, DeciderDefaults):
-    """SUM decider for values in ``lower .. upper``, which may be negative."""
+    """SUM decider for values in ``lower .. upper``, which may be negative.
+
+    With ``most_beyond`` a yes also says that at most so many rows lie beyond these bounds.
+    """
+
+    most_beyond: int | None = None
 
     id: ClassVar[str] = "inv_sum"
-    key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step")
+    key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step", "most_beyond")
     aggregate: ClassVar[str] = "SUM"
 
     def margin(self, histogram: Histogram, interval: Interval) -> float:
         """Margin of the sum."""
-        return sum_margin(histogram, interval, self.lower, self.upper)
+        margin = sum_margin(histogram, interval, self.lower, self.upper)
+        return margin_within(margin, histogram, self.most_beyond)
 
     def reach(self, histogram: Histogram, changes: int) -> Reach:
         """Reach of the sum."""
@@ -293,15 +309,18 @@ class InverseSum(InverseSensitivity, ValueBounds, DeciderDefaults):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InverseMean(InverseSensitivity, ValueBounds, DeciderDefaults):
-    """AVG decider for values in ``lower .. upper``."""
+    """AVG decider for values in ``lower .. upper``; ``most_beyond`` as for a SUM."""
+
+    most_beyond: int | None = None
 
     id: ClassVar[str] = "inv_mean"
-    key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step")
+    key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step", "most_beyond")
     aggregate: ClassVar[str] = "AVG"
 
     def margin(self, histogram: Histogram, interval: Interval) -> float:
         """Margin of the mean."""
-        return mean_margin(histogram, interval, self.lower, self.upper)
+        margin = mean_margin(histogram, interval, self.lower, self.upper)
+        return margin_within(margin, histogram, self.most_beyond)
 
     def reach(self, histogram: Histogram, changes: int) -> Reach:
         """Reach of the mean."""

@@ -56,6 +56,19 @@ def sum_margin(histogram: Histogram, interval: Interval, lower: int, upper: int)
     return min(raised, changes_to_lower(histogram, (total - left, 1), ORIGIN, lower))
 
 
+def margin_within(margin: float, histogram: RunningSums, most_beyond: int | None) -> float:
+    """Margin of a verdict that also says that at most ``most_beyond`` rows lie beyond the lattice.
+
+    A row moves the number of rows beyond by at most 1, and so their signed distance
+    ``most_beyond + 1 - rows_beyond``.  The minimum of two 1-Lipschitz whole numbers is 1-Lipschitz,
+    and it is at least 1 exactly if both claims hold (docs/theory.md, section 3).
+    """
+    if most_beyond is None:
+        return margin
+    # A public stand-in has no row beyond.
+    return min(margin, most_beyond + 1 - getattr(histogram, "rows_beyond", 0))
+
+
 def mean_margin(histogram: Histogram, interval: Interval, lower: int, upper: int) -> float:
     """Margin of ``l < AVG < r``; a table without rows counts as outside.
 

@@ -36,6 +36,7 @@ from pqd.deciders.note import Note
 from pqd.deciders.single.base import Estimate
 from pqd.parameters import Detail
 from pqd.planning.choose_decider import GAPS, Candidate
+from pqd.planning.lattices import condition_of
 from pqd.planning.query_verdict import PlannedQueryVerdict, plan_fields
 from pqd.sql.predicate import Atom
 from pqd.sql.regions import exactly
@@ -111,7 +112,8 @@ class BatchCandidate(NamedTuple):
             among_answers, self.errors[place], single.interval, single.criteria.alpha, possible
         )
         fields = {**plan_fields(single), "choice": choice}
-        return PlannedQueryVerdict(**fields, measurement=self.batch, rule=rule)
+        condition = condition_of(single.query, single.statistic)
+        return PlannedQueryVerdict(**fields, measurement=self.batch, rule=rule, condition=condition)
 
     def candidate(self, place: int, single: PlannedQueryVerdict) -> Candidate:
         """Evaluation of the batch for one query."""

@@ -12,12 +12,18 @@ from typing import Any
 from pqd.accounting.free_places import check_free
 from pqd.errors import BaselineError
 from pqd.paths import told_as_unwritten, usable, writable, write_text
-from pqd.reports.models.check import CheckReport, CheckResult, status_of
+from pqd.reports.models.check import CheckReport, CheckResult
 from pqd.reports.text.numbers import share_text
 
 _KIND, _VERSION = "pqd-baseline", 1
 _LEAST_SHOWN = 0.001
-_BADNESS = {"as expected": 0, "undecided": 1, "not as expected": 2}
+_BADNESS = {
+    "as expected": 0,
+    "undecided": 1,
+    "likely": 1,
+    "conditional": 1,
+    "not as expected": 2,
+}
 _FAILING = {"fail", "known"}
 
 
@@ -42,7 +48,7 @@ class EarlierResult:
     def of(cls, result: CheckResult) -> EarlierResult:
         """Result in the form in which later runs are compared with it."""
         identity = f"{result.sql} | {result.tolerance} | {result.expect}"
-        badness = {v.group or "": _BADNESS[status_of(v, result.expect)] for v in result.verdicts}
+        badness = {v.group or "": _BADNESS[result.status_of(v)] for v in result.verdicts}
         return cls(identity, result.gate, badness)
 
     def written(self) -> dict[str, Any]:
@@ -139,8 +145,8 @@ def flip_probability(result: CheckResult) -> float | None:
     """
     odds = []
     for verdict in result.verdicts:
-        against_expectation = (verdict.outcome == "yes") != (result.expect == "close")
-        if status_of(verdict, result.expect) == "as expected" or not against_expectation:
+        against_expectation = (verdict.leans == "yes") != (result.expect == "close")
+        if result.status_of(verdict) == "as expected" or not against_expectation:
             continue
         odds.append(verdict.p_value)
     known = [each for each in odds if each is not None]

@@ -25,19 +25,27 @@ from pqd.reports.text.check import (
 from pqd.reports.text.query import proof_sentence, undecided_parts
 from pqd.spec import Check
 
+# Statuses of a verdict, of which the first that occurs is the status of its check.
+_WORST_FIRST: tuple[Status, ...] = (
+    "conditional",
+    "likely",
+    "not as expected",
+    "undecided",
+    "as expected",
+)
+
 
 def judged(check: Check, name: str, verdicts: Sequence[Verdict]) -> CheckResult:
     """Result of a check that was decided; its worst verdict counts."""
-    unexpected = [v for v in verdicts if status_of(v, check.expect) == "not as expected"]
-    undecided = [v for v in verdicts if status_of(v, check.expect) == "undecided"]
-    status: Status = "undecided" if undecided else "as expected"
-    if unexpected:
-        status = "not as expected"
+    groups: dict[Status, list[str]] = {status: [] for status in _WORST_FIRST}
+    for verdict in verdicts:
+        status = status_of(verdict, check.expect, check.evidence)
+        groups[status].append(verdict.group or verdict.id)
+    status = next(each for each in _WORST_FIRST if groups[each])
     if len(verdicts) == 1:
         message = single_message(verdicts[0], status, check.expect)
     else:
-        wrong, open_ = ([v.group or v.id for v in each] for each in (unexpected, undecided))
-        message = grouped_message(len(verdicts), wrong, open_, check.expect)
+        message = grouped_message(groups, check.expect)
     return _result(check, name, status, gate_of(check, status), message, verdicts=tuple(verdicts))
 
 
@@ -45,6 +53,8 @@ def gate_of(check: Check, status: Status) -> Gate:
     """Gate of a status: whether the build passes, warns or fails."""
     if status == "as expected":
         return "pass"
+    if status in {"conditional", "likely"}:
+        return "error"
     gate: Gate = "fail"
     if status == "undecided":
         gates: dict[str, Gate] = {"fail": "fail", "warn": "warn", "pass": "pass"}
@@ -100,6 +110,7 @@ def _result(
         expect=check.expect,
         severity=check.severity,
         on_undecided=check.on_undecided,
+        evidence=check.evidence,
         status=status,
         gate=gate,
         message=message,

@@ -11,7 +11,7 @@ from pqd.deciders.note import Note, note
 from pqd.deciders.numbers import plain_ratio
 from pqd.deciders.running_sums import Exact
 from pqd.planning.planned_verdict import PlannedVerdict
-from pqd.reports.models.audit import Verdict
+from pqd.reports.models.audit import Evidence, Verdict
 from pqd.run.execution import Outputs
 
 if TYPE_CHECKING:
@@ -50,17 +50,23 @@ def _verdict(
     margin_low, margin_high = planned.rule.margin_ends(decision, estimate) or (None, None)
     if planned.is_constant:
         facts["reason"] = str(note("settled"))
+    evidence: Evidence = "none"
+    if p_value is not None and not exceeds(p_value, planned.criteria.alpha):
+        evidence = "proof"
+    elif p_value is None and planned.is_likely:
+        evidence = "likely"
     known = dict(
         facts,
         lower=_plain(planned.interval.lower, scale),
         upper=_plain(planned.interval.upper, scale),
         epsilon=planned.measurement.cost,
-        outcome="yes" if decision.outcome else "no",
+        leans="yes" if decision.outcome else "no",
+        evidence=evidence,
+        condition=None if evidence == "none" else planned.condition,
         p_value=p_value,
         margin=decision.margin,
         margin_low=margin_low,
         margin_high=margin_high,
-        conclusive=p_value is not None and not exceeds(p_value, planned.criteria.alpha),
         estimate=value,
         low=low,
         high=high,

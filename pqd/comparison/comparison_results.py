@@ -13,6 +13,7 @@ from pqd.deciders.estimators.base import Span, outcome_p_value, outside_span
 from pqd.deciders.numbers import plain
 from pqd.deciders.single.base import Decision, estimate_of
 from pqd.deciders.single.split_margins import SplitMargins
+from pqd.planning.lattices import condition_of
 from pqd.planning.planned_comparison import PlannedComparison
 from pqd.reports.models.compare import Cell, ComparedQuery
 from pqd.run.execution import Outputs
@@ -209,6 +210,7 @@ def _cell(
         outcome="yes" if yes else "no",
         error=comparison.errors[number],
         alpha=comparison.parameters.alpha,
+        condition=condition_of(comparison.query, comparison.measurement.statistic),
         p_value=p_value,
         margin=margin,
         gap=gap,

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pqd.sql.predicate import Predicate
 
     Bitmap = NDArray[np.uint64]
+    Truths = NDArray[np.bool_]
     Integers = NDArray[np.int64]
 
 # Distinct atoms whose bitmaps are in memory together: for a batch of 2^21 rows they take 128 MB.
@@ -107,8 +108,19 @@ def _histogram(statistic: Statistic, tally: Tally, *, totalled: bool) -> Histogr
         marks = np.array(measure.cut_points.marks, np.int64)
         return Histogram.ascending(marks[tally.keys], tally.counts)
     lattice = measure.total if totalled and statistic.collapsed else measure.lattice
-    units = tally.keys if lattice is None else lattice.units_at(tally.keys)
-    return Histogram.ascending(units, tally.counts)
+    if lattice is None:
+        return Histogram.ascending(tally.keys, tally.counts)
+    if measure.beyond == "none":
+        return Histogram.ascending(lattice.units_at(tally.keys), tally.counts)
+    places, has_value, changed = _decoded(tally.keys, lattice)
+    units, counts = lattice.units_at(places[has_value]), tally.counts[has_value]
+    return Histogram.weighted(units, counts).with_beyond(int(tally.counts[changed].sum()))
+
+
+def _decoded(keys: Integers, lattice: Lattice) -> tuple[Integers, Truths, Truths]:
+    """Places of ``keys`` (``place_sql``), whether each has a value, and whether it was changed."""
+    changed = keys >= lattice.points
+    return keys - np.where(changed, lattice.points, 0), keys < 2 * lattice.points, changed
 
 
 def _groups(statistics: Sequence[Statistic]) -> Iterator[dict[int, Statistic]]:
@@ -266,26 +278,29 @@ def _persons(measured: _Measured, measure: Measure | None, rows: Integers) -> Ta
         raise ValueError("a total needs the lattices of rows and of totals")
     if not starts.size:
         return Tally.of(starts)
-    steps = coded.keys[coded.codes.take(held)] + int(lattice.lower / lattice.step)
+    keys = coded.keys[coded.codes.take(held)]
+    places, has_value, changed = _decoded(keys, lattice)
+    steps = np.where(has_value, places + int(lattice.lower / lattice.step), 0)
     high, low = np.add.reduceat(steps >> 32, starts), np.add.reduceat(steps & _LOW, starts)
     high = np.clip(high + (low >> 32), -_HIGH, _HIGH - 1)
-    return Tally.of(_clamped((high << 32) + (low & _LOW), total))
-
-
-def _clamped(steps: Integers, lattice: Lattice) -> Integers:
-    """Place on ``lattice`` of each total in steps; a total outside is at the nearer end."""
-    places: Integers = np.clip(steps - round(lattice.lower / lattice.step), 0, lattice.points - 1)
-    return places
+    totals = (high << 32) + (low & _LOW) - round(total.lower / total.step)
+    clamped = np.clip(totals, 0, total.points - 1)
+    if measure.beyond == "none":
+        return Tally.of(clamped)
+    # A person counts beyond if one of the rows does, or if the total does.
+    person_changed = np.logical_or.reduceat(changed, starts) | (clamped != totals)
+    person_has_value = np.logical_or.reduceat(has_value, starts)
+    keys = clamped + np.where(person_changed, total.points, 0)
+    return Tally.of(np.where(person_has_value, keys, 2 * total.points))
 
 
 def _measure_facts(sql: TypedSQL, measure: Measure, key: bytes) -> Facts:
     """Facts of a measured value: its hash, its place, or (for cut points) the number itself."""
     if is_distinct(measure):
         return Facts(sql, sql.names(measure.sql), [measure.sql], partial(_hashes, sql, key))
-    if measure.lattice:
-        return place_facts(sql, measure.sql, measure.lattice)
-    number = place_sql(measure)
-    return Facts(sql, sql.names(number), [number], _numbers)
+    place = place_sql(measure, sql.unreadable(measure.sql))
+    numbers = _whole_numbers if measure.lattice else _numbers
+    return Facts(sql, sql.names(measure.sql), [place], numbers)
 
 
 def place_facts(sql: TypedSQL, value: str, lattice: Lattice) -> Facts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from pqd.engine.counting.typed_sql import finite_sql
 from pqd.engine.cut_points import CutPoints
@@ -48,6 +48,12 @@ class TablePlan(Protocol):
         """Key of the hashes that rank the rows of a person."""
 
 
+# Rows that are counted beyond a lattice: none, those outside its range, or also those off its step.
+Beyond = Literal["none", "range", "step"]
+# Part of a step by which a double may miss the step that it stands for.
+_SAME_STEP = "1e-6"
+
+
 @dataclass(frozen=True, slots=True)
 class Measure:
     """Measure of a row: its SQL over typed columns, and its public lattice.
@@ -56,14 +62,22 @@ class Measure:
     are counted by the cut points that they have passed (MEDIAN, QUANTILE).  ``total`` is the
     lattice of a person's total, if the person's rows are added up first.  ``stated`` says that the
     bounds come from the caller, not from the synthetic table.
+
+    ``accepted``: the caller takes the synthetic table's bounds.
+
+    ``beyond`` says which rows are counted once more, apart: those whose number lies outside the
+    ``range`` of the lattice, or also off its ``step``.  A cell that holds something, but does not
+    read as its kind, counts as well.
     """
 
     sql: str
     lattice: Lattice | None
     total: Lattice | None = None
     cut_points: CutPoints | None = None
-    # Measures that differ only in this flag are one number, which is counted once.
+    # Two measures that differ in ``stated`` or ``accepted`` alone are one number, counted once.
     stated: bool = field(default=False, compare=False)
+    beyond: Beyond = "none"
+    accepted: bool = field(default=False, compare=False)
 
     def __hash__(self) -> int:
         """Hash of the SQL alone, since different measures rarely have the same SQL."""
@@ -131,10 +145,12 @@ class ScanPlan:
         )
 
 
-def place_sql(measure: Measure) -> str:
-    """SQL of the place of a number on the lattice: the nearest place; NULL stays NULL.
+def place_sql(measure: Measure, unreadable: str = "FALSE") -> str:
+    """SQL of the lattice place of a number: snapped and clamped, NULL stays NULL.
 
-    With cut points the SQL gives the number itself; without a lattice, the value as it is.
+    Between cut points it is the number itself, without a lattice the value as it is.  Where rows
+    beyond the lattice are counted, the place of a row that is changed is raised by the number of
+    points, and a row with an ``unreadable`` cell (SQL) has twice that number.
     """
     lattice = measure.lattice
     if measure.cut_points:
@@ -145,7 +161,17 @@ def place_sql(measure: Measure) -> str:
     number = finite_sql(measure.sql)
     place = f"LEAST(GREATEST(round(({number} - {lower}) / {step}), 0e0), {lattice.points - 1}e0)"
     # GREATEST and LEAST ignore a NULL, so CASE looks for it first.
-    return f"CASE WHEN ({number}) IS NULL THEN NULL ELSE CAST({place} AS BIGINT) END"
+    if measure.beyond == "none":
+        return f"CASE WHEN ({number}) IS NULL THEN NULL ELSE CAST({place} AS BIGINT) END"
+    steps = f"(({number} - {lower}) / {step})"
+    changed = f"{steps} < -{_SAME_STEP} OR {steps} > {lattice.points - 1}e0 + {_SAME_STEP}"
+    if measure.beyond == "step":
+        changed += f" OR abs({steps} - round({steps})) > {_SAME_STEP}"
+    raised = f"CASE WHEN {changed} THEN {lattice.points} ELSE 0 END"
+    missing = f"CASE WHEN {unreadable} THEN {2 * lattice.points} END"
+    return (
+        f"CASE WHEN ({number}) IS NULL THEN {missing} ELSE CAST({place} AS BIGINT) + {raised} END"
+    )
 
 
 def predicate_sql(predicate: Predicate) -> str:

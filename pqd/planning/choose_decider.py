@@ -4,11 +4,13 @@
 tolerance of the query.  A verdict without a p-value is never decided, so it counts as wrong.  Some
 deciders also release the noisy answer, which tells how far off the copy is, and in which
 direction.  ``auto`` prefers a decider of this kind if it is nearly as sharp
-(``_noisy_answer_if_sharp``).  ``paper`` follows the advice of Patwa 2023, Table 4.
+(``_noisy_answer_if_sharp``).  ``paper`` takes the decider that errs least
+of those that Patwa 2023 offers for the aggregate, and tells where Table 4 advises another.
 
-``auto`` never takes a decider that cannot prove both verdicts.  A decider of this kind is
-evaluated in three cases: the caller names it, a report shows every candidate (``Detail.CURVES``),
-or ``paper`` takes it.
+``auto`` takes a decider that cannot prove both verdicts only where no other is reliable, and only
+if its error is at most alpha on all public stand-ins (``likely_choice``).  A decider of this kind
+is evaluated if the caller names it, if a report shows every candidate (``Detail.CURVES``), and for
+``paper``.
 """
 
 import math
@@ -34,6 +36,8 @@ from pqd.deciders import (
 )
 from pqd.deciders.evaluation.decided import DECIDED
 from pqd.deciders.evaluation.sharpness import nearly_as_sharp
+from pqd.deciders.evaluation.tails import largest_error
+from pqd.deciders.exact import exceeds
 from pqd.deciders.note import Note, note
 from pqd.deciders.single.base import BOTH
 from pqd.deciders.single.inverse_sensitivity import InverseSensitivity
@@ -42,6 +46,12 @@ from pqd.parameters import Criteria, Detail, Parameters
 from pqd.stated.budgets import AUTO
 
 PAPER = "paper"
+# Deciders that the paper offers for each aggregate (sections 4 to 6).
+_OFFERED = {
+    "COUNT": ("lm_count", "em_count"),
+    "SUM": ("lm_sum", "r2t_sum", "svt_sum"),
+    "MEDIAN": ("em_median", "hist_median"),
+}
 # Deciders of Table 4 that the paper advises for every table.
 _FIXED = {"COUNT": "lm_count", "MEDIAN": "hist_median"}
 # Of the deciders that prove both verdicts, ``inv_count`` errs least on every table.  It also has
@@ -102,6 +112,18 @@ class Choice:
     taken: Candidate
     reason: Note
     candidates: tuple[Candidate, ...]
+    alpha: Fraction
+
+    @property
+    def is_reliable(self) -> bool:
+        """Whether a decider with p-values errs with at most alpha, as far as that is known."""
+        able = [c for c in (self.taken, *self.candidates) if c.mechanism.proves == BOTH]
+        return any(c.rates is None or not exceeds(c.rates.worst, self.alpha) for c in able)
+
+    @property
+    def decides(self) -> bool:
+        """Whether the decider decides the query, as far as that was asked (decided.py)."""
+        return self.taken.chance is None or self.taken.chance >= DECIDED
 
     @property
     def decider(self) -> Decider:
@@ -115,6 +137,8 @@ def choose_decider(
     applicable: Sequence[Decider],
     synthetic: Histogram,
     interval: Interval,
+    *,
+    conditional: bool = False,
 ) -> Choice:
     """Choice of the decider for one query among the ``applicable`` ones.
 
@@ -134,8 +158,9 @@ def choose_decider(
         else _published_only(decider, synthetic, criteria)
         for decider in applicable
     )
+    able = [c for c in candidates if not conditional or isinstance(c.mechanism, InverseSensitivity)]
     sharpest, name, reason = _sharpest_and_taken(
-        criteria, aggregate, candidates, synthetic, interval
+        criteria, aggregate, able if criteria.mechanism == AUTO else candidates, synthetic, interval
     )
     decider = next(decider for decider in applicable if decider.id == name)
     taken = next(c for c in candidates if c.mechanism.id == name)
@@ -151,7 +176,8 @@ def choose_decider(
             taken if sharpest == name else next(c for c in candidates if c.mechanism.id == sharpest)
         )
         taken = replace(taken, needed=_needed_epsilon(best, synthetic, interval, criteria.alpha))
-    return Choice(taken, reason, tuple(taken if c.mechanism is decider else c for c in candidates))
+    every = tuple(taken if c.mechanism is decider else c for c in candidates)
+    return Choice(taken, reason, every, criteria.alpha)
 
 
 def _sharpest_and_taken(
@@ -164,7 +190,7 @@ def _sharpest_and_taken(
     """Name of the sharpest candidate, name of the candidate that is taken, and the reason."""
     name, reason = criteria.mechanism, note("named")
     if name == PAPER:
-        name, reason = _table_four(aggregate, candidates)
+        name, reason = _least_of_paper(aggregate, candidates)
     if name != AUTO:
         return name, name, reason
     sharpest = _SHARPEST.get(aggregate)
@@ -196,7 +222,8 @@ def _needed_epsilon(
 def _evaluates(criteria: Criteria, decider: Decider) -> bool:
     """Whether a decider is evaluated before the choice; this depends on the criteria alone."""
     shown = criteria.detail is Detail.CURVES or decider.id == criteria.mechanism
-    return shown or decider.proves == BOTH
+    of_paper = criteria.mechanism == PAPER and decider.id in _OFFERED.get(decider.aggregate, ())
+    return shown or of_paper or decider.proves == BOTH
 
 
 def _published_only(decider: Decider, synthetic: Histogram, criteria: Criteria) -> Candidate:
@@ -269,6 +296,11 @@ def _least_error(candidates: Sequence[Candidate], interval: Interval, alpha: Fra
     return best if known else min(tied, key=steps).mechanism.id
 
 
+def _errs(candidate: Candidate, alpha: Fraction) -> bool:
+    """Whether an error of a candidate exceeds alpha."""
+    return candidate.rates is not None and exceeds(candidate.rates.worst, alpha)
+
+
 def _noisy_answer_if_sharp(
     name: str,
     criteria: Parameters,
@@ -308,18 +340,59 @@ def _least_budget(candidates: Sequence[Candidate]) -> str:
     return min((c for c in candidates if c.mechanism.proves == BOTH), key=needed).mechanism.id
 
 
-def _table_four(aggregate: str, candidates: Sequence[Candidate]) -> tuple[str, Note]:
-    """Decider that Patwa 2023 advises in Table 4, and the reason.
+def likely_choice(
+    choice: Choice, criteria: Parameters, synthetic: Histogram, interval: Interval
+) -> Choice | None:
+    """Choice of a decider without p-values that is likely right; None if there is none.
+
+    Of the candidates whose error on the stand-ins is at most alpha, the first in the order of their
+    errors whose error is at most alpha on tables with a tail, and on all shapes, too.
+    """
+    alpha, epsilon = criteria.alpha, criteria.epsilon
+    bits = [
+        _evaluation(cast("Decider", c.mechanism), synthetic, interval, criteria)
+        for c in choice.candidates
+        if c.mechanism.proves != BOTH
+    ]
+    for bit in sorted(bits, key=lambda each: each.rates.worst if each.rates else 1.0):
+        if _errs(bit, alpha):
+            return None
+        error = largest_error(cast("Decider", bit.mechanism), synthetic, interval, epsilon)
+        if not exceeds(error, alpha):
+            every = tuple(bit if c.mechanism is bit.mechanism else c for c in choice.candidates)
+            return Choice(bit, note("likely-right"), every, alpha)
+    return None
+
+
+def _least_of_paper(aggregate: str, candidates: Sequence[Candidate]) -> tuple[str, Note]:
+    """Decider of the paper that errs least on the stand-ins, and the reason.
+
+    Ties go to the order in which the paper offers the deciders.
+    """
+    if aggregate not in _OFFERED:
+        raise DeciderError(f"the paper has no decider of {aggregate}; use {AUTO}")
+    by_name = {c.mechanism.id: c for c in candidates}
+    offered = [by_name[name] for name in _OFFERED[aggregate] if name in by_name]
+    if any(candidate.rates is None for candidate in offered):
+        # Without a budget each needs another one.
+        name = min(offered, key=lambda c: math.inf if c.needed is None else c.needed).mechanism.id
+    else:
+        name = min(offered, key=lambda c: round(c.rates.worst, 12) if c.rates else 1.0).mechanism.id
+    advised = _table_four(aggregate, candidates)
+    if advised == name:
+        return name, note("table-four", decider=name)
+    return name, note("against-table-four", decider=name, advised=advised)
+
+
+def _table_four(aggregate: str, candidates: Sequence[Candidate]) -> str:
+    """Decider that Patwa 2023 advises in Table 4.
 
     The table takes R2T if "DS is much smaller than GS".  Here this means that R2T's printed bound
     is below LM's.  DS is taken as the largest value in the synthetic table, since the private
     table must not be used.
     """
-    if aggregate not in {*_FIXED, "SUM"}:
-        raise DeciderError(f"the paper has no decider of {aggregate}; use {AUTO}")
-    name = _FIXED.get(aggregate, "lm_sum")
     printed = {c.mechanism.id: c.published for c in candidates}
     race, laplace = printed.get("r2t_sum"), printed.get("lm_sum")
     if race is not None and laplace is not None and race < laplace:
-        name = "r2t_sum"
-    return name, note("table-four", decider=name)
+        return "r2t_sum"
+    return _FIXED.get(aggregate, "lm_sum")

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 from pqd.deciders import Interval, Lattice, ParameterError, UnanswerableError, answer
 from pqd.deciders.histogram import HALF
 from pqd.deciders.note import Note, note
+from pqd.deciders.numbers import plain
 from pqd.engine.cut_points import ORDERED, CutPoints, reaching
-from pqd.engine.scan_plan import Measure, PrivacyUnit, Statistic
+from pqd.engine.scan_plan import Beyond, Measure, PrivacyUnit, Statistic
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.planning.bound_workload import QueryRequest
+from pqd.reports.models.audit import Condition
 from pqd.sql.query import Query
 from pqd.sql.schema import Schema
 from pqd.sql.select import BoundExpression
@@ -85,9 +87,17 @@ class Bounds:
                     "nothing to add up; state its bounds (--bounds)"
                 )
             self._copy_spans.setdefault(subject, {})[span(lattice)] = None
-        if total_of:
-            return Measure(resolved.value or "", row_lattice(lattice), lattice, stated=stated)
-        return Measure(resolved.value or "", lattice, stated=stated)
+        beyond: Beyond = "none"
+        if query.aggregate in _CLAMPED and not stated:
+            beyond = "range" if facts is not None and facts.step is not None else "step"
+        return Measure(
+            resolved.value or "",
+            row_lattice(lattice) if total_of else lattice,
+            lattice if total_of else None,
+            stated=stated,
+            beyond=beyond,
+            accepted=facts is not None and facts.takes_copy,
+        )
 
     def for_tolerance(
         self, request: QueryRequest, statistic: Statistic, synthetic: Sequence[Histogram]
@@ -161,6 +171,17 @@ def lattice_of(query: Query, statistic: Statistic) -> tuple[Lattice, Fraction]:
     measure = statistic.measure
     lattice = (measure.total or measure.lattice if measure else None) or _COUNTING
     return lattice, Fraction(1) if query.aggregate in _COUNTS else lattice.unit
+
+
+def condition_of(
+    query: Query, statistic: Statistic, rows_beyond: int | None = None
+) -> Condition | None:
+    """Condition of a verdict: the bounds to which values are cut, if nobody stated them."""
+    measure = statistic.measure
+    if measure is None or measure.beyond == "none":
+        return None
+    lattice = lattice_of(query, statistic)[0]
+    return Condition(plain(lattice.lower), plain(lattice.upper), rows_beyond, measure.accepted)
 
 
 def synthetic_answer(query: Query, synthetic: Histogram) -> Fraction:

@@ -16,6 +16,7 @@ from pqd.deciders.single.base import Estimate
 from pqd.deciders.single.inverse_sensitivity import margin_ends
 from pqd.deciders.single.noisy_answer import NoisyAnswer
 from pqd.parameters import Criteria
+from pqd.reports.models.audit import Condition
 from pqd.reports.models.query import CandidateFacts
 from pqd.run.execution import Outputs
 from pqd.run.measurement import BoundTables, Measurement, MeasurementSet, Output, QueryMeasurement
@@ -210,6 +211,10 @@ class PlannedVerdict(ABC):
         The measurement that is drawn: the verdict's own, or the measurement of a batch.
     rule
         The rule that turns the output of the measurement into the verdict.
+    condition
+        The bounds to which private values are cut, where nobody stated them.
+    is_likely
+        Whether a verdict without a p-value errs with at most alpha on all public stand-ins.
     """
 
     criteria: Criteria
@@ -218,6 +223,8 @@ class PlannedVerdict(ABC):
     interval: Interval
     measurement: Measurement[Any]
     rule: VerdictRule
+    condition: Condition | None = None
+    is_likely: bool = False
 
     @property
     @abstractmethod

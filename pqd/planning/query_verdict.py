@@ -4,20 +4,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from pqd.deciders import Interval, applicable
+from pqd.deciders import Histogram, Interval, Lattice, applicable
+from pqd.deciders.evaluation.tails import largest_error
+from pqd.deciders.exact import exceeds
 from pqd.deciders.noise import check_scale
+from pqd.deciders.note import note
 from pqd.deciders.numbers import plain
+from pqd.deciders.single.base import BOTH
+from pqd.deciders.single.inverse_sensitivity import InverseMean, InverseSum, most_rows_beyond
 from pqd.deciders.single.noisy_answer import NoisyAnswer
 from pqd.engine.scan_plan import PrivacyUnit, Statistic
 from pqd.parameters import Criteria, Parameters
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload
-from pqd.planning.choose_decider import Candidate, Choice, choose_decider
-from pqd.planning.lattices import lattice_of, on_cut_points, synthetic_answer, with_wider_lattice
+from pqd.planning.choose_decider import (
+    Candidate,
+    Choice,
+    choose_decider,
+    likely_choice,
+)
+from pqd.planning.lattices import (
+    condition_of,
+    lattice_of,
+    on_cut_points,
+    synthetic_answer,
+    with_wider_lattice,
+)
 from pqd.planning.planned_verdict import (
     AnswerMeasurement,
     AnswerRule,
@@ -31,6 +47,8 @@ from pqd.planning.planned_verdict import (
 from pqd.reports.models.query import CandidateFacts
 from pqd.run.measurement import counted_noun
 from pqd.sql.query import Query
+from pqd.stated.budgets import AUTO
+from pqd.stated.column_facts import row_lattice
 
 _OUTCOMES = (("yes", True), ("no", False))
 
@@ -55,6 +73,8 @@ class DeciderPlan:
         The synthetic answer and the tolerance, in the query's own unit.
     interval
         The interval of answers within the tolerance, in lattice units.
+    is_likely
+        Whether an answer without a p-value errs with at most alpha on all public stand-ins.
     copy_rows
         The number of rows of the copy that the query selects, without those that are NULL.
     choice
@@ -71,6 +91,7 @@ class DeciderPlan:
     interval: Interval
     choice: Choice
     copy_rows: int
+    is_likely: bool = field(default=False, kw_only=True)
 
     @property
     def taken(self) -> CandidateFacts:
@@ -103,6 +124,7 @@ class DeciderPlan:
             "counted": counted_noun(self.statistic, self.unit),
             "tolerance": self.criteria.tolerance.text,
             "copy_rows": self.copy_rows,
+            "likely": self.is_likely,
         }
 
 
@@ -156,7 +178,19 @@ def planned_verdict(bound: BoundQuery) -> PlannedQueryVerdict:
     else:
         measurement = DeciderMeasurement(**facts)
         rule = DeciderRule(*terms, decider, plan.interval)
-    return PlannedQueryVerdict(**plan_fields(plan), measurement=measurement, rule=rule)
+    rows_beyond = getattr(decider, "most_beyond", None)
+    condition = condition_of(plan.query, plan.statistic, rows_beyond)
+    return PlannedQueryVerdict(
+        **plan_fields(plan),
+        measurement=measurement,
+        rule=rule,
+        condition=condition,
+    )
+
+
+def _is_conditional(statistic: Statistic) -> bool:
+    """Whether values are cut to bounds that nobody stated."""
+    return statistic.measure is not None and statistic.measure.beyond != "none"
 
 
 def plan_fields(plan: DeciderPlan) -> dict[str, Any]:
@@ -178,20 +212,92 @@ def decider_plan(bound: BoundQuery) -> DeciderPlan:
     answer = centre * scale
     tau = criteria.tolerance.of(answer)
     interval = Interval.around(centre, tau / scale)
-    statistic = with_wider_lattice(query, bound.statistic, [interval])
-    lattice = lattice_of(query, statistic)[0]
-    shape = {"p": query.p} if query.aggregate == "QUANTILE" else {}
-    deciders = applicable(query.aggregate, lattice, **shape)
-    choice = choose_decider(criteria, query.aggregate, deciders, synthetic, interval)
+    plan = _plan_on(bound, bound.statistic, answer, tau, interval)
+    if not (plan.choice.is_reliable or _is_conditional(plan.statistic)):
+        plan = _second_plan(bound, plan) or plan
+    decider = plan.choice.decider
     if isinstance(criteria, Parameters):
         # Check the noise here, on public data, since no error may occur after the first draw.
-        check_scale(choice.decider.largest_scale(criteria.epsilon))
-    if choice.decider.compares:
-        statistic = on_cut_points(statistic, [interval], scale)
+        check_scale(decider.largest_scale(criteria.epsilon))
+        if decider.proves != BOTH:
+            error = largest_error(decider, synthetic, interval, criteria.epsilon)
+            plan = replace(plan, is_likely=not exceeds(error, criteria.alpha))
+    if decider.compares:
+        plan = replace(plan, statistic=on_cut_points(plan.statistic, [interval], scale))
+    return plan
+
+
+def _second_plan(bound: BoundQuery, first: DeciderPlan) -> DeciderPlan | None:
+    """Plan of ``auto`` where no decider with p-values is reliable; None if there is no better one.
+
+    It cuts values to the copy's, if a verdict about these can be decided.  Else it takes a decider
+    without p-values that is likely right.
+    """
+    (synthetic,), query, criteria = bound.synthetic, bound.query, bound.criteria
+    if not isinstance(criteria, Parameters) or criteria.mechanism != AUTO:
+        return None
+    if narrow := _cut_at_copy(query, bound.statistic, synthetic):
+        within = _plan_on(bound, narrow, first.answer, first.tau, first.interval)
+        if within.choice.decides:
+            return replace(within, choice=replace(within.choice, reason=note("cut-at-copy")))
+    likely = likely_choice(first.choice, criteria, synthetic, first.interval)
+    return replace(first, choice=likely) if likely else None
+
+
+def _plan_on(
+    bound: BoundQuery, statistic: Statistic, answer: Fraction, tau: Fraction, interval: Interval
+) -> DeciderPlan:
+    """Plan with the decider that is chosen for ``statistic``, on its lattice."""
+    query, criteria, (synthetic,) = bound.query, bound.criteria, bound.synthetic
+    statistic = with_wider_lattice(query, statistic, [interval])
+    lattice, scale = lattice_of(query, statistic)
+    shape = {"p": query.p} if query.aggregate == "QUANTILE" else {}
+    deciders = applicable(query.aggregate, lattice, **shape)
+    conditional = _is_conditional(statistic)
+    if conditional and isinstance(criteria, Parameters):
+        most_beyond = most_rows_beyond(criteria.epsilon, criteria.alpha)
+        deciders = tuple(
+            replace(each, most_beyond=most_beyond)
+            if isinstance(each, InverseSum | InverseMean)
+            else each
+            for each in deciders
+        )
+    choice = choose_decider(
+        criteria, query.aggregate, deciders, synthetic, interval, conditional=conditional
+    )
     rows = synthetic.total if query.aggregate == "COUNT DISTINCT" else synthetic.mass
     unit = bound.unit
     return DeciderPlan(
         query, criteria, statistic, unit, scale, answer, tau, interval, choice, int(rows)
+    )
+
+
+def _cut_at_copy(query: Query, statistic: Statistic, synthetic: Histogram) -> Statistic | None:
+    """Statistic whose values are cut to those of the copy, and whose rows beyond are counted.
+
+    A stated lower bound of a SUM stays if it is at least 0.  None if nothing would be cut.
+    """
+    measure = statistic.measure
+    if query.aggregate not in {"SUM", "AVG"} or measure is None or not synthetic.size:
+        return None
+    lattice = measure.total or measure.lattice
+    if lattice is None:
+        return None
+    low, high = (Fraction(each) * lattice.unit for each in synthetic.ends)
+    if query.aggregate == "SUM" and lattice.lower >= 0:
+        low = lattice.lower
+    if (low, high) == (lattice.lower, lattice.upper):
+        return None
+    narrow = Lattice(low, high, lattice.step)
+    return replace(
+        statistic,
+        measure=replace(
+            measure,
+            lattice=row_lattice(narrow) if measure.total else narrow,
+            total=narrow if measure.total else None,
+            stated=False,
+            beyond="range",
+        ),
     )
 
 

@@ -51,6 +51,7 @@ class Check:
     expect: Literal["close", "far"]
     severity: Literal["error", "warn"]
     on_undecided: Literal["fail", "warn", "pass"]
+    evidence: Literal["proof", "likely"]
     synthetic: tuple[str, ...]
     bins: str | None
     keys: tuple[Scalar | tuple[Scalar, ...], ...] | None

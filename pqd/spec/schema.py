@@ -182,6 +182,13 @@ _CHECK_DEFAULTS = (
         "What a verdict that is not conclusive counts as.",
         default="fail",
     ),
+    Key(
+        "evidence",
+        one_of("proof", "likely"),
+        "What a verdict needs to count: a proof (a p-value of at most alpha), or also the answer "
+        "of a decider without p-values that is likely right.",
+        default="proof",
+    ),
     Key("synthetic", NAMES, "Names of the synthetic tables to check; all if left out."),
 )
 
@@ -275,7 +282,11 @@ SECTIONS = (
         "[columns.NAME]",
         "Public facts of columns; what is left out is taken from the synthetic table.",
         (
-            Key("bounds", BOUNDS, "Lowest and highest value; others count as the nearest."),
+            Key(
+                "bounds",
+                BOUNDS,
+                "Lowest and highest value; others count as the nearest. copy: those of the copy.",
+            ),
             Key("step", STEP, "What values are whole multiples of, from the lower bound on."),
             Key("type", one_of(*(str(kind) for kind in Kind)), "Kind of the values."),
             Key(

@@ -14,7 +14,7 @@ from pqd.deciders.names import suggestion
 from pqd.spec.problems import Code, SpecValueError, printable
 from pqd.sql.tolerance import Tolerance
 from pqd.stated.budgets import MOST_EPSILON, stated_budget
-from pqd.stated.column_facts import MOST_STATED, read_cells
+from pqd.stated.column_facts import COPY_BOUNDS, MOST_STATED, read_cells
 
 _SIZE = r"(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?|[0-9]+/0*[1-9][0-9]*)"
 _ANY_SIZE = rf"^\s*[+-]?{_SIZE}\s*$"
@@ -225,7 +225,12 @@ def _keys(value: list[Any], name: str) -> tuple[Any, ...]:
     return tuple(tuple(item) for item in value) if several else tuple(value)
 
 
-def _bounds(value: list[Any], name: str) -> list[Any]:
+def _bounds(value: list[Any] | str, name: str) -> list[Any] | str:
+    if isinstance(value, str):
+        if value != COPY_BOUNDS:
+            message = f"{name} is {value!r}; {BOUNDS.wanted} is needed"
+            raise SpecValueError(Code.INVALID_VALUE, message)
+        return value
     if len(value) != 2:
         message = f"{name} is a list of {len(value)}; {BOUNDS.wanted} is needed"
         raise SpecValueError(Code.WRONG_TYPE, message)
@@ -265,14 +270,19 @@ KEYS = ValueType(
     },
 )
 BOUNDS = ValueType(
-    (list,),
-    "a list of two numbers such as [0, 100]",
+    (list, str),
+    'a list of two numbers such as [0, 100], or "copy"',
     _bounds,
     {
-        "type": "array",
-        "items": {"anyOf": [{"type": "number"}, {"type": "string", "pattern": _ANY_SIZE}]},
-        "minItems": 2,
-        "maxItems": 2,
+        "anyOf": [
+            {
+                "type": "array",
+                "items": {"anyOf": [{"type": "number"}, {"type": "string", "pattern": _ANY_SIZE}]},
+                "minItems": 2,
+                "maxItems": 2,
+            },
+            {"const": COPY_BOUNDS},
+        ]
     },
 )
 _MANY = {**_LIST, "maxItems": MOST_STATED}

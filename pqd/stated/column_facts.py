@@ -22,6 +22,8 @@ from pqd.sql.query import Query
 from pqd.sql.schema import Kind, Schema, fold_case
 from pqd.sql.select import statements
 
+# Bounds that a caller takes from the synthetic table.
+COPY_BOUNDS = "copy"
 # The most cells that can be stated for one column.
 MOST_STATED = 1000
 
@@ -108,12 +110,17 @@ class StatedCells:
 
 @dataclass(frozen=True, slots=True)
 class ColumnFacts:
-    """Public facts of one column or expression; the synthetic table gives a fact that is None."""
+    """Public facts of one column or expression; the synthetic table gives a fact that is None.
+
+    ``takes_copy``: the caller takes the bounds of the synthetic table, so a verdict within them
+    counts.
+    """
 
     bounds: tuple[Fraction, Fraction] | None = None
     step: Fraction | None = None
     kind: Kind | None = None
     cells: StatedCells | None = None
+    takes_copy: bool = False
 
 
 Facts = Mapping[str, ColumnFacts]
@@ -141,8 +148,12 @@ def _facts(name: str, stated: Mapping[str, Any]) -> ColumnFacts:
             hint = suggestion(str(key), known)
             raise ParameterError(f'columns["{name}"] has the unknown key {key!r}; {hint}')
     bounds, kind = stated.get("bounds"), stated.get("type")
+    takes_copy = bounds == COPY_BOUNDS
+    bounds = None if takes_copy else bounds
     if bounds is not None and not (isinstance(bounds, (tuple, list)) and len(bounds) == 2):
-        raise ParameterError(f'columns["{name}"]: bounds are two numbers, such as (0, 100)')
+        raise ParameterError(
+            f'columns["{name}"]: bounds are two numbers, such as (0, 100), or "copy"'
+        )
     if kind is not None and kind not in list(Kind):
         raise ParameterError(f'columns["{name}"]: type is {kind!r}; use {", ".join(Kind)}')
     facts = ColumnFacts(
@@ -150,6 +161,7 @@ def _facts(name: str, stated: Mapping[str, Any]) -> ColumnFacts:
         positive(stated["step"], "step") if stated.get("step") is not None else None,
         Kind(kind) if kind else None,
         None if stated.get("cells") is None else read_cells(stated["cells"], name),
+        takes_copy,
     )
     if facts.bounds:
         Lattice(*facts.bounds, facts.step or _finest_step(facts.bounds))
@@ -205,11 +217,13 @@ def _listed_cells(what: str, items: list[Any]) -> StatedCells:
 def parse_bounds(text: str) -> tuple[str, dict[str, Any]]:
     """Name and bounds of ``capital-gain=0:99999`` or ``price=0:10:0.01`` (lower:upper[:step])."""
     name, equals, numbers = text.rpartition("=")
+    if equals and name.strip() and numbers.strip() == COPY_BOUNDS:
+        return name.strip().strip('"'), {"bounds": COPY_BOUNDS}
     parts = numbers.split(":")
     if not equals or not name.strip() or len(parts) not in {2, 3}:
         raise ParameterError(
-            f'bounds {text!r} are not understood; write "column=lower:upper" or '
-            '"column=lower:upper:step", such as "capital-gain=0:99999"'
+            f'bounds {text!r} are not understood; write "column=lower:upper", '
+            '"column=lower:upper:step", such as "capital-gain=0:99999", or "column=copy"'
         )
     facts: dict[str, Any] = {"bounds": (parts[0], parts[1])}
     if len(parts) == 3:

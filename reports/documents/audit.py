@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pqd.reports.blocks import (
@@ -28,7 +28,7 @@ from pqd.reports.documents.queries import (
     verdict_row,
 )
 from pqd.reports.documents.shared import budget_bar, first_names, lines, step
-from pqd.reports.models.standings import VERDICTS, Standing, passes_first
+from pqd.reports.models.standings import VERDICTS, Standing, legend, passes_first
 from pqd.reports.text.cost import (
     account_sentences,
     budget_sentence,
@@ -39,7 +39,7 @@ from pqd.reports.text.cost import (
 )
 from pqd.reports.text.notes import refused_lead
 from pqd.reports.text.numbers import EACH_ITS_OWN, counted
-from pqd.reports.text.query import SIMULATED, chance_sentence, remarks
+from pqd.reports.text.query import SIMULATED, chance_sentence, remarks, verdict_words
 
 if TYPE_CHECKING:
     from pqd.reports.models.audit import AuditReport, Verdict
@@ -52,6 +52,7 @@ def document(report: AuditReport) -> Document:
     title, lead = _headline(report)
     verdicts = report.verdicts
     counts = Counter(verdict.standing for verdict in verdicts)
+    present = legend(counts)
     replayed = [verdict.replayed for verdict in verdicts]
     answers = counted(len(verdicts), "answer")
     tables = f"{report.private}, compared with {report.synthetic}"
@@ -69,11 +70,11 @@ def document(report: AuditReport) -> Document:
             ("Tolerance", report.tolerance),
             ("Epsilon spent", spent_cell(report.cost)),
         ],
-        counts=Shares([(each, counts[each], each.badge.tone) for each in passes_first(VERDICTS)]),
+        counts=Shares([(each, counts[each], each.badge.tone) for each in passes_first(present)]),
         meaning=meaning_sentence(report.cost),
         body=[Section(title="Queries", blocks=[_verdicts(report)], brief=False)],
         omitted=omitted_queries(report.refused),
-        notes=lines(map(str, report.notes)),
+        notes=lines([*_conditions(verdicts), *map(str, report.notes)]),
         account=lines(account_sentences(report.cost, report.private, replayed)),
         budget=budget_bar(report.cost),
         cost=[Lines(lines(cost_sentences(report.cost, tables)))],
@@ -97,6 +98,9 @@ def _headline(report: AuditReport) -> tuple[str, str]:
         title = "The answer cannot be trusted"
         if counts["open"]:
             title = "Whether the answer can be trusted is undecided"
+            (only,) = report.verdicts
+            if only.outcome != "undecided":
+                title = f"The answer: {only.standing.badge.text}"
     else:
         some = f"{trusted:,}" if trusted else "None"
         title = f"{some} of {counted(total, 'answer')} can be trusted"
@@ -104,16 +108,31 @@ def _headline(report: AuditReport) -> tuple[str, str]:
         "Trusted means: the private table gives the same answer within the tolerance "
         f"{'' if report.tolerance == EACH_ITS_OWN else 'of '}{report.tolerance}."
     )
-    return title, lead + _others(counts["failed"], counts["open"]) + refused_lead(report.refused)
+    undecided = sum(verdict.outcome == "undecided" for verdict in report.verdicts)
+    others = _others(counts["failed"], undecided, counts["open"] - undecided)
+    return title, lead + others + refused_lead(report.refused)
 
 
-def _others(outside: int, undecided: int) -> str:
+def _others(outside: int, undecided: int, unproven: int) -> str:
     parts = []
     if outside:
         parts.append(f"{outside:,} {'is' if outside == 1 else 'are'} outside it")
+    if unproven:
+        holds = "holds" if unproven == 1 else "hold"
+        parts.append(f"{unproven:,} {holds} on a condition, or without a proof")
     if undecided:
         parts.append(f"{undecided:,} could not be decided at this budget")
     return f" {'; '.join(parts)}." if parts else ""
+
+
+def _conditions(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """Sentence per condition, and per evidence that is no proof, with the queries of it."""
+    by_words: dict[str, list[str]] = {}
+    for verdict in verdicts:
+        if verdict.outcome != "undecided" and verdict.standing.is_open:
+            by_words.setdefault(verdict_words(verdict)[1], []).append(verdict.id)
+    for words, names in by_words.items():
+        yield f"{first_names(names)}: {words}."
 
 
 def _worst_verdicts(verdicts: Sequence[Verdict]) -> list[Verdict]:
@@ -144,7 +163,7 @@ def _verdicts(report: AuditReport) -> Table:
             *NUMBERS,
             *DECISION,
         ),
-        groups=list(map(group, VERDICTS)),
+        groups=list(map(group, legend({verdict.standing for verdict in report.verdicts}))),
         find="id or words of a query",
         in_full=True,
         empty="No query was asked.",
@@ -152,13 +171,16 @@ def _verdicts(report: AuditReport) -> Table:
 
 
 def _closing(report: AuditReport) -> Closing:
-    counts = Counter(verdict.standing.fate for verdict in report.verdicts)
+    counts = Counter(verdict.standing for verdict in report.verdicts)
     worst = _worst_verdicts(report.verdicts)
     outside = [verdict.id for verdict in worst if verdict.standing.fate == "failed"]
-    undecided = f", {counts['open']:,} undecided" if counts["open"] else ""
+    others = [f", {counts[each]:,} {each}" for each in VERDICTS if counts[each] and each.is_open]
     return Closing(
         failed=f"Not trusted: {first_names(outside)}." if outside else "",
-        counts=f"{counts['passed']:,} trusted, {counts['failed']:,} not{undecided}.",
+        counts=(
+            f"{counts[Standing.TRUSTED]:,} trusted, {counts[Standing.NOT_TRUSTED]:,} not"
+            f"{''.join(others)}."
+        ),
         step=step("audit ...", explain=worst[0].id) if worst else "",
         caution=" ".join(chance_sentence(report.verdicts, least=1)),
         budget=budget_sentence(report.cost, report.private),

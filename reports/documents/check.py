@@ -37,8 +37,7 @@ from pqd.reports.documents.queries import (
 )
 from pqd.reports.documents.shared import budget_bar, first_names, lines
 from pqd.reports.escape import quoted
-from pqd.reports.models.check import status_of
-from pqd.reports.models.standings import CHECKS, VERDICTS, Standing, passes_first
+from pqd.reports.models.standings import CHECKS, Standing, legend, passes_first
 from pqd.reports.text.check import (
     HOW_TO_READ,
     advice,
@@ -178,7 +177,7 @@ def _row(check: CheckResult, *, mixed: bool) -> Row:
     if len(check.verdicts) == 1:
         return _named(check, _single(check, check.verdicts[0], mixed=mixed))
     unsure, wrong = (
-        [verdict for verdict in check.verdicts if status_of(verdict, check.expect) == status]
+        [verdict for verdict in check.verdicts if check.status_of(verdict) == status]
         for status in ("undecided", "not as expected")
     )
     groups = f"{len(check.verdicts)} groups" if check.verdicts else ""
@@ -277,7 +276,7 @@ def _grouped(check: CheckResult) -> Table:
                 rows=[_member(row) for row in rows if standing in row.names],
                 fate="always",
             )
-            for standing in VERDICTS
+            for standing in legend({name for row in rows for name in row.names})
         ],
         label="Groups",
         in_full=True,

@@ -43,7 +43,7 @@ from pqd.reports.documents.shared import (
     undecided_title,
 )
 from pqd.reports.escape import visible
-from pqd.reports.models.standings import VERDICTS, Standing, passes_first
+from pqd.reports.models.standings import LEGEND, VERDICTS, Standing, legend, passes_first
 from pqd.reports.text.cost import (
     account_sentences,
     budget_sentence,
@@ -262,7 +262,7 @@ def _queries(report: CompareReport) -> Iterator[Block]:
             ],
             fate=standing.fate,
         )
-        for standing in VERDICTS
+        for standing in legend(set(standings.values()))
     ]
     signs = (Column(title, foreign=True) for title in columns.titles)
     numbers = (Column(title, "number", drop=PAGE) for title in ("private answer", "threshold"))
@@ -334,7 +334,7 @@ def _heat(queries: Sequence[ComparedQuery], names: Sequence[str]) -> Heat:
         else:
             rows.append((block, [_passes([q.cell(name) for q in members]) for name in names]))
     keys = [
-        *(Key([(_clear(each), each.sign)], each) for each in passes_first(VERDICTS)),
+        *(Key([(_clear(each), each.sign)], each) for each in passes_first(LEGEND)),
         Key([], "A number is the estimated gap in tolerances; above 1 is outside."),
     ]
     if any(query.block for query in queries):

@@ -49,6 +49,7 @@ from pqd.reports.text.numbers import (
 )
 from pqd.reports.text.query import (
     amount_text,
+    likely_sentence,
     proof_sentence,
     tolerance,
     undecided_parts,
@@ -202,7 +203,7 @@ def _said(query: PlannedQuery) -> str:
         return f"needs epsilon {budget_text(needs)}" if known else ""
     if query.decidable:
         return "this tolerance can be decided at the planned epsilon"
-    return proof_sentence(query.chosen) or "; ".join(undecided_parts(query))
+    return likely_sentence(query) or "; ".join(undecided_parts(query))
 
 
 def _details(query: PlannedQuery, plan: PlanReport) -> Sequence[Block]:

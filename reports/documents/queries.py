@@ -27,7 +27,7 @@ from pqd.reports.blocks import (
     Table,
 )
 from pqd.reports.documents.shared import first_names
-from pqd.reports.models.standings import VERDICTS
+from pqd.reports.models.standings import VERDICTS, Standing
 from pqd.reports.text.notes import refused_lines, refused_sentence
 from pqd.reports.text.numbers import (
     bound_text,
@@ -78,6 +78,20 @@ TERMS = (
         (
             "The verdict: whether the private answer lies within the tolerance of the synthetic "
             "one. ? is undecided: noise could have decided; the lean is given."
+        ),
+    ),
+    (
+        "yes within, NO within, NO or beyond",
+        (
+            "A SUM or an AVG whose bounds nobody stated is decided for private values cut to the "
+            "copy's bounds. The details say how many rows may lie beyond. State bounds to be sure."
+        ),
+    ),
+    (
+        "likely, leans",
+        (
+            "The answer of a decider that gives no p-value. It is likely right if the decider is "
+            "wrong at most alpha of the time on all test tables made from the copy, else it leans."
         ),
     ),
     (
@@ -191,7 +205,7 @@ def _sure(verdict: Verdict) -> str:
     """P-value of a verdict; of an undecided one, what would decide it."""
     p_value = p_value_text(verdict.p_value, verdict.alpha)
     needed = verdict.chosen.epsilon_needed
-    if verdict.standing.answer or proof_sentence(verdict.chosen):
+    if verdict.conclusive or proof_sentence(verdict.chosen):
         return p_value
     if verdict.decidable is not False or needed is None:
         return p_value
@@ -220,7 +234,7 @@ def off_by_text(verdict: Verdict) -> str:
     """
     if not verdict.is_distance and (gap := signed_gap(verdict)):
         return gap
-    if not verdict.standing.answer:
+    if not verdict.conclusive or verdict.standing is Standing.NO_OR_BEYOND:
         return "?"
     if verdict.is_distance:
         if verdict.estimate is not None:
@@ -235,7 +249,7 @@ def _by_interval(verdict: Verdict) -> str:
     low = None if verdict.low is None else verdict.low - copy
     high = None if verdict.high is None else verdict.high - copy
     # Of a pass it is told that it is near, however surely it is not the same.
-    if verdict.outcome == "no":
+    if verdict.leans == "no":
         if low is not None and low > 0:
             return f"> {_bound(low, verdict, up=False)}"
         if high is not None and high < 0:
@@ -261,7 +275,7 @@ def _bound(gap: float, verdict: Verdict, *, up: bool) -> str:
 
 def _by_margin(verdict: Verdict) -> str:
     """Gap from the margin of a count, where each person counts one; else the verdict's bound."""
-    inside = verdict.outcome == "yes"
+    inside = verdict.leans == "yes"
     if verdict.aggregate == "COUNT" and verdict.margin is not None and verdict.epsilon:
         gap = verdict.tau - verdict.margin if inside else verdict.tau + 1 - verdict.margin
         return f"about {rounded_text(max(gap, 0), math.sqrt(2) / float(verdict.epsilon))}"
@@ -270,7 +284,7 @@ def _by_margin(verdict: Verdict) -> str:
 
 def _beyond_tolerance(verdict: Verdict) -> str:
     """Verdict as a bound of the gap, rounded so that the bound that is shown holds too."""
-    near = verdict.outcome == "yes"
+    near = verdict.leans == "yes"
     amount, unit = (100 * verdict.tau, " %") if verdict.is_distance else (verdict.tau, "")
     return f"{'<' if near else '>'} {end_text(amount, 4 if unit else 3, up=near)}{unit}"
 

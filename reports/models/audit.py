@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pqd.reports.models.query import QueryFacts
 from pqd.reports.models.report import CurvedReport, Report, data_frame
-from pqd.reports.models.standings import VERDICTS, Standing, standing_of
+from pqd.reports.models.standings import VERDICTS, Standing, conditional, standing_of, unproven
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,37 +16,60 @@ if TYPE_CHECKING:
     from pqd.deciders.note import Note
     from pqd.reports.models.refusals import QueryRefusal
 
+Evidence = Literal["proof", "likely", "none"]
 LedgerPlace = Literal["beside the table", "working folder"]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Condition of a verdict on a SUM or an AVG whose bounds nobody stated.
+
+    The verdict is about private values cut to ``lower .. upper``.  A yes also says that the cut
+    changes at most ``rows_beyond`` selected rows, and a no says that one of the two claims fails;
+    ``rows_beyond`` is None if nothing counted these rows.  ``accepted``: the caller
+    states that the copy's bounds are to be taken.
+    """
+
+    lower: int | float
+    upper: int | float
+    rows_beyond: int | None = None
+    accepted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict(QueryFacts):
     """The answer to one query.
 
-    Only ``outcome``, ``p_value``, ``conclusive``, ``margin``, ``estimate``, ``gap`` and the ends of
-    the last three depend on the private table, and only through the budgeted output of ``decider``.
-    ``lower`` and ``upper`` are the ends of the open interval.  ``p_value``, ``margin`` and
-    ``estimate`` are None where the decider releases none.  ``estimate`` is the noisy private
-    answer, between ``low`` and ``high``: each end holds with probability at least 1 - alpha, both
-    with 1 - 2 alpha, and no end lies across the border of a decided verdict.  ``gap`` is the
-    estimate less the copy's answer, between ``gap_low`` and ``gap_high``.  The exact margin lies
-    between ``margin_low`` and ``margin_high``, as surely.  ``conclusive`` is a p-value of at
-    most alpha.  ``epsilon`` is what the verdict costs by itself, 0 where no table could have
-    answered otherwise; what a run costs is its report's ``cost``.  ``replayed``: asked and paid for
-    before.  ``looks`` is how often the question was drawn on this table, at whatever epsilon.
+    ``lower`` and ``upper`` are the ends of the open interval.  ``leans`` is the answer that the
+    decider gave, yes or no.  ``evidence`` says what it is worth: a ``proof`` is a p-value of at
+    most alpha; ``likely`` is a bit without a p-value whose error on all public stand-ins is at most
+    alpha; ``none`` is neither.  ``condition`` names the bounds to which private values were cut,
+    where nobody stated these bounds.
+
+    Only ``leans``, ``evidence``, ``p_value``, ``margin``, ``estimate``, ``gap`` and the ends of the
+    last three depend on the private table, and only through the budgeted output of ``decider``.
+    ``p_value``, ``margin`` and ``estimate`` are None where the decider releases none.  ``estimate``
+    is the noisy private answer, between ``low`` and ``high``: each end holds with probability at
+    least 1 - alpha, both with 1 - 2 alpha, and no end lies across the border of a decided verdict.
+    ``gap`` is the estimate less the copy's answer, between ``gap_low`` and ``gap_high``.  The exact
+    margin lies between ``margin_low`` and ``margin_high``, as surely.  ``epsilon`` is what the
+    verdict costs by itself, 0 where no table could have answered otherwise; what a run costs is its
+    report's ``cost``.  ``replayed``: asked and paid for before.
+    ``looks`` is how often the question was drawn on this table, at whatever epsilon.
     """
 
     lower: int | float
     upper: int | float
     epsilon: Fraction
-    outcome: str
+    leans: str
     tau_min: float | None
     synthetic: str
+    evidence: Evidence = "none"
+    condition: Condition | None = None
     p_value: float | None = None
     margin: int | None = None
     margin_low: int | None = None
     margin_high: int | None = None
-    conclusive: bool = False
     estimate: int | float | None = None
     low: int | float | None = None
     high: int | float | None = None
@@ -58,14 +81,39 @@ class Verdict(QueryFacts):
     looks: int = 1
 
     @property
+    def outcome(self) -> str:
+        """Yes or no, as far as there is evidence for it; else ``undecided``."""
+        return "undecided" if self.evidence == "none" else self.leans
+
+    @property
+    def conclusive(self) -> bool:
+        """Whether the evidence is a proof."""
+        return self.evidence == "proof"
+
+    @property
     def standing(self) -> Standing:
-        """``trusted``, ``not trusted``, or ``undecided``: without a p-value of at most alpha."""
-        return standing_of(self.outcome, VERDICTS, conclusive=self.conclusive)
+        """Standing: the word that the answer gets by its evidence and its condition."""
+        if self.conclusive:
+            if self.condition is None:
+                return self.leaning
+            counts_beyond = self.condition.rows_beyond is not None
+            return conditional(self.leans, counts_beyond=counts_beyond)
+        if self.leans in self.chosen.proves:
+            return standing_of(self.leans, VERDICTS, conclusive=False)
+        return unproven(self.leans, likely=self.evidence == "likely")
 
     @property
     def leaning(self) -> Standing:
         """Standing that the answer has, or would have were it beyond what noise may do."""
-        return standing_of(self.outcome, VERDICTS)
+        return standing_of(self.leans, VERDICTS)
+
+    def computed(self) -> dict[str, Any]:
+        """Values that JSON and a frame hold beside the fields."""
+        return {
+            "outcome": self.outcome,
+            "standing": self.standing.value,
+            "conclusive": self.conclusive,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +196,7 @@ class AuditReport(Report, CurvedReport):
 
     def to_frame(self) -> pd.DataFrame:
         """Frame of one row per query, without the candidates; one not asked has no outcome."""
-        rows = [asdict(verdict) for verdict in self.verdicts]
+        rows = [{**verdict.computed(), **asdict(verdict)} for verdict in self.verdicts]
         rows += [asdict(each) for each in self.refused]
         frame = data_frame(rows).drop(columns="candidates")
         return frame.astype({"epsilon": float, "alpha": float})

@@ -15,11 +15,15 @@ if TYPE_CHECKING:
     from pqd.deciders.note import Note
     from pqd.reports.models.audit import Cost
 
-Status = Literal["as expected", "not as expected", "undecided", "broken", "planned"]
+Status = Literal[
+    "as expected", "not as expected", "undecided", "conditional", "likely", "broken", "planned"
+]
 Gate = Literal["pass", "warn", "known", "fail", "error"]
 
 # What a verdict must be where a check expects the answers to be near, or to be apart.
 _EXPECTED = {"close": "yes", "far": "no"}
+# Columns of a frame that are no fields of a verdict.
+_COMPUTED = ("outcome", "standing", "conclusive")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +35,10 @@ class CheckResult:
     verdict, one per group where the query is grouped, none where the check is broken or only
     planned; ``message`` says in a sentence why the status is what it is.
 
-    ``status`` is what came of it; ``gate`` is what that means for the build, given the check's
+    ``evidence`` is what a verdict must be to count: a ``proof``, or ``likely``.
+
+    ``status`` is what came of it: a ``conditional`` verdict holds within bounds that nobody stated,
+    a ``likely`` verdict has no proof; ``gate`` is what that means for the build, given the check's
     ``severity`` and ``on_undecided`` and the baseline: ``known`` is a failure that the baseline
     already had.  ``flip`` is, for a check that the baseline had as expected, the probability that
     noise alone turned it, at most, if the answers were as then; None elsewhere.
@@ -50,21 +57,35 @@ class CheckResult:
     verdicts: tuple[Verdict, ...] = ()
     flip: float | None = None
     exit_code: int = 0
+    evidence: str = "proof"
 
     @property
     def standing(self) -> Standing:
         """Standing of the gate; ``planned`` where nothing was to be decided."""
         if self.status == "planned" and self.gate != "error":
             return Standing.PLANNED
+        if self.status == "undecided" and self.gate == "fail":
+            return Standing.UNSURE
         return next(each for each in reversed(CHECKS) if each.gate == self.gate)
 
+    def status_of(self, verdict: Verdict) -> Status:
+        """Status of one of the verdicts."""
+        return status_of(verdict, self.expect, self.evidence)
 
-def status_of(verdict: Verdict, expect: str) -> Status:
-    """Status of a verdict to a check that expects ``close`` or ``far``."""
-    if not verdict.standing.answer:
+
+def status_of(verdict: Verdict, expect: str, evidence: str = "proof") -> Status:
+    """Status of a verdict to a check that expects ``close`` or ``far``.
+
+    A check asks for a proof, unless the ``evidence`` that it takes is ``likely``.  A verdict that
+    holds within the copy's bounds alone is ``conditional``, unless the spec accepts these bounds.
+    """
+    if verdict.evidence == "none":
         return "undecided"
-    met = verdict.standing.answer == _EXPECTED[expect]
-    return "as expected" if met else "not as expected"
+    if verdict.condition and not verdict.condition.accepted:
+        return "conditional"
+    if verdict.evidence == "likely" and evidence != "likely":
+        return "likely"
+    return "as expected" if verdict.leans == _EXPECTED[expect] else "not as expected"
 
 
 def stopped(spec: str, line: int | None, message: str, exit_code: int) -> CheckResult:
@@ -130,8 +151,9 @@ class CheckReport(Report):
         for entry in self.checks:
             check = {"check": entry.id, "status": entry.status, "gate": entry.gate}
             check |= {"expect": entry.expect, "message": entry.message}
-            rows += [{**check, **asdict(verdict)} for verdict in entry.verdicts] or [check]
-        names = ["check", "status", "gate", "expect", "message"]
+            verdicts = ({**each.computed(), **asdict(each)} for each in entry.verdicts)
+            rows += [{**check, **verdict} for verdict in verdicts] or [check]
+        names = ["check", "status", "gate", "expect", "message", *_COMPUTED]
         names += [field.name for field in fields(Verdict) if field.name != "candidates"]
         frame = data_frame(rows).reindex(columns=names)
         return frame.astype({"epsilon": float, "alpha": float})

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pqd.reports.models.board import BoardReport, BoardRow
 from pqd.reports.models.report import data_frame
-from pqd.reports.models.standings import VERDICTS, Standing, standing_of
+from pqd.reports.models.standings import VERDICTS, Standing, conditional, standing_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from pqd.deciders.note import Note
-    from pqd.reports.models.audit import Cost
+    from pqd.reports.models.audit import Condition, Cost
     from pqd.reports.models.refusals import QueryRefusal
 
 CandidateKind = Literal["candidate", "marginals", "bootstrap"]
@@ -43,6 +43,7 @@ class Cell:
     outcome: str
     error: float
     alpha: Fraction
+    condition: Condition | None = None
     p_value: float | None = None
     margin: int | None = None
     gap: int | float | None = None
@@ -51,8 +52,10 @@ class Cell:
 
     @property
     def standing(self) -> Standing:
-        """``trusted``, ``not trusted`` or ``undecided``, as for a verdict of an audit."""
+        """Standing, as that of a verdict of an audit."""
         conclusive = self.p_value is not None and self.p_value <= self.alpha
+        if conclusive and self.condition:
+            return conditional(self.outcome, counts_beyond=False)
         return standing_of(self.outcome, VERDICTS, conclusive=conclusive)
 
     @property

@@ -73,6 +73,7 @@ class QueryFacts:
     ``counted`` is what margins count: people, or the rows of people where several of each count.
     ``tolerance`` is tau as it was stated, ``10`` or ``5%``.
     ``copy_rows`` is the number of rows of the copy that the query selects, None for a distance.
+    ``likely``: an answer without a p-value errs with at most alpha on all public stand-ins.
     """
 
     id: str
@@ -93,6 +94,7 @@ class QueryFacts:
     counted: str = "people"
     tolerance: str = ""
     copy_rows: int | None = None
+    likely: bool = False
 
     @property
     def is_distance(self) -> bool:

@@ -6,13 +6,20 @@ a build of its own.  A new standing is one row here, and the rule by which a rep
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from enum import StrEnum
 from typing import Self
 
 from pqd.reports.blocks import Badge, Fate
 
-_YES, _NO, _OPEN = Badge("yes", "yes"), Badge("NO", "no"), Badge("?", "open")
+_YES, _NO = Badge("yes", "yes"), Badge("NO", "no")
+_INSIDE, _OUTSIDE = "within tolerance", "outside tolerance"
+_BEYOND, _WITHIN = "beyond the tolerance", "within the tolerance"
+_LIKELY_INSIDE, _LIKELY_OUTSIDE = f"likely {_INSIDE}", f"likely {_OUTSIDE}"
+
+
+def _open(text: str) -> Badge:
+    return Badge(text, "open")
 
 
 class Standing(StrEnum):
@@ -55,29 +62,42 @@ class Standing(StrEnum):
         return row
 
     # fmt: off
-    #             name           subjects          badge  fate      sign words
-    NOT_TRUSTED = "not trusted", "query",          _NO,   "failed", "✗", "outside tolerance"
-    BEYOND      = "beyond",      "distance",       _NO,   "failed", "✗", "beyond the tolerance"
-    UNDECIDED   = "undecided",   "query distance", _OPEN, "open",   "?", "undecided", "", "skipped"
-    TRUSTED     = "trusted",     "query",          _YES,  "passed", "✓", "within tolerance"
-    WITHIN      = "within",      "distance",       _YES,  "passed", "",  "within the tolerance"
+    #             name                 subjects  badge                fate      sign words
+    NOT_TRUSTED = "not trusted",       "query",  _NO,                 "failed", "✗", _OUTSIDE
+    BEYOND      = "beyond",            "distance", _NO,               "failed", "✗", _BEYOND
+    NO_WITHIN   = "no within bounds",  "query",  _open("NO within"),  "open",   "✗", _OUTSIDE
+    NO_OR_BEYOND = "no or rows beyond", "query", _open("NO or beyond"), "open", "✗", _OUTSIDE
+    LIKELY_NO   = "likely no",         "query",  _open("likely NO"),  "open",   "✗", _LIKELY_OUTSIDE
+    LEANS_NO    = "leans no",          "query",  _open("leans NO"),   "open",   "✗", "undecided"
+    UNDECIDED   = "undecided",         "query distance", _open("?"),  "open",   "?", "undecided"
+    LEANS_YES   = "leans yes",         "query",  _open("leans yes"),  "open",   "✓", "undecided"
+    LIKELY_YES  = "likely yes",        "query",  _open("likely yes"), "open",   "✓", _LIKELY_INSIDE
+    YES_WITHIN  = "yes within bounds", "query",  _open("yes within"), "open",   "✓", _INSIDE
+    TRUSTED     = "trusted",           "query",  _YES,                "passed", "✓", _INSIDE
+    WITHIN      = "within",            "distance", _YES,              "passed", "",  _WITHIN
 
-    TOO_LITTLE = "too little", "plan", Badge("LOW", "open"), "failed"
-    DECIDABLE  = "decidable",  "plan", Badge("OK", "yes"),   "passed"
+    TOO_LITTLE  = "too little", "plan", _open("LOW"),       "failed"
+    DECIDABLE   = "decidable",  "plan", Badge("OK", "yes"), "passed"
 
     #         name       subject  badge                   fate      -   -   gate     tag        exit
     BROKEN  = "broken",  "check", Badge("ERROR", "no"),   "failed", "", "", "error", "error",   2
     FAILED  = "failed",  "check", Badge("FAIL", "no"),    "failed", "", "", "fail",  "failure", 1
-    WARNED  = "warned",  "check", Badge("WARN", "open"),  "open",   "", "", "warn"
-    KNOWN   = "known",   "check", Badge("KNOWN", "open"), "open",   "", "", "known"
+    UNSURE  = "left undecided", "check", _open("UNDECIDED"), "failed", "", "", "", "failure", 1
+    WARNED  = "warned",  "check", _open("WARN"),          "open",   "", "", "warn"
+    KNOWN   = "known",   "check", _open("KNOWN"),         "open",   "", "", "known"
     PLANNED = "planned", "check", Badge("PLAN", "none"),  "passed", "", "", "pass",  "skipped"
     PASSED  = "passed",  "check", Badge("PASS", "yes"),   "passed", "", "", "pass"
     # fmt: on
 
     @property
     def answer(self) -> str:
-        """Verdict, yes or no; empty where noise may have decided, and of what is no verdict."""
+        """Verdict, yes or no, that holds as it stands; empty of all other standings."""
         return self.badge.tone if self.badge.tone in {"yes", "no"} else ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it neither passed nor failed."""
+        return self.fate == "open"
 
     @property
     def level(self) -> str:
@@ -94,6 +114,15 @@ def _of(subject: str) -> tuple[Standing, ...]:
 VERDICTS, DISTANCES, PLANS, CHECKS = map(_of, ("query", "distance", "plan", "check"))
 
 
+# Standings of verdicts that a legend lists even where no verdict has them.
+LEGEND = (Standing.NOT_TRUSTED, Standing.UNDECIDED, Standing.TRUSTED)
+
+
+def legend(present: Container[str]) -> list[Standing]:
+    """Standings of verdicts that are ``present`` or always listed, worst first."""
+    return [each for each in VERDICTS if each in present or each in LEGEND]
+
+
 def passes_first(standings: Sequence[Standing]) -> list[Standing]:
     """Standings that passed, then all others in their order, the worst first."""
     return sorted(standings, key=lambda each: each.badge.tone != "yes")
@@ -106,3 +135,20 @@ def standing_of(
     if not conclusive:
         return Standing.UNDECIDED
     return next(each for each in standings if each.answer == answer)
+
+
+def conditional(answer: str, *, counts_beyond: bool) -> Standing:
+    """Standing of an answer that is proven for values within bounds that nobody stated.
+
+    Where the rows beyond were counted too, a no does not tell which of the two claims failed.
+    """
+    if answer == "yes":
+        return Standing.YES_WITHIN
+    return Standing.NO_OR_BEYOND if counts_beyond else Standing.NO_WITHIN
+
+
+def unproven(answer: str, *, likely: bool) -> Standing:
+    """Standing of the answer of a decider that cannot prove it: likely, or a lean alone."""
+    if likely:
+        return Standing.LIKELY_YES if answer == "yes" else Standing.LIKELY_NO
+    return Standing.LEANS_YES if answer == "yes" else Standing.LEANS_NO

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -33,7 +33,7 @@ from pqd.reports.text.query import (
 
 if TYPE_CHECKING:
     from pqd.reports.models.audit import Verdict
-    from pqd.reports.models.check import CheckReport, CheckResult
+    from pqd.reports.models.check import CheckReport, CheckResult, Status
 
 HOW_TO_READ = (
     (
@@ -69,6 +69,14 @@ def reliability_parts(unproved: Sequence[str], undecided: Sequence[str]) -> list
     return [f"NOT decidable: {undecided[0]}", *undecided[1:]]
 
 
+# What a spec says so that a check takes a verdict that holds on a condition, or has no proof.
+_NOT_TAKEN = {
+    "conditional": "state the bounds of the column ([columns.NAME] bounds = [LOW, HIGH]), or say "
+    'bounds = "copy" to take those of the copy',
+    "likely": 'a check takes a proof only, unless it says evidence = "likely"',
+}
+
+
 def single_message(verdict: Verdict, status: str, expect: str) -> str:
     """Message of a check of one verdict."""
     odds = p_value_text(verdict.p_value, verdict.alpha)
@@ -82,6 +90,8 @@ def single_message(verdict: Verdict, status: str, expect: str) -> str:
         if rows := few_rows_text(verdict):
             message += f"; the query {rows}"
         return message
+    if status in {"conditional", "likely"}:
+        return f"{verdict_words(verdict)[1]}; {_NOT_TAKEN[status]}"
     standing = f"{verdict.standing.words} ({odds})"
     return (
         f"{standing}, as expected"
@@ -90,13 +100,22 @@ def single_message(verdict: Verdict, status: str, expect: str) -> str:
     )
 
 
-def grouped_message(verdicts: int, wrong: Sequence[str], unsure: Sequence[str], expect: str) -> str:
-    """Message of a check of several groups, of which some are ``wrong`` or ``unsure``."""
-    good = verdicts - len(wrong) - len(unsure)
-    message = f"{good} of {verdicts} groups as expected ({expect})"
-    for standing, names in (("not", wrong), ("undecided", unsure)):
-        if names:
-            message += f". {standing.capitalize()}: {_named(names)}"
+_TITLES: Mapping[Status, str] = {
+    "not as expected": "Not",
+    "undecided": "Undecided",
+    "conditional": "Within bounds that nobody stated",
+    "likely": "Likely, without a proof",
+}
+
+
+def grouped_message(groups: Mapping[Status, Sequence[str]], expect: str) -> str:
+    """Message of a check of several groups: the names of the groups by their status."""
+    verdicts = sum(map(len, groups.values()))
+    message = f"{len(groups['as expected'])} of {verdicts} groups as expected ({expect})"
+    for status, title in _TITLES.items():
+        if names := groups[status]:
+            message += f". {title}: {_named(names)}"
+            message += f" ({_NOT_TAKEN[status]})" if status in _NOT_TAKEN else ""
     return message
 
 
@@ -118,9 +137,9 @@ def result(report: CheckReport) -> Badge:
     if not standings:
         return Badge("NOTHING CHECKED", "no")
     # A warning, or a failure that is known, lets a build pass.
-    whole = (Standing.BROKEN, Standing.FAILED, Standing.PLANNED)
+    whole = (Standing.BROKEN, Standing.FAILED, Standing.UNSURE, Standing.PLANNED)
     worst = next((each for each in whole if each in standings), Standing.PASSED)
-    return Badge(worst.upper(), worst.badge.tone)
+    return worst.badge if worst is Standing.UNSURE else Badge(worst.upper(), worst.badge.tone)
 
 
 def counts_sentence(report: CheckReport) -> str:
@@ -134,7 +153,8 @@ def counts_sentence(report: CheckReport) -> str:
         passes_first(CHECKS), key=lambda each: each in {Standing.BROKEN, Standing.PLANNED}
     )
     parts = [
-        f"{counts[each]} {each}" + (f" ({unsure[each]} undecided)" if unsure[each] else "")
+        f"{counts[each]} {each}"
+        + (f" ({unsure[each]} undecided)" if unsure[each] and each is not Standing.UNSURE else "")
         for each in order
         if counts[each]
     ]

@@ -479,6 +479,42 @@ def table_four(decider: str) -> str:
 
 
 @sentence
+def against_table_four(decider: str, advised: str) -> str:
+    """Reason of a decider of the paper that is taken against the advice of its Table 4."""
+    return (
+        f"errs less on test tables made from the copy than the other deciders of the paper; "
+        f"Table 4 advises {advised} ({_TABLE_FOUR[advised]}), but {_WHY_AGAINST[decider]}"
+    )
+
+
+_WHY_AGAINST = {
+    "em_count": "its comparison rests on a threshold that is too small (docs/errata.md)",
+    "em_median": "the advice rests on experiments with other tables",
+    "r2t_sum": "here cutting large values costs less than the noise of the bound",
+    "svt_sum": "it does not weigh SVT, whose noise does not grow with the bound",
+    "lm_sum": "here the noise of the bound costs less",
+}
+
+
+@sentence
+def likely_right() -> str:
+    """Reason of a decider without p-values."""
+    return (
+        "no decider with p-values is reliable here; this one errs least on test tables made from "
+        "the copy, also on those with a tail that the copy lacks"
+    )
+
+
+@sentence
+def cut_at_copy() -> str:
+    """Reason of a decider that cuts values to the copy's although wider bounds are stated."""
+    return (
+        "the stated bounds lie too far beyond the copy's values for a proof; values are cut to "
+        "the copy's, and the rows beyond are counted"
+    )
+
+
+@sentence
 def rows_to_change() -> str:
     """Reason of the decider of distances."""
     return "counts the rows that would have to change for another answer"

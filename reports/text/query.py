@@ -20,7 +20,7 @@ from pqd.reports.text.numbers import (
 )
 
 if TYPE_CHECKING:
-    from pqd.reports.models.audit import Verdict
+    from pqd.reports.models.audit import Condition, Verdict
     from pqd.reports.models.query import CandidateFacts, QueryFacts
 
 SIMULATED = "SIMULATED: these verdicts come from seeded noise and protect nobody."
@@ -29,8 +29,37 @@ SIMULATED = "SIMULATED: these verdicts come from seeded noise and protect nobody
 def verdict_words(verdict: Verdict) -> tuple[str, str]:
     """Badge and words of a verdict."""
     standing = verdict.standing
-    lean = "" if standing.answer else f": leans {verdict.leaning.badge.text}"
-    return standing.badge.text, f"{standing.words}{lean}"
+    return standing.badge.text, f"{standing.words}{_rest(verdict)}"
+
+
+def _rest(verdict: Verdict) -> str:
+    """Rest of the words of a verdict: its condition, its evidence, or the way it leans."""
+    if verdict.evidence == "none":
+        return f": leans {verdict.leaning.badge.text}"
+    rest = f": {likely_text(verdict.chosen)}" if verdict.evidence == "likely" else ""
+    if verdict.condition:
+        rest += f", {condition_text(verdict.condition, verdict.leans, verdict.counted)}"
+    return rest
+
+
+def condition_text(condition: Condition, answer: str, noun: str) -> str:
+    """Condition in words, such as ``for values of 0 to 19,581, at most 15 rows beyond``."""
+    ends = f"{number_text(condition.lower)} to {number_text(condition.upper)}"
+    values = f"for values cut to {ends}, which nobody stated"
+    if condition.rows_beyond is None:
+        return f"{values}; how many rows lie beyond is not known"
+    rows = counted(condition.rows_beyond, "row" if noun == "rows" else "person", noun)
+    if answer == "yes":
+        return f"{values}; at most {rows} beyond"
+    return f"{values}, or more than {rows} beyond: which of the two is not told"
+
+
+def likely_text(facts: CandidateFacts) -> str:
+    """What a bit without a proof is worth."""
+    return (
+        f"errs {share_words(facts.worst)} of the time on tables like the copy, a coin toss near "
+        "the tolerance; no proof"
+    )
 
 
 def query_text(aggregate: str, attribute: str | None, p: float | None, where: str | None) -> str:
@@ -76,13 +105,20 @@ def tolerance(verdict_tau: float, stated: str) -> str:
 
 
 def proof_sentence(facts: CandidateFacts) -> str | None:
-    """Why verdicts of a decider stay undecided, None where both can have a p-value."""
+    """Why an answer of a decider may have no proof, None where both can have a p-value."""
     if len(facts.proves) == 2:
         return None
     if not facts.proves:
-        return f"{facts.decider} gives no p-value, so its verdicts stay undecided; auto decides"
+        return f"{facts.decider} gives no p-value: its answer is likely right at best, not proven"
     (able,) = facts.proves
-    return f"{facts.decider} gives a p-value for a {able} alone; auto decides either way"
+    return f"{facts.decider} gives a p-value for a {able} alone: the other answer is not proven"
+
+
+def likely_sentence(facts: QueryFacts) -> str:
+    """What a planned answer without a p-value would be worth."""
+    if facts.likely:
+        return f"{facts.decider} gives no p-value; its answer would be likely right"
+    return proof_sentence(facts.chosen) or ""
 
 
 def estimate_text(verdict: Verdict) -> str | None:
@@ -176,9 +212,9 @@ def margin_sentence(verdict: Verdict) -> str | None:
         return None
     low, high = verdict.margin_low, verdict.margin_high
     if low is None or high is None:
-        distance = f"about {distance_text(verdict.margin, verdict.outcome, verdict.counted)}"
+        distance = f"about {distance_text(verdict.margin, verdict.leans, verdict.counted)}"
         return f"{distance} away from the opposite verdict"
-    if verdict.outcome != "yes":
+    if verdict.leans != "yes":
         low, high = 1 - high, 1 - low
     people = "person" if verdict.counted == "people" else "row"
     ends = 2

@@ -30,17 +30,17 @@ YES = Verdict(
     upper=1178.1,
     epsilon=Fraction(1, 4),
     alpha=Fraction(1, 20),
-    outcome="yes",
+    leans="yes",
     tau_min=10.0,
     synthetic="copy.csv",
     p_value=0.004,
     margin=22,
-    conclusive=True,
+    evidence="proof",
 )
-NO = replace(YES, outcome="no", margin=-3, p_value=0.01)
-OPEN = replace(YES, conclusive=False, p_value=0.31, margin=0, tau=2, candidates=(POOR,))
+NO = replace(YES, leans="no", margin=-3, p_value=0.01)
+OPEN = replace(YES, evidence="none", p_value=0.31, margin=0, tau=2, candidates=(POOR,))
 GROUPS = tuple(
-    replace(YES, id=f"by-sex[{key}]", block="by-sex", group=f"sex = {key}", outcome=outcome)
+    replace(YES, id=f"by-sex[{key}]", block="by-sex", group=f"sex = {key}", leans=outcome)
     for key, outcome in (("Female", "yes"), ("Male", "no"))
 )
 

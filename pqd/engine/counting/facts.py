@@ -14,7 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pqd.engine.counting.column_types import typed_values
+from pqd.engine.counting.typed_sql import mark_of
 from pqd.engine.reading.buffers import arrow_of, filled, numpy_of
+from pqd.sql.schema import quote_identifier
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,6 +35,8 @@ Known = dict[tuple[str, "Kind"], tuple[pa.Array, pa.Array]]
 _NAMES = re.compile(r"""'(?:[^']|'')*'|"((?:[^"]|"")*)\"""")
 # Most values of a column that are remembered.
 MOST = 1 << 20
+# Texts, in lower case, that stand for a missing value wherever a column is no text.
+_MISSING = ["", "-", "?", ".", "na", "n/a", "#n/a", "#nv", "nan", "null", "none", "nil", "missing"]
 # Truths packed into an octet.
 OCTET = 8
 
@@ -52,6 +56,19 @@ class TypedSQL:
         """Copy for another process, with an empty cache."""
         return TypedSQL, (self.sql, self.schema)
 
+    def unreadable(self, expression: str) -> str:
+        """SQL of whether a cell that an expression names holds something that does not convert."""
+        names = self.names(expression)
+        cells = (
+            f"({quote_identifier(self.filled_name(name))} AND {quote_identifier(name)} IS NULL)"
+            for name in names
+        )
+        return " OR ".join(cells) or "FALSE"
+
+    def filled_name(self, name: str) -> str:
+        """Name beside a column ``name`` that no column has: whether its cells hold something."""
+        return f"{mark_of(self.schema)}{name}"
+
     def names(self, expression: str) -> Names:
         """Columns that an expression names, sorted."""
         quoted = {match[1] for match in _NAMES.finditer(expression)} - {None}
@@ -66,16 +83,28 @@ class TypedSQL:
             self._known[key] = values, cast
         return cast
 
-    def table(self, batch: Batch, names: Names, combinations: Combinations) -> pa.Table:
-        """Typed cells of ``combinations`` of the columns ``names`` of a batch."""
-        columns = {name: self.typed(name, batch.columns[name].values) for name in names}
+    def table(
+        self, batch: Batch, names: Names, combinations: Combinations, mentioned: str = ""
+    ) -> pa.Table:
+        """Cells (``cells``) of ``combinations`` of the columns ``names`` of a batch."""
         if not names:
             return pa.table({"none": arrow_of(np.zeros(combinations.size, np.bool_))})
-        if len(names) > 1:
-            for name, digits in zip(names, combinations.digits, strict=True):
-                codes = arrow_of(digits.astype(np.int32))
-                columns[name] = pa.DictionaryArray.from_arrays(codes, columns[name])
+        columns: dict[str, pa.Array] = {}
+        for number, name in enumerate(names):
+            cells = self.cells(name, batch.columns[name].values, mentioned)
+            if len(names) > 1:
+                codes = arrow_of(combinations.digits[number].astype(np.int32))
+                for each, values in cells.items():
+                    cells[each] = pa.DictionaryArray.from_arrays(codes, values)
+            columns |= cells
         return pa.table(columns)
+
+    def cells(self, name: str, values: pa.Array, mentioned: str) -> dict[str, pa.Array]:
+        """``values`` of a column as typed, and if ``mentioned`` whether each holds something."""
+        cells, filled_name = {name: self.typed(name, values)}, self.filled_name(name)
+        if filled_name in mentioned:
+            cells[filled_name] = is_filled(values)
+        return cells
 
     def __repr__(self) -> str:
         """Name of the type alone: a traceback may show the repr, and the content may be private."""
@@ -130,6 +159,7 @@ class Facts:
         """Nothing is evaluated yet."""
         self._sql, self._names = sql, names
         self._expressions, self._facts_of = expressions, facts_of
+        self._mentioned = " ".join(expressions)
         self._by_value = ByValue(self._of_values)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -142,12 +172,12 @@ class Facts:
             column = batch.columns[self._names[0]]
             return column.codes, self._by_value.of(column.values)
         combinations = batch.combinations(self._names)
-        table = self._sql.table(batch, self._names, combinations)
+        table = self._sql.table(batch, self._names, combinations, self._mentioned)
         return combinations.codes, self._evaluated(table)
 
     def _of_values(self, values: pa.Array) -> FactArrays:
         (name,) = self._names
-        return self._evaluated(pa.table({name: self._sql.typed(name, values)}))
+        return self._evaluated(pa.table(self._sql.cells(name, values, self._mentioned)))
 
     def _evaluated(self, table: pa.Table) -> FactArrays:
         chunks = self._sql.sql.evaluated(table, self._expressions)
@@ -157,6 +187,18 @@ class Facts:
     def __repr__(self) -> str:
         """Name of the type alone: a traceback may show the repr, and the content may be private."""
         return "Facts(...)"
+
+
+def is_filled(values: pa.Array) -> pa.Array:
+    """Whether each cell holds something: neither NULL, nor NaN, nor a text that says "missing"."""
+    filled_cells = pc.is_valid(values)
+    if pa.types.is_floating(values.type):
+        return pc.and_(filled_cells, pc.invert(pc.fill_null(pc.is_nan(values), fill_value=True)))
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        texts = pc.utf8_lower(pc.utf8_trim_whitespace(values))
+        tokens = pc.is_in(texts, value_set=pa.array(_MISSING, values.type))
+        return pc.and_(filled_cells, pc.invert(tokens))
+    return filled_cells
 
 
 def truth_octets(truths: Sequence[pa.Array]) -> FactArrays:

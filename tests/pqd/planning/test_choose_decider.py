@@ -86,8 +86,8 @@ def test_auto_takes_no_decider_whose_verdict_nothing_proves() -> None:
     )
     named = pqd.audit(TIE, TIED_COPY, query, decider="em_median", **{**options, "epsilon": 5})
     (verdict,) = named.verdicts
-    assert verdict.outcome == "yes"
-    assert (verdict.p_value, verdict.conclusive, verdict.standing) == (None, False, "undecided")
+    assert (verdict.p_value, verdict.conclusive, verdict.leans) == (None, False, "yes")
+    assert verdict.standing in {"likely yes", "leans yes"}
     terms = Parameters.parse(alpha=0.05, mechanism="auto", **{**options, "epsilon": 5})
     for seed in range(20):
         report = run_audit(TIE, TIED_COPY, as_queries(query), terms, SimulatedNoise(seed))
@@ -116,11 +116,13 @@ def test_what_cannot_be_proved_is_planned_as_too_little(
     assert "would decide" not in told, "no epsilon does"
     report = pqd.audit(table(2, 4000), table(1, 4000), query, tau="60%", epsilon=5, decider=decider)
     (verdict,) = report.verdicts
-    assert verdict.standing == "undecided"
-    assert "no p-value" in str(report)
+    if decider != "r2t_sum" or verdict.leans == "yes":
+        assert verdict.evidence == ("likely" if entry.likely else "none")
+        assert verdict.standing == f"{'likely' if entry.likely else 'leans'} {verdict.leans}"
+        assert "no p-value" in str(report)
+        for text in (report.to_markdown(), report.to_html("pqd"), report._repr_html_()):
+            assert verdict.standing.badge.text in text
     assert words in " ".join(terminal_text(report, extent=Extent.VERBOSE).split())
-    for text in (report.to_markdown(), report.to_html("pqd"), report._repr_html_()):
-        assert "undecided" in text
 
 
 @pytest.mark.parametrize(
@@ -135,7 +137,7 @@ def test_what_shows_its_statistic_decides_and_is_replayed_as_it_was(
     first, again = (
         pqd.audit(table(2, 4000), table(1, 4000), query, **options).verdicts[0] for _ in range(2)
     )
-    assert first.standing == "trusted"
+    assert first.standing == ("yes within bounds" if decider == "lm_sum" else "trusted")
     assert replace(again, replayed=False) == first
     assert first.p_value is not None
     if decider != "hist_median":
@@ -200,15 +202,48 @@ def test_truncating_deciders_refuse_negative_values() -> None:
     assert {c.decider for c in entry.candidates} == {"inv_sum", "noisy_sum", "lm_sum"}
 
 
-def test_the_paper_takes_r2t_where_the_largest_value_is_far_below_the_bound() -> None:
-    terms = Parameters.parse(tau=5, epsilon=1, alpha=0.05, mechanism="paper")
-    from pqd.deciders import Histogram  # noqa: PLC0415 - used here only
-
-    small = Histogram.from_values([1, 2, 2] * 30)
-    for upper, expected in ((2, "lm_sum"), (10**7, "r2t_sum")):
+def test_the_paper_takes_the_decider_that_errs_least() -> None:
+    """Far above the values the noise of the bound costs LM all, and SVT nothing."""
+    small = Histogram.from_values([1, 2, 2] * 300)
+    for upper, tau, expected in ((2, 60, "lm_sum"), (10**7, 150, "svt_sum")):
+        terms = Parameters.parse(tau=tau, epsilon=1, alpha=0.05, mechanism="paper")
         fitting = applicable("SUM", Lattice(0, upper))
-        choice = choose_decider(terms, "SUM", fitting, small, Interval.around(150, 5))
+        choice = choose_decider(terms, "SUM", fitting, small, Interval.around(1500, tau))
+        errors = {c.mechanism.id: c.rates.worst for c in choice.candidates if c.rates}
         assert choice.decider.id == expected
+        assert errors[expected] == min(errors[name] for name in ("lm_sum", "r2t_sum", "svt_sum"))
+    assert choice.reason == note("against-table-four", decider="svt_sum", advised="r2t_sum")
+
+
+GAP: dict[str, Any] = {"columns": {"x": {"bounds": (0, 99_999)}}, "tau": "10%", "epsilon": 1}
+
+
+def test_where_no_proof_is_in_reach_values_are_cut_at_the_copy() -> None:
+    copy = pd.DataFrame({"x": [10 + i % 110 for i in range(5000)]})
+    named = pqd.plan(copy, "SELECT SUM(x) FROM D", decider="inv_sum", **GAP).queries[0]
+    assert not named.decidable
+    entry = pqd.plan(copy, "SELECT SUM(x) FROM D", **GAP).queries[0]
+    assert entry.decidable
+    assert (entry.decider, entry.reason) == ("inv_sum", str(note("cut-at-copy")))
+    near, terms = copy.iloc[:-10], Parameters.parse(alpha=0.05, **GAP)
+    tail = pd.concat([copy, pd.DataFrame({"x": [4000] * 100})], ignore_index=True)
+    found = []
+    for private in (near, tail):
+        query = as_queries("SELECT SUM(x) FROM D")
+        report = run_audit(private, copy, query, terms, SimulatedNoise(2))
+        found.append(report.verdicts[0].standing)
+    assert found == ["yes within bounds", "no or rows beyond"]
+
+
+def test_a_bit_is_likely_only_if_it_is_right_on_tails_too() -> None:
+    """SVT errs nowhere on tables like the copy, and always on a tail that the copy lacks."""
+    copy = pd.DataFrame({"x": [10 + i % 110 for i in range(5000)]})
+    entry = pqd.plan(copy, "SELECT SUM(x) FROM D", decider="svt_sum", **GAP).queries[0]
+    assert entry.chosen.worst < 0.01
+    assert not entry.likely
+    narrow: dict[str, Any] = {**GAP, "columns": {"x": {"bounds": (0, 127)}}}
+    entry = pqd.plan(copy, "SELECT SUM(x) FROM D", decider="svt_sum", **narrow).queries[0]
+    assert entry.likely
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.25, 0.5, 0.7, 1, 2, 5])
@@ -219,8 +254,16 @@ def test_equal_errors_never_cost_the_p_value(epsilon: float) -> None:
     assert len(entry.chosen.proves) == 2
 
 
-def chosen(query: str, epsilon: float, tau: float, alpha: float, copy: pd.DataFrame) -> str:
-    return pqd.plan(copy, query, tau=tau, epsilon=epsilon, alpha=alpha).queries[0].decider
+def chosen(
+    query: str,
+    epsilon: float,
+    tau: float,
+    alpha: float,
+    copy: pd.DataFrame,
+    columns: dict[str, Any] | None = None,
+) -> str:
+    terms: dict[str, Any] = {"tau": tau, "epsilon": epsilon, "alpha": alpha, "columns": columns}
+    return pqd.plan(copy, query, **terms).queries[0].decider
 
 
 def proof_chances(tau: int, epsilon: float, alpha: float) -> tuple[float, float]:
@@ -270,11 +313,13 @@ def test_a_sum_is_shown_where_values_are_near_their_bound_alone() -> None:
     """Far below the bound a margin counts many rows where noise fits the largest value."""
     near = pd.DataFrame({"x": [90.0 + i % 11 for i in range(4000)]})
     far = pd.DataFrame({"x": [1.0 + i % 11 for i in range(3999)] + [100.0]})
-    sql = "SELECT SUM(x) FROM D"
-    assert chosen(sql, 1, 20_000, 0.05, near) == "noisy_sum"
-    assert chosen(sql, 1, 20_000, 0.05, far) == "noisy_sum", "both are right all but always"
-    assert chosen(sql, 1, 1000, 0.05, near) == "noisy_sum"
-    assert chosen(sql, 1, 1000, 0.05, far) == "inv_sum"
+    sql, bounds = "SELECT SUM(x) FROM D", {"x": {"bounds": (0, 100)}}
+    assert chosen(sql, 1, 20_000, 0.05, near, bounds) == "noisy_sum"
+    assert chosen(sql, 1, 20_000, 0.05, far, bounds) == "noisy_sum", "both are all but always right"
+    assert chosen(sql, 1, 1000, 0.05, near, bounds) == "noisy_sum"
+    assert chosen(sql, 1, 1000, 0.05, far, bounds) == "inv_sum"
+    # Without stated bounds the rows beyond are counted, which the margin alone does.
+    assert chosen(sql, 1, 20_000, 0.05, near) == "inv_sum"
 
 
 def test_an_average_a_median_and_a_quantile_keep_their_margin() -> None:

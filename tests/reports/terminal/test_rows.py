@@ -15,7 +15,7 @@ from pqd.reports.writers.terminal.layout import Extent, Screen
 from pqd.reports.writers.terminal.table import fold_text
 from tests.support.audit_reports import VERDICTS, audit_of
 
-ABOVE = replace(VERDICTS[0], q_synthetic=500.0, tau=600.0, low=590.0, high=690.0, conclusive=True)
+ABOVE = replace(VERDICTS[0], q_synthetic=500.0, tau=600.0, low=590.0, high=690.0, evidence="proof")
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ ABOVE = replace(VERDICTS[0], q_synthetic=500.0, tau=600.0, low=590.0, high=690.0
 def test_a_pass_is_at_most_so_far_off_and_a_failure_at_least(
     outcome: str, low: float, high: float, told: str
 ) -> None:
-    verdict = replace(ABOVE, outcome=outcome, p_value=0.001, low=low, high=high)
+    verdict = replace(ABOVE, leans=outcome, p_value=0.001, low=low, high=high)
     assert verdict.standing == ("trusted" if outcome == "yes" else "not trusted")
     assert off_by_text(verdict) == told
 
@@ -50,9 +50,9 @@ def test_a_bound_of_the_gap_is_on_the_verdict_s_side_of_the_tolerance(
 @pytest.mark.parametrize(("outcome", "told"), [("yes", "< 320"), ("no", "> 319")])
 def test_a_tolerance_in_place_of_a_gap_is_a_bound_of_it(outcome: str, told: str) -> None:
     """If nothing else is known, the tolerance is rounded to the side that holds."""
-    names = "low", "high", "gap", "gap_low", "gap_high", "margin", "estimate"
+    names = ("low", "high", "gap", "gap_low", "gap_high", "margin", "estimate")
     nothing: dict[str, Any] = dict.fromkeys(names)
-    verdict = replace(ABOVE, outcome=outcome, p_value=0.001, tau=319.3, **nothing)
+    verdict = replace(ABOVE, leans=outcome, p_value=0.001, tau=319.3, **nothing)
     assert off_by_text(verdict) == told
 
 
@@ -105,9 +105,9 @@ def test_what_lists_the_others_is_named_where_it_can_be_given() -> None:
 
 
 LARGE = replace(
-    VERDICTS[0], aggregate="SUM", q_synthetic=139_240_955_123, tau=6_962_048_123, outcome="no",
+    VERDICTS[0], aggregate="SUM", q_synthetic=139_240_955_123, tau=6_962_048_123, leans="no",
     lower=132_278_907_000, upper=146_203_003_246, low=179_240_000_000, high=185_440_000_000,
-    gap=43_100_123_456, gap_low=40_000_000_000, gap_high=46_200_000_000, conclusive=True,
+    gap=43_100_123_456, gap_low=40_000_000_000, gap_high=46_200_000_000, evidence="proof",
 )  # fmt: skip
 
 
@@ -160,7 +160,7 @@ def test_a_query_without_a_name_shows_what_it_asks() -> None:
     (line,) = [line for line in narrow.splitlines() if "q1 " in line and "where" in line]
     assert line.startswith("  q1  COUNT(*) where age > 1 AND xxx")
     assert len(line) <= 80
-    failing = [replace(each, outcome="no") for each in long]
+    failing = [replace(each, leans="no") for each in long]
     many = shown(*failing, width=80)
     assert many.count("where age") == 10
     assert "4 more   (--all tells what they ask)" in many

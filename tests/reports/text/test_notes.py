@@ -77,6 +77,18 @@ EXAMPLES = (
         note("table-four", decider=name)
         for name in ("lm_count", "hist_median", "r2t_sum", "lm_sum")
     ),
+    *(
+        note("against-table-four", decider=name, advised=advised)
+        for name, advised in (
+            ("em_count", "lm_count"),
+            ("em_median", "hist_median"),
+            ("lm_sum", "r2t_sum"),
+            ("svt_sum", "lm_sum"),
+            ("r2t_sum", "lm_sum"),
+        )
+    ),
+    note("likely-right"),
+    note("cut-at-copy"),
     note("rows-to-change"),
     note("in-batch"),
     note("one-for-all"),

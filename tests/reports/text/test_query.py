@@ -58,12 +58,12 @@ VERDICT = Verdict(
     upper=1178.1,
     epsilon=Fraction(1, 4),
     alpha=Fraction(1, 20),
-    outcome="yes",
+    leans="yes",
     tau_min=10.0,
     synthetic="copy.csv",
     p_value=0.004,
     margin=22,
-    conclusive=True,
+    evidence="proof",
 )
 
 
@@ -76,8 +76,8 @@ def report_of(*verdicts: Verdict) -> AuditReport:
 
 
 def test_standings_are_counted_and_budgets_added() -> None:
-    no = replace(VERDICT, id="q2", outcome="no", margin=-3, p_value=0.01)
-    unsure = replace(VERDICT, id="q3", outcome="no", margin=0, p_value=0.31, conclusive=False)
+    no = replace(VERDICT, id="q2", leans="no", margin=-3, p_value=0.01)
+    unsure = replace(VERDICT, id="q3", leans="no", margin=0, p_value=0.31, evidence="none")
     free = replace(VERDICT, id="q4", epsilon=Fraction(0), margin=None, p_value=0.0)
     report = report_of(VERDICT, no, unsure, free)
     brief, full = (
@@ -109,7 +109,7 @@ def test_simulation_is_stamped_in_every_rendering() -> None:
      ("no", -21, "about 22 people")],
 )  # fmt: skip
 def test_margins_in_words(outcome: str, margin: int, words: str) -> None:
-    sentence = margin_sentence(replace(VERDICT, outcome=outcome, margin=margin))
+    sentence = margin_sentence(replace(VERDICT, leans=outcome, margin=margin))
     assert sentence is not None
     assert sentence.startswith(words)
     assert margin_sentence(replace(VERDICT, margin=None)) is None
@@ -127,7 +127,7 @@ def test_margins_in_words(outcome: str, margin: int, words: str) -> None:
 )
 def test_margins_with_their_intervals(outcome: str, ends: tuple[int, int], words: str) -> None:
     low, high = ends
-    found = replace(VERDICT, outcome=outcome, margin=high, margin_low=low, margin_high=high)
+    found = replace(VERDICT, leans=outcome, margin=high, margin_low=low, margin_high=high)
     # One end is as sure as the verdict, both together less.
     sure = "95 %" if words.startswith("at most") else "90 %"
     assert margin_sentence(found) == f"{words} from the opposite verdict ({sure})"
@@ -214,7 +214,7 @@ def test_which_way_is_said_where_it_is_known(gap: Gap, way: str) -> None:
     ],
 )
 def test_what_would_estimate_the_answer_and_its_price(aggregate: str, command: str | None) -> None:
-    outside = replace(VERDICT, aggregate=aggregate, outcome="no", margin=-9)
+    outside = replace(VERDICT, aggregate=aggregate, leans="no", margin=-9)
     sentence = estimating_sentence(outside)
     if command is None:
         assert sentence is None
@@ -225,21 +225,21 @@ def test_what_would_estimate_the_answer_and_its_price(aggregate: str, command: s
     assert set(re.findall(r"--estimator (\w+)", sentence)) <= set(ESTIMATORS)
     for told in (
         replace(outside, estimate=5),
-        replace(outside, outcome="yes"),
+        replace(outside, leans="yes"),
         replace(outside, epsilon=Fraction(0)),
     ):
         assert estimating_sentence(told) is None
 
 
 def test_what_a_reader_of_a_no_uses_instead() -> None:
-    outside = replace(VERDICT, outcome="no", margin=-9)
+    outside = replace(VERDICT, leans="no", margin=-9)
     assert outside.standing == "not trusted"
     assert "coarser query" in (instead_sentence(outside) or "")
     estimated = replace(outside, estimate=5)
     assert instead_sentence(estimated) == "Use the private answer above in place of the copy's."
     for other in (
         VERDICT,
-        replace(outside, conclusive=False),
+        replace(outside, evidence="none"),
         replace(estimated, simulated=True),
         replace(outside, aggregate=MEAN_DISTANCE),
     ):
@@ -274,8 +274,8 @@ def test_what_tau_is_worth(tau: float, candidate: CandidateFacts, enough: bool, 
 
 def test_headlines() -> None:
     assert verdict_words(VERDICT) == ("yes", "within tolerance")
-    assert verdict_words(replace(VERDICT, outcome="no")) == ("NO", "outside tolerance")
-    unsure = replace(VERDICT, conclusive=False)
+    assert verdict_words(replace(VERDICT, leans="no")) == ("NO", "outside tolerance")
+    unsure = replace(VERDICT, evidence="none")
     assert verdict_words(unsure) == ("?", "undecided: leans yes")
 
 
