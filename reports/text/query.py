@@ -201,7 +201,7 @@ def _on_side(verdict: Verdict, low: float, high: float) -> bool:
     least, most = verdict.lower - verdict.q_synthetic, verdict.upper - verdict.q_synthetic
     # What is a rounding error of the numbers must not count as the other side.
     hair = 1e-9 * max(abs(least), abs(most))
-    if verdict.outcome == "yes":
+    if verdict.leans == "yes":
         return least - hair < low and high < most + hair
     return high <= least + hair or low >= most - hair
 

@@ -43,7 +43,7 @@ def test_a_bound_of_the_gap_is_on_the_verdict_s_side_of_the_tolerance(
     outcome: str, low: float, high: float, told: str
 ) -> None:
     """Two digits would be 610 and 600, beside a tolerance of 605."""
-    verdict = replace(ABOVE, outcome=outcome, p_value=0.001, tau=605.0, low=low, high=high)
+    verdict = replace(ABOVE, leans=outcome, p_value=0.001, tau=605.0, low=low, high=high)
     assert off_by_text(verdict) == told
 
 

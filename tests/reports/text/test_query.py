@@ -185,9 +185,9 @@ def test_a_decided_verdict_never_shows_an_interval_across_its_tolerance(
     outcome: str, gap: Gap, shown: str
 ) -> None:
     middle, low, high = gap
-    found = replace(VERDICT, outcome=outcome, gap=middle, gap_low=low, gap_high=high)
+    found = replace(VERDICT, leans=outcome, gap=middle, gap_low=low, gap_high=high)
     assert signed_gap(found) == shown
-    undecided = replace(found, conclusive=False)
+    undecided = replace(found, evidence="none")
     assert "±" in (signed_gap(undecided) or "")
 
 
