@@ -38,7 +38,7 @@ from pqd.deciders import (
     applicable,
     needed_epsilon,
 )
-from pqd.deciders.evaluation.decided import DECIDED
+from pqd.deciders.decided import DECIDED
 from pqd.deciders.evaluation.effectiveness import shape_of
 from pqd.deciders.evaluation.needed_budget import trials_of
 from pqd.deciders.evaluation.trials import ProvingLaw, Trial

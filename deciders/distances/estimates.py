@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pqd.deciders.decided import DECIDED
 from pqd.deciders.distances.ratio_intervals import (
     ShareEstimate,
     critical_values,
@@ -26,7 +27,6 @@ from pqd.deciders.distances.statistics import check_weights
 from pqd.deciders.distances.vector import VectorLaw, WeightedNoise
 from pqd.deciders.distributions import Floats
 from pqd.deciders.errors import ParameterError
-from pqd.deciders.evaluation.decided import DECIDED
 from pqd.deciders.exact import Number, probability
 
 # Largest rounding error of a distance in whole rows.

@@ -17,7 +17,7 @@ from functools import lru_cache
 from itertools import chain, count
 from typing import Any, Protocol, cast
 
-from pqd.deciders.evaluation.decided import DECIDED
+from pqd.deciders.decided import DECIDED
 from pqd.deciders.evaluation.effectiveness import Mechanism, shape_of
 from pqd.deciders.evaluation.shapes import shapes
 from pqd.deciders.evaluation.stand_ins import Shape

@@ -17,8 +17,8 @@ from functools import lru_cache
 from typing import ClassVar, Protocol, Self
 
 from pqd.deciders.bounds import LatticeBounds, NoBounds, ValueBounds
+from pqd.deciders.decided import DECIDED
 from pqd.deciders.distributions import budget_tail
-from pqd.deciders.evaluation.decided import DECIDED
 from pqd.deciders.evaluation.effectiveness import Threshold, searched_threshold
 from pqd.deciders.evaluation.needed_budget import above
 from pqd.deciders.evaluation.trials import Trial, least_distance

@@ -34,7 +34,7 @@ from pqd.deciders import (
     operating_characteristic,
     published_tau,
 )
-from pqd.deciders.evaluation.decided import DECIDED
+from pqd.deciders.decided import DECIDED
 from pqd.deciders.evaluation.sharpness import nearly_as_sharp
 from pqd.deciders.evaluation.tails import largest_error
 from pqd.deciders.exact import exceeds

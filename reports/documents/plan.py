@@ -49,6 +49,7 @@ from pqd.reports.text.numbers import (
 )
 from pqd.reports.text.query import (
     amount_text,
+    few_rows_text,
     likely_sentence,
     proof_sentence,
     tolerance,
@@ -187,7 +188,7 @@ def _row(query: PlannedQuery, plan: PlanReport) -> Row:
     return Row(
         id=query.id,
         cells=cells,
-        asks=question(query),
+        asks="; ".join(filter(None, [question(query), few_rows_text(query)])),
         aside=_said(query),
         names=(PLANS[query.decidable is True],) if plan.budgeted else (),
         grouping=grouping_of(query),

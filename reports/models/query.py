@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from pqd.deciders.evaluation.decided import DECIDED
+from pqd.deciders.decided import DECIDED
 
 # What a verdict on a distance has in place of an aggregate; its tau is a share of the rows.
 DISTANCE_AGGREGATES = {

@@ -291,8 +291,8 @@ def worth_sentence(facts: QueryFacts) -> tuple[str, bool]:
         return f"reliable for tolerances of {least} or more; yours is {amount}", True
     if math.isinf(threshold):
         text = f"no tolerance is large enough for {chosen.decider} at this epsilon"
-        return f"NOT reliable: {text}", False
-    if facts.tau < threshold:
+        text = f"NOT reliable: {text}"
+    elif facts.tau < threshold:
         text = f"at this epsilon the tolerance must be {least} or more, yours is {amount}"
         text = f"NOT reliable: {text}"
     else:
@@ -313,10 +313,15 @@ def undecided_parts(facts: QueryFacts) -> Iterator[str]:
 
 
 def few_rows_text(facts: QueryFacts) -> str:
-    """Number of rows of the copy that a query selects, where so few are why it is undecided."""
-    rows = facts.copy_rows
-    told = facts.aggregate == "COUNT" or facts.decidable
-    if rows is None or rows >= _MANY_ROWS or told:
+    """Number of rows of the copy that a query selects, where so few are why it is undecided.
+
+    Without a budget that is so where an epsilon of 1 or more is needed.
+    """
+    rows, needed = facts.copy_rows, facts.chosen.epsilon_needed
+    easy = facts.decidable is None and needed is not None and needed < 1
+    if rows is None or rows >= _MANY_ROWS or facts.aggregate == "COUNT":
+        return ""
+    if facts.decidable or easy:
         return ""
     return f"selects {counted(rows, 'row')} of the copy"
 
