@@ -11,7 +11,7 @@ and the p-value are post-processing of one draw.  Proofs: docs/theory.md, sectio
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, Protocol, Self
@@ -133,11 +133,15 @@ class InverseSensitivity(ABC):
         """Epsilon from the least distance to the other verdict; distances do not depend on epsilon.
 
         Every distance is at least 1, because a table's own answer is a yes and a far answer is a
-        no.
+        no.  The rows that may lie beyond bounds do not count: their number follows epsilon
+        (``most_rows_beyond``), and leaves as many rows as the noise needs.
         """
+        decider: object = self
+        if isinstance(self, InverseSum | InverseMean):
+            decider = replace(self, most_beyond=None)
         least = math.inf
         for trial in trials:
-            least = min(least, least_distance(self, trial))
+            least = min(least, least_distance(decider, trial))
             if least <= 1:
                 break
         return deciding_epsilon(least, alpha)

@@ -3,6 +3,7 @@
 import math
 import operator
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -30,7 +31,12 @@ from pqd.deciders.evaluation.effectiveness import WEIGHED, expected_wrong, shape
 from pqd.deciders.evaluation.shapes import Reranked, shapes
 from pqd.deciders.evaluation.stand_ins import Shape, stand_ins_at
 from pqd.deciders.evaluation.trials import trial_of
-from pqd.deciders.single.inverse_sensitivity import MarginLaw, deciding_epsilon, least_margin
+from pqd.deciders.single.inverse_sensitivity import (
+    MarginLaw,
+    deciding_epsilon,
+    least_margin,
+    most_rows_beyond,
+)
 from pqd.deciders.single.sum import LaplaceSum
 
 RNG = np.random.default_rng(5)
@@ -191,6 +197,18 @@ def test_the_epsilon_of_a_margin_is_the_least_that_decides(distance: int, alpha:
     ):
         assert getattr(law, chance)(found, Fraction(alpha)) >= 0.9
         assert getattr(law, chance)(found * Fraction(999, 1000), Fraction(alpha)) < 0.9
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.25, 1])
+def test_rows_beyond_bounds_that_nobody_stated_change_no_needed_epsilon(epsilon: float) -> None:
+    """Their number follows epsilon, and is that of the run at any other."""
+    plain: Any = DECIDERS["inv_sum"](lower=0, upper=50_000)
+    within = replace(plain, most_beyond=most_rows_beyond(epsilon, 0.05))
+    interval = Interval.around(INCOMES.total, 400_000)
+    needed = needed_epsilon(plain, INCOMES, interval, 0.05)
+    assert needed_epsilon(within, INCOMES, interval, 0.05) == needed
+    chance = decision_chance(within, INCOMES, interval, epsilon, 0.05)
+    assert (chance >= 0.9) == (epsilon >= needed)
 
 
 def test_no_epsilon_decides_without_a_row_and_every_one_does_without_another_verdict() -> None:
