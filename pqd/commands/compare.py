@@ -26,7 +26,7 @@ from pqd.parameters import Parameters, privacy_unit
 from pqd.planning.planned_comparison import ComparisonPlan, PlannedComparison
 from pqd.planning.table_separation import column_names
 from pqd.progress import Progress, silent
-from pqd.reports.models.compare import ComparedQuery, CompareReport
+from pqd.reports.models.compare import ComparedQuery, CompareReport, ranking_queries
 from pqd.reports.models.ranking import RankingReport
 from pqd.reports.text.numbers import EACH_ITS_OWN
 from pqd.run.costs import added_costs, cost_of
@@ -259,7 +259,7 @@ def run_compare(  # noqa: PLR0913 - those of a comparison, read
         raise overtaken("the references", error) from None
     compared, evidence = _outcomes(plan, outputs, candidates.names, parameters, noise)
     alpha = parameters.parameters.alpha
-    board, pairs = leaderboard(compared, evidence, candidates.kinds, alpha)
+    board, pairs = leaderboard(ranking_queries(compared), evidence, candidates.kinds, alpha)
     return CompareReport(
         queries=compared,
         leaderboard=board,
@@ -281,13 +281,19 @@ def _outcomes(
     parameters: ComparisonParameters,
     noise: Noise,
 ) -> tuple[tuple[ComparedQuery, ...], list[Evidence]]:
-    """Queries of the report, and the evidence of all measurements for the leaderboard."""
+    """Queries of the report, and the evidence for the leaderboard of those that take part in it."""
     outcomes = [
         outcome_of(each, outputs, names, parameters.weight(each.query), noise)
         for each in plan.comparisons
     ]
-    evidence = _merged(plan.comparisons, [evidence for _, evidence in outcomes])
-    return tuple(query for query, _ in outcomes), evidence
+    queries = tuple(query for query, _ in outcomes)
+    ranked = {id(query) for query in ranking_queries(queries)}
+    taking_part = [
+        (comparison, evidence)
+        for comparison, (query, evidence) in zip(plan.comparisons, outcomes, strict=True)
+        if id(query) in ranked
+    ]
+    return queries, _merged([each for each, _ in taking_part], [each for _, each in taking_part])
 
 
 def _merged(

@@ -85,6 +85,7 @@ def _compared_query(
         tau_min=comparison.tau_min,
         cells=cells,
         closest=_closest(cells),
+        decidable=comparison.decidable,
         block=query.block,
         group=query.group,
         block_sql=query.block_sql,

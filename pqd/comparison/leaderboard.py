@@ -15,6 +15,10 @@ of queries, even in a set that was chosen after the release.
   queries on which only b is within.  If the first bound exceeds the second, a is within its
   tolerance on more of the weight than b.
 
+* **Taking part**: a query that can be decided on no candidate takes no part, unless none can.
+  This follows from public data alone, so the p-values of the other queries are as valid as
+  without it.
+
 With probability at least 1 - alpha all bands hold at once.  The same is true of all pairs.  These
 tests are ours; the proof is in docs/theory.md, section 7.
 """

@@ -81,6 +81,15 @@ class PlannedComparison:
     tau_min: float | None
     measurement: EstimatorMeasurement
 
+    @property
+    def decidable(self) -> bool:
+        """Whether the query can be decided on some candidate at this epsilon, from public data.
+
+        The estimator errs with at most alpha on a candidate's stand-ins, or the candidate has no
+        answer and is outside whatever the private table holds.
+        """
+        return min(self.errors) <= self.parameters.alpha
+
     def ends(self, bounds: tuple[Fraction | None, Fraction | None]) -> tuple[Fraction | None, ...]:
         """Ends that enclose the answer; if there are cut points, each end moves outwards to one."""
         measure = self.measurement.statistic.measure

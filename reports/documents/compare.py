@@ -81,6 +81,8 @@ _HEAT = "Every query on every candidate"
 _KINDS = {"marginals": "reference: independent marginals", "bootstrap": "reference: resampled rows"}
 _SIGNS = f"{Standing.TRUSTED.sign} within tolerance, {Standing.NOT_TRUSTED.sign} outside"
 _WIDEST = 9
+# Queries that are named in a sentence at most.
+_NAMED = 6
 
 
 def document(report: CompareReport) -> Document:
@@ -142,6 +144,7 @@ def _board(report: CompareReport) -> Iterator[Block]:
         for row in report.leaderboard
         if row.kind in _KINDS
     ]
+    yield Lines(lines(_apart_sentences(report), "warning"))
     yield Lines(lines((*tie_sentences(report), *_named_sentence(report), *references)))
     if report.queries:
         yield on_page(_extremes(report))
@@ -170,7 +173,8 @@ def _terms(report: CompareReport) -> list[tuple[str, str]]:
         (
             "Share",
             (
-                "The share of the queries, by weight, whose verdict is yes. With probability at "
+                "The share of the queries, by weight, whose verdict is yes or leans to it. Queries "
+                "that can be decided on no candidate take no part. With probability at "
                 f"least {sure} % the true shares of all candidates lie within their bands at once."
             ),
         ),
@@ -507,6 +511,35 @@ def _cell_sign(cell: Judged) -> str:
     return cell.standing.sign if cell.standing.answer else f"({cell.leaning.sign})"
 
 
+def _apart_sentences(report: CompareReport) -> Iterator[str]:
+    """Sentence on the queries that take no part in the ranking, and why; none where all do."""
+    apart = [query for query in report.queries if not query.decidable]
+    if not apart:
+        return
+    level = number_text(float(report.alpha) * 100, 3)
+    why = (
+        f"at this epsilon noise decides too often, on every candidate: it is wrong more than "
+        f"{level} % of the time on test tables made from the copies"
+    )
+    if len(apart) == len(report.queries):
+        yield f"No query can be decided, so nothing can be ranked: {why}. Take more epsilon."
+        return
+    names = list(_parts_of(apart, report.queries))
+    verb = "takes" if len(apart) == 1 else "take"
+    told = listed(names) if len(names) <= _NAMED else names_and_more(names, _NAMED)
+    yield f"{told} {verb} no part in the ranking: {why}."
+
+
+def _parts_of(apart: Sequence[ComparedQuery], queries: Sequence[ComparedQuery]) -> Iterator[str]:
+    """Names of queries; of a grouped query, of how many of its groups."""
+    every = Counter(query.block for query in queries)
+    for block, number in Counter(query.block for query in apart).items():
+        if block is None:
+            yield from (query.id for query in apart if query.block is None)
+        else:
+            yield f"{block} ({number:,} of {every[block]:,} groups)"
+
+
 def tie_sentences(report: CompareReport) -> Iterator[str]:
     """Sentences on who is better than whom, and who cannot be told apart."""
     names = [row.candidate for row in report.leaderboard]
@@ -617,11 +650,17 @@ def _headline(report: CompareReport) -> tuple[str, str]:
     if not ranked or not report.queries:
         return "Nothing was compared", "There is nothing to tell."
     first = ranked[0]
-    lead = _share_sentence(first, report.queries)
+    lead = _share_sentence(first, report.ranked)
     others = [row.candidate for row in ranked[1:]]
     rivals = [name for name in others if (first.candidate, name) not in report.better]
     if len(ranked) == 1:
-        title = f"{percent(first.share)} of the queries hold on {first.candidate}"
+        number = counted(len(report.ranked), "query", "queries")
+        title = (
+            f"{first.trusted:,} of {number} {'holds' if len(report.ranked) == 1 else 'hold'} on "
+        )
+        title += first.candidate
+        if first.undecided:
+            title += f", {first.undecided:,} left open"
     elif rivals:
         title = undecided_title([first.candidate, *rivals])
         lead += f" It cannot be told apart from {listed(rivals)} at this epsilon."
@@ -632,13 +671,15 @@ def _headline(report: CompareReport) -> tuple[str, str]:
 
 
 def _share_sentence(row: LeaderboardRow, queries: Sequence[ComparedQuery]) -> str:
-    """Sentence on the share of a candidate and what it lies in."""
+    """Sentence on what is decided of a candidate, and what its true share lies in."""
     weighed = " by weight" if len({query.weight for query in queries}) > 1 else ""
     between = percent_range(row.low, row.high, "and")
-    true = f"is {between} too" if row.low == row.high else f"lies between {between}"
+    true = f"is {between}" if row.low == row.high else f"lies between {between}"
+    number = counted(len(queries), "query", "queries")
     return (
-        f"{row.candidate} is within tolerance on {percent(row.share)} of "
-        f"{counted(len(queries), 'query', 'queries')}{weighed}; the true share {true}."
+        f"{row.candidate} is within tolerance on {row.trusted:,} of {number} and outside on "
+        f"{row.not_trusted:,}; {row.undecided:,} {'is' if row.undecided == 1 else 'are'} left "
+        f"open. The true share{weighed} {true}."
     )
 
 

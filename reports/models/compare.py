@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -95,6 +96,8 @@ class ComparedQuery:
     the candidates whose answer is nearest to the estimate (or whose margin is the largest).
     ``weight`` is what the query counts in the leaderboard.  ``tau_min`` is the least tolerance at
     which the estimator errs with at most alpha.  ``epsilon`` is what the query costs by itself.
+    ``decidable``: the estimator errs with at most alpha on some candidate, from public data; a
+    query that is not takes no part in the leaderboard, unless none is.
     """
 
     id: str
@@ -118,6 +121,7 @@ class ComparedQuery:
     block: str | None = None
     group: str | None = None
     block_sql: str | None = None
+    decidable: bool = True
     counted: str = "people"
     replayed: bool = False
     simulated: bool = False
@@ -127,15 +131,24 @@ class ComparedQuery:
         return next(cell for cell in self.cells if cell.candidate == candidate)
 
 
+def ranking_queries(queries: Sequence[ComparedQuery]) -> tuple[ComparedQuery, ...]:
+    """Queries that take part in a leaderboard; which ones depends on public data alone.
+
+    A query that noise decides on no candidate says nothing of them, but its weight would count on
+    both sides of every comparison.  Where no query can be decided, all take part.
+    """
+    return tuple(query for query in queries if query.decidable) or tuple(queries)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderboardRow:
-    """One candidate in the leaderboard.
+    """One candidate in the leaderboard, by the queries that take part in it.
 
-    ``share`` is the weighted share of queries whose verdict is yes; the true share lies between
-    ``low`` and ``high``, for all candidates at once, with probability at least 1 - alpha.
-    ``best_rank`` and ``worst_rank`` are the ranks that it may have given what is established, in
-    the same sense.  ``worst`` are the queries with the largest estimated gap in tolerances, worst
-    first; ``wins`` those where it is closest.
+    ``share`` is the weighted share of queries whose verdict is yes, or leans to it; the true share
+    lies between ``low`` and ``high``, for all candidates at once, with probability at least
+    1 - alpha.  ``best_rank`` and ``worst_rank`` are the ranks that it may have given what is
+    established, in the same sense.  ``worst`` are the queries with the largest estimated gap in
+    tolerances, worst first; ``wins`` those where it is closest.
     """
 
     candidate: str
@@ -179,6 +192,11 @@ class CompareReport(BoardReport):
     def simulated(self) -> bool:
         """Whether any verdict comes from seeded noise."""
         return any(query.simulated for query in self.queries)
+
+    @property
+    def ranked(self) -> tuple[ComparedQuery, ...]:
+        """Queries that take part in the leaderboard: all that can be decided, or all of none."""
+        return ranking_queries(self.queries)
 
     @property
     def tied(self) -> tuple[tuple[str, ...], ...]:

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
+from pqd.commands.compare import run_compare
 from pqd.comparison.comparison_parameters import ComparisonParameters
 from pqd.comparison.comparison_results import outcome_of
 from pqd.comparison.leaderboard import Evidence, band, better, leaderboard
@@ -19,7 +20,7 @@ from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.parameters import Parameters
 from pqd.planning.binding import bind
-from pqd.planning.planned_comparison import select_estimators
+from pqd.planning.planned_comparison import PlannedComparison, select_estimators
 from pqd.reports.models.audit import Cost
 from pqd.reports.models.compare import (
     CandidateKind,
@@ -27,8 +28,10 @@ from pqd.reports.models.compare import (
     ComparedQuery,
     CompareReport,
     LeaderboardRow,
+    ranking_queries,
 )
 from pqd.run.execution import Outputs, quote_sets
+from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
 
 ALPHA = Fraction(1, 20)
@@ -443,6 +446,10 @@ class Simulation:
             ]
         )
 
+        # Public, so that it is the same in every draw.
+        self.ranked = np.array([each.decidable for each in self.comparisons])
+        self.shares = dict(zip(frames, self.truth[self.ranked].mean(0), strict=True))
+
     def run(self, noise: SimulatedNoise) -> tuple[Truth, dict[str, LeaderboardRow], list[str]]:
         """The false verdicts, the board, and the pairs, one draw of each release."""
         drawn = {
@@ -454,11 +461,16 @@ class Simulation:
             outcome_of(c, answers, self.names, Fraction(1), noise) for c in self.comparisons
         ]
         queries = [query for query, _ in outcomes]
+        ranked = ranking_queries(queries)
+        assert [query in ranked for query in queries] == self.ranked.tolist()
+        evidence = [
+            e for (_, e), takes_part in zip(outcomes, self.ranked, strict=True) if takes_part
+        ]
         kinds: dict[str, CandidateKind] = dict.fromkeys(self.names, "candidate")
-        board, pairs = leaderboard(queries, [e for _, e in outcomes], kinds, Fraction(HALVES))
+        board, pairs = leaderboard(ranked, evidence, kinds, Fraction(HALVES))
         false = [
             [
-                c.standing != "undecided" and (c.standing == "trusted") != true
+                c.standing.answer != "" and (c.standing.answer == "yes") != true
                 for c, true in zip(query.cells, row, strict=True)
             ]
             for query, row in zip(queries, self.truth, strict=True)
@@ -474,7 +486,7 @@ SHIFTS = {"same": 0.0, "twin": 0.0, "near": 4.0, "far": 15.0}
 def test_simulated_comparisons_say_what_is_true(epsilon: str, tau: str) -> None:
     frames = {name: table(1, shift) for name, shift in SHIFTS.items()}
     simulation, runs = Simulation(frames, epsilon, tau), 60
-    shares = dict(zip(SHIFTS, simulation.truth.mean(0), strict=True))
+    shares = simulation.shares
     assert len({comparison.taken for comparison in simulation.comparisons}) >= 3
     noise = SimulatedNoise(23)
     false = np.zeros(simulation.truth.shape)
@@ -494,10 +506,82 @@ def test_simulated_comparisons_say_what_is_true(epsilon: str, tau: str) -> None:
 def test_shares_and_bands_meet_the_truth_where_noise_is_small() -> None:
     frames = {name: table(1, shift) for name, shift in SHIFTS.items()}
     simulation = Simulation(frames, "100000", "4%")
-    shares = dict(zip(SHIFTS, simulation.truth.mean(0), strict=True))
+    shares = simulation.shares
+    assert simulation.ranked.all()
     assert len(set(shares.values())) >= 3
     false, board, pairs = simulation.run(SimulatedNoise(1))
     assert not false.any()
     for name, standing in board.items():
         assert (standing.low, standing.share, standing.high) == pytest.approx([shares[name]] * 3)
     assert set(pairs) == {f"{a}>{b}" for a in shares for b in shares if shares[a] > shares[b]}
+
+
+# Queries that can be decided on no candidate ------------------------------------------------------
+
+
+def small_table(kind: str) -> pd.DataFrame:
+    """Rows of the private table, of a copy near to it, or of one that is off at two cuts."""
+    rows = np.arange(4000)
+    x = rows % 100
+    if kind == "bad":
+        x = np.where(x < 14, 0, x)
+    elif kind == "good":
+        x = np.where(rows < 3, 99, x)
+    return pd.DataFrame({"x": x, "rare": (rows % (320 if kind == "bad" else 400) == 0).astype(int)})
+
+
+SURE = {f"above-{x}": f"SELECT COUNT(*) FROM D WHERE x > {x}" for x in range(2, 62, 4)}
+RARE = {f"rare-{x}": f"SELECT COUNT(*) FROM D WHERE rare = 1 AND x < {x}" for x in (60, 80, 101)}
+
+
+def compared(statements: dict[str, str], seed: int) -> CompareReport:
+    rules = ComparisonParameters.parse(Parameters.parse(tau="4%", epsilon="0.25", alpha="0.05"))
+    return run_compare(
+        small_table("private"),
+        {"good": small_table("good"), "bad": small_table("bad")},
+        tuple(Query(sql, id=name) for name, sql in statements.items()),
+        rules,
+        SimulatedNoise(seed),
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_queries_that_noise_decides_on_no_candidate_do_not_blur_the_ranking(seed: int) -> None:
+    report = compared(SURE | RARE, seed)
+    assert [query.id for query in report.queries if not query.decidable] == list(RARE)
+    assert [query.id for query in report.ranked] == list(SURE)
+    assert report.better == (("good", "bad"),)
+    for row in report.leaderboard:
+        assert row.trusted + row.not_trusted + row.undecided == len(SURE)
+    # They are paid for and listed all the same.
+    assert report.cost.epsilon == Fraction(len(SURE | RARE), 4)
+    assert "rare-60, rare-80 and rare-101 take no part in the ranking" in str(report)
+
+
+def test_queries_that_noise_decides_would_blur_the_ranking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The broken twin: all queries take part."""
+    monkeypatch.setattr(PlannedComparison, "decidable", property(lambda _: True))
+    assert all(not compared(SURE | RARE, seed).better for seed in range(3))
+
+
+def test_where_no_query_can_be_decided_all_take_part_and_nothing_is_established() -> None:
+    report = compared(RARE, 1)
+    assert report.ranked == report.queries
+    assert report.better == ()
+    assert "No query can be decided, so nothing can be ranked" in str(report)
+
+
+def test_which_queries_take_part_does_not_depend_on_the_private_table() -> None:
+    """Whatever the private rows are, and whatever is drawn."""
+    for kind in ("private", "other"):
+        rows = small_table(kind)
+        rows["x"] = rows["x"] if kind == "private" else 99 - rows["x"] // 2
+        rules = ComparisonParameters.parse(Parameters.parse(tau="4%", epsilon="0.25", alpha="0.05"))
+        report = run_compare(
+            rows,
+            {"good": small_table("good"), "bad": small_table("bad")},
+            tuple(Query(sql, id=name) for name, sql in (SURE | RARE).items()),
+            rules,
+            SimulatedNoise(5),
+        )
+        assert [query.id for query in report.ranked] == list(SURE)

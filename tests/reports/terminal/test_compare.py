@@ -15,6 +15,7 @@ from pqd.deciders.note import Note
 from pqd.reports.documents.compare import (
     cell_sentence,
     column_names,
+    document,
     tie_sentences,
 )
 from pqd.reports.documents.shared import rank_text
@@ -338,6 +339,35 @@ def test_all_that_cannot_be_told_apart() -> None:
         text_of(report_of())
     )
     assert list(tie_sentences(report_of(("tree",)))) == []
+
+
+def test_a_lean_is_never_told_as_a_share_that_holds() -> None:
+    """One candidate, one query, undecided: nothing of it holds, whichever way it leans."""
+    only = (query("men", cell("tree", **UNDECIDED)),)
+    board = (standing("tree", share=1.0, low=0.0, high=1.0, trusted=0, not_trusted=0, undecided=1),)
+    report = report_of(("tree",), queries=only, leaderboard=board)
+    page = document(report)
+    assert page.title == "0 of 1 query holds on tree, 1 left open"
+    assert page.lead == (
+        "tree is within tolerance on 0 of 1 query and outside on 0; 1 is left open. The true "
+        "share lies between 0 % and 100 %."
+    )
+    assert "100 % of" not in words(text_of(report))
+
+
+def test_queries_that_take_no_part_are_named_with_the_reason() -> None:
+    part = replace(query("men", cell("tree", **UNDECIDED)), decidable=False)
+    groups = tuple(
+        replace(part, id=f"by-age[{age}]", block="by-age", group=str(age), decidable=age > 1)
+        for age in range(3)
+    )
+    queries = (query("women", cell("tree")), part, *groups)
+    text = words(text_of(report_of(("tree",), queries=queries, leaderboard=(standing("tree"),))))
+    assert "men and by-age (2 of 3 groups) take no part in the ranking: at this epsilon" in text
+    assert "wrong more than 5 % of the time on test tables made from the copies" in text
+    text = words(text_of(report_of(("tree",), queries=(part,), leaderboard=(standing("tree"),))))
+    assert "No query can be decided, so nothing can be ranked" in text
+    assert "take no part" not in words(text_of(report_of()))
 
 
 def test_who_is_better_than_whom() -> None:
