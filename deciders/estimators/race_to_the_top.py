@@ -47,9 +47,14 @@ class RaceEstimate(TruncationRungs):
         TruncationRungs.__post_init__(self)
         probability(self.beta, "beta")
 
+    @property
+    def parts(self) -> Fraction:
+        """``log2(GS)``: the parts into which the paper splits epsilon."""
+        return Fraction(self.log_sensitivity)
+
     def scales(self, epsilon: Number) -> tuple[Fraction, ...]:
-        """``b_j`` for every rung."""
-        share = Fraction(self.log_sensitivity) / budget_of(epsilon)
+        """``b_j`` for every rung, in units."""
+        share = self.parts / budget_of(epsilon)
         return tuple(rung * share for rung in self.rungs)
 
     @property

@@ -103,7 +103,7 @@ class Decider(Protocol):
     """One mechanism of one paper, as a frozen value; everything is in lattice units.
 
     Conformers: LaplaceCount, NaiveExponentialCount, ExponentialCount (count.py); LaplaceSum,
-    RaceToTheTopSum, PlainSparseVectorSum, SparseVectorSum (sum.py);
+    RaceToTheTopSum, TightRaceToTheTopSum, PlainSparseVectorSum, SparseVectorSum (sum.py);
     ExponentialMedian, HistogramMedian (median.py); InverseCount, InverseSum, InverseMean,
     InverseMedian, InverseQuantile, InverseDistinct (inverse_sensitivity.py); NoisyCount,
     NoisyDistinct, NoisySum (noisy_answer.py).

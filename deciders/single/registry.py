@@ -24,6 +24,7 @@ from pqd.deciders.single.sum import (
     PlainSparseVectorSum,
     RaceToTheTopSum,
     SparseVectorSum,
+    TightRaceToTheTopSum,
 )
 
 _CLASSES: tuple[Any, ...] = (
@@ -36,6 +37,7 @@ _CLASSES: tuple[Any, ...] = (
     NoisySum,
     LaplaceSum,
     RaceToTheTopSum,
+    TightRaceToTheTopSum,
     SparseVectorSum,
     PlainSparseVectorSum,
     InverseMean,

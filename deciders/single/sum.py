@@ -78,6 +78,33 @@ class RaceToTheTopSum(GenericDecider, RaceEstimate, DeciderDefaults):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TightRaceToTheTopSum(RaceToTheTopSum):
+    """Race-to-the-Top with the least noise that the budget allows (ours).
+
+    The scales are ``b_j = (2 - 2^(1-J)) t_j / epsilon`` for J rungs, where the paper has
+    ``log2(GS) t_j / epsilon``.  Penalty, rule and p-value are those of ``r2t_sum``, with the
+    smaller ``b_j``.
+
+    Guarantee: epsilon-DP.  Let i be the first rung with ``v <= t_i``, for a row of value v > 0.
+    The row changes ``q(D, t_j)`` by v at the rungs ``j >= i`` and by 0 at the others.  The rungs
+    double, so the privacy loss is at most::
+
+        sum over j >= i of v / b_j  <=  sum over j >= i of t_i / b_j
+                                     =  epsilon (2 - 2^(i-J)) / (2 - 2^(1-J))  <=  epsilon.
+
+    A row of value 0 changes nothing.  The penalty is public, and the maximum is post-processing.
+    A row of value ``t_1 = 2`` loses exactly epsilon, so no smaller common factor is safe.
+    """
+
+    id: ClassVar[str] = "r2t_sum_tight"
+
+    @property
+    def parts(self) -> Fraction:
+        """``2 - 2^(1-J)`` for J rungs."""
+        return 2 - Fraction(2, 2 ** len(self.rungs))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlainSparseVectorSum(TruncationRungs, DeciderDefaults):
     """Algorithm 2 as printed: sparse vector (SVT) over every rung, with all scales ``2/epsilon``.
 

@@ -3,10 +3,15 @@
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from pqd.deciders import DECIDERS, Histogram, Interval
-from pqd.deciders.single.published import laplace_threshold, race_threshold
+from pqd.deciders.single.published import (
+    laplace_threshold,
+    published_tau,
+    race_threshold,
+)
 
 
 def rounded_tau(percent: str, answer: int) -> int:
@@ -25,6 +30,46 @@ def test_example_5_3() -> None:
 
 def test_example_5_6() -> None:
     assert race_threshold(2_000_000, 9000, 0.1, 0.05) == pytest.approx(4.549e7, rel=2e-4)
+
+
+def test_example_5_6_with_the_tight_scales() -> None:
+    """The factor log2(GS) of Prop. 5.5 becomes 2."""
+    copy, terms = Histogram.from_values([40, 9000]), ("0.1", "0.05")
+    printed, tight = (
+        published_tau(DECIDERS[name](upper=2_000_000), copy, *terms)
+        for name in ("r2t_sum", "r2t_sum_tight")
+    )
+    assert printed == pytest.approx(4.549e7, rel=2e-4)
+    assert tight == pytest.approx(8 * math.log(math.log2(2e6) / 0.05) * 9000 / 0.1, rel=1e-12)
+    assert printed is not None
+    assert tight == pytest.approx(printed * 2 / math.log2(2e6), rel=1e-12)
+
+
+@pytest.mark.parametrize("upper", [2, 377, 500_000])
+def test_the_tight_race_reaches_its_threshold(upper: int) -> None:
+    """At the threshold with beta = alpha the false-no rate is at most alpha; noise only shrinks."""
+    copy = Histogram.from_values([1, 2] + [min(119, upper)] * 3000)
+    races = [DECIDERS[name](upper=upper) for name in ("r2t_sum", "r2t_sum_tight")]
+    tau = published_tau(races[1], copy, 1, "0.05")
+    assert tau is not None
+    assert races[1].accept(copy, Interval.around(copy.total, tau), 1) >= 0.95
+    assert all(
+        tight <= printed
+        for printed, tight in zip(races[0].scales(1), races[1].scales(1), strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("upper", "shares"), [(377, "4.1 1.0"), (100_000, "9.0 1.1"), (500_000, "10.4 1.1")]
+)
+def test_the_thresholds_of_both_races(upper: int, shares: str) -> None:
+    """The table of docs/theory.md, section 1, in percent of the answer."""
+    copy = Histogram.from_values(np.random.default_rng(2).integers(10, 120, 3000))
+    found = [
+        DECIDERS[name](upper=upper).tau_min(copy, 1, "0.05").tau / copy.total
+        for name in ("r2t_sum", "r2t_sum_tight")
+    ]
+    assert " ".join(f"{100 * share:.1f}" for share in found) == shares
 
 
 def test_figure_4_at_the_centre() -> None:

@@ -105,6 +105,7 @@ MUTANTS = [
     Mutant("inv_distinct with a margin of slope 2", _steep_margin("inv_distinct"), EVERY),
     Mutant("svt_sum_plain with fresh budget per rung", _spent_per_rung, RUNGS),
     Mutant("r2t_sum with the whole budget for each rung", _undivided, RUNGS),
+    Mutant("r2t_sum_tight with noise 60 % too small", _louder("r2t_sum_tight", 2.5), RUNGS),
     Mutant("svt_sum with a tenth of its noise", _louder("svt_sum", 10), RUNGS),
     Mutant("hist_median with a fifth of its noise", _louder("hist_median", 5), HIGH + TIED),
     Mutant("em_median with a quarter of its sensitivity", _louder("em_median", 4), HIGH + TIED),

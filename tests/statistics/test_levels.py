@@ -283,9 +283,9 @@ def test_three_counts_bound_the_median_by_the_ends_of_the_interval() -> None:
 # The race, and the margins ------------------------------------------------------------------------
 
 
-def level_of_race(alpha: float, epsilon: str, change: Change = unchanged) -> float:
+def level_of_race(name: str, alpha: float, epsilon: str, change: Change = unchanged) -> float:
     """The largest chance of a no that is proved where the sum is inside."""
-    decider: Any = for_lattice("r2t_sum", "SUM", Lattice(0, 64))
+    decider: Any = for_lattice(name, "SUM", Lattice(0, 64))
     worst, unit = 0.0, 2**30
     for rows in ([1] * 40, [1], [2] * 30 + [64] * 2, [64] * 5, [3, 17, 60]):
         table = Histogram.from_values(rows)
@@ -300,11 +300,15 @@ def level_of_race(alpha: float, epsilon: str, change: Change = unchanged) -> flo
     return worst
 
 
+RACES = pytest.mark.parametrize("name", ["r2t_sum", "r2t_sum_tight"])
+
+
+@RACES
 @pytest.mark.parametrize("alpha", ALPHAS)
-def test_a_race_keeps_its_level_and_never_proves_a_yes(alpha: float) -> None:
-    found = max(level_of_race(alpha, epsilon) for epsilon in EPSILONS)
+def test_a_race_keeps_its_level_and_never_proves_a_yes(name: str, alpha: float) -> None:
+    found = max(level_of_race(name, alpha, epsilon) for epsilon in EPSILONS)
     assert found <= alpha * SLACK
-    decider: Any = for_lattice("r2t_sum", "SUM", Lattice(0, 64))
+    decider: Any = for_lattice(name, "SUM", Lattice(0, 64))
     for estimate in (0, 5, 50, 500):
         decision = decider.verdict(EstimatorOutput((estimate, 1)), Interval(-1, 100), "1")
         assert (decision.p_value is None) is decision.outcome
@@ -313,8 +317,9 @@ def test_a_race_keeps_its_level_and_never_proves_a_yes(alpha: float) -> None:
         )
 
 
-def test_too_small_a_p_value_of_a_race_is_rejected() -> None:
-    assert max(level_of_race(0.01, epsilon, halved) for epsilon in EPSILONS) > 0.012
+@RACES
+def test_too_small_a_p_value_of_a_race_is_rejected(name: str) -> None:
+    assert max(level_of_race(name, 0.01, epsilon, halved) for epsilon in EPSILONS) > 0.012
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
@@ -333,6 +338,7 @@ def test_a_margin_keeps_its_level(epsilon: str, alpha: float) -> None:
 def test_deciders_say_what_they_can_prove() -> None:
     both, no_alone = frozenset({True, False}), frozenset({False})
     known = {"lm_count": both, "lm_sum": both, "hist_median": both, "r2t_sum": no_alone}
+    known["r2t_sum_tight"] = no_alone
     for name, made in DECIDERS.items():
         expected = both if name.startswith(("inv_", "noisy_")) else known.get(name, frozenset())
         assert made.proves == expected, name

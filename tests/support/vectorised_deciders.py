@@ -171,8 +171,11 @@ def _race(
     over = np.full(draws.size, interval.lower < 0)
     log_sensitivity = decider.log_sensitivity
     penalty = Fraction(math.log(log_sensitivity / decider.beta))
+    parts = Fraction(log_sensitivity)
+    if decider.id == "r2t_sum_tight":
+        parts = 2 - Fraction(1, 2 ** (len(decider.rungs) - 1))
     for rung, total in zip(decider.rungs, decider.truncated_sums(histogram), strict=True):
-        scale = rung * (Fraction(log_sensitivity) / epsilon)
+        scale = rung * parts / epsilon
         grid = fineness(scale)
         noise = draws.laplace(runs, scale * grid)
         low, high = ((end + scale * penalty - total) * grid for end in _ends(interval))
@@ -258,7 +261,7 @@ RULES: dict[str, Rule] = {
     **_each(["inv_count", "inv_sum", "inv_mean"], _margin),
     **_each(["inv_median", "inv_quantile", "inv_distinct"], _margin),
     "hist_median": _majority,
-    "r2t_sum": _race,
+    **_each(["r2t_sum", "r2t_sum_tight"], _race),
     "svt_sum_plain": _plain_sparse_vector,
     "svt_sum": _bounded_sparse_vector,
 }

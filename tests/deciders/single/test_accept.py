@@ -66,14 +66,16 @@ def test_naive_exponential_count(count: int, sign: int) -> None:
     assert found == pytest.approx(1 / (1 + math.exp(-sign * 0.35)), rel=1e-12)
 
 
-def race(values: list[int], left: float, right: float, upper: int, epsilon: float) -> float:
+def race(
+    values: list[int], ends: tuple[float, float], upper: int, epsilon: float, parts: float
+) -> float:
     """R2T by the formula of its maximum, rung by rung."""
-    log_gs = math.log2(upper)
+    (left, right), log_gs = ends, math.log2(upper)
 
     def below(x: float) -> float:
         product = 1.0
         for j in range(1, math.ceil(log_gs) + 1):
-            scale = 2**j * log_gs / epsilon
+            scale = 2**j * parts / epsilon
             truncated = sum(v for v in values if v <= 2**j)
             shift = scale * math.log(log_gs / 0.05)
             product *= float(stats.laplace.cdf(x - truncated + shift, scale=scale))
@@ -82,12 +84,15 @@ def race(values: list[int], left: float, right: float, upper: int, epsilon: floa
     return below(right) - below(left)
 
 
+@pytest.mark.parametrize(
+    ("decider_id", "parts"), [("r2t_sum", math.log2(1000)), ("r2t_sum_tight", 2 - 2**-9)]
+)
 @pytest.mark.parametrize("epsilon", [0.1, 1, 20])
 @pytest.mark.parametrize(("gap", "tau"), [(0, 300), (-800, 500), (-2000, 5000), (900, 200)])
-def test_race_to_the_top(gap: int, tau: int, epsilon: float) -> None:
+def test_race_to_the_top(gap: int, tau: int, epsilon: float, decider_id: str, parts: float) -> None:
     centre = HEAVY.total + gap
-    found = DECIDERS["r2t_sum"](upper=1000).accept(HEAVY, Interval.around(centre, tau), epsilon)
-    expected = race(values_of(HEAVY), centre - tau, centre + tau, 1000, epsilon)
+    found = DECIDERS[decider_id](upper=1000).accept(HEAVY, Interval.around(centre, tau), epsilon)
+    expected = race(values_of(HEAVY), (centre - tau, centre + tau), 1000, epsilon, parts)
     assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
