@@ -22,7 +22,7 @@ from pqd.reports.text.check import (
     reliability_parts,
     single_message,
 )
-from pqd.reports.text.query import proof_sentence, undecided_parts
+from pqd.reports.text.query import likely_sentence, undecided_parts
 from pqd.spec import Check
 
 # Statuses of a verdict, of which the first that occurs is the status of its check.
@@ -81,14 +81,11 @@ def planned(
     else:
         are_constant = all(verdict.is_constant for verdict in verdicts)
         parts = [FREE_SETTLED if are_constant else FREE_KNOWN]
-    unproved = dict.fromkeys(filter(None, (proof_sentence(v.taken) for v in verdicts)))
-    low = [v for v in verdicts if not (v.taken.decides or v.is_constant)]
-    hardest = max(low, key=lambda v: v.taken.epsilon_needed or 0, default=None)
-    undecided = (
-        undecided_parts(QueryFacts(**hardest.facts(), candidates=hardest.candidates))
-        if hardest
-        else ()
-    )
+    open_ = [v for v in verdicts if not (v.taken.decides or v.is_constant)]
+    low = [QueryFacts(**v.facts(), candidates=v.candidates) for v in open_]
+    unproved = dict.fromkeys(filter(None, map(likely_sentence, low)))
+    hardest = max(low, key=lambda facts: facts.chosen.epsilon_needed or 0, default=None)
+    undecided = undecided_parts(hardest) if hardest else ()
     parts += reliability_parts(list(unproved), list(undecided))
     parts.append(f"by {', '.join(sorted({v.taken.decider for v in verdicts}))}")
     return _result(check, name, "planned", "pass", "; ".join(parts))

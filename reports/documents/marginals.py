@@ -28,7 +28,7 @@ from pqd.reports.documents.shared import (
     lines,
 )  # fmt: skip
 from pqd.reports.models.profile import DistanceFacts
-from pqd.reports.models.standings import DISTANCES, PLANS, Standing
+from pqd.reports.models.standings import DISTANCES, Standing
 from pqd.reports.text.distances import (
     FRESH,
     NAMES,
@@ -82,7 +82,7 @@ def marginals_table(report: ProfileReport, rows: Sequence[Marginal], ways: int) 
 
 
 def _planned_groups(report: ProfileReport, rows: Sequence[Marginal]) -> Iterator[Group]:
-    for standing in PLANS:
+    for standing in (Standing.TOO_LITTLE, Standing.DECIDABLE):
         badge = standing.badge
         planned = [_planned(report, row) for row in rows if row[0].planned is standing]
         yield Group(name=badge.text, badge=badge, rows=planned, fate=standing.fate)

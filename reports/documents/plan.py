@@ -36,7 +36,7 @@ from pqd.reports.documents.queries import (
     question,
 )
 from pqd.reports.documents.shared import first_names, lines, on_page
-from pqd.reports.models.standings import PLANS, Standing
+from pqd.reports.models.standings import PLANS, Standing, passes_first
 from pqd.reports.text.notes import refused_lead
 from pqd.reports.text.numbers import (
     EACH_ITS_OWN,
@@ -70,8 +70,7 @@ def document(plan: PlanReport) -> Document:
     answers = counted(len(plan.queries), "answer")
     level = f"alpha {number_text(float(plan.alpha) * 100, 3)} %"
     subject = f"{answers} of {plan.synthetic}, tolerance {plan.tolerance}, {level}"
-    enough = sum(query.decidable is True for query in plan.queries)
-    sizes = {Standing.DECIDABLE: enough, Standing.TOO_LITTLE: len(plan.queries) - enough}
+    sizes = {each: len(_of(each, plan.queries)) for each in passes_first(PLANS)}
     return Document(
         kind="plan",
         title=title,
@@ -80,7 +79,7 @@ def document(plan: PlanReport) -> Document:
         spent="nothing spent",
         opening=[Line(f"{subject}.", "detail")] if plan.queries else [],
         facts=list(_facts(plan)),
-        counts=Shares([(each, size, each.badge.tone) for each, size in sizes.items()])
+        counts=Shares([(each, size, each.badge.tone) for each, size in sizes.items() if size])
         if plan.budgeted
         else None,
         body=[Section(title="Queries", blocks=[_queries(plan)], brief=False)],
@@ -120,7 +119,8 @@ def _definitions(plan: PlanReport) -> list[tuple[str, str]]:
         f"most {level} % of the time on those tables. To be decided as well takes more."
     )
     needs = (
-        "The smallest epsilon at which this tolerance is OK. It is a forecast, no bound. None: no "
+        "The smallest epsilon at which this tolerance is OK; for an answer without a p-value, at "
+        f"which it is wrong at most {level} % of the time. It is a forecast, no bound. None: no "
         "epsilon will do."
     )
     chance = (
@@ -129,6 +129,10 @@ def _definitions(plan: PlanReport) -> list[tuple[str, str]]:
     )
     return [
         ("OK, LOW", enough),
+        (
+            Standing.PLAUSIBLE.badge.text,
+            "The decider gives no p-value, but seldom errs: its answer would be likely right.",
+        ),
         ("Threshold", least),
         ("Needs", needs),
         ("Chance of a yes", chance),
@@ -137,7 +141,8 @@ def _definitions(plan: PlanReport) -> list[tuple[str, str]]:
 
 def _queries(plan: PlanReport) -> Table:
     poor = _worst_planned(plan)
-    enough = [query for query in plan.queries if query.decidable]
+    ordered = [*poor, *(query for query in plan.queries if query.decidable)]
+    by_standing = [_of(each, ordered) for each in PLANS]
     groups = [
         Group(
             name=standing if plan.budgeted else "",
@@ -145,7 +150,8 @@ def _queries(plan: PlanReport) -> Table:
             rows=[_row(query, plan) for query in queries],
             fate=standing.fate,
         )
-        for standing, queries in zip(PLANS, (poor, enough), strict=True)
+        for standing, queries in zip(PLANS, by_standing, strict=True)
+        if queries or standing is not Standing.PLAUSIBLE
     ]
     return Table(
         columns=_columns(budgeted=plan.budgeted),
@@ -154,6 +160,15 @@ def _queries(plan: PlanReport) -> Table:
         in_full=True,
         empty="No query was planned.",
     )
+
+
+def _of(standing: Standing, queries: Sequence[PlannedQuery]) -> list[PlannedQuery]:
+    return [query for query in queries if _planned(query) is standing]
+
+
+def _planned(query: PlannedQuery) -> Standing:
+    """Standing among the plans; one of which nothing is known counts as too little."""
+    return query.standing if query.standing in PLANS else Standing.TOO_LITTLE
 
 
 def _columns(*, budgeted: bool) -> tuple[Column, ...]:
@@ -173,9 +188,11 @@ def _columns(*, budgeted: bool) -> tuple[Column, ...]:
 def _row(query: PlannedQuery, plan: PlanReport) -> Row:
     copy, amount = answer_cells(query)
     needs, least = _epsilon_needed(query), query.chosen.tau_min
+    if query.likely:
+        needs = query.chosen.epsilon_needed
     wrong = None if query.chosen.false_no is None else query.chosen.worst
     figures = Cell(threshold_text(least), least), Cell(share_text(wrong), wrong)
-    badge = Cell(badge=query.standing.badge, sort=int(query.decidable is True))
+    badge = Cell(badge=query.standing.badge, sort=PLANS.index(_planned(query)))
     cells = (
         *((badge,) if plan.budgeted else ()),
         Cell(query.id),
@@ -190,7 +207,7 @@ def _row(query: PlannedQuery, plan: PlanReport) -> Row:
         cells=cells,
         asks="; ".join(filter(None, [question(query), few_rows_text(query)])),
         aside=_said(query),
-        names=(PLANS[query.decidable is True],) if plan.budgeted else (),
+        names=(_planned(query),) if plan.budgeted else (),
         grouping=grouping_of(query),
         member=query.group or query.id,
         details=lambda: _details(query, plan),
@@ -236,7 +253,8 @@ def _interval(query: PlannedQuery) -> Interval:
 
 
 def _closing(plan: PlanReport) -> Closing:
-    low = [query.id for query in _worst_planned(plan) if query.decidable is False]
+    worst = _worst_planned(plan)
+    low = [query.id for query in worst if query.standing is Standing.TOO_LITTLE]
     counts, step = _decided(plan), _next_step(plan)
     if not plan.budgeted:
         counts, step = f"{step or _answer(plan)}.", ""
@@ -270,7 +288,11 @@ def _answer(plan: PlanReport) -> str:
     if not able and unknown:
         return f"What {_all(total)} would need is not known"
     if not able:
-        return f"No epsilon decides {'the query' if total == 1 else f'any of {total:,} queries'}"
+        none = f"No epsilon decides {'the query' if total == 1 else f'any of {total:,} queries'}"
+        likely = len(_of(Standing.PLAUSIBLE, plan.queries))
+        some = "the answer" if total == 1 else f"{likely:,} of the answers"
+        right = f"; at {epsilon_text(plan.epsilon or 0)} {some} would be likely right"
+        return none + right * bool(likely)
     title = f"Epsilon {budget_text(most)}{' per query' if total > 1 else ''}"
     title = f"{title} decides {_some(able, total)}"
     if left := total - able - unknown:
@@ -382,7 +404,7 @@ def _next_step(plan: PlanReport) -> str:
     needed = [_needed(query, plan) for query in poor]
     able = [epsilon for epsilon in needed if not math.isinf(epsilon)]
     if not able:
-        return next(filter(None, (proof_sentence(query.chosen) for query in poor)), "")
+        return next(filter(None, map(likely_sentence, poor)), "")
     every = "it" if len(plan.queries) == 1 else "all of them"
     who = every if len(able) == len(needed) else "all that any epsilon can decide"
     return f"--epsilon {budget_text(max(able))} would decide {who}"

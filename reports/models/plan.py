@@ -23,10 +23,12 @@ class PlannedQuery(QueryFacts):
 
     @property
     def standing(self) -> Standing:
-        """``decidable`` or ``too little`` at the planned budget; ``undecided`` without one."""
+        """``decidable``, ``likely right`` or ``too little`` at a budget; else ``undecided``."""
         if self.decidable is None:
             return Standing.UNDECIDED
-        return Standing.DECIDABLE if self.decidable else Standing.TOO_LITTLE
+        if self.decidable:
+            return Standing.DECIDABLE
+        return Standing.PLAUSIBLE if self.likely else Standing.TOO_LITTLE
 
 
 @dataclass(frozen=True, slots=True, repr=False)

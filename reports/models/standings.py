@@ -77,6 +77,7 @@ class Standing(StrEnum):
     WITHIN      = "within",            "distance", _YES,              "passed", "",  _WITHIN
 
     TOO_LITTLE  = "too little", "plan", _open("LOW"),       "failed"
+    PLAUSIBLE   = "likely right", "plan", _open("LIKELY"),  "open"
     DECIDABLE   = "decidable",  "plan", Badge("OK", "yes"), "passed"
 
     #         name       subject  badge                   fate      -   -   gate     tag        exit

@@ -109,15 +109,22 @@ def proof_sentence(facts: CandidateFacts) -> str | None:
     if len(facts.proves) == 2:
         return None
     if not facts.proves:
-        return f"{facts.decider} gives no p-value: its answer is likely right at best, not proven"
+        return f"{_gives(facts)}: its answer is likely right at best, not proven"
+    return f"{_gives(facts)}: the other answer is not proven"
+
+
+def _gives(facts: CandidateFacts) -> str:
+    """P-values that a decider gives, for one that lacks some."""
+    if not facts.proves:
+        return f"{facts.decider} gives no p-value"
     (able,) = facts.proves
-    return f"{facts.decider} gives a p-value for a {able} alone: the other answer is not proven"
+    return f"{facts.decider} gives a p-value for a {able} alone"
 
 
 def likely_sentence(facts: QueryFacts) -> str:
     """What a planned answer without a p-value would be worth."""
     if facts.likely:
-        return f"{facts.decider} gives no p-value; its answer would be likely right"
+        return f"{_gives(facts.chosen)}; its answer would be likely right"
     return proof_sentence(facts.chosen) or ""
 
 

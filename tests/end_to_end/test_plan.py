@@ -118,6 +118,18 @@ def test_the_plans_budget_makes_an_audit_conclusive_most_of_the_time() -> None:
     assert standings.count(Standing.TRUSTED) >= 25
 
 
+def test_a_named_decider_without_a_p_value_is_planned_as_it_would_answer() -> None:
+    """Where it errs seldom on all public tables it is likely right, and never said to decide."""
+    query, options = "SELECT COUNT(*) FROM D WHERE age > 40", ("--tau", "10%", "--decider")
+    text = shown(CENSUS, "-q", query, *options, "em_count", "--epsilon", "1")
+    assert text.startswith("No epsilon decides the query; at 1 the answer would be likely right")
+    assert re.search(r"^  LIKELY +q1 .* em_count", text, re.MULTILINE)
+    assert "LOW" not in text
+    poor = shown(CENSUS, "-q", query, *options, "em_count_naive", "--epsilon", "1")
+    assert re.search(r"^  LOW +q1 .* em_count_naive", poor, re.MULTILINE)
+    assert "likely right at best" in " ".join(poor.split())
+
+
 def test_a_biased_decider_is_never_decidable() -> None:
     plan = pqd.plan(CENSUS, "SELECT SUM(inctot) FROM D", tau="5%", epsilon=1, detailed=True)
     svt = next(c for c in plan.queries[0].candidates if c.decider == "svt_sum")
