@@ -90,12 +90,14 @@ class ErrorSimulation:
 class SimulatedChoice(NamedTuple):
     """Choice of a plan, the reason, and the mean simulated error of every plan, in units.
 
+    ``by_query`` is the mean absolute error of the plan that is taken, of each query, in units.
     ``size`` is the mean absolute answer of the synthetic table.
     """
 
     plan: BatchPlan
     reason: Note
     errors: Mapping[str, float]
+    by_query: tuple[float, ...]
     size: float
 
     @property
@@ -122,11 +124,13 @@ def choose_mechanism(
         If no plan fits; the first reason is raised.
     """
     errors: dict[str, float] = {}
+    by_query: dict[str, tuple[float, ...]] = {}
     simulation = ErrorSimulation(workload, contingency, epsilon)
     refusal: PqdError | None = None
     for name, plan in plans.items():
         try:
-            errors[name] = float(np.abs(simulation.errors(plan, plan.simulation_runs)).mean())
+            sizes = np.abs(simulation.errors(plan, plan.simulation_runs))
+            errors[name], by_query[name] = float(sizes.mean()), tuple(sizes.mean(axis=0).tolist())
         except PqdError as error:
             refusal = refusal or error
     if not errors:
@@ -138,4 +142,4 @@ def choose_mechanism(
     else:
         rivals = tuple((name, error) for error, name in others)
         reason = note("least-error", error=errors[taken], others=rivals, unit=unit)
-    return SimulatedChoice(plans[taken], reason, errors, simulation.size)
+    return SimulatedChoice(plans[taken], reason, errors, by_query[taken], simulation.size)

@@ -339,6 +339,7 @@ def _released(
         threshold=None if high is None else plain(high * scale),
         lower_threshold=None if low is None else plain(-low * scale),
         deviation=output.deviations[place] * float(scale) if output.deviations else None,
+        error=planned.choice.by_query[place] * float(scale),
         block=query.block,
         group=query.group,
         block_sql=query.block_sql,

@@ -64,6 +64,10 @@ _CUT = (
     "The mechanism found these ends privately, and values beyond them count as the nearer end; by "
     "how much that changes the sum is not known."
 )
+_ERRS = (
+    "Where values are cut off: how far such answers to this query lie from the exact one on "
+    "average, simulated on the copy, the noise and what is cut off together."
+)
 _SIMULATED_ERROR = (
     "How far a mechanism's answers lie from the exact ones on average, simulated on the copy, "
     "which costs nothing. It holds for tables shaped like the copy."
@@ -161,7 +165,7 @@ def _row(query: ReleasedQuery, batch: ReleasedBatch, report: ReleaseReport) -> R
         Cell(to_digits_of(query.answer, scale), float(query.answer), strong=True),
         # Sorted by how wide it is.
         Cell(_interval_text(query), None if width is None else float(width)),
-        Cell(_noise_text(query), query.deviation),
+        Cell(_noise_text(query), query.deviation if query.threshold is None else query.error),
         Cell(to_digits_of(query.q_synthetic, scale), float(query.q_synthetic)),
         Cell(gap_text(gap), float(gap)),
         Cell(_cut_text(query), None if query.threshold is None else float(query.threshold)),
@@ -323,7 +327,13 @@ def _interval_text(query: ReleasedQuery) -> str:
 
 
 def _noise_text(query: ReleasedQuery) -> str:
-    """Standard deviation of the noise, empty where the theory gives none."""
+    """Standard deviation of the noise, empty where the theory gives none.
+
+    Where values are cut off the noise is the lesser part of the error, and is 0 where all are: then
+    the simulated error of the query stands in its place.
+    """
+    if query.threshold is not None and query.error is not None:
+        return f"errs {number_text(query.error, 3)}"
     return "" if query.deviation is None else f"±{number_text(query.deviation, 3)}"
 
 
@@ -337,6 +347,8 @@ def _truncation_sentence(query: ReleasedQuery) -> str:
     """Sentence on values that were cut off, empty where none were."""
     if query.threshold is None:
         return ""
+    if not query.threshold and not query.lower_threshold:
+        return "every value counts as 0, so the answer tells nothing of the sum"
     above = number_text(query.threshold)
     cut = f"values above {above} count as {above}"
     if query.lower_threshold is not None:
@@ -355,6 +367,9 @@ def _answer_sentence(query: ReleasedQuery, alpha: Fraction) -> str:
     answer = f"private answer {number_text(query.answer)}"
     if within := _interval_text(query):
         return f"{answer}; with probability {level_text(alpha)} the exact one lies in {within}"
+    if query.threshold is not None and query.error is not None:
+        error = number_text(query.error, 3)
+        return f"{answer}; on tables like the copy it errs by {error} on average (simulated)"
     if noise := _noise_text(query):
         return f"{answer}; the standard deviation of its noise is {noise}"
     return answer
@@ -427,7 +442,9 @@ def _how_to_read(report: ReleaseReport) -> Iterator[tuple[str, str]]:
     if any(query.low is None for query in queries):
         yield "No interval", _UNBOUNDED
     if any(query.deviation is not None for query in queries):
-        yield "Noise", "The standard deviation of the noise, around the sum of truncated values."
+        yield "Noise", "The standard deviation of the noise."
+    if any(query.threshold is not None and query.error is not None for query in queries):
+        yield "Errs", _ERRS
     if any(query.threshold is not None for query in queries):
         yield "Cut at", _CUT
     yield "Difference", "The private answer less the synthetic one; it is as noisy as the former."

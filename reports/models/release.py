@@ -25,7 +25,9 @@ class ReleasedQuery:
     ``low .. high`` with probability ``1 - alpha``; None where the theory gives no such ends.
     Values beyond a threshold count as the threshold; None for a count, or where there is none.
     ``deviation`` is the standard deviation of the noise around the sum so truncated, None where the
-    theory gives none.  ``q_synthetic`` is the synthetic table's answer.
+    theory gives none.  ``error`` is how far the mechanism's answers to this query lie from the
+    exact one on average, simulated on the synthetic table; what is cut off counts.
+    ``q_synthetic`` is the synthetic table's answer.
     """
 
     id: str
@@ -41,6 +43,7 @@ class ReleasedQuery:
     threshold: int | float | None = None
     lower_threshold: int | float | None = None
     deviation: float | None = None
+    error: float | None = None
     block: str | None = None
     group: str | None = None
     block_sql: str | None = None

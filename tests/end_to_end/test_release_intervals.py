@@ -1,5 +1,6 @@
 """``low`` and ``high`` of ``pqd release``: how often they hold the exact answer, and how wide."""
 
+import io
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 
 import pqd
 from pqd.batches.answers import ReleasePlan, select_batches
@@ -23,6 +25,8 @@ from pqd.parameters import Parameters
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.reports.models.release import ReleasedQuery, ReleaseReport
+from pqd.reports.text.numbers import number_text
+from pqd.reports.writers.terminal import TerminalReport
 from pqd.sql.workload_files import as_queries
 from tests.support.noises import LaplaceAlone, Scaled
 from tests.support.private_tables import workers
@@ -190,3 +194,29 @@ def test_units_are_those_of_the_column() -> None:
     assert query.answer - low == high - query.answer
     # 32 quarters at epsilon 1: ln(10) scales to either side, in quarters, and half a per cent.
     assert math.log(10) * 32 / 4 - 0.25 <= high - query.answer <= math.log(10) * 32 / 4 * 1.02 + 0.5
+
+
+def test_a_sum_whose_values_are_cut_off_tells_how_far_such_answers_err() -> None:
+    """Cut at 0 the noise is 0, and so is the answer: nothing of it may look exact."""
+    sums = [f"SELECT SUM(pay) FROM D WHERE pay > {least}" for least in range(4)]
+    terms = Parameters.parse(
+        tau=1, epsilon="0.01", alpha=0.05, mechanism="clipped_composition", columns=COLUMNS
+    )
+    report = run_release(SECRET, COPY, as_queries(sums), terms, SimulatedNoise(1))
+    (batch,) = report.batches
+    errors = [query.error for query in report.queries]
+    assert math.fsum(error or 0 for error in errors) / len(sums) == pytest.approx(batch.error)
+    cut = [query for query in report.queries if query.threshold == 0]
+    assert cut
+    text = report.to_markdown()
+    assert "±0" not in text
+    for query in cut:
+        assert (query.answer, query.deviation) == (0, 0)
+        assert query.error
+        # About all of the copy's sum is lost, too.
+        assert query.error == pytest.approx(query.q_synthetic, rel=0.1)
+        assert f"errs {number_text(query.error, 3)}" in text
+        console = Console(width=100, file=io.StringIO())
+        console.print(TerminalReport(report, explained=query.id))
+        words = " ".join(console.file.getvalue().split())  # type: ignore[attr-defined]
+        assert "every value counts as 0, so the answer tells nothing of the sum" in words

@@ -37,6 +37,7 @@ def count(place: int) -> ReleasedQuery:
         low=answer - 31,
         high=answer + 31,
         deviation=15.811,
+        error=11.2,
     )
 
 
@@ -56,6 +57,7 @@ def total(place: int) -> ReleasedQuery:
         threshold=(131_072, 65_536, None)[place % 3],
         lower_threshold=(None, -512, None)[place % 3],
         deviation=(None, None, 8214.7)[place % 3],
+        error=6120.4 * (place + 1),
     )
 
 

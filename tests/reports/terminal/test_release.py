@@ -71,7 +71,7 @@ def test_the_page_of_a_release_has_its_cells_and_marks() -> None:
 
 
 def test_a_column_without_values_is_left_out() -> None:
-    for report, shown in ((UNBOUNDED, {"cut at"}), (BOUNDED, {"95 % interval", "noise"})):
+    for report, shown in ((UNBOUNDED, {"cut at", "noise"}), (BOUNDED, {"95 % interval", "noise"})):
         optional = {"cut at", "95 % interval", "noise"}
         head = terminal_text(report, 120).split("\n\n")[1].split("\n")[0]
         assert {title for title in optional if title in head} == shown
