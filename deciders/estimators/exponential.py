@@ -116,6 +116,10 @@ class ExponentialQuantile(BonferroniClaims, LatticeBounds):
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """Share of the weight that lies inside the interval."""
+        return sigmoid(self.logit(histogram, interval, epsilon))
+
+    def logit(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """Log-odds that the chosen point lies inside the interval; -inf if no point does."""
         lower, upper = self._ends()
         low, high = (min(max(cut, lower), upper + 1) for cut in whole_span(interval))
         runs = self._runs(histogram, epsilon)
@@ -125,7 +129,7 @@ class ExponentialQuantile(BonferroniClaims, LatticeBounds):
         with np.errstate(divide="ignore"):
             inner = log_sum(runs.weights + np.log(points_inside / runs.points))
             outer = log_sum(runs.weights + np.log((runs.points - points_inside) / runs.points))
-        return sigmoid(inner - outer) if max(inner, outer) > -math.inf else 0.0
+        return inner - outer
 
     def contains(self, released: EstimatorOutput, span: Span) -> bool:
         """Whether the chosen point lies between the cuts."""

@@ -1,8 +1,9 @@
-"""Deciders of MEDIAN queries (Patwa 2023, section 6); the median is the lower one."""
+"""Deciders of MEDIAN and QUANTILE queries (Patwa 2023, section 6); the median is the lower one."""
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from fractions import Fraction
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -10,10 +11,12 @@ from pqd.deciders.bounds import LatticeBounds
 from pqd.deciders.distributions import Floats
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.estimators.base import Estimator, EstimatorOutput, whole_span
+from pqd.deciders.estimators.exponential import ExponentialQuantile
 from pqd.deciders.estimators.majority import MajorityCounts, MajorityLaw, counts_beyond
-from pqd.deciders.exact import Number, as_float, budget_of
-from pqd.deciders.histogram import Histogram, Integers
+from pqd.deciders.exact import Number, as_float, budget_of, probability
+from pqd.deciders.histogram import HALF, Histogram, Integers
 from pqd.deciders.interval import Interval
+from pqd.deciders.lattice import Lattice
 from pqd.deciders.single.base import (
     DeciderDefaults,
     Decision,
@@ -52,20 +55,32 @@ class ExponentialMedian(ExponentialDecider, LatticeBounds, DeciderDefaults):
 
     def _ends(self) -> tuple[int, int]:
         if self.lower is None or self.upper is None:
-            raise ParameterError("em_median chooses among lattice points: give lower and upper")
+            raise ParameterError(f"{self.id} chooses among lattice points: give lower and upper")
         return self.lower, self.upper
 
     def logit(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """Log-odds that a lattice point inside the interval is chosen (Prop. C.1)."""
+        return self._logit_at(HALF, histogram, interval, epsilon)
+
+    def _logit_at(
+        self, p: Fraction, histogram: Histogram, interval: Interval, epsilon: Number
+    ) -> float:
+        """Log-odds with the score ``-|rank(e) - p n|``, of sensitivity at most 1."""
         lower, upper = self._ends()
         runs = np.concatenate(([_LOWEST], histogram.values, [_HIGHEST]))
         first, last = math.floor(interval.lower) + 1, math.ceil(interval.upper) - 1
         inside = self._points(runs, max(first, lower), min(last, upper))
         points = self._points(runs, lower, upper)
-        doubled = -np.abs(2 * histogram.cumulative_counts - histogram.mass)
+        part, whole = p.as_integer_ratio()
+        ranks = histogram.cumulative_counts
+        # Products beyond 64 bits would wrap around and break the guarantee.
+        if whole * (histogram.mass + 1) >= 2**62:
+            ranks = ranks.astype(object)
+        scores = -np.abs(whole * ranks - part * histogram.mass)
         # First subtract the best score, in integers, so that a large epsilon does not underflow all
         # weights.
-        exponents = as_float(budget_of(epsilon)) * (doubled - doubled.max()) / 4
+        scores -= scores.max()
+        exponents = as_float(budget_of(epsilon)) * scores.astype(np.float64) / (2 * whole)
         return _log_weight(inside, exponents) - _log_weight(points - inside, exponents)
 
     def _points(self, runs: Integers, first: int, last: int) -> Floats:
@@ -83,6 +98,62 @@ def _log_weight(points: Floats, exponents: Floats) -> float:
     if not present.any():
         return -math.inf
     return float(np.logaddexp.reduce(np.log(points[present]) + exponents[present]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExponentialQuantileRank(ExponentialMedian):
+    """``em_median`` for the p-quantile: the score of ``e`` is ``-|rank(e) - p n|``.
+
+    Guarantee: epsilon-DP.  Patwa 2023, end of section 6.2, puts p n in place of n/2 and keeps the
+    mechanism, so the score counts as one of sensitivity 1.  One more row moves ``rank(e)`` by 0 or
+    1 and ``p n`` by p, so the sensitivity is ``max(p, 1 - p)``: the rest of epsilon is wasted.
+    Points after many equal values are favoured as by ``em_median`` (docs/errata.md, 4).
+    """
+
+    p: Fraction = HALF
+
+    id: ClassVar[str] = "em_quantile"
+    key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step", "p")
+    aggregate: ClassVar[str] = "QUANTILE"
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError unless ``0 < p < 1`` and both bounds form a lattice."""
+        ExponentialMedian.__post_init__(self)
+        object.__setattr__(self, "p", probability(self.p, "the quantile's p"))
+
+    @classmethod
+    def on(cls, lattice: Lattice, p: Number = HALF) -> Self:
+        """Decider of the ``p``-quantile on ``lattice``."""
+        return cls(
+            lower=lattice.lower_units,
+            upper=lattice.upper_units,
+            step=lattice.step_units,
+            p=probability(p, "the quantile's p"),
+        )
+
+    def logit(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """Log-odds that a lattice point inside the interval is chosen."""
+        return self._logit_at(self.p, histogram, interval, epsilon)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectedExponentialMedian(ExponentialMedian):
+    """``em_median`` with a score that knows ties, at its true sensitivity (ours).
+
+    The score of ``e`` is minus the number of rows to add or remove until ``e`` is the median.  It
+    is 0 at the median alone, so that enough budget finds it (docs/errata.md, 3 and 4).
+
+    Guarantee: epsilon-DP (McSherry and Talwar 2007), like the estimator ``ExponentialQuantile``:
+    one row changes the number of rows by at most 1.  Only the yes/no choice is released.
+    """
+
+    id: ClassVar[str] = "em_median_corrected"
+
+    def logit(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """Log-odds that a lattice point inside the interval is chosen."""
+        lower, upper = self._ends()
+        estimator = ExponentialQuantile(lower=lower, upper=upper, step=self.step)
+        return estimator.logit(histogram, interval, epsilon)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,12 @@ from pqd.deciders.single.inverse_sensitivity import (
     InverseQuantile,
     InverseSum,
 )
-from pqd.deciders.single.median import ExponentialMedian, HistogramMedian
+from pqd.deciders.single.median import (
+    CorrectedExponentialMedian,
+    ExponentialMedian,
+    ExponentialQuantileRank,
+    HistogramMedian,
+)
 from pqd.deciders.single.noisy_answer import NoisyCount, NoisyDistinct, NoisySum
 from pqd.deciders.single.sum import (
     LaplaceSum,
@@ -44,7 +49,9 @@ _CLASSES: tuple[Any, ...] = (
     InverseMedian,
     HistogramMedian,
     ExponentialMedian,
+    CorrectedExponentialMedian,
     InverseQuantile,
+    ExponentialQuantileRank,
     InverseDistinct,
     NoisyDistinct,
 )

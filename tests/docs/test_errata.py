@@ -64,6 +64,25 @@ def test_em_median_tie_bias() -> None:
     assert f"{low:.3f} at epsilon = 0.1 and {high:.3f} at epsilon = 1" in section(4)
 
 
+def test_em_median_corrected_knows_ties() -> None:
+    table = Histogram.weighted(np.array([36, 37, 38]), np.array([348, 152, 500]))
+    found = [accept("em_median_corrected", table, Interval(28, 38), e) for e in ("0.1", 1, 100)]
+    numbers = f"{found[0]:.3f}, {found[1]:.3f} and {found[2]:.3f}"
+    assert f"says yes with probability {numbers} at epsilon = 0.1, 1 and 100" in section(4)
+
+
+def test_em_quantile_has_the_sensitivity_that_is_told() -> None:
+    """One more row of the least value moves ``rank(e) - n/4`` by 3/4, of the largest by 1/4."""
+    rows, quarter = [1, 2, 3, 4, 5], Fraction(1, 4)
+
+    def score(values: list[int]) -> Fraction:
+        return sum(v < 3 for v in values) - quarter * len(values)
+
+    moves = [abs(score([*rows, value]) - score(rows)) for value in (0, 9)]
+    assert moves == [Fraction(3, 4), quarter]
+    assert "3/4 for a quartile" in section(3)
+
+
 def test_histogram_median_tie() -> None:
     for ones, words in ((50, "probability of yes is "), (51, "With 51 rows of 1 it is ")):
         table = Histogram.weighted(np.array([1, 9]), np.array([ones, 50]))

@@ -23,7 +23,7 @@ def situations(draw: st.DrawFn, decider_id: str) -> tuple[Any, list[int], range,
     made = DECIDERS[decider_id]
     lattice = draw(st.sampled_from(SIGNED_LATTICES if decider_id in SIGNED else LATTICES))
     parameters = {}
-    if decider_id == "inv_quantile":
+    if made.aggregate == "QUANTILE":
         parameters = {
             "p": draw(st.sampled_from([Fraction(1, 10), Fraction(1, 3), Fraction(9, 10)]))
         }

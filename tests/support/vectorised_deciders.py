@@ -258,6 +258,7 @@ RULES: dict[str, Rule] = {
     **_each(["lm_count", "lm_sum"], _noisy_answer),
     **_each(["noisy_count", "noisy_sum", "noisy_distinct"], _whole_answer),
     **_each(["em_count_naive", "em_count", "em_median"], _chosen),
+    **_each(["em_median_corrected", "em_quantile"], _chosen),
     **_each(["inv_count", "inv_sum", "inv_mean"], _margin),
     **_each(["inv_median", "inv_quantile", "inv_distinct"], _margin),
     "hist_median": _majority,

@@ -202,6 +202,55 @@ def test_exponential_median_by_a_loop_over_the_lattice(
     assert found == pytest.approx(inside / (inside + outside), rel=1e-10)
 
 
+@pytest.mark.parametrize("histogram", [AGES, EVEN, EMPTY], ids=["odd", "even", "none"])
+@pytest.mark.parametrize("p", [Fraction(1, 4), Fraction(3, 10), Fraction(9, 10)])
+@pytest.mark.parametrize(("left", "right"), [(7, 11), ("13/2", "21/2"), (-9, 3), (18, 99)])
+def test_exponential_quantile_by_a_loop_over_the_lattice(
+    histogram: Histogram, p: Fraction, left: int | str, right: int | str
+) -> None:
+    """The end of section 6.2: the score is minus the distance of the rank from p n."""
+    values, epsilon = values_of(histogram), 0.4
+    interval = Interval(left, right)
+    weights = [
+        math.exp(-epsilon * abs(sum(v < point for v in values) - float(p) * len(values)) / 2)
+        for point in range(-4, 31)
+    ]
+    inside = sum(
+        w for point, w in zip(range(-4, 31), weights, strict=True) if interval.contains(point)
+    )
+    decider = for_lattice("em_quantile", "QUANTILE", Lattice(-4, 30), p=p)
+    found = decider.accept(histogram, interval, epsilon)
+    assert found == pytest.approx(inside / sum(weights), rel=1e-10)
+
+
+def rows_to(point: int, values: list[int]) -> int:
+    """The least rows to add or remove until ``point`` is the median, by trial."""
+    for changes in range(len(values) + 2):
+        for added in range(changes + 1):
+            low, high = (sum(v < point for v in values), sum(v > point for v in values))
+            same = len(values) - low - high
+            # Rows of the point are added, rows beyond it removed: nothing else helps more.
+            for gone in range(changes - added + 1):
+                below, above = max(0, low - gone), max(0, high - (changes - added - gone))
+                size = below + above + same + added
+                if same + added and below < -(-size // 2) <= below + same + added:
+                    return changes
+    raise AssertionError
+
+
+@pytest.mark.parametrize("values", [[], [3], [2, 2, 5, 5], [1] * 6 + [4] * 5, [1, 3, 3, 3, 7, 8]])
+@pytest.mark.parametrize(("left", "right"), [(2, 5), (0, 2), ("5/2", "7/2")])
+def test_corrected_exponential_median_by_trial(
+    values: list[int], left: int | str, right: int | str
+) -> None:
+    epsilon, interval = 0.7, Interval(left, right)
+    weights = {point: math.exp(-epsilon * rows_to(point, values) / 2) for point in range(-1, 10)}
+    inside = sum(weight for point, weight in weights.items() if interval.contains(point))
+    decider = DECIDERS["em_median_corrected"](lower=-1, upper=9)
+    found = decider.accept(Histogram.from_values(values), interval, epsilon)
+    assert found == pytest.approx(inside / sum(weights.values()), rel=1e-10)
+
+
 def test_exponential_median_on_a_billion_points_needs_only_the_values() -> None:
     decider = DECIDERS["em_median"](lower=0, upper=10**9)
     found = decider.accept(AGES, Interval(4, 14), 1)
