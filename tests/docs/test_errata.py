@@ -91,6 +91,20 @@ def test_histogram_median_tie() -> None:
         assert words + ", ".join(f"{chance:.3f}" for chance in found) in section(5)
 
 
+def test_histogram_quartile_tie() -> None:
+    """The printed rule and the quartile, without noise, on every table of 1s and 9s."""
+    for mass in range(1, 41):
+        for ones in range(mass + 1):
+            table = Histogram.from_values([1] * ones + [9] * (mass - ones))
+            beyond = table.quantile(Fraction(1, 4)) >= 5
+            above = mass - table.count_below(5)
+            assert beyond == (above > 3 * mass // 4)
+            slip = (above >= -(-3 * mass // 4)) != beyond
+            assert slip == (mass % 4 == 0 and above == 3 * mass // 4)
+    table = Histogram.from_values([1, 9, 9, 9])
+    assert f"Of 1, 9, 9, 9 the first quartile is {table.quantile(Fraction(1, 4))}" in section(5)
+
+
 def test_sparse_vector_bias() -> None:
     table = Histogram.weighted(np.array([10, 5000]), np.array([990, 10]))
     interval = Interval.around(table.total, Fraction(table.total, 4))
