@@ -424,9 +424,9 @@ def test_a_stopped_run_is_rendered_as_an_error(tmp_path: Path, command: Command)
     assert (report["exit_code"], report["checks"][0]["gate"]) == (4, "error")
 
 
-@pytest.mark.parametrize(("on_undecided", "code"), [("fail", 1), ("warn", 0), ("pass", 0)])
-def test_a_verdict_without_a_p_value_is_undecided(
-    tmp_path: Path, on_undecided: str, code: int
+@pytest.mark.parametrize("on_undecided", ["fail", "warn", "pass"])
+def test_a_likely_answer_is_an_error_of_a_check_that_takes_proofs(
+    tmp_path: Path, on_undecided: str
 ) -> None:
     """Whatever it errs with on the copy, here hardly ever, it is no success and no failure."""
     terms = f'tau = "20%"\nepsilon = 5\ndecider = "em_count"\non_undecided = "{on_undecided}"'
@@ -437,18 +437,16 @@ def test_a_verdict_without_a_p_value_is_undecided(
         ("tau = 1\nepsilon = 0.01", terms),
         ("alpha = 0.000001  ", "alpha = 0.05  "),
     )
-    for dry in (True, False):
-        report = pqd.check(spec, dry_run=dry)
-        (entry,) = report.checks
-        assert "em_count gives no p-value" in entry.message
-        assert "decidable" not in entry.message
-    gate = {"fail": "fail", "warn": "warn", "pass": "pass"}[on_undecided]
-    assert (entry.status, entry.gate, report.exit_code) == ("undecided", gate, code)
+    (planned,) = pqd.check(spec, dry_run=True).checks
+    assert "em_count gives no p-value; its answer would be likely right" in planned.message
+    assert "decidable" not in planned.message
+    report = pqd.check(spec)
+    (entry,) = report.checks
+    assert (entry.status, entry.gate, report.exit_code) == ("likely", "error", 2)
     (verdict,) = entry.verdicts
     assert verdict.chosen.worst < 1e-6
-    assert (verdict.p_value, verdict.conclusive, verdict.standing) == (None, False, "undecided")
-    assert ("<failure" in junit_text(report)) == (on_undecided == "fail")
-    assert ("<skipped" in junit_text(report)) == (on_undecided != "fail")
+    assert (verdict.p_value, verdict.conclusive, verdict.standing) == (None, False, "likely yes")
+    assert "<error" in junit_text(report)
 
 
 def test_the_variable_comes_before_the_spec(
