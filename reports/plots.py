@@ -18,10 +18,12 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from pqd.deciders.errors import ParameterError
 from pqd.reports.axes import INK, SVG_SETTINGS, own_axes, title_figure, without_frame
 from pqd.reports.escape import visible
+from pqd.reports.models.standings import Standing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,6 +97,7 @@ def plot_distances(report: ProfileReport, ax: Axes | None) -> Axes:
     names = [column.name for column in report.columns]
     distances = (*report.of_ways(1), *report.of_ways(2))
     found = {frozenset(each.columns): each.value for each in distances}
+    open_ = {frozenset(e.columns) for e in distances if e.standing is Standing.UNDECIDED}
     if report.dry or not found:
         raise ParameterError(
             "there is nothing to draw: no total variation was measured; run the profile itself"
@@ -110,7 +113,17 @@ def plot_distances(report: ProfileReport, ax: Axes | None) -> Axes:
     tau = distances[0].tau
     shades = ListedColormap(_SHADES)
     steps = BoundaryNorm([0, tau / 4, tau / 2, tau, 2 * tau, max(1.0, 2.1 * tau)], len(_SHADES))
-    ax.imshow(np.array(values, float), cmap=shades, norm=steps)
+    drawn = np.array(values, float)
+    for place, one in enumerate(names):
+        for at, other in enumerate(names[: place + 1]):
+            if frozenset((one, other)) in open_:
+                # Undecided: hatched, whatever the noise says, and never dark.
+                drawn[place, at] = nothing
+                corner = (at - 0.5, place - 0.5)
+                ax.add_patch(
+                    Rectangle(corner, 1, 1, fill=False, hatch="////", edgecolor="0.8", linewidth=0)
+                )
+    ax.imshow(drawn, cmap=shades, norm=steps)
     without_frame(ax)
     ax.set_xticks(range(len(names)), [visible(name) for name in names], rotation=90)
     ax.set_yticks(range(len(names)), [visible(name) for name in names])
@@ -118,7 +131,8 @@ def plot_distances(report: ProfileReport, ax: Axes | None) -> Axes:
     for place, row in enumerate(values):
         for at, value in enumerate(row):
             if value is not None and not math.isnan(value):
-                colour = "white" if value >= 2 * tau else "black"
+                dark = value >= 2 * tau and not math.isnan(drawn[place, at])
+                colour = "white" if dark else "black"
                 text = f"{100 * value:.1f}"
                 ax.text(at, place, text, ha="center", va="center", fontsize=8, color=colour)
     return ax

@@ -103,6 +103,15 @@ class ProfileOptions:
         ),
     ] = None
 
+    copy_epsilon: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EPSILON",
+            help="The epsilon under which the copy was made, if its generator is differentially "
+            "private: a copy that is very near is then no error but a note.",
+        ),
+    ] = None
+
     def read(self, marginals: MarginalOptions, facts: ColumnOptions) -> ProfileParameters:
         """Parameters of the profile."""
         from pqd.marginals.profile_parameters import ProfileParameters
@@ -121,6 +130,7 @@ class ProfileOptions:
             delta=self.delta,
             alpha=self.alpha,
             facts=facts.read(),
+            copy_epsilon=self.copy_epsilon,
         )
 
 

@@ -51,6 +51,7 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
     facts: Mapping[str, Mapping[str, Any]] | None = None,
     unit: str | None = None,
     max_rows: int = 1,
+    copy_epsilon: Number | None = None,
     ledger: str | Path | None = None,
     fresh: bool = False,
     dry_run: bool = False,
@@ -94,6 +95,9 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
     unit, max_rows
         A column of the private table, such as ``"patient"``.  All rows with the same value belong
         to one person, and at most ``max_rows`` of them count.  By default one row is one person.
+    copy_epsilon
+        The epsilon under which the copy was made, if its generator is differentially private.  A
+        copy that is very near is then no error but a note.
     ledger, fresh
         As for ``pqd.audit``.
     dry_run
@@ -124,6 +128,7 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
         delta=delta,
         alpha=alpha,
         facts=facts,
+        copy_epsilon=copy_epsilon,
     )
     people = privacy_unit(unit, max_rows)
     if private is None:
@@ -314,6 +319,7 @@ def _report(
         copy_rows=bound.copy_rows[0],
         rows=figures.rows,
         unseen=figures.unseen,
+        alarm=figures.alarm,
         zoomed=tuple(zoomed),
         left_out=bound.left_out,
         notes=tuple(bound.notes),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqd.deciders.distances.estimates import DistanceEstimates, holm, mean_half_width
 from pqd.deciders.distances.ratio_intervals import ShareEstimate
-from pqd.deciders.distances.statistics import Distance, TotalVariation, fresh_sample_distance
+from pqd.deciders.distances.statistics import Distance, TotalVariation
 from pqd.deciders.distances.vector import CubeVector
 from pqd.deciders.exact import Number
 from pqd.deciders.note import Note
@@ -19,6 +19,7 @@ from pqd.engine.marginals import RowMap
 from pqd.engine.scan_plan import rows_per_person
 from pqd.marginals.bound_distances import mean_distance
 from pqd.marginals.bound_profile import BoundMarginal, BoundProfile, mean_weights
+from pqd.marginals.chance import CopyChance
 from pqd.marginals.measurements import DistancesMeasurement
 from pqd.marginals.profile_parameters import ProfileParameters, ProfileRequest
 from pqd.reports.models.figure import Figure
@@ -195,6 +196,7 @@ class Ranking:
                 best_rank=1 + sum(worse == copy for _, worse in self.better),
                 worst_rank=number - sum(better == copy for better, _ in self.better),
                 scores=tuple(self._score(copy, ways) for ways in sizes),
+                alarm=self._chances[copy].alarm(self._scores[copy], self._alpha, None),
             )
             for copy in self.order
         )
@@ -228,25 +230,30 @@ class Ranking:
         parts = [self._plan.weights(copy, size) for size in sorted(sizes)]
         return self._estimates.mean_of(parts)
 
+    @cached_property
+    def _chances(self) -> tuple[CopyChance, ...]:
+        """Chance for each copy, at the released number of private rows."""
+        rows = round(self.rows.value)
+        return tuple(CopyChance(self._bound, rows, copy) for copy in range(len(self._plan.names)))
+
     def _distance(self, place: int) -> Figure:
-        return Figure(*map(float, self._estimates.distances[place]))
+        return Figure(*map(float, self._estimates.at_once[place]))
 
     def _score(self, copy: int, ways: int | None = None) -> Score:
         """Quality of a copy, from all its marginals or from the marginals of ``ways`` columns."""
         plan, weights = self._plan, self._plan.weights(copy, ways)
         own = mean_weights(self._bound.marginals, ways)
-        rows = max(1, round(self.rows.value))
-        reference = sum(
-            float(weight) * fresh_sample_distance(each.copies[copy], rows)
-            for weight, each in zip(own, self._bound.marginals, strict=True)
-            if weight
-        )
+        weighted, chance = [*map(float, own)], self._chances[copy]
+        pairs = zip(weighted, chance.references, strict=True)
+        reference = sum(weight * distance for weight, distance in pairs)
+        mark = chance.independent.quantile(1 - self._alpha / 2, weighted)
         law, copy_rows = plan.measurement.law, self._bound.copy_rows[copy]
         value, low, high = map(float, self._mean(copy, ways))
         return Score(
             ways=ways,
             marginals=sum(weight > 0 for weight in own),
             reference=1 - reference,
+            mark=1 - mark,
             half_width=float(mean_half_width(law, weights, copy_rows, self._alpha)),
             estimate=Figure(1 - value, 1 - high, 1 - low),
         )

@@ -22,13 +22,20 @@ from pqd.deciders.distances.estimates import (
     vector_tau_min,
 )
 from pqd.deciders.distances.noise_laws import LaplaceLaw
-from pqd.deciders.distances.statistics import fresh_sample_distance
 from pqd.deciders.distances.vector import rows_share
 from pqd.marginals.bound_profile import BoundMarginal, mean_weights
+from pqd.marginals.chance import CopyChance
 from pqd.marginals.measurements import DistancesMeasurement
 from pqd.marginals.profile_plan import ProfilePlan
 from pqd.reports.models.figure import Figure
-from pqd.reports.models.profile import BudgetPart, CellFacts, DistanceFacts, Score, ZoomedMarginal
+from pqd.reports.models.profile import (
+    Alarm,
+    BudgetPart,
+    CellFacts,
+    DistanceFacts,
+    Score,
+    ZoomedMarginal,
+)
 
 
 class ProfileFigures:
@@ -60,14 +67,31 @@ class ProfileFigures:
         return Figure(*map(float, self._estimates.distances[place]))
 
     @cached_property
-    def references(self) -> tuple[float, ...]:
-        """Mean total variation of a fresh sample, for each marginal.
+    def chance(self) -> CopyChance:
+        """Chance at the released number of private rows; in a dry run at that of the copy."""
+        rows = self._copy_rows if self.rows is None else round(self.rows.value)
+        return CopyChance(self._bound, rows)
 
-        The sample has as many rows as the private table by the release; in a dry run as many as the
-        copy.
-        """
-        rows = self._copy_rows if self.rows is None else max(1, round(self.rows.value))
-        return tuple(fresh_sample_distance(each.copies[0], rows) for each in self._bound.marginals)
+    @cached_property
+    def _marks(self) -> Sequence[float | None]:
+        """Distance of each marginal that chance does not exceed, all at once; None in a dry run."""
+        if self._estimates is None:
+            return [None] * len(self._bound.marginals)
+        marks: list[float | None] = self.chance.independent.at_once(self._alpha / 2).tolist()
+        return marks
+
+    @property
+    def alarm(self) -> Alarm | None:
+        """Whether the copy is nearer than an independent sample, or than a drawing would be."""
+        if self._estimates is None:
+            return None
+        return self.chance.alarm(self.overall, self._alpha, self._parameters.copy_epsilon)
+
+    def _listed(self, place: int) -> Figure | None:
+        """Distance in a list, which the noise has sorted: all its intervals hold at once."""
+        if self._estimates is None:
+            return None
+        return Figure(*map(float, self._estimates.at_once[place]))
 
     @cached_property
     def distances(self) -> tuple[DistanceFacts, ...]:
@@ -98,11 +122,12 @@ class ProfileFigures:
                     cells=marginal.marginal.size,
                     alpha=parameters.alpha,
                     tau=float(parameters.tau),
-                    reference=self.references[place] if distance == "tv" else None,
+                    reference=self.chance.references[place] if distance == "tv" else None,
+                    mark=self._marks[place] if distance == "tv" else None,
                     tau_min=tau_min,
                     tau_decided=tau_decided,
                     half_width=width,
-                    estimate=self._distance(place),
+                    estimate=self._listed(place),
                     outcome=None if outcome is None else "yes" if outcome else "no",
                     p_value=p_value,
                     conclusive=p_value is not None and p_value <= parameters.alpha,
@@ -134,10 +159,12 @@ class ProfileFigures:
         """Quality of all marginals, or of the marginals of ``ways`` columns."""
         marginals = mean_weights(self._bound.marginals, ways)
         weights = self._weights(ways)
-        pairs = zip(marginals, self.references, strict=True)
+        pairs = zip(marginals, self.chance.references, strict=True)
         width = mean_half_width(self._plan.law, weights, self._copy_rows, self._alpha)
-        estimate = None
+        estimate, mark = None, None
         if self._estimates is not None:
+            own = [*map(float, marginals)]
+            mark = 1 - self.chance.independent.quantile(1 - self._alpha / 2, own)
             sizes = {each.ways for each in self._bound.marginals} if ways is None else {ways}
             parts = [self._weights(size) for size in sorted(sizes)]
             value, low, high = map(float, self._estimates.mean_of(parts))
@@ -146,6 +173,7 @@ class ProfileFigures:
             ways=ways,
             marginals=sum(1 for each in marginals if each),
             reference=1 - sum(float(weight) * distance for weight, distance in pairs),
+            mark=mark,
             half_width=float(width),
             estimate=estimate,
         )

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import chain
 from typing import Any
 
-from pqd.deciders.exact import Number, exact, probability
+from pqd.deciders.exact import Number, exact, positive, probability
 from pqd.deciders.note import Note, note
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.errors import ParameterError
@@ -92,6 +92,8 @@ class ProfileParameters:
         The number of marginals whose cells are measured.
     target
         The column that a classifier predicts; None without a classifier.
+    copy_epsilon
+        The epsilon under which the copy was made; None if it is not known to be private.
     """
 
     request: ProfileRequest
@@ -102,6 +104,7 @@ class ProfileParameters:
     alpha: Fraction
     zoom: int
     target: str | None
+    copy_epsilon: Fraction | None = None
 
     @classmethod
     def parse(  # noqa: PLR0913 - the facts of a profile
@@ -118,6 +121,7 @@ class ProfileParameters:
         delta: Number | None = None,
         alpha: Number = "0.05",
         facts: Mapping[str, Mapping[str, Any]] | None = None,
+        copy_epsilon: Number | None = None,
     ) -> ProfileParameters:
         """Parameters that a caller states; ParameterError names the mistake and allowed values."""
         stated = parse_columns(facts)
@@ -137,6 +141,7 @@ class ProfileParameters:
             alpha=probability(alpha, "alpha"),
             zoom=check_zoom(zoom),
             target=target,
+            copy_epsilon=None if copy_epsilon is None else positive(copy_epsilon, "copy_epsilon"),
         )
 
     def warnings(self) -> Iterator[Note]:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pqd.deciders.distances.chance import drawn_distance, independent_distance
 from pqd.deciders.distances.decider import DistanceDecider
-from pqd.deciders.distances.statistics import fresh_sample_distance
 from pqd.deciders.errors import PqdError
 from pqd.deciders.numbers import number_text
 from pqd.marginals.bound_profile import BoundMarginal, BoundProfile, mean_weights
@@ -191,7 +191,7 @@ def _tolerance(expected: float, rows: int, epsilon: Fraction) -> Fraction | None
 
 def _expected(marginal: BoundMarginal, rows: int) -> float:
     """Approximate mean distance between two samples of the copy's distribution."""
-    return _TWO_SAMPLES * fresh_sample_distance(marginal.copies[0], rows)
+    return independent_distance(marginal.copies[0], rows)
 
 
 def _scored(profile: BoundProfile, rows: int) -> Iterator[Candidate]:
@@ -263,7 +263,7 @@ def dependence(marginal: BoundMarginal, rows: int) -> float:
         1, int(marginal.copies[0].sum())
     )
     apart = np.abs(counts - np.outer(counts.sum(axis=1), counts.sum(axis=0))).sum() / 2
-    return float(apart) - fresh_sample_distance(marginal.copies[0], rows)
+    return float(apart) - drawn_distance(marginal.copies[0], rows)
 
 
 def _averaged(workload: BoundWorkload) -> Iterator[Candidate]:

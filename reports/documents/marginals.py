@@ -30,10 +30,11 @@ from pqd.reports.documents.shared import (
 from pqd.reports.models.profile import DistanceFacts
 from pqd.reports.models.standings import DISTANCES, Standing
 from pqd.reports.text.distances import (
-    FRESH,
+    INDEPENDENT,
     NAMES,
     SHORT,
     cells_text,
+    chance_text,
     digits_of,
     figure_text,
     level_text,
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
 
 Marginal = Sequence[DistanceFacts]
 
-_LEGEND = "fresh: what a fresh sample of the copy's own distribution would have"
+_LEGEND = "chance: what an independent real sample of this size would have"
 # Marginals of several columns that are listed, and columns that a comment has room for.
 _WORST, _COLUMNS = 10, 20
 # Where shades of a distance begin, in tolerances: the last two are beyond.
@@ -115,9 +116,12 @@ def _groups(
 
 def _keys(report: ProfileReport) -> list[Key]:
     return [
-        Key([("dot", "")], f"distance and its {level_text(report.alpha)} interval"),
+        Key(
+            [("dot", "")],
+            f"distance and its {level_text(report.alpha)} interval; all intervals hold at once",
+        ),
         Key([("limit", "")], f"tolerance of {report_tolerance(report)}"),
-        Key([("fresh", "")], FRESH),
+        Key([("fresh", "")], INDEPENDENT),
     ]
 
 
@@ -138,7 +142,7 @@ def _columns(
             name,
             cells,
             least,
-            Column("fresh", "number", 1, 0, legend),
+            Column("chance", "number", 1, 0, legend),
         )
     first = rows[0][0].distance if rows else "tv"
     return (
@@ -147,7 +151,7 @@ def _columns(
         Column(f"0 to {percent_text(top, 0)}", "picture", drop=PAGE),
         Column(SHORT[first], "number"),
         Column(f"{level_text(report.alpha)} interval", "number", drop=1, below=True),
-        Column("fresh", "number", drop=3, legend=legend),
+        Column("chance", "number", drop=3, legend=legend),
         *(Column(SHORT[distance], "number", drop=2) for distance in others),
         Column("sure?"),
     )
@@ -155,14 +159,14 @@ def _columns(
 
 def _planned(report: ProfileReport, row: Marginal) -> Row:
     each, badge = row[0], row[0].planned.badge
-    fresh = "" if each.reference is None else reference_text(each.reference, 1)
+    chance = chance_text(each.reference, None, 1)
     name = names_text(each.columns)
     cells = (
         Cell(badge=badge, sort=int(bool(each.decidable))),
         Cell(name),
         Cell(f"{each.cells:,}", each.cells),
         Cell(_least_text(each), each.tau_min),
-        Cell(fresh, each.reference),
+        Cell(chance, each.reference),
     )
     return Row(
         id=name,
@@ -185,7 +189,7 @@ def _measured(
     value, low, high = each.estimate or (0.0, 0.0, 1.0)
     text, ends = percent_text(value, digits), interval_text(low, high, digits)
     name, badge = names_text(each.columns), each.standing.badge
-    fresh = "" if each.reference is None else reference_text(each.reference, digits)
+    chance = chance_text(each.reference, each.chance, digits)
     picture = Picture(
         (0, top),
         value,
@@ -204,7 +208,7 @@ def _measured(
             Cell(picture=picture, sort=value),
             Cell(text, value, strong=True),
             Cell(ends, high - low),
-            Cell(fresh, each.reference),
+            Cell(chance, each.reference),
             *(_beside(beside.get(distance), digits) for distance in others),
             Cell(p_value_text(each.p_value, each.alpha), each.p_value),
         ),
@@ -285,13 +289,13 @@ def pair_heat(report: ProfileReport) -> Heat | None:
 def _pair_keys(report: ProfileReport, tau: str) -> list[Key]:
     if report.dry:
         able = f"can be decided at {tau}; the number is the threshold in per cent"
-        return [Key([("t1", "1.3")], able), Key([("t3", "?")], "cannot be decided")]
+        return [Key([("t1", "1.3")], able), Key([("hatched", "?")], "cannot be decided")]
     return [
         Key([], "Total variation in per cent:"),
         Key([("t0", "0"), ("t1", "·"), ("t2", "·")], f"up to the tolerance of {tau}"),
         Key([("t3", "✗")], "beyond it"),
         Key([("t4", "✗")], "beyond twice the tolerance"),
-        Key([("", "?")], "undecided"),
+        Key([("hatched", "?")], "undecided"),
     ]
 
 
@@ -299,7 +303,7 @@ def _heat_cell(each: DistanceFacts, digits: int) -> HeatCell:
     name = names_text(each.columns)
     if each.estimate is None:
         least = _least_text(each)
-        shade, sign = ("t1", "") if each.decidable else ("t3", "?")
+        shade, sign = ("t1", "") if each.decidable else ("hatched", "?")
         return HeatCell(shade, least.removesuffix(" %"), f"{name}: threshold {least}", sign)
     odds = p_value_text(each.p_value, each.alpha)
     words = f"{name}: {figure_text(each.estimate)}, {each.standing}, {odds}"
@@ -310,7 +314,9 @@ def _heat_cell(each: DistanceFacts, digits: int) -> HeatCell:
 
 
 def distance_shade(each: DistanceFacts) -> str:
-    """Shade of a distance: the farther, the stronger."""
+    """Shade of a distance: the farther, the stronger; hatched if it is undecided."""
+    if each.standing is Standing.UNDECIDED:
+        return "hatched"
     share = (each.value or 0.0) / each.tau if each.tau else 0.0
     return f"t{sum(share >= step for step in _STEPS)}"
 
@@ -323,13 +329,14 @@ def _distance_sentences(each: DistanceFacts, alpha: Fraction) -> Iterator[str]:
         ends = f"{interval_text(each.estimate.low, each.estimate.high, digits)} %"
         yield (
             f"{NAMES[each.distance]} {percent_text(each.estimate.value, digits)}; "
-            f"{ends} with probability {level_text(alpha)}"
+            f"{ends} with probability {level_text(alpha)} for all at once"
         )
         of = "of" if each.standing.answer else "at a tolerance of"
         odds = p_value_text(each.p_value, each.alpha)
         yield f"{each.standing.words} {of} {tau}: {odds}"
     if each.reference is not None:
-        yield f"{FRESH} would have {reference_text(each.reference, 1)}"
+        side = "" if each.chance is None else f": {each.chance} all at once"
+        yield f"{INDEPENDENT} would have {reference_text(each.reference, 1)}{side}"
     yield f"reliable for tolerances of {_least_text(each)} or more; {each.cells:,} cells"
 
 

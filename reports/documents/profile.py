@@ -53,14 +53,18 @@ from pqd.reports.text.cost import (
     spent_text,
 )  # fmt: skip
 from pqd.reports.text.distances import (
-    FRESH,
-    FRESH_SAMPLE,
+    ALARM,
+    INDEPENDENT,
+    INDEPENDENT_SAMPLE,
     INTERVAL,
     RELATIONS,
     SIMULATED,
     TOTAL_VARIATION,
+    USEFULNESS,
+    alarm_sentence,
     budget_lines,
     cells_text,
+    chance_text,
     columns_sentence,
     digits_of,
     figure_text,
@@ -125,7 +129,7 @@ def document(report: ProfileReport) -> Document:
         lead=lead,
         subject=_subject(report),
         spent=price if report.dry else spent_text(report.cost, answers),
-        banner=[Line(SIMULATED, "warning")] if report.simulated else [],
+        banner=_banner(report),
         facts=[
             *([("Private table", report.private)] if report.private else []),
             ("Synthetic table", report.synthetic),
@@ -146,6 +150,13 @@ def document(report: ProfileReport) -> Document:
         replays="figures" if report.cost.ledger is not None and not report.dry else "",
         unknown="there is no column or pair {}; write a pair as its columns, such as age,sex",
     )
+
+
+def _banner(report: ProfileReport) -> list[Line]:
+    """What heads every rendering: a copy that is too near, and seeded noise."""
+    near = alarm_sentence(report.alarm, report.overall) if report.alarm else ""
+    simulated = SIMULATED if report.simulated else ""
+    return [Line(text, "warning") for text in (near, simulated) if text]
 
 
 def _reading(report: ProfileReport) -> list[Block]:
@@ -174,7 +185,7 @@ def _body(report: ProfileReport) -> Iterator[Block]:
             title = counted(len(rows), ways_text(ways, 1), ways_text(ways))
             yield Section(title=title, blocks=[marginals_table(report, rows, ways)])
     if not report.dry and report.marginals:
-        yield Lines(lines((*at_once_sentences(report), *_table_sentences(report))))
+        yield Lines(lines((*at_once_sentences(report), *_table_sentences(report), USEFULNESS)))
     if report.zoomed:
         yield on_page(Lines([Line(_ZOOMED)]), title="Where it is wrong")
     for marginal in report.zoomed:
@@ -194,14 +205,14 @@ def _scores(report: ProfileReport) -> Table:
     several = report.scores if len(report.scores) > 1 else ()
     sentences = [Line(overall_sentence(report), "strong"), Line(_scores_sentence(report))]
     words = lines(_plan_sentences(report)) if report.dry else sentences
-    fresh = Key([("fresh", "")], FRESH)
+    fresh = Key([("fresh", "")], INDEPENDENT)
     full = Key([("full", "")], "quality: 100 % minus the mean distance")
     return Table(
         columns=(
             Column("marginals", "name"),
             Column("0 to 100 %", "picture", drop=PAGE),
             *([] if report.dry else [Column("quality", "number")]),
-            Column("fresh sample", "number"),
+            Column("chance", "number"),
         ),
         groups=[Group(rows=[_score(score) for score in (report.overall, *several)], fate="always")],
         words=[line for line in words if line.text],
@@ -212,17 +223,17 @@ def _scores(report: ProfileReport) -> Table:
 def _score(score: Score) -> Row:
     name = "Overall" if score.ways is None else ways_text(score.ways).capitalize()
     digits = digits_of(score.estimate)
-    fresh = reference_text(score.reference, digits)
+    chance = chance_text(score.reference, score.chance, digits)
     picture = Picture((0, 1), mark=score.reference, style="bar")
     if score.estimate is None:
-        picture = picture._replace(label=f"{name}: a fresh sample would score {fresh}")
-        return Row(id=name, cells=(Cell(name), Cell(picture=picture), Cell(fresh)))
+        picture = picture._replace(label=f"{name}: {INDEPENDENT} would score {chance}")
+        return Row(id=name, cells=(Cell(name), Cell(picture=picture), Cell(chance)))
     value, low, high = score.estimate
     text, ends = percent_text(value, digits), interval_text(low, high, digits)
-    label = f"{name}: {text}, between {ends}; fresh sample {fresh}"
+    label = f"{name}: {text}, between {ends}; chance {chance}"
     picture = picture._replace(value=value, low=low, high=high, label=label)
     quality = Cell(text, value, under=ends, strong=True)
-    return Row(id=name, cells=(Cell(name), Cell(picture=picture), quality, Cell(fresh)))
+    return Row(id=name, cells=(Cell(name), Cell(picture=picture), quality, Cell(chance)))
 
 
 def _closing(report: ProfileReport) -> Closing:
@@ -267,8 +278,8 @@ def headline(report: ProfileReport) -> tuple[str, str]:
     title = f"Overall quality {percent_text(score.estimate.value, digits)}"
     ends = interval_text(score.estimate.low, score.estimate.high, digits)
     lead = (
-        f"{ends} % with probability {level_text(report.alpha)}; {FRESH} would score "
-        f"{reference_text(score.reference, digits)}. {_counts_sentence(report)}"
+        f"{ends} % with probability {level_text(report.alpha)}; {_chance_words(report)}. "
+        f"{_counts_sentence(report)}"
     )
     return title, lead
 
@@ -278,11 +289,16 @@ def overall_sentence(report: ProfileReport) -> str:
     score = report.overall
     if score.estimate is None:
         return ""
-    digits = digits_of(score.estimate)
-    return (
-        f"Overall quality {figure_text(score.estimate)}; {FRESH} would score "
-        f"{reference_text(score.reference, digits)}."
-    )
+    return f"Overall quality {figure_text(score.estimate)}; {_chance_words(report)}."
+
+
+def _chance_words(report: ProfileReport) -> str:
+    """What an independent real sample would score, and on which side of it the copy lies."""
+    score, near = report.overall, report.alarm is not None and report.alarm.standing is not None
+    text = reference_text(score.reference, digits_of(score.estimate))
+    # A copy that is nearer than such a sample is told so elsewhere.
+    side = "" if score.chance is None or near else f", so this is {score.chance}"
+    return f"{INDEPENDENT} would score {text}{side}"
 
 
 def _plan_sentences(report: ProfileReport) -> Iterator[str]:
@@ -292,7 +308,7 @@ def _plan_sentences(report: ProfileReport) -> Iterator[str]:
     width = number_text(100 * report.overall.half_width, 2)
     yield (
         f"A profile would cost epsilon {epsilon_text(report.cost.epsilon)}; the overall quality "
-        f"would be known to about {width} percentage points, and {FRESH} would score "
+        f"would be known to about {width} percentage points, and {INDEPENDENT} would score "
         f"{reference_text(report.overall.reference, share_digits(report.overall.half_width))}."
     )
 
@@ -307,10 +323,8 @@ def _scores_sentence(report: ProfileReport) -> str:
 
 def _score_words(score: Score) -> str:
     """Score with its interval and its reference."""
-    fresh = reference_text(score.reference, digits_of(score.estimate))
-    if score.estimate is None:
-        return f"fresh sample {fresh}"
-    return f"{figure_text(score.estimate)}, fresh sample {fresh}"
+    chance = chance_text(score.reference, score.chance, digits_of(score.estimate))
+    return f"{figure_text(score.estimate)}, chance {chance}" if score.estimate else chance
 
 
 def _counts_text(distances: Sequence[DistanceFacts]) -> str:
@@ -416,7 +430,7 @@ def _definitions(report: ProfileReport) -> Iterator[tuple[str, str]]:
         "Overall quality",
         f"100 % minus the mean of the total variations of {listed(kinds)}{alike}.",
     )
-    yield "Fresh sample", FRESH_SAMPLE
+    yield "Chance", INDEPENDENT_SAMPLE
     if report.dry:
         least = (
             "The effectiveness threshold: the least tolerance at which a distance of 0 and one of "
@@ -428,7 +442,11 @@ def _definitions(report: ProfileReport) -> Iterator[tuple[str, str]]:
     tau = report_tolerance(report)
     yield "yes, NO, ?", f"{_VERDICT} {tau}. ? is undecided: p is above {alpha} %."
     yield "p", f"{_P_VALUE} Small is sure."
-    yield "Interval", f"{INTERVAL} {level}, each by itself."
+    yield (
+        "Interval",
+        f"{INTERVAL} {level}: of all columns and pairs at once, of each score by itself.",
+    )
+    yield "Alarm", f"{ALARM} {USEFULNESS}"
     if report.zoomed:
         yield "Worst cells", f"{_CELLS} {level} for each marginal. The JSON report has all cells."
     yield "At once", f"What holds together, with probability {level} for all of it (Bonferroni)."

@@ -44,13 +44,17 @@ from pqd.reports.text.cost import (
     spent_text,
 )
 from pqd.reports.text.distances import (
-    FRESH,
-    FRESH_SAMPLE,
+    ALARM,
+    INDEPENDENT,
+    INDEPENDENT_SAMPLE,
     INTERVAL,
     RELATIONS,
     SIMULATED,
     TOTAL_VARIATION,
+    USEFULNESS,
+    alarm_sentence,
     budget_lines,
+    chance_text,
     columns_sentence,
     digits_of,
     figure_text,
@@ -64,7 +68,7 @@ from pqd.reports.text.numbers import counted, interval_text, listed, number_text
 if TYPE_CHECKING:
     from pqd.reports.models.ranking import RankedCopy, RankedMarginal, RankingReport
 
-_FRESH = "fresh: what a fresh sample of that copy's own distribution would score"
+_CHANCE = "chance: what an independent real sample of that copy's size would score"
 # Marginals of several columns that are listed unless all are asked for.
 _WORST = 10
 # Where shades begin, as shares of the largest distance.
@@ -81,8 +85,8 @@ def document(report: RankingReport) -> Document:
         lead=lead,
         subject=f"Overall quality: {_marginals_text(report)}",
         spent=spent_text(report.cost, answers),
-        opening=[Line(_FRESH, "detail")],
-        banner=[Line(SIMULATED, "warning")] if report.simulated else [],
+        opening=[Line(_CHANCE, "detail")],
+        banner=_banner(report),
         facts=[
             ("Private table", report.private),
             ("Copies", str(len(report.copies))),
@@ -113,6 +117,13 @@ def document(report: RankingReport) -> Document:
     )
 
 
+def _banner(report: RankingReport) -> list[Line]:
+    """What heads every rendering: copies that are too near, and seeded noise."""
+    near = [alarm_sentence(c.alarm, c.overall, c.candidate) for c in report.copies if c.alarm]
+    simulated = SIMULATED if report.simulated else ""
+    return [Line(text, "warning") for text in (*near, simulated) if text]
+
+
 def _definitions(report: RankingReport) -> Iterator[tuple[str, str]]:
     """Names of what a ranking shows, each with its meaning."""
     level = level_text(report.alpha)
@@ -120,8 +131,10 @@ def _definitions(report: RankingReport) -> Iterator[tuple[str, str]]:
     alike = ", each kind counting alike" if report.ways > 1 else ""
     yield "Quality", f"100 % minus the mean of the total variations of {over}{alike}."
     yield "Total variation", TOTAL_VARIATION
-    yield "Fresh sample", FRESH_SAMPLE
-    yield "Interval", f"{INTERVAL} {level}, each by itself."
+    yield "Chance", INDEPENDENT_SAMPLE
+    yield "Alarm", f"{ALARM} {USEFULNESS}"
+    at_once = ", those of columns and pairs all at once" if report.marginals else ""
+    yield "Interval", f"{INTERVAL} {level}: each copy's by itself{at_once}."
     yield (
         "Rank, better",
         f"What is established for all pairs of copies at once, with probability {level} (Holm).",
@@ -139,8 +152,7 @@ def _body(report: RankingReport) -> Iterator[Block]:
         number = counted(len(rows), ways_text(ways, 1), ways_text(ways))
         title = f"{number}, total variation from each copy"
         yield Section(title=title, blocks=[_marginals(report, rows, ways)], folded=True)
-    if noise := _noise_sentence(report):
-        yield Lines([Line(noise)])
+    yield Lines(lines(filter(None, (_noise_sentence(report), USEFULNESS))))
 
 
 def _board(report: RankingReport) -> Table:
@@ -157,12 +169,12 @@ def _board(report: RankingReport) -> Table:
             Column(f"{percent_text(scale[0], 0)} to 100 %", "picture", drop=PAGE),
             Column("quality", "number"),
             Column(level, "number", drop=2, below=True),
-            Column("fresh", "number", drop=1),
+            Column("chance", "number", drop=1),
         ),
         groups=[Group(rows=rows, fate="always", most=len(rows))],
         keys=[
             Key([("dot", "")], f"quality and its {level}"),
-            Key([("fresh", "")], FRESH),
+            Key([("fresh", "")], INDEPENDENT),
         ],
         empty="Nothing was compared.",
     )
@@ -171,8 +183,8 @@ def _board(report: RankingReport) -> Table:
 def _copy(copy: RankedCopy, digits: int, scale: tuple[float, float], marks: tuple[str, ...]) -> Row:
     value, low, high = copy.overall.estimate or (0.0, 0.0, 1.0)
     text, ends = percent_text(value, digits), interval_text(low, high, digits)
-    fresh = _fresh_text(copy)
-    label = f"{text}, between {ends}; fresh sample {fresh}"
+    chance = _chance_text(copy)
+    label = f"{text}, between {ends}; chance {chance}"
     picture = Picture(scale, value, low, high, None, copy.overall.reference, label=label)
     cells = (
         Cell(rank_text(copy), copy.best_rank),
@@ -180,7 +192,7 @@ def _copy(copy: RankedCopy, digits: int, scale: tuple[float, float], marks: tupl
         Cell(sort=value, picture=picture),
         Cell(text, value, strong=True),
         Cell(ends, high - low),
-        Cell(fresh, copy.overall.reference),
+        Cell(chance, copy.overall.reference),
     )
     return Row(id=copy.candidate, cells=cells, marks=marks)
 
@@ -222,6 +234,9 @@ def _headline(report: RankingReport) -> tuple[str, str]:
     if not others:
         quality = percent_text(first.overall.value or 0.0, digits_of(first.overall.estimate))
         title = f"Overall quality of {name}: {quality}"
+    elif first.alarm is not None and first.alarm.is_error:
+        title = f"{name} has the highest quality, but is too near to be called the best"
+        lead += " It seems to repeat rows of the private table."
     elif rivals:
         title = undecided_title([first.candidate, *rivals])
         lead += f" It cannot be told apart from {listed(rivals)} at this epsilon."
@@ -232,18 +247,21 @@ def _headline(report: RankingReport) -> tuple[str, str]:
 
 
 def _copy_sentence(copy: RankedCopy) -> str:
-    """Overall quality of one copy, beside what a fresh sample of it would score."""
+    """Overall quality of one copy, beside what an independent real sample would score."""
     if copy.overall.estimate is None:
         return ""
+    digits, chance = digits_of(copy.overall.estimate), copy.overall.chance
+    side = "" if chance is None else f", so this is {chance}"
     return (
-        f"{copy.candidate}: overall quality {figure_text(copy.overall.estimate)}; a fresh "
-        f"sample of its own distribution would score {_fresh_text(copy)}."
+        f"{copy.candidate}: overall quality {figure_text(copy.overall.estimate)}; "
+        f"{INDEPENDENT} would score {reference_text(copy.overall.reference, digits)}{side}."
     )
 
 
-def _fresh_text(copy: RankedCopy) -> str:
-    """What a fresh sample of a copy's distribution would score."""
-    return reference_text(copy.overall.reference, digits_of(copy.overall.estimate))
+def _chance_text(copy: RankedCopy) -> str:
+    """What an independent real sample would score, and on which side of it the copy lies."""
+    score = copy.overall
+    return chance_text(score.reference, score.chance, digits_of(score.estimate))
 
 
 def _better_sentences(report: RankingReport) -> Iterator[str]:

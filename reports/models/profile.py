@@ -27,12 +27,14 @@ class DistanceFacts(Estimated):
 
     ``distance`` is ``tv`` (total variation), ``ks`` (Kolmogorov-Smirnov) or ``emd`` (earth
     mover's).  ``cells`` is the number of cells that the columns' values fall into.  ``reference``
-    is the distance of a fresh sample of the copy's own distribution, of the private table's size,
-    on average; None where none is known.  ``tau_min`` is the effectiveness threshold,
+    is the mean distance of two independent samples, one of each table's size, and ``mark`` the
+    distance that no marginal of such samples exceeds with probability 1 - alpha/2, all at once;
+    None where they are not known.  ``tau_min`` is the effectiveness threshold,
     ``tau_decided`` the least tolerance that nine runs of ten decide at this epsilon, and rightly,
-    ``half_width`` about half the width of the interval.  Only ``estimate``,
-    ``outcome``, ``p_value``, ``conclusive`` and ``at_once`` depend on the private table; None in a
-    plan.  ``at_once``: conclusive also among all distances of the report together (Bonferroni).
+    ``half_width`` about half the width of the interval.  Only ``estimate``, ``outcome``, ``p_value``, ``conclusive``, ``at_once`` and ``mark`` depend on the private table;
+    None in a plan.  The intervals of all distances hold at once with probability
+    1 - alpha.  ``at_once``: conclusive also among all distances of the report together
+    (Bonferroni).
     """
 
     columns: tuple[str, ...]
@@ -49,6 +51,7 @@ class DistanceFacts(Estimated):
     p_value: float | None = None
     conclusive: bool = False
     at_once: bool = False
+    mark: float | None = None
 
     @property
     def decidable(self) -> bool:
@@ -65,17 +68,33 @@ class DistanceFacts(Estimated):
         """Standing in a plan: whether the tolerance can be told at this epsilon."""
         return Standing.DECIDABLE if self.decidable else Standing.TOO_LITTLE
 
+    @property
+    def chance(self) -> Standing | None:
+        """At chance, as an independent real sample is, or beyond it; None if neither is known."""
+        return chance_of(self.low, self.high, self.mark)
+
     def computed(self) -> dict[str, Any]:
         """Values that JSON holds beside the fields."""
-        return {"standing": self.standing.value}
+        chance = None if self.chance is None else self.chance.value
+        return {"standing": self.standing.value, "chance": chance}
+
+
+def chance_of(low: float | None, high: float | None, mark: float | None) -> Standing | None:
+    """Standing of a distance between ``low`` and ``high`` beside the mark of chance."""
+    if low is None or high is None or mark is None:
+        return None
+    if low > mark:
+        return Standing.BEYOND_CHANCE
+    return Standing.AT_CHANCE if high < mark else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score(Estimated):
     """Quality of all marginals of ``ways`` columns: 1 minus the mean of their total variations.
 
-    ``ways`` is None for the overall score, the mean over the ways.  ``reference`` is what a fresh
-    sample of the copy's own distribution, of the private table's size, would score on average.
+    ``ways`` is None for the overall score, the mean over the ways.  ``reference`` is what an
+    independent real sample of the copy's size would score on average, ``mark`` what it would exceed
+    with probability 1 - alpha/2; None in a plan.
     """
 
     ways: int | None
@@ -83,11 +102,57 @@ class Score(Estimated):
     reference: float
     half_width: float
     estimate: Figure | None = None
+    mark: float | None = None
+
+    @property
+    def chance(self) -> Standing | None:
+        """At chance, as an independent real sample is, or beyond it; None if neither is known."""
+        if self.estimate is None or self.mark is None:
+            return None
+        return chance_of(1 - self.estimate.high, 1 - self.estimate.low, 1 - self.mark)
+
+    def computed(self) -> dict[str, Any]:
+        """Value that JSON holds beside the fields."""
+        return {"chance": None if self.chance is None else self.chance.value}
 
     @property
     def score(self) -> float | None:
         """Quality as estimated, None in a plan."""
         return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """Whether a copy is nearer to the private table than a copy that repeats nobody's rows.
+
+    ``independent`` is the quality that an independent real sample exceeds with probability alpha,
+    ``drawn`` the quality that rows drawn from the private table itself exceed with probability
+    alpha.  ``standing`` is None, ``closer than independent`` (a note) or ``closer than drawn`` (an
+    error).  A copy that was made under ``copy_epsilon`` has no error.  The marks are simulated on
+    the copy: their level is measured, not proven.
+    """
+
+    independent: float
+    drawn: float
+    copy_epsilon: Fraction | None
+    standing: Standing | None
+
+    @classmethod
+    def of(
+        cls, score: Score, *, independent: float, drawn: float, copy_epsilon: Fraction | None
+    ) -> Alarm:
+        """Alarm of a copy with an overall ``score``, if all of its interval lies above a mark."""
+        low, standing = score.low, None
+        if low is not None and low > drawn and copy_epsilon is None:
+            standing = Standing.DRAWN
+        elif low is not None and low > min(independent, drawn):
+            standing = Standing.INDEPENDENT
+        return cls(independent, drawn, copy_epsilon, standing)
+
+    @property
+    def is_error(self) -> bool:
+        """Whether no drawing of private rows would come so near."""
+        return self.standing is Standing.DRAWN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,9 +227,10 @@ class BudgetPart:
 class ProfileReport(Report):
     """Distances between a private table and its synthetic copy, worst first.
 
-    ``marginals`` are ordered by ways, then from the largest distance to the smallest.  ``rows`` is
-    the private number of rows, noisy, and ``unseen`` the share of private rows with a value that
-    the copy never has.  ``dry`` if nothing was measured and nothing spent.
+    ``marginals`` are ordered by ways, then from the largest distance to the smallest.  ``alarm`` is
+    None in a plan.  ``rows`` is the private number of rows, noisy, and ``unseen`` the share of
+    private rows with a value that the copy never has.  ``dry`` if nothing was measured and
+    nothing spent.
     """
 
     kind: ClassVar[str] = "profile"
@@ -184,6 +250,7 @@ class ProfileReport(Report):
     unseen: Figure | None = None
     zoomed: tuple[ZoomedMarginal, ...] = ()
     target: TargetFacts | None = None
+    alarm: Alarm | None = None
     left_out: tuple[LeftOut, ...] = ()
     notes: tuple[Note, ...] = ()
     dry: bool = False

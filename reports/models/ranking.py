@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from pqd.deciders.note import Note
     from pqd.reports.models.audit import Cost
     from pqd.reports.models.figure import Figure
-    from pqd.reports.models.profile import BudgetPart, LeftOut, ProfiledColumn, Score
+    from pqd.reports.models.profile import Alarm, BudgetPart, LeftOut, ProfiledColumn, Score
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedCopy:
     """One copy: its overall quality, and the ranks that it may have given what is established.
 
-    ``scores`` are those by ways, empty unless they were asked for.
+    ``scores`` are those by ways, empty unless they were asked for.  A copy whose ``alarm`` is an
+    error is never called the best.
     """
 
     candidate: str
@@ -31,6 +32,7 @@ class RankedCopy:
     best_rank: int
     worst_rank: int
     scores: tuple[Score, ...] = ()
+    alarm: Alarm | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

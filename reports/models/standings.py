@@ -76,6 +76,12 @@ class Standing(StrEnum):
     TRUSTED     = "trusted",           "query",  _YES,                "passed", "✓", _INSIDE
     WITHIN      = "within",            "distance", _YES,              "passed", "",  _WITHIN
 
+    BEYOND_CHANCE = "beyond chance", "chance", Badge("beyond", "no"), "failed"
+    AT_CHANCE     = "at chance",     "chance", Badge("at", "yes"),    "passed"
+
+    DRAWN       = "closer than drawn",       "alarm", Badge("ERROR", "no"),  "failed"
+    INDEPENDENT = "closer than independent", "alarm", Badge("NOTE", "open"), "open"
+
     TOO_LITTLE  = "too little", "plan", _open("LOW"),       "failed"
     PLAUSIBLE   = "likely right", "plan", _open("LIKELY"),  "open"
     DECIDABLE   = "decidable",  "plan", Badge("OK", "yes"), "passed"
@@ -113,6 +119,7 @@ def _of(subject: str) -> tuple[Standing, ...]:
 
 
 VERDICTS, DISTANCES, PLANS, CHECKS = map(_of, ("query", "distance", "plan", "check"))
+CHANCES, ALARMS = map(_of, ("chance", "alarm"))
 
 
 # Standings of verdicts that a legend lists even where no verdict has them.

@@ -7,6 +7,7 @@ from fractions import Fraction
 from statistics import median
 from typing import TYPE_CHECKING
 
+from pqd.reports.models.standings import Standing
 from pqd.reports.text.numbers import (
     counted,
     epsilon_text,
@@ -18,9 +19,13 @@ from pqd.reports.text.numbers import (
 
 if TYPE_CHECKING:
     from pqd.reports.models.figure import Figure
-    from pqd.reports.models.profile import BudgetPart, ProfiledColumn
+    from pqd.reports.models.profile import Alarm, BudgetPart, ProfiledColumn, Score
 
-FRESH = "a fresh sample of the copy's own distribution"
+INDEPENDENT = "an independent real sample of this size"
+USEFULNESS = (
+    "This measures how useful the copy is. It does not measure whether the copy protects the "
+    "people in the private table."
+)
 SIMULATED = "SIMULATED: these distances come from seeded noise and protect nobody."
 WAYS = {1: "column", 2: "pair", 3: "triple"}
 NAMES = {
@@ -32,9 +37,16 @@ TOTAL_VARIATION = (
     "The share of the rows that would have to change their cell until both tables have the same "
     "shares: 0 % is alike, at 100 % they have nothing in common."
 )
-FRESH_SAMPLE = (
-    "What as many rows as the private table has would show, were they drawn from the copy's own "
-    "distribution: about the best that a copy can reach."
+INDEPENDENT_SAMPLE = (
+    "What other rows of the same source would show, as many as the copy has: chance alone leaves "
+    "it there. Beyond: farther off than chance explains; at: no farther; else it is undecided."
+)
+ALARM = (
+    "Whether the copy is nearer to the private table than copies that repeat nobody's rows. A "
+    "note: nearer than an independent real sample, so fitted closely to these rows, or balanced, "
+    "or made of some of them. An error: nearer than rows drawn from the private table itself. The "
+    "marks are simulated on the copy, and silence is no safety: a tenth of leaked rows raises no "
+    "alarm."
 )
 INTERVAL = (
     "What is said of the private table is noisy. The interval holds the true figure with "
@@ -45,7 +57,7 @@ RELATIONS: tuple[tuple[str, str], ...] = (
     ("SDMetrics", "TVComplement, ContingencySimilarity: 1 - TV. KSComplement: 1 - KS."),
     (
         "mostlyai-qa",
-        "Accuracy is the mean of 1 - TV on ten bins; its upper bound is that of a fresh sample.",
+        "Accuracy is the mean of 1 - TV on ten bins; its upper bound is chance's share.",
     ),
     ("SDNist", "The k-marginal score is 1,000 times the mean of 1 - TV over sampled marginals."),
 )
@@ -70,6 +82,37 @@ def ways_text(ways: int, number: int = 2) -> str:
 def names_text(columns: Sequence[str]) -> str:
     """Columns of a marginal."""
     return ", ".join(columns)
+
+
+def chance_text(share: float | None, chance: Standing | None, digits: int) -> str:
+    """What an independent real sample would have, and on which side of it a figure lies."""
+    if share is None:
+        return ""
+    text = reference_text(share, digits)
+    return text if chance is None else f"{chance.badge.text} {text}"
+
+
+def alarm_sentence(alarm: Alarm, score: Score, name: str = "the copy") -> str:
+    """Sentence on a copy that is too near; empty if there is no alarm."""
+    if alarm.standing is None or score.low is None:
+        return ""
+    mark = alarm.drawn if alarm.standing is Standing.DRAWN else alarm.independent
+    digits = max(2, digits_of(score.estimate))
+    quality = f"quality at least {percent_text(score.low, digits)}, such a sample seldom above "
+    figures = f"({quality}{percent_text(mark, digits)})"
+    word = alarm.standing.badge.text
+    if alarm.standing is Standing.DRAWN:
+        return (
+            f"{word}: {name} is closer to the private table than rows drawn from the private table "
+            f"itself {figures}. It seems to repeat rows of real people: do not publish it."
+        )
+    made = "" if alarm.copy_epsilon is None else (
+        f" It is said to be made under epsilon {epsilon_text(alarm.copy_epsilon)}."
+    )  # fmt: skip
+    return (
+        f"{word}: {name} is closer to the private table than {INDEPENDENT} {figures}. It is fitted "
+        f"closely to these rows, or balanced, or made of some of them.{made}"
+    )
 
 
 def level_text(alpha: Fraction) -> str:

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from pqd.deciders.errors import ParameterError
 from pqd.reports.blocks import Interval
 from pqd.reports.models.compare import CompareReport
+from pqd.reports.models.standings import Standing
 from pqd.reports.plots import curves_svg, drawn, frame_svg
 from pqd.reports.writers.html.pictures import Scale, interval_picture, side_by_side
 from tests.support import compare_reports, profile_reports, ranking_reports
@@ -135,8 +136,17 @@ def test_a_profile_is_drawn_as_a_heat_map_of_all_pairs() -> None:
     values = np.asarray(np.ma.filled(shown.astype(float), np.nan))
     assert values.shape == (15, 15)
     # One triangle, with the columns themselves on its long side.
-    assert np.array_equal(np.isnan(values), np.triu(np.ones((15, 15), bool), 1))
     names = [column.name for column in ADULT_PROFILE.columns]
+    empty = np.triu(np.ones((15, 15), bool), 1)
+    # What is undecided has no shade but is hatched.
+    undecided = 0
+    for each in (*ADULT_PROFILE.of_ways(1), *ADULT_PROFILE.of_ways(2)):
+        if each.standing is Standing.UNDECIDED:
+            places = sorted(names.index(name) for name in each.columns)
+            empty[places[-1], places[0]] = True
+            undecided += 1
+    assert np.array_equal(np.isnan(values), empty)
+    assert sum(patch.get_hatch() == "////" for patch in axes.patches) == undecided > 0
     assert [label.get_text() for label in axes.get_yticklabels()] == names
     for one, other in (("age", "age"), ("sex", "race"), ("income", "education-num")):
         first, second = sorted((names.index(one), names.index(other)))

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from pqd.reports.models.standings import (
+    ALARMS,
+    CHANCES,
     CHECKS,
     DISTANCES,
     PLANS,
@@ -17,7 +19,7 @@ from pqd.reports.models.standings import (
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = ROOT / "reports" / "models" / "standings.py"
-SUBJECTS = (VERDICTS, DISTANCES, PLANS, CHECKS)
+SUBJECTS = (VERDICTS, DISTANCES, PLANS, CHECKS, CHANCES)
 # "undecided" is a status of a check too, "within" the title of a column, "?" an unknown number.
 OWN = {*Standing, *(each.badge.text for each in Standing)} - {"undecided", "within", "?", "yes"}
 # Words of a check's counts and of a release's page are no standings of a check.
@@ -46,7 +48,7 @@ def test_a_subject_stands_worst_first_and_passes_last(subject: tuple[Standing, .
 
 
 def test_every_standing_has_a_subject() -> None:
-    assert set().union(*SUBJECTS) == set(Standing)
+    assert set().union(*SUBJECTS, ALARMS) == set(Standing)
 
 
 @pytest.mark.parametrize("subject", [VERDICTS, DISTANCES])

@@ -12,6 +12,7 @@ from pqd.deciders.note import Note
 from pqd.reports.models.audit import CompositionGroup, Cost
 from pqd.reports.models.figure import Figure
 from pqd.reports.models.profile import (
+    Alarm,
     BudgetPart,
     CellFacts,
     DistanceFacts,
@@ -22,6 +23,7 @@ from pqd.reports.models.profile import (
     Score,
     ZoomedMarginal,
 )
+from pqd.reports.models.standings import Standing
 from pqd.reports.models.target import ClassFacts, TargetFacts
 
 ALPHA = Fraction(1, 20)
@@ -71,6 +73,7 @@ def distance(columns: Sequence[str], value: float, cells: int, kind: DistanceId)
         p_value=p_value,
         conclusive=p_value <= ALPHA,
         at_once=p_value <= ALPHA / 20,
+        mark=None if kind != "tv" else 0.0022 * math.sqrt(cells),
     )
 
 
@@ -105,6 +108,7 @@ def scores(found: Sequence[DistanceFacts]) -> tuple[Score, tuple[Score, ...]]:
                 ways=ways,
                 marginals=len(members),
                 reference=1 - sum(known) / len(known),
+                mark=0.999 - sum(known) / len(known),
                 half_width=HALF / math.sqrt(len(members)),
                 estimate=figure(value, HALF / math.sqrt(len(members))),
             )
@@ -114,6 +118,7 @@ def scores(found: Sequence[DistanceFacts]) -> tuple[Score, tuple[Score, ...]]:
         ways=None,
         marginals=sum(each.marginals for each in by_ways),
         reference=sum(each.reference for each in by_ways) / count,
+        mark=sum(each.mark or 0.0 for each in by_ways) / count,
         half_width=0.0011,
         estimate=figure(sum(each.score or 0 for each in by_ways) / count, 0.0011),
     )
@@ -247,19 +252,32 @@ PLAIN = replace(
 )  # fmt: skip
 
 
+# A copy that holds rows of the private table, and one that is fitted closely to them.
+TOO_NEAR = replace(
+    PLAIN,
+    overall=replace(OVERALL, estimate=figure(0.9991, 0.0004)),
+    alarm=Alarm(0.9904, 0.9931, None, Standing.DRAWN),
+)
+NEAR = replace(
+    PLAIN,
+    overall=replace(OVERALL, estimate=figure(0.9921, 0.0004)),
+    alarm=Alarm(0.9904, 0.9931, Fraction(1), Standing.INDEPENDENT),
+)
+
+
 def planned(each: DistanceFacts) -> DistanceFacts:
     """Distance as a plan has it; what has many cells cannot be told at all."""
     least = math.inf if each.cells > 400 else 0.08 if each.cells > 180 else each.tau_min
     return replace(
         each, estimate=None, outcome=None, p_value=None, conclusive=False, at_once=False,
-        tau_min=least, tau_decided=1.7 * least,
+        mark=None, tau_min=least, tau_decided=1.7 * least,
     )  # fmt: skip
 
 
 DRY = replace(
     ADULT_PROFILE,
-    overall=replace(OVERALL, estimate=None),
-    scores=tuple(replace(score, estimate=None) for score in SCORES),
+    overall=replace(OVERALL, estimate=None, mark=None),
+    scores=tuple(replace(score, estimate=None, mark=None) for score in SCORES),
     marginals=tuple(planned(each) for each in MARGINALS),
     rows=None,
     unseen=None,
@@ -294,8 +312,8 @@ THREE_WAYS = replace(
 DRY_SMALL = replace(
     THREE_WAYS,
     dry=True,
-    overall=replace(THREE_WAYS.overall, estimate=None),
-    scores=tuple(replace(score, estimate=None) for score in THREE_WAYS.scores),
+    overall=replace(THREE_WAYS.overall, estimate=None, mark=None),
+    scores=tuple(replace(score, estimate=None, mark=None) for score in THREE_WAYS.scores),
     marginals=tuple(planned(each) for each in THREE_WAYS.marginals),
     rows=None,
     unseen=None,

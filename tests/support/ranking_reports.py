@@ -10,8 +10,9 @@ from itertools import combinations
 from pqd.deciders.note import Note
 from pqd.reports.models.audit import CompositionGroup, Cost
 from pqd.reports.models.figure import Figure
-from pqd.reports.models.profile import BudgetPart, LeftOut, Score
+from pqd.reports.models.profile import Alarm, BudgetPart, LeftOut, Score
 from pqd.reports.models.ranking import RankedCopy, RankedMarginal, RankingReport
+from pqd.reports.models.standings import Standing
 from tests.support.profile_reports import ADULT, figure, profiled
 
 ALPHA = Fraction(1, 20)
@@ -36,6 +37,7 @@ def score(value: float, ways: int | None = None) -> Score:
         ways=ways,
         marginals=120 if ways is None else (15, 105)[ways - 1],
         reference=0.9921,
+        mark=0.9915,
         half_width=0.0012,
         estimate=figure(value, 0.0012),
     )
@@ -111,6 +113,14 @@ CERTAIN = replace(
         for place, copy in enumerate(copies(("tree", "gan")), 1)
     ),
     better=(("tree", "gan"),),
+)
+# The best of two holds rows of the private table.
+TOO_NEAR = replace(
+    CERTAIN,
+    copies=(
+        replace(CERTAIN.copies[0], alarm=Alarm(0.9904, 0.9931, None, Standing.DRAWN)),
+        CERTAIN.copies[1],
+    ),
 )
 SINGLE = report_of(NAMES[:1])
 SIMULATED = replace(DETAILED, simulated=True)

@@ -1,0 +1,172 @@
+"""How often two independent halves are told to be beyond chance or too near, and planted copies.
+
+    python -m benchmarks.alarm_level PRIVATE [--rows 24421 2000] [--runs 200] [--epsilon 1 4]
+
+Of each run the rows of PRIVATE are parted at random: one half is the private table, the other one
+an independent copy.  Planted copies are made of the private half: it less one row; with 1 % of its
+cells taken from other rows; half of it, as it is and so changed; a bootstrap; trees with leaves of
+5 and of 20 rows fitted to it, each column by those before; other rows whose columns have exactly
+its counts.
+The noise is seeded, which protects nobody: this is for tables that are public anyway.
+"""
+
+import argparse
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.tree import DecisionTreeRegressor
+
+from pqd.commands.profile import run_profile
+from pqd.deciders import SimulatedNoise
+from pqd.marginals.profile_parameters import ProfileParameters
+from pqd.reports.models.profile import ProfileReport
+from pqd.reports.models.standings import Standing
+
+SEED = 40
+Plant = Callable[[pd.DataFrame, np.random.Generator], pd.DataFrame]
+
+
+def less_one(private: pd.DataFrame, _: np.random.Generator) -> pd.DataFrame:
+    """All rows but one."""
+    return private.iloc[1:].reset_index(drop=True)
+
+
+def cells_changed(private: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    """One cell in a hundred is taken from another row."""
+    copy = private.copy()
+    for name in copy.columns:
+        change = rng.random(len(copy)) < 0.01
+        values = copy[name].to_numpy().copy()
+        values[change] = rng.permutation(values)[change]
+        copy[name] = values
+    return copy
+
+
+def half_with_noise(private: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    """Half of the rows, with one cell in a hundred taken from another row."""
+    return cells_changed(half(private, rng), rng)
+
+
+def fitted_columns(
+    private: pd.DataFrame, rng: np.random.Generator, other: pd.DataFrame
+) -> pd.DataFrame:
+    """Other rows whose columns have exactly the private counts: each keeps its order."""
+    copy = {}
+    for name in private.columns:
+        order = np.lexsort((rng.random(len(other)), other[name].to_numpy()))
+        values = np.empty(len(other), dtype=private[name].to_numpy().dtype)
+        values[order] = np.sort(private[name].to_numpy())
+        copy[name] = values
+    return pd.DataFrame(copy)
+
+
+def half(private: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    """Half of the rows, as they are."""
+    return private.iloc[rng.permutation(len(private))[: len(private) // 2]].reset_index(drop=True)
+
+
+def bootstrap(private: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    """As many rows, drawn with replacement."""
+    return private.iloc[rng.integers(0, len(private), len(private))].reset_index(drop=True)
+
+
+def tree(leaf: int) -> Plant:
+    """Columns one after another, each drawn from the leaf of a tree of those before it."""
+
+    def plant(private: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+        codes = {name: pd.factorize(private[name], sort=True) for name in private.columns}
+        copy: dict[str, np.ndarray] = {}
+        names = list(private.columns)
+        for place, name in enumerate(names):
+            own, _ = codes[name]
+            if not place:
+                copy[name] = rng.choice(own, len(private))
+                continue
+            known = np.column_stack([codes[each][0] for each in names[:place]])
+            drawn = np.column_stack([copy[each] for each in names[:place]])
+            fitted = DecisionTreeRegressor(min_samples_leaf=leaf, random_state=0).fit(known, own)
+            leaves, reached = fitted.apply(known), fitted.apply(drawn)
+            order = np.argsort(leaves, kind="stable")
+            first = np.searchsorted(leaves[order], reached, "left")
+            last = np.searchsorted(leaves[order], reached, "right")
+            copy[name] = own[order[first + rng.integers(0, last - first)]]
+        return pd.DataFrame({name: codes[name][1].take(copy[name]) for name in names})
+
+    return plant
+
+
+PLANTS: dict[str, Plant] = {
+    "the table less one row": less_one,
+    "1 % of its cells changed": cells_changed,
+    "half of it, 1 % of cells changed": half_with_noise,
+    "half of it": half,
+    "trees, leaves of 5": tree(5),
+    "trees, leaves of 20": tree(20),
+    "a bootstrap of it": bootstrap,
+}
+FITTED = "other rows, columns as in it"
+
+
+def told(report: ProfileReport) -> Iterator[str]:
+    """Words that a report tells."""
+    if report.alarm and report.alarm.standing:
+        yield "error" if report.alarm.standing is Standing.DRAWN else "note"
+    if report.overall.chance is Standing.BEYOND_CHANCE:
+        yield "overall beyond"
+    if any(each.chance is Standing.BEYOND_CHANCE for each in report.marginals):
+        yield "a marginal beyond"
+    if report.overall.chance is Standing.AT_CHANCE:
+        yield "overall at"
+
+
+def counted(table: pd.DataFrame, name: str, rows: int, epsilon: str, runs: int) -> Counter[str]:
+    """Number of runs in which each word was told."""
+    found: Counter[str] = Counter()
+    parameters, plant = ProfileParameters.parse(total_epsilon=epsilon), PLANTS.get(name)
+    for run in range(runs):
+        rng = np.random.default_rng([SEED, run])
+        order = rng.permutation(len(table))
+        private = table.iloc[order[:rows]].reset_index(drop=True)
+        other = table.iloc[order[rows : 2 * rows]].reset_index(drop=True)
+        copy = other if plant is None else plant(private, rng)
+        if name == FITTED:
+            copy = fitted_columns(private, rng, other)
+        report = run_profile(private, copy, parameters, SimulatedNoise(rng))
+        found.update(told(report))
+    return found
+
+
+def share(number: int, runs: int) -> str:
+    """Share of the runs with its standard error."""
+    part = number / runs
+    return f"{100 * part:.1f} +- {100 * math.sqrt(max(part, 1 / runs) * (1 - part) / runs):.1f} %"
+
+
+def main() -> None:
+    """Print a table of all halves, and a table of the plants."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("private", type=Path)
+    parser.add_argument("--rows", type=int, nargs="+", default=[24_421, 2_000])
+    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--plants", type=int, default=5)
+    parser.add_argument("--epsilon", nargs="+", default=["1", "4"])
+    stated = parser.parse_args()
+    table = pd.read_parquet(stated.private)
+    words = ("note", "error", "overall beyond", "a marginal beyond", "overall at")
+    print(f"| copy | rows | epsilon | {' | '.join(words)} |\n| --- | --- | --- {'| --- ' * 5}|")
+    for name in ("an independent half", *PLANTS, FITTED):
+        runs = stated.runs if name == "an independent half" else stated.plants
+        for rows in stated.rows:
+            for epsilon in stated.epsilon:
+                if runs:
+                    found = counted(table, name, rows, epsilon, runs)
+                    cells = " | ".join(share(found[word], runs) for word in words)
+                    print(f"| {name} | {rows:,} | {epsilon} | {cells} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
