@@ -31,7 +31,8 @@ class DistanceFacts(Estimated):
     distance that no marginal of such samples exceeds with probability 1 - alpha/2, all at once;
     None where they are not known.  ``tau_min`` is the effectiveness threshold,
     ``tau_decided`` the least tolerance that nine runs of ten decide at this epsilon, and rightly,
-    ``half_width`` about half the width of the interval.  Only ``estimate``, ``outcome``, ``p_value``, ``conclusive``, ``at_once`` and ``mark`` depend on the private table;
+    ``half_width`` about half the width of the interval.  Only ``estimate``, ``outcome``,
+    ``p_value``, ``conclusive``, ``at_once`` and ``mark`` depend on the private table;
     None in a plan.  The intervals of all distances hold at once with probability
     1 - alpha.  ``at_once``: conclusive also among all distances of the report together
     (Bonferroni).

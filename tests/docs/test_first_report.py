@@ -31,6 +31,8 @@ def shape(text: str) -> str:
     words = re.sub(r"\b(?:yes|NO)\b|\?", "V", " ".join(text.split()))
     # What there are none of is not counted.
     words = re.sub(r", \d+ (?:beyond|undecided)", "", words)
+    # On which side of chance a figure lies.
+    words = re.sub(r", so this is (?:at|beyond) chance|\b(?:at|beyond) (?=\d)", "", words)
     return re.sub(r"(?:< )?[-+]?\d[\d,.]*\d|(?:< )?[-+]?\d", "0", words)
 
 

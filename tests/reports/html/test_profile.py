@@ -16,6 +16,7 @@ from pqd.reports.documents.cells import difference_heat, difference_shade
 from pqd.reports.documents.marginals import distance_shade, pair_heat
 from pqd.reports.documents.profile import document
 from pqd.reports.models.profile import LeftOut
+from pqd.reports.models.standings import Standing
 from pqd.reports.writers.html import html_text
 from tests.support.pages import Page, contrast, themes
 from tests.support.profile_reports import (
@@ -124,15 +125,18 @@ def test_a_shade_never_stands_alone() -> None:
         assert cell.text in cell.told
         assert {"beyond": "\u2717", "undecided": "?", "within": ""}[cell.name] == cell.sign
         assert f", {cell.name}, p" in cell.told
-    shown = re.findall(r'<td class="cell t\d" title="[^"]*">.*?</td>', PAGE)
+    shown = re.findall(r'<td class="cell (?:t\d|hatched)" title="[^"]*">.*?</td>', PAGE)
     assert sum('<span class="sr"> ' in each for each in shown) == 120
 
 
 def test_shades_begin_at_stated_shares_of_the_tolerance() -> None:
     levels = {distance_shade(each): each.value for each in ADULT_PROFILE.of_ways(2)}
-    assert set(levels) == {"t0", "t1", "t2", "t3", "t4"}
+    assert set(levels) == {"t0", "t1", "t2", "t3", "t4", "hatched"}
     for each in ADULT_PROFILE.marginals:
-        assert (distance_shade(each) >= "t3") == ((each.value or 0) >= each.tau)
+        undecided = each.standing is Standing.UNDECIDED
+        assert (distance_shade(each) == "hatched") == undecided
+        if not undecided:
+            assert (distance_shade(each) >= "t3") == ((each.value or 0) >= each.tau)
 
 
 def test_differences_have_a_sign_and_noise_has_no_shade() -> None:
