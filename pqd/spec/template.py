@@ -63,6 +63,7 @@ epsilon = {epsilon:<24}# privacy budget of one check
 # expect = "close"                # or "far"
 # severity = "error"              # or "warn"
 # on_undecided = "fail"           # or "warn", "pass"
+# evidence = "proof"              # or "likely": an answer without a p-value counts too
 
 {tolerances}"""
 _LEDGER = """\
@@ -82,12 +83,12 @@ Tolerances: what sampling explains, where the copy and the private table are sam
 population of {rows} rows each, plus what can be told at this epsilon. A larger epsilon allows
 smaller ones."""
 _BOUNDS = """
-# Public facts of columns.  What is left out is taken from the synthetic table, as here; state
-# bounds that hold for everybody if you know them: values outside count as the nearest bound.
+# Public facts of columns.  "copy" takes the bounds of the synthetic table, so a check of an average
+# holds for private values within them.  Better: bounds from the data dictionary, in its place.
 """
-_COLUMN = """#
-# [columns.{name}]
-# bounds = [{lower}, {upper}]
+_COLUMN = """
+[columns.{name}]
+bounds = "copy"                   # [{lower}, {upper}]; others count as the nearest bound
 # step = {step}
 """
 

@@ -228,8 +228,8 @@ def _keys(value: list[Any], name: str) -> tuple[Any, ...]:
 def _bounds(value: list[Any] | str, name: str) -> list[Any] | str:
     if isinstance(value, str):
         if value != COPY_BOUNDS:
-            message = f"{name} is {value!r}; {BOUNDS.wanted} is needed"
-            raise SpecValueError(Code.INVALID_VALUE, message)
+            message = f'{name} is the text "{value}"; {BOUNDS.wanted}, is needed'
+            raise SpecValueError(Code.WRONG_TYPE, message)
         return value
     if len(value) != 2:
         message = f"{name} is a list of {len(value)}; {BOUNDS.wanted} is needed"

@@ -141,7 +141,7 @@ def _checks(report: CheckReport) -> Table:
     mixed = mixed_replays(verdicts)
     groups = []
     for standing in CHECKS:
-        failed = standing is Standing.FAILED
+        failed = standing in {Standing.FAILED, Standing.UNSURE}
         checks = [check for check in report.checks if check.standing is standing]
         rows = [_row(check, mixed=mixed) if verdicts else _planned(check) for check in checks]
         few = _FEW if not failed and len(report.checks) > MOST_IN_FULL else None

@@ -22,7 +22,7 @@ def outcome(query: str, tau: str, decider: str) -> str:
     report = pqd.audit(
         private, synthetic, query, tau=tau, epsilon=100_000, decider=decider, columns=BOUNDS
     )
-    return report.verdicts[0].outcome
+    return report.verdicts[0].leans
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,12 @@ import pytest
 import pqd
 from pqd.accounting.ledger import Ledger
 from pqd.commands.baseline import write_baseline
+from pqd.commands.check import run_check
+from pqd.deciders import SimulatedNoise
 from pqd.reports.junit import junit_text
 from pqd.reports.writers.terminal import terminal_text
 from pqd.reports.writers.terminal.layout import Extent
+from pqd.spec import read_spec
 from tests.support.likeness import like
 
 Ran = tuple[int, str, str]
@@ -424,12 +427,14 @@ def test_a_stopped_run_is_rendered_as_an_error(tmp_path: Path, command: Command)
     assert (report["exit_code"], report["checks"][0]["gate"]) == (4, "error")
 
 
-@pytest.mark.parametrize("on_undecided", ["fail", "warn", "pass"])
-def test_a_likely_answer_is_an_error_of_a_check_that_takes_proofs(
-    tmp_path: Path, on_undecided: str
+@pytest.mark.parametrize(
+    ("evidence", "gate", "code"), [("proof", "error", 2), ("likely", "pass", 0)]
+)
+def test_a_verdict_without_a_p_value_counts_only_where_the_spec_says_so(
+    tmp_path: Path, evidence: str, gate: str, code: int
 ) -> None:
-    """Whatever it errs with on the copy, here hardly ever, it is no success and no failure."""
-    terms = f'tau = "20%"\nepsilon = 5\ndecider = "em_count"\non_undecided = "{on_undecided}"'
+    """Whatever it errs with on the copy, here hardly ever, it is no success by itself."""
+    terms = f'tau = "20%"\nepsilon = 5\ndecider = "em_count"\nevidence = "{evidence}"'
     spec = edited(
         tmp_path,
         "audit-undecided",
@@ -437,16 +442,57 @@ def test_a_likely_answer_is_an_error_of_a_check_that_takes_proofs(
         ("tau = 1\nepsilon = 0.01", terms),
         ("alpha = 0.000001  ", "alpha = 0.05  "),
     )
-    (planned,) = pqd.check(spec, dry_run=True).checks
-    assert "em_count gives no p-value; its answer would be likely right" in planned.message
-    assert "decidable" not in planned.message
-    report = pqd.check(spec)
-    (entry,) = report.checks
-    assert (entry.status, entry.gate, report.exit_code) == ("likely", "error", 2)
+    for dry in (True, False):
+        report = pqd.check(spec, dry_run=dry)
+        (entry,) = report.checks
+        assert "decidable" not in entry.message
+        assert ("em_count gives no p-value" in entry.message) is dry
+    status = {"proof": "likely", "likely": "as expected"}[evidence]
+    assert (entry.status, entry.gate, report.exit_code) == (status, gate, code)
+    assert ('evidence = "likely"' in entry.message) == (evidence == "proof")
     (verdict,) = entry.verdicts
     assert verdict.chosen.worst < 1e-6
     assert (verdict.p_value, verdict.conclusive, verdict.standing) == (None, False, "likely yes")
-    assert "<error" in junit_text(report)
+    assert ("<error" in junit_text(report)) == (evidence == "proof")
+
+
+CONDITIONAL = """
+[private]
+path = "private.csv"
+
+[synthetic.copy]
+path = "copy.csv"
+
+[defaults]
+epsilon = 1
+tau = "10%"
+
+[[check]]
+id = "sum"
+sql = "SELECT SUM(x) FROM D"
+"""
+
+
+@pytest.mark.parametrize(
+    ("facts", "code", "word"),
+    [
+        ("", 2, "which nobody stated"),
+        ('[columns.x]\nbounds = "copy"\n', 0, "as expected"),
+        ("[columns.x]\nbounds = [0, 9]\n", 0, "as expected"),
+    ],
+)
+def test_a_sum_within_the_bounds_of_the_copy_counts_only_where_the_spec_says_so(
+    tmp_path: Path, facts: str, code: int, word: str
+) -> None:
+    rows = "\n".join(str(n % 10) for n in range(3000))
+    for name, last in (("private", "3"), ("copy", "4")):
+        (tmp_path / f"{name}.csv").write_text(f"x\n{rows}\n{last}\n")
+    (tmp_path / "audit.toml").write_text(CONDITIONAL + facts)
+    report = run_check(read_spec(tmp_path / "audit.toml", {}), SimulatedNoise(4), fresh=True)
+    (entry,) = report.checks
+    assert word in entry.message
+    assert report.exit_code == code
+    assert (entry.verdicts[0].condition is None) == ("[0, 9]" in facts)
 
 
 def test_the_variable_comes_before_the_spec(

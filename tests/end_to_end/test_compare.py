@@ -318,7 +318,7 @@ QUERY = {
 }
 CELL = {
     *("candidate", "q_synthetic", "tau", "lower", "upper", "outcome", "standing", "error"),
-    *("alpha", "p_value", "margin", "gap", "gap_low", "gap_high"),
+    *("alpha", "condition", "p_value", "margin", "gap", "gap_low", "gap_high"),
 }
 STANDING = {
     *("candidate", "kind", "share", "low", "high", "trusted", "not_trusted", "undecided"),
@@ -351,6 +351,9 @@ def test_json_on_standard_output(candidates: dict[str, str], command: Command) -
         for cell in query["cells"]:
             assert set(cell) == CELL
             assert cell["outcome"] in {"yes", "no"}
+            assert cell["condition"] is None or set(cell["condition"]) == {
+                *("lower", "upper", "rows_beyond", "accepted")
+            }
             assert cell["standing"] in {"trusted", "not trusted", "undecided"}
 
 

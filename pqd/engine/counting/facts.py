@@ -102,7 +102,7 @@ class TypedSQL:
     def cells(self, name: str, values: pa.Array, mentioned: str) -> dict[str, pa.Array]:
         """``values`` of a column as typed, and if ``mentioned`` whether each holds something."""
         cells, filled_name = {name: self.typed(name, values)}, self.filled_name(name)
-        if filled_name in mentioned:
+        if quote_identifier(filled_name) in mentioned:
             cells[filled_name] = is_filled(values)
         return cells
 

@@ -307,7 +307,9 @@ def test_a_candidate_without_an_answer_is_a_no(operand: str, estimator: str, tau
         (query,) = compared(sql, frames, FRAMES[0], **options).queries
         for cell, none in zip(query.cells, lack, strict=True):
             assert cell.outcome == ("no" if none else "yes")
-            assert cell.standing == ("not trusted" if none else "trusted")
+            yes = "trusted" if cell.condition is None else "yes within bounds"
+            no = "not trusted" if cell.condition is None else "no within bounds"
+            assert cell.standing == (no if none else yes)
             if none:
                 assert (cell.p_value, cell.error) == (0, 0)
                 assert (cell.q_synthetic, cell.lower, cell.upper) == (None, None, None)

@@ -86,7 +86,7 @@ def test_markdown_puts_the_worst_first() -> None:
     assert text.startswith("## pqd check: BROKEN: 2 passed")
     rows = [line for line in text.partition("<details>")[0].splitlines() if "<code>" in line]
     assert [row.split("**")[1] for row in rows] == (
-        ["ERROR"] + ["FAIL"] * 5 + ["WARN"] * 2 + ["KNOWN", "PLAN"] + ["PASS"] * 2
+        ["ERROR"] + ["FAIL"] * 4 + ["UNDECIDED"] + ["WARN"] * 2 + ["KNOWN", "PLAN"] + ["PASS"] * 2
     )
     assert "| **FAIL** | <code>pay</code> | 1,122 | ±56.1 | about 60 | p = 0.010 |" in text
     assert "<summary>Cost</summary>" in text
