@@ -75,7 +75,7 @@ def check_verdict(verdict: dict[str, Any]) -> None:
     assert 0 <= p_value <= 1
     assert verdict["conclusive"] == (p_value <= 0.05)
     margin = verdict["margin"]
-    assert margin is None or (margin >= 1) == (verdict["outcome"] == "yes")
+    assert margin is None or (margin >= 1) == (verdict["leans"] == "yes")
 
 
 def test_every_query_of_the_samples_has_a_verdict(report: pqd.AuditReport) -> None:

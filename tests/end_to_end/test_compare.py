@@ -354,7 +354,9 @@ def test_json_on_standard_output(candidates: dict[str, str], command: Command) -
             assert cell["condition"] is None or set(cell["condition"]) == {
                 *("lower", "upper", "rows_beyond", "accepted")
             }
-            assert cell["standing"] in {"trusted", "not trusted", "undecided"}
+            within = {"yes within bounds", "no within bounds"} if cell["condition"] else set()
+            plain = {"trusted", "not trusted"} if not cell["condition"] else set()
+            assert cell["standing"] in {"undecided", *within, *plain}
 
 
 def test_json_beside_the_text(candidates: dict[str, str], tmp_path: Path, command: Command) -> None:

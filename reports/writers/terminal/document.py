@@ -300,7 +300,8 @@ class _Writer:
     def _opened(self, table: Table, row: Row) -> Iterator[Text]:
         """Badge, name and message of a row, all else set in below."""
         badge, inner = _badge(table, row), self._within(_LEAD)
-        lead = Text(f"{self._said(badge.text):<{_LEAD}}" if badge.text else "", TONES[badge.tone])
+        word = f"{self._said(badge.text) + ' ':<{_LEAD}}" if badge.text else ""
+        lead = Text(word, TONES[badge.tone])
         head = Text(self._said(row.id), "bold")
         if row.aside:
             head.append(f"   {self._said(row.aside)}", "default")
@@ -316,7 +317,7 @@ class _Writer:
             yield Text()
             return
         badge, name = _badge(table, row), Text(self._said(row.id), "bold")
-        word = f"{self._said(badge.text):<{len(INDENT)}}" if badge.text else ""
+        word = f"{self._said(badge.text) + ' ':<{len(INDENT)}}" if badge.text else ""
         parts = (Text(word + self._said(row.said.text), TONES[badge.tone]), Text(row.aside), name)
         head = Text("   ").join(part for part in parts if part)
         yield from self.screen.wrapped(_marked(head, row))
