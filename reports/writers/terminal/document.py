@@ -299,16 +299,17 @@ class _Writer:
 
     def _opened(self, table: Table, row: Row) -> Iterator[Text]:
         """Badge, name and message of a row, all else set in below."""
-        badge, inner = _badge(table, row), self._within(_LEAD)
+        badge = _badge(table, row)
         word = f"{self._said(badge.text) + ' ':<{_LEAD}}" if badge.text else ""
-        lead = Text(word, TONES[badge.tone])
+        lead, width = Text(word, TONES[badge.tone]), max(_LEAD, len(word))
+        inner = self._within(width)
         head = Text(self._said(row.id), "bold")
         if row.aside:
             head.append(f"   {self._said(row.aside)}", "default")
         below = (line for block in (_about(row), *row.details()) for line in inner.block(block))
         for line in (*inner.screen.wrapped(_marked(head, row)), *below):
             yield lead + line if line.plain else Text()
-            lead = Text(" " * _LEAD)
+            lead = Text(" " * width)
 
     def _row_in_full(self, table: Table, row: Row) -> Iterator[Text]:
         """Details of a row below its verdict, or below its name where a message follows that."""
