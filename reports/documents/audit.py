@@ -39,7 +39,7 @@ from pqd.reports.text.cost import (
 )
 from pqd.reports.text.notes import refused_lead
 from pqd.reports.text.numbers import EACH_ITS_OWN, counted
-from pqd.reports.text.query import SIMULATED, chance_sentence, remarks, verdict_words
+from pqd.reports.text.query import SIMULATED, chance_sentence, remarks, worth_of_evidence
 
 if TYPE_CHECKING:
     from pqd.reports.models.audit import AuditReport, Verdict
@@ -130,7 +130,8 @@ def _conditions(verdicts: Sequence[Verdict]) -> Iterator[str]:
     by_words: dict[str, list[str]] = {}
     for verdict in verdicts:
         if verdict.outcome != "undecided" and verdict.standing.is_open:
-            by_words.setdefault(verdict_words(verdict)[1], []).append(verdict.id)
+            words = f"{verdict.standing.words}, {worth_of_evidence(verdict)}"
+            by_words.setdefault(words, []).append(verdict.id)
     for words, names in by_words.items():
         yield f"{first_names(names)}: {words}."
 

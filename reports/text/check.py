@@ -29,6 +29,7 @@ from pqd.reports.text.query import (
     remarks,
     sentences,
     verdict_words,
+    worth_of_evidence,
 )
 
 if TYPE_CHECKING:
@@ -91,7 +92,8 @@ def single_message(verdict: Verdict, status: str, expect: str) -> str:
             message += f"; the query {rows}"
         return message
     if status in {"conditional", "likely"}:
-        return f"{verdict_words(verdict)[1]}; {_NOT_TAKEN[status]}"
+        words = f"{verdict.standing.words}, {worth_of_evidence(verdict)}"
+        return f"{words}; {_NOT_TAKEN[status]}"
     standing = f"{verdict.standing.words} ({odds})"
     return (
         f"{standing}, as expected"

@@ -29,17 +29,18 @@ SIMULATED = "SIMULATED: these verdicts come from seeded noise and protect nobody
 def verdict_words(verdict: Verdict) -> tuple[str, str]:
     """Badge and words of a verdict."""
     standing = verdict.standing
-    return standing.badge.text, f"{standing.words}{_rest(verdict)}"
+    lean = f": leans {verdict.leaning.badge.text}" if verdict.evidence == "none" else ""
+    return standing.badge.text, f"{standing.words}{lean}"
 
 
-def _rest(verdict: Verdict) -> str:
-    """Rest of the words of a verdict: its condition, its evidence, or the way it leans."""
+def worth_of_evidence(verdict: Verdict) -> str:
+    """What a verdict without a proof, or on a condition, is worth; empty for others."""
     if verdict.evidence == "none":
-        return f": leans {verdict.leaning.badge.text}"
-    rest = f": {likely_text(verdict.chosen)}" if verdict.evidence == "likely" else ""
+        return ""
+    parts = [likely_text(verdict.chosen)] if verdict.evidence == "likely" else []
     if verdict.condition:
-        rest += f", {condition_text(verdict.condition, verdict.leans, verdict.counted)}"
-    return rest
+        parts.append(condition_text(verdict.condition, verdict.leans, verdict.counted))
+    return "; ".join(parts)
 
 
 def condition_text(condition: Condition, answer: str, noun: str) -> str:
@@ -359,7 +360,7 @@ def sentences(verdict: Verdict, stated: str) -> Iterator[tuple[str, str]]:
     else:
         ends = f"{number_text(verdict.lower, 9)} and {number_text(verdict.upper, 9)}"
         yield f"{question}: is the private answer between {ends}?", "plain"
-    private = _private(verdict), gap_sentence(verdict)
+    private = worth_of_evidence(verdict), _private(verdict), gap_sentence(verdict)
     for text in (*private, margin_sentence(verdict), estimating_sentence(verdict)):
         if text:
             yield text, "plain"

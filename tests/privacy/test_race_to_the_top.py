@@ -51,7 +51,8 @@ class Quieter(TightRaceToTheTopSum):
 
     @property
     def parts(self) -> Fraction:
-        return TightRaceToTheTopSum.parts.__get__(self) * Fraction(7, 10)
+        part: Fraction = TightRaceToTheTopSum.parts.__get__(self)
+        return part * Fraction(7, 10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,7 +69,7 @@ def flat(text: str) -> str:
 def test_the_badge_stands_before_the_id_and_the_message(entry: CheckResult, word: str) -> None:
     assert entry.standing.badge.text == word
     message = entry.message.partition("\n")[0]
-    assert f"{word:<6}{entry.id}   {message}" in shown(entry, extent=Extent.VERBOSE)
+    assert f"{word + ' ':<6}{entry.id}   {message}" in shown(entry, extent=Extent.VERBOSE)
     assert re.search(rf"^  {word} +{entry.id} ", shown(entry), re.MULTILINE)
 
 
