@@ -66,7 +66,7 @@ def test_em_median_tie_bias() -> None:
 
 def test_em_median_corrected_knows_ties() -> None:
     table = Histogram.weighted(np.array([36, 37, 38]), np.array([348, 152, 500]))
-    found = [accept("em_median_corrected", table, Interval(28, 38), e) for e in ("0.1", 1, 100)]
+    found = [accept("em_median_corrected", table, Interval(28, 38), e) for e in (0.1, 1, 100)]
     numbers = f"{found[0]:.3f}, {found[1]:.3f} and {found[2]:.3f}"
     assert f"says yes with probability {numbers} at epsilon = 0.1, 1 and 100" in section(4)
 
