@@ -23,6 +23,7 @@ from pqd.deciders.distances.estimates import (
 )
 from pqd.deciders.distances.noise_laws import LaplaceLaw
 from pqd.deciders.distances.vector import rows_share
+from pqd.engine.scan_plan import rows_per_person
 from pqd.marginals.bound_profile import BoundMarginal, mean_weights
 from pqd.marginals.chance import CopyChance
 from pqd.marginals.measurements import DistancesMeasurement
@@ -74,8 +75,11 @@ class ProfileFigures:
 
     @cached_property
     def _marks(self) -> Sequence[float | None]:
-        """Distance of each marginal that chance does not exceed, all at once; None in a dry run."""
-        if self._estimates is None:
+        """Distance of each marginal that chance does not exceed, all at once; None in a dry run.
+
+        The marks take rows as independent, so there are none where a person has several rows.
+        """
+        if self._estimates is None or rows_per_person(self._bound.unit) > 1:
             return [None] * len(self._bound.marginals)
         marks: list[float | None] = self.chance.independent.at_once(self._alpha / 2).tolist()
         return marks
@@ -163,8 +167,9 @@ class ProfileFigures:
         width = mean_half_width(self._plan.law, weights, self._copy_rows, self._alpha)
         estimate, mark = None, None
         if self._estimates is not None:
-            own = [*map(float, marginals)]
-            mark = 1 - self.chance.independent.quantile(1 - self._alpha / 2, own)
+            if rows_per_person(self._bound.unit) == 1:
+                own = [*map(float, marginals)]
+                mark = 1 - self.chance.independent.quantile(1 - self._alpha / 2, own)
             sizes = {each.ways for each in self._bound.marginals} if ways is None else {ways}
             parts = [self._weights(size) for size in sorted(sizes)]
             value, low, high = map(float, self._estimates.mean_of(parts))
