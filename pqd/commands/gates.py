@@ -14,6 +14,7 @@ from pqd.reports.models.audit import Verdict
 from pqd.reports.models.check import CheckResult, Gate, Status, status_of
 from pqd.reports.models.query import QueryFacts
 from pqd.reports.text.check import (
+    CONDITIONAL_HINT,
     FREE_ASKED,
     FREE_KNOWN,
     FREE_SETTLED,
@@ -87,6 +88,8 @@ def planned(
     hardest = max(low, key=lambda facts: facts.chosen.epsilon_needed or 0, default=None)
     undecided = undecided_parts(hardest) if hardest else ()
     parts += reliability_parts(list(unproved), list(undecided))
+    if any(v.condition and not v.condition.accepted for v in verdicts):
+        parts.append(CONDITIONAL_HINT)
     parts.append(f"by {', '.join(sorted({v.taken.decider for v in verdicts}))}")
     return _result(check, name, "planned", "pass", "; ".join(parts))
 

@@ -70,10 +70,15 @@ def reliability_parts(unproved: Sequence[str], undecided: Sequence[str]) -> list
     return [f"NOT decidable: {undecided[0]}", *undecided[1:]]
 
 
+_STATE = (
+    'state the bounds of the column ([columns.NAME] bounds = [LOW, HIGH]), or say bounds = "copy" '
+    "to take those of the copy"
+)
+# Part of a planned check whose verdict would hold within the copy's bounds alone.
+CONDITIONAL_HINT = f"NOT taken by a check, since it holds within the copy's bounds alone: {_STATE}"
 # What a spec says so that a check takes a verdict that holds on a condition, or has no proof.
 _NOT_TAKEN = {
-    "conditional": "state the bounds of the column ([columns.NAME] bounds = [LOW, HIGH]), or say "
-    'bounds = "copy" to take those of the copy',
+    "conditional": _STATE,
     "likely": 'a check takes a proof only, unless it says evidence = "likely"',
 }
 

@@ -19,7 +19,7 @@ SAID = {
     "A kind of report": "3 of 5 verdicts are yes",
     "A column of a report": " rivals ",
     "A format of reports": "budget\tquery\tcopy\ttolerance\t",
-    "A standing of verdicts": "likely warning",
+    "A standing of verdicts": "hopeful warning",
     "A source": "SELECT COUNT(*) FROM D WHERE age > 64 ",
     "A scanner": "('private', 2)",
 }

@@ -130,7 +130,7 @@ def test_verdicts_at_a_large_epsilon_are_the_truth(
         assert abs(abs(here - there) - 0.03 * there) > 1e-3, "no answer lies on an end"
         expected.append("yes" if abs(here - there) < 0.03 * there else "no")
     assert set(expected) == {"yes", "no"}
-    assert [v.outcome for v in report.verdicts] == expected
+    assert [v.leans for v in report.verdicts] == expected
     assert report.spent == 10**7
     # Nothing proves a verdict of clipped_composition, however little noise there is.
     open_ = {v.decider for v in report.verdicts if v.standing == "undecided"}
@@ -148,7 +148,7 @@ def test_multiplicative_weights_tell_wide_gaps(sharing: str) -> None:
     near, far = COPY.iloc[1:], pd.concat([COPY] * 5, ignore_index=True)
     for private, outcome in ((near, "yes"), (far, "no")):
         report = audited(NESTED[:3], private=private, sharing=sharing, tau=150, total_epsilon=10**6)
-        assert [v.outcome for v in report.verdicts] == [outcome] * 3
+        assert [v.leans for v in report.verdicts] == [outcome] * 3
         assert {v.decider for v in report.verdicts} == {f"{sharing}_batch"}
         assert all(v.p_value is None and v.standing == "undecided" for v in report.verdicts)
 
@@ -160,7 +160,7 @@ def test_range_sums_have_a_batch_of_their_own() -> None:
     gaps = [pay[pay > 3].sum() - copy[copy > 3].sum(), pay[pay <= 6].sum() - copy[copy <= 6].sum()]
     gaps.append(pay.sum() - copy.sum())
     expected = ["yes" if abs(gap) < 20 else "no" for gap in gaps]
-    assert [verdict.outcome for verdict in report.verdicts] == expected
+    assert [verdict.leans for verdict in report.verdicts] == expected
     assert {v.decider for v in report.verdicts} == {"ranges_batch"}
 
 
@@ -188,7 +188,7 @@ def test_the_shape_of_a_verdict_of_a_batch() -> None:
     assert len(report["verdicts"]) == 9
     for verdict in report["verdicts"][:8]:
         assert verdict["decider"] == "identity_batch"
-        assert verdict["outcome"] in {"yes", "no"}
+        assert verdict["leans"] in {"yes", "no"}
         assert 0 <= verdict["p_value"] <= 1
         assert verdict["margin"] is None
         assert verdict["conclusive"] == (verdict["p_value"] <= 0.05)
