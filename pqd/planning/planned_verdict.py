@@ -68,7 +68,10 @@ class DeciderMeasurement(VerdictMeasurement[Decision]):
 
     def parameters(self) -> Mapping[str, Any]:
         """Parameters of the decider, and the interval."""
-        return {"kind": "verdict", "interval": self.interval, **parameters_of(self.decider)}
+        parameters = {"kind": "verdict", "interval": self.interval, **parameters_of(self.decider)}
+        if getattr(self.decider, "most_beyond", None) is not None and self.statistic.measure:
+            parameters["beyond"] = self.statistic.measure.beyond
+        return parameters
 
     def run(self, counts: Histogram, noise: Noise) -> Decision:
         """Verdict of the decider."""

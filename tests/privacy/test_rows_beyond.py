@@ -3,11 +3,13 @@
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
+import pqd
 from pqd.commands.audit import run_audit
 from pqd.deciders import Histogram, Interval, SimulatedNoise
 from pqd.deciders.exact import exceeds
@@ -154,6 +156,16 @@ def test_stated_bounds_need_no_condition(sql: str) -> None:
     verdict = verdict_of(private, COPY, sql, "70%", columns=stated)
     assert verdict.condition is None
     assert verdict.standing == "trusted"
+
+
+def test_what_counts_as_beyond_is_part_of_the_question(tmp_path: Path) -> None:
+    """With a stated step, values between two steps do not count: another number is released."""
+    private, ledger = frame(*range(100), *range(100), *range(1, 100)), tmp_path / "l.sqlite"
+    replayed = []
+    for columns in (None, {"x": {"step": 1}}, None):
+        terms: dict[str, Any] = {"tau": "40%", "epsilon": 1, "ledger": ledger, "columns": columns}
+        replayed.append(pqd.audit(private, COPY, SQL[0], **terms).verdicts[0].replayed)
+    assert replayed == [False, False, True]
 
 
 def test_a_person_counts_once_however_many_rows_lie_beyond() -> None:
