@@ -167,8 +167,8 @@ class VerdictOptions(CriteriaOptions):
         str,
         typer.Option(
             metavar="NAME",
-            help="auto (the decider that is wrong least often on public data), paper (Table 4 of "
-            "the paper), or the id of a decider.",
+            help="auto (the decider that is wrong least often on public data), paper (of the "
+            "paper's deciders that one), or the id of a decider.",
         ),
     ] = "auto"
 

@@ -85,7 +85,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         effectiveness thresholds.
     decider
         ``"auto"`` (the decider that is most often right on test tables made from the copy),
-        ``"paper"`` (Patwa 2023, Table 4), or the id of a decider.
+        ``"paper"`` (the least wrong of Patwa 2023's deciders), or the id of a decider.
     columns
         Public facts of columns, such as ``{"age": {"bounds": (0, 120), "step": 1}}``; other facts
         come from the synthetic table.

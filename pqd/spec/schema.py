@@ -160,8 +160,8 @@ _CHECK_DEFAULTS = (
     Key(
         "decider",
         one_of(AUTO, PAPER, *DECIDERS),
-        "auto (most often right on test tables made from the copy), paper (its Table 4), or the "
-        "id of a decider.",
+        "auto (most often right on test tables made from the copy), paper (the least wrong of the "
+        "paper's), or the id of a decider.",
         default=AUTO,
     ),
     Key(
