@@ -118,8 +118,8 @@ def _others(outside: int, undecided: int, unproven: int) -> str:
     if outside:
         parts.append(f"{outside:,} {'is' if outside == 1 else 'are'} outside it")
     if unproven:
-        holds = "holds" if unproven == 1 else "hold"
-        parts.append(f"{unproven:,} {holds} on a condition, or without a proof")
+        are = "is" if unproven == 1 else "are"
+        parts.append(f"{unproven:,} {are} decided on a condition alone, or without a proof")
     if undecided:
         parts.append(f"{undecided:,} could not be decided at this budget")
     return f" {'; '.join(parts)}." if parts else ""

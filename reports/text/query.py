@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pqd.reports.models.query import MEAN_DISTANCE
+from pqd.reports.models.standings import Standing
 from pqd.reports.text.numbers import (
     bound_text,
     budget_text,
@@ -52,7 +53,7 @@ def condition_text(condition: Condition, answer: str, noun: str) -> str:
     rows = counted(condition.rows_beyond, "row" if noun == "rows" else "person", noun)
     if answer == "yes":
         return f"{values}; at most {rows} beyond"
-    return f"{values}, or more than {rows} beyond: which of the two is not told"
+    return f"{values}, or more than {rows} beyond"
 
 
 def likely_text(facts: CandidateFacts) -> str:
@@ -256,6 +257,8 @@ _ESTIMATES = {
 
 def estimating_sentence(verdict: Verdict) -> str | None:
     """What would tell how far off the copy is, at what price; None where it is known or near."""
+    if verdict.standing is Standing.NO_OR_BEYOND:
+        return "which of the two: state bounds that hold for everybody (--bounds), and ask again"
     near = verdict.standing.answer == "yes"
     known = verdict.estimate is not None or near or not verdict.epsilon
     command = _ESTIMATES.get(verdict.aggregate)
