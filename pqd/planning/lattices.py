@@ -5,6 +5,7 @@ Everything here is computed from the synthetic tables and from what the caller s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -20,10 +21,18 @@ from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.planning.bound_workload import QueryRequest
 from pqd.reports.models.audit import Condition
 from pqd.sql.query import Query
-from pqd.sql.schema import Schema
+from pqd.sql.regions import region
+from pqd.sql.schema import Schema, quote_identifier
 from pqd.sql.select import BoundExpression
 from pqd.sql.tolerance import Tolerance
-from pqd.stated.column_facts import Facts, bounded_lattice, facts_of_attribute, row_lattice, span
+from pqd.stated.column_facts import (
+    ColumnFacts,
+    Facts,
+    bounded_lattice,
+    facts_of_attribute,
+    row_lattice,
+    span,
+)
 
 if TYPE_CHECKING:
     from pqd.deciders import Histogram
@@ -32,6 +41,8 @@ _COUNTING = Lattice(0, 1)
 _COUNTS = ("COUNT", "COUNT DISTINCT")
 _CLAMPED = ("SUM", "AVG")
 NUMERIC = (*_CLAMPED, *ORDERED)
+# Bounds of a WHERE that are farther apart are not taken.
+_WIDEST = 1e9
 
 
 class Bounds:
@@ -42,11 +53,12 @@ class Bounds:
     ) -> None:
         """Read no table yet."""
         self._tables, self._schema, self._stated, self._unit = tables, schema, stated, unit
-        self._lattices: dict[tuple[str, bool], Lattice] = {}
+        self._lattices: dict[tuple[str, bool, tuple[float, float] | None], Lattice] = {}
         # Bounds for the notes, by the name of the attribute.  They are taken from the copy
         # (``_copy_spans``), widened beyond it (``_wider_spans``) or stated (``_stated_spans``).
         self._copy_spans: dict[str, dict[str, None]] = {}
         self._wider_spans: dict[str, dict[str, None]] = {}
+        self._where_spans: dict[str, dict[str, None]] = {}
         self._stated_spans: dict[bool, dict[str, str]] = {True: {}, False: {}}
 
     def notes(self) -> Iterator[Note]:
@@ -54,6 +66,8 @@ class Bounds:
         for snapped, spans in self._stated_spans.items():
             if spans:
                 yield note("bounds-stated", bounds=tuple(spans.items()), snapped=snapped)
+        if self._where_spans:
+            yield note("bounds-of-where", bounds=_spans(self._where_spans))
         if self._copy_spans:
             yield note("bounds-of-copy", bounds=_spans(self._copy_spans))
         if self._wider_spans:
@@ -69,15 +83,19 @@ class Bounds:
         """
         # For a SUM, add up each person's rows, since a person may have several rows.
         total_of = self._unit if query.aggregate == "SUM" else None
-        place = resolved.value or "", total_of is not None
-        if place not in self._lattices:
-            self._lattices[place] = self._lattice(query, resolved, total_of)
-        lattice = self._lattices[place]
         attribute = query.attribute or ""
         facts = facts_of_attribute(self._stated, attribute)
         stated = facts is not None and facts.bounds is not None
+        ends = None if stated or total_of else self._ends_of_where(query, resolved)
+        place = resolved.value or "", total_of is not None, ends
+        if place not in self._lattices:
+            self._lattices[place] = self._lattice(query, resolved, total_of, ends)
+        lattice = self._lattices[place]
         subject = f"a person's total of {attribute}" if total_of else attribute
-        if stated:
+        if ends:
+            stated = True
+            self._where_spans.setdefault(subject, {})[span(lattice)] = None
+        elif stated:
             snapped = query.aggregate in _CLAMPED
             self._stated_spans[snapped][subject] = span(lattice)
         elif query.aggregate == "SUM":
@@ -123,12 +141,33 @@ class Bounds:
             spans.setdefault(query.attribute or "", {})[span(wider.measure.lattice)] = None
         return wider
 
+    def _ends_of_where(self, query: Query, resolved: BoundExpression) -> tuple[float, float] | None:
+        """Ends between which the WHERE itself keeps the column that a SUM or an AVG aggregates."""
+        if query.aggregate not in _CLAMPED or resolved.where is None:
+            return None
+        column = next(
+            (name for name in resolved.columns if quote_identifier(name) == resolved.value), None
+        )
+        values = region(resolved.where).get(column) if column else None
+        ends = values.ends if values else None
+        if ends is None or not all(map(math.isfinite, ends)):
+            return None
+        # Bounds that are too far apart for a lattice serve nobody.
+        return ends if ends[1] - ends[0] < _WIDEST else None
+
     def _lattice(
-        self, query: Query, resolved: BoundExpression, total_of: PrivacyUnit | None
+        self,
+        query: Query,
+        resolved: BoundExpression,
+        total_of: PrivacyUnit | None,
+        ends: tuple[float, float] | None,
     ) -> Lattice:
         """Lattice of an attribute: the stated bounds and step, or else the bounds of the copies."""
         name = query.attribute or ""
         facts = facts_of_attribute(self._stated, name)
+        if ends:
+            low, high = map(Fraction, map(str, ends))
+            facts = replace(facts or ColumnFacts(), bounds=(low, high))
         try:
             synthetic = self._tables.profile(self._schema, resolved.value or "", total_of)
             lattice = bounded_lattice(facts, synthetic)

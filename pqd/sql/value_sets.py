@@ -44,6 +44,14 @@ class ValueSet:
             return bool if len(self.cuts) == 1 else False
         return type(value) if len(self.cuts) == 2 and not self.start else False
 
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """Ends of an interval that holds every number of the set; None if it has no such end."""
+        if self.start or not self.cuts or len(self.cuts) % 2:
+            return None
+        low, high = self.cuts[0][0], self.cuts[-1][0]
+        return (low, high) if isinstance(low, float) and isinstance(high, float) else None
+
 
 ANYTHING = ValueSet(null=True, start=True)
 

@@ -115,6 +115,12 @@ _OUTSIDE = (
 
 
 @sentence
+def bounds_of_where(bounds: Bounds) -> str:
+    """Note that bounds, by attribute, stand in the WHERE of the queries."""
+    return f"The WHERE keeps {_within(bounds)}, so no bounds need be stated."
+
+
+@sentence
 def bounds_of_copy(bounds: Bounds) -> str:
     """Note that bounds, by attribute, are those of the synthetic table."""
     return (

@@ -158,6 +158,27 @@ def test_stated_bounds_need_no_condition(sql: str) -> None:
     assert verdict.standing == "trusted"
 
 
+@pytest.mark.parametrize(
+    ("where", "standing"),
+    [
+        ("x BETWEEN 20 AND 60", "trusted"),
+        ("x > 19.5 AND x < 60.5 AND g = 1", "trusted"),
+        ("x IN (20, 30, 40)", "trusted"),
+        ("(x = 20 OR x = 60)", "trusted"),
+        ("x >= 20", "no or rows beyond"),
+        ("x <= 60", "yes within bounds"),
+        ("NOT x BETWEEN 20 AND 60", "no or rows beyond"),
+        ("g = 1", "no or rows beyond"),
+    ],
+)
+def test_bounds_that_stand_in_the_query_are_stated(where: str, standing: str) -> None:
+    """Private values beyond the copy's are not selected by a WHERE that has both ends."""
+    private = frame(*range(100), *range(100), *range(1, 100), *[5000] * 31)
+    verdict = verdict_of(private, COPY, f"SELECT SUM(x) FROM D WHERE {where}", "80%")
+    assert verdict.standing == standing
+    assert (verdict.condition is None) == (standing == "trusted")
+
+
 def test_what_counts_as_beyond_is_part_of_the_question(tmp_path: Path) -> None:
     """With a stated step, values between two steps do not count: another number is released."""
     private, ledger = frame(*range(100), *range(100), *range(1, 100)), tmp_path / "l.sqlite"
