@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqd.deciders import Histogram, answer
+from pqd.deciders.evaluation.shapes import shapes
 from pqd.deciders.evaluation.stand_in_tables import Extended, Moved, Part, Raised, Reweighted
 from pqd.deciders.evaluation.stand_ins import Shape, stand_ins_at
 from tests.support.drawing import fractions
@@ -167,3 +168,9 @@ def fewest_changes(
     if gap and addition <= 0:
         return None
     return changes + gap / addition if gap else changes
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 7])
+def test_half_of_the_rows_are_half_but_at_least_one(rows: int) -> None:
+    half = next(shapes(Histogram.from_values([4] * rows), "MEDIAN"))
+    assert half.mass == max(1, rows // 2)
