@@ -283,15 +283,22 @@ def _persons(measured: _Measured, measure: Measure | None, rows: Integers) -> Ta
     steps = np.where(has_value, places + int(lattice.lower / lattice.step), 0)
     high, low = np.add.reduceat(steps >> 32, starts), np.add.reduceat(steps & _LOW, starts)
     high = np.clip(high + (low >> 32), -_HIGH, _HIGH - 1)
-    totals = (high << 32) + (low & _LOW) - round(total.lower / total.step)
-    clamped = np.clip(totals, 0, total.points - 1)
+    totals = (high << 32) + (low & _LOW)
+    clamped = _clamped(totals, total)
     if measure.beyond == "none":
         return Tally.of(clamped)
     # A person counts beyond if one of the rows does, or if the total does.
-    person_changed = np.logical_or.reduceat(changed, starts) | (clamped != totals)
+    is_cut = clamped != totals - round(total.lower / total.step)
+    person_changed = np.logical_or.reduceat(changed, starts) | is_cut
     person_has_value = np.logical_or.reduceat(has_value, starts)
     keys = clamped + np.where(person_changed, total.points, 0)
     return Tally.of(np.where(person_has_value, keys, 2 * total.points))
+
+
+def _clamped(steps: Integers, lattice: Lattice) -> Integers:
+    """Place on ``lattice`` of each total in steps; a total outside is at the nearer end."""
+    places: Integers = np.clip(steps - round(lattice.lower / lattice.step), 0, lattice.points - 1)
+    return places
 
 
 def _measure_facts(sql: TypedSQL, measure: Measure, key: bytes) -> Facts:

@@ -141,7 +141,7 @@ def _checks(report: CheckReport) -> Table:
     mixed = mixed_replays(verdicts)
     groups = []
     for standing in CHECKS:
-        failed = standing in {Standing.FAILED, Standing.UNSURE}
+        failed = standing is Standing.FAILED
         checks = [check for check in report.checks if check.standing is standing]
         rows = [_row(check, mixed=mixed) if verdicts else _planned(check) for check in checks]
         few = _FEW if not failed and len(report.checks) > MOST_IN_FULL else None
@@ -152,7 +152,7 @@ def _checks(report: CheckReport) -> Table:
                 rows=rows,
                 fate=standing.fate,
                 most=few,
-                open=failed and len(checks) <= _OPEN,
+                open=standing.tag == "failure" and len(checks) <= _OPEN,
             )
             groups.append(group)
     return Table(

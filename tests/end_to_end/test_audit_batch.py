@@ -133,7 +133,8 @@ def test_verdicts_at_a_large_epsilon_are_the_truth(
     assert [v.leans for v in report.verdicts] == expected
     assert report.spent == 10**7
     # Nothing proves a verdict of clipped_composition, however little noise there is.
-    open_ = {v.decider for v in report.verdicts if v.standing == "undecided"}
+    open_ = {v.decider for v in report.verdicts if v.p_value is None}
+    assert all(v.evidence == "none" for v in report.verdicts if v.p_value is None)
     assert open_ == ({"clipped_composition_batch"} if sharing == "clipped_composition" else set())
     if sharing in {"workload", "identity"}:
         ways = [f"{sharing}_batch"] * 6 + ["inv_mean"]
@@ -150,7 +151,7 @@ def test_multiplicative_weights_tell_wide_gaps(sharing: str) -> None:
         report = audited(NESTED[:3], private=private, sharing=sharing, tau=150, total_epsilon=10**6)
         assert [v.leans for v in report.verdicts] == [outcome] * 3
         assert {v.decider for v in report.verdicts} == {f"{sharing}_batch"}
-        assert all(v.p_value is None and v.standing == "undecided" for v in report.verdicts)
+        assert all(v.p_value is None and v.standing == f"leans {outcome}" for v in report.verdicts)
 
 
 def test_range_sums_have_a_batch_of_their_own() -> None:

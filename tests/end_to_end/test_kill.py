@@ -271,7 +271,7 @@ def paid(audit: Audit, entries: Sequence[str]) -> bool:
     (answer,) = answers.values() or [None]
     verdict = audit.verdict
     if verdict and answer:
-        assert answer["yes"] == (verdict["outcome"] == "yes")
+        assert answer["yes"] == (verdict["leans"] == "yes")
         assert (answer["p_value"], answer["margin"]) == (verdict["p_value"], verdict["margin"])
     return answer is not None
 

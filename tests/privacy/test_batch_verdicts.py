@@ -187,13 +187,13 @@ def test_verdicts_read_from_the_ledger_are_those_that_were_drawn(tmp_path: Path)
         (account,) = ledger.accounts
         stored = {key: a for key, a in account.answers.items() if isinstance(a, BatchOutput)}
     assert len(stored) == 3
-    found = [(v.outcome == "yes", v.p_value) for v in first.verdicts]
+    found = [(v.leans == "yes", v.p_value) for v in first.verdicts]
     assert verdicts(part, answers(part, stored)) == found
     # Noise is not asked again.
     again = run_audit(
         SECRET, COPY, queries, terms(), Recording(), accountant=Accountant(path), sharing="identity"
     )
-    assert [(v.outcome == "yes", v.p_value) for v in again.verdicts] == found
+    assert [(v.leans == "yes", v.p_value) for v in again.verdicts] == found
     assert again.spent == 0
 
 

@@ -36,7 +36,7 @@ _NAMES = re.compile(r"""'(?:[^']|'')*'|"((?:[^"]|"")*)\"""")
 # Most values of a column that are remembered.
 MOST = 1 << 20
 # Texts, in lower case, that stand for a missing value wherever a column is no text.
-_MISSING = ["", "-", "?", ".", "na", "n/a", "#n/a", "#nv", "nan", "null", "none", "nil", "missing"]
+_MISSING = r"^(|-|\?|\.|na|n/a|#n/a|#nv|nan|null|none|nil|missing)$"
 # Truths packed into an octet.
 OCTET = 8
 
@@ -193,11 +193,10 @@ def is_filled(values: pa.Array) -> pa.Array:
     """Whether each cell holds something: neither NULL, nor NaN, nor a text that says "missing"."""
     filled_cells = pc.is_valid(values)
     if pa.types.is_floating(values.type):
-        return pc.and_(filled_cells, pc.invert(pc.fill_null(pc.is_nan(values), fill_value=True)))
+        return pc.and_kleene(filled_cells, pc.invert(pc.is_nan(values)))
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         texts = pc.utf8_lower(pc.utf8_trim_whitespace(values))
-        tokens = pc.is_in(texts, value_set=pa.array(_MISSING, values.type))
-        return pc.and_(filled_cells, pc.invert(tokens))
+        return pc.and_kleene(filled_cells, pc.invert(pc.match_substring_regex(texts, _MISSING)))
     return filled_cells
 
 
