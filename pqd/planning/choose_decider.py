@@ -4,8 +4,8 @@
 tolerance of the query.  A verdict without a p-value is never decided, so it counts as wrong.  Some
 deciders also release the noisy answer, which tells how far off the copy is, and in which
 direction.  ``auto`` prefers a decider of this kind if it is nearly as sharp
-(``_noisy_answer_if_sharp``).  ``paper`` takes the decider that errs least
-of those that Patwa 2023 offers for the aggregate, and tells where Table 4 advises another.
+(``_noisy_answer_if_sharp``).  ``paper`` takes the decider that errs least of those that Patwa 2023
+offers for the aggregate, and tells where Table 4 advises another.
 
 ``auto`` takes a decider that cannot prove both verdicts only where no other is reliable, and only
 if its error is at most alpha on all public stand-ins (``likely_choice``).  A decider of this kind
@@ -112,13 +112,10 @@ class Choice:
     taken: Candidate
     reason: Note
     candidates: tuple[Candidate, ...]
-    alpha: Fraction
 
-    @property
-    def is_reliable(self) -> bool:
+    def is_reliable(self, alpha: Fraction) -> bool:
         """Whether a decider with p-values errs with at most alpha, as far as that is known."""
-        able = [c for c in (self.taken, *self.candidates) if c.mechanism.proves == BOTH]
-        return any(c.rates is None or not exceeds(c.rates.worst, self.alpha) for c in able)
+        return any(not _errs(c, alpha) for c in self.candidates if c.mechanism.proves == BOTH)
 
     @property
     def decides(self) -> bool:
@@ -177,7 +174,7 @@ def choose_decider(
         )
         taken = replace(taken, needed=_needed_epsilon(best, synthetic, interval, criteria.alpha))
     every = tuple(taken if c.mechanism is decider else c for c in candidates)
-    return Choice(taken, reason, every, criteria.alpha)
+    return Choice(taken, reason, every)
 
 
 def _sharpest_and_taken(
@@ -360,7 +357,7 @@ def likely_choice(
         error = largest_error(cast("Decider", bit.mechanism), synthetic, interval, epsilon)
         if not exceeds(error, alpha):
             every = tuple(bit if c.mechanism is bit.mechanism else c for c in choice.candidates)
-            return Choice(bit, note("likely-right"), every, alpha)
+            return Choice(bit, note("likely-right"), every)
     return None
 
 

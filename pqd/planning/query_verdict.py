@@ -213,7 +213,7 @@ def decider_plan(bound: BoundQuery) -> DeciderPlan:
     tau = criteria.tolerance.of(answer)
     interval = Interval.around(centre, tau / scale)
     plan = _plan_on(bound, bound.statistic, answer, tau, interval)
-    if not (plan.choice.is_reliable or _is_conditional(plan.statistic)):
+    if not (plan.choice.is_reliable(criteria.alpha) or _is_conditional(plan.statistic)):
         plan = _second_plan(bound, plan) or plan
     decider = plan.choice.decider
     if isinstance(criteria, Parameters):
