@@ -1,1 +1,1 @@
-"""Texts: the sentences of every rendering."""
+"""Sentences that the documents of all reports are made of."""

@@ -1,4 +1,4 @@
-"""Checks in words: what all renderings of ``pqd check`` share."""
+"""Sentences on checks that all renderings of ``pqd check`` share."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ FREE_KNOWN = "costs nothing: known already"
 
 
 def price_text(epsilon: Fraction, *, joint: bool) -> str:
-    """Price of a check by itself, or with the batch that answers it."""
+    """Price of a check by itself; if ``joint``, the price of the batch that answers it."""
     return f"epsilon {epsilon_text(epsilon)} {'with its batch' if joint else 'by itself'}"
 
 
 def reliability_parts(unproved: Sequence[str], undecided: Sequence[str]) -> list[str]:
     """What a planned verdict is worth.
 
-    ``unproved`` says why verdicts stay undecided, ``undecided`` why runs often leave one so, and
-    which epsilon would do.
+    ``unproved`` says why verdicts can have no proof.  ``undecided`` says why runs often leave a
+    verdict undecided, and which epsilon would do.
     """
     if unproved or not undecided:
         return [*(unproved or [Standing.DECIDABLE.value])]
@@ -74,9 +74,9 @@ _STATE = (
     'state the bounds of the column ([columns.NAME] bounds = [LOW, HIGH]), or say bounds = "copy" '
     "to take those of the copy"
 )
-# Part of a planned check whose verdict would hold within the copy's bounds alone.
+# Hint for a planned check whose verdict would hold only within the copy's bounds.
 CONDITIONAL_HINT = f"NOT taken by a check, since it holds within the copy's bounds alone: {_STATE}"
-# What a spec says so that a check takes a verdict that holds on a condition, or has no proof.
+# What a spec must say so that a check accepts a verdict with this status.
 _NOT_TAKEN = {
     "conditional": _STATE,
     "likely": 'a check takes a proof only, unless it says evidence = "likely"',
@@ -84,7 +84,7 @@ _NOT_TAKEN = {
 
 
 def single_message(verdict: Verdict, status: str, expect: str) -> str:
-    """Message of a check of one verdict."""
+    """Message of a check that has one verdict."""
     odds = p_value_text(verdict.p_value, verdict.alpha)
     if status == "undecided":
         message = f"undecided: leans {verdict.leaning.badge.text} ({odds}); the noise may decide"
@@ -116,7 +116,7 @@ _TITLES: Mapping[Status, str] = {
 
 
 def grouped_message(groups: Mapping[Status, Sequence[str]], expect: str) -> str:
-    """Message of a check of several groups: the names of the groups by their status."""
+    """Message of a check that has several groups: the names of the groups by their status."""
     verdicts = sum(map(len, groups.values()))
     message = f"{len(groups['as expected'])} of {verdicts} groups as expected ({expect})"
     for status, title in _TITLES.items():
@@ -127,23 +127,23 @@ def grouped_message(groups: Mapping[Status, Sequence[str]], expect: str) -> str:
 
 
 def _named(names: Sequence[str]) -> str:
-    # A group of two columns has a comma in its name.
+    # The name of a group by two columns contains a comma.
     return names_and_more(names, _MOST_NAMED, "; ")
 
 
 def worst_first(report: CheckReport) -> list[CheckResult]:
-    """Checks, errors and failures first, else in the order of the spec."""
+    """Checks with the worst standing first; equal standings stay in the order of the spec."""
     return sorted(report.checks, key=lambda check: CHECKS.index(check.standing))
 
 
 def result(report: CheckReport) -> Badge:
-    """Standing of the whole in a word; no check at all is no success."""
+    """Standing of the whole run in one word; a run without checks is not a success."""
     standings = {check.standing for check in report.checks}
     if report.dry:
         standings.add(Standing.PLANNED)
     if not standings:
         return Badge("NOTHING CHECKED", "no")
-    # A warning, or a failure that is known, lets a build pass.
+    # A build passes despite a warning, and despite a failure that the baseline knows.
     whole = (Standing.BROKEN, Standing.FAILED, Standing.UNSURE, Standing.PLANNED)
     worst = next((each for each in whole if each in standings), Standing.PASSED)
     return worst.badge if worst is Standing.UNSURE else Badge(worst.upper(), worst.badge.tone)
@@ -155,7 +155,7 @@ def counts_sentence(report: CheckReport) -> str:
     if counts and counts[Standing.PLANNED] == len(report.checks):
         return f"{counted(len(report.checks), 'check')}, nothing decided."
     unsure = Counter(check.standing for check in report.checks if check.status == "undecided")
-    # What has no verdict comes last.
+    # Standings without a verdict come last.
     order = sorted(
         passes_first(CHECKS), key=lambda each: each in {Standing.BROKEN, Standing.PLANNED}
     )
@@ -169,7 +169,7 @@ def counts_sentence(report: CheckReport) -> str:
 
 
 def message_parts(message: str) -> list[tuple[str, str | None]]:
-    """Lines of a message, each with the line of carets under it, if there is one."""
+    """Lines of a message, each with the line of carets below it; None if it has no carets."""
     parts: list[tuple[str, str | None]] = []
     for line in message.split("\n"):
         carets = "^" in line and not line.strip(" ^")
@@ -181,7 +181,10 @@ def message_parts(message: str) -> list[tuple[str, str | None]]:
 
 
 def message_text(message: str, width: float = math.inf) -> str:
-    """Message, harmless, its carets in place; lines with carets have ``width`` cells."""
+    """Message in which hidden signs are escaped and the carets stay in place.
+
+    Lines with carets are folded at ``width`` cells.
+    """
     lines: list[str] = []
     for line, carets in message_parts(message):
         lines += [visible(line)] if carets is None else caret_lines(line, carets, width)
@@ -189,21 +192,24 @@ def message_text(message: str, width: float = math.inf) -> str:
 
 
 def stamped(check: CheckResult, text: str) -> str:
-    """Text, marked if a verdict of the check comes from seeded noise."""
+    """Text that begins with SIMULATED if a verdict of the check comes from seeded noise."""
     return f"SIMULATED: {text}" if any(v.simulated for v in check.verdicts) else text
 
 
 def distance_tolerance(verdict: Verdict, check: CheckResult) -> str:
-    """Tolerance of a distance; of a score in the words of the spec, which says its least value."""
+    """Tolerance of a distance.
+
+    For a mean distance it is the spec's least score, as the spec writes it.
+    """
     if verdict.aggregate == MEAN_DISTANCE:
         return check.tolerance.removeprefix("score ")
     return amount_text(verdict, verdict.tau)
 
 
 def detail_lines(check: CheckResult) -> Iterator[str]:
-    """Lines with all that is known of a check below its message."""
+    """All lines on a check that stand below its message."""
     place = f"line {check.line} of the spec"
-    # What stopped a run is no check.
+    # An entry for the error that stopped a run has no expectation.
     stated = f"; expected: {check.expect}; tolerance {check.tolerance}"
     yield place + (stated if check.expect else "")
     if len(check.verdicts) == 1:
@@ -215,12 +221,12 @@ def detail_lines(check: CheckResult) -> Iterator[str]:
 
 
 def _group_line(verdict: Verdict) -> str:
-    """Verdict on one group in one line."""
+    """Verdict on one group of a query, in one line."""
     return "   ".join([verdict_words(verdict)[0], *group_parts(verdict)])
 
 
 def advice(check: CheckResult) -> Iterator[str]:
-    """Next step for a check that is not as it should be, if its message has none."""
+    """Next step for a check that fails or warns, unless its message already names one."""
     step = _next_step(check) if check.gate in {"fail", "warn"} else None
     if step:
         yield f"next: {step} (line {check.line})"
@@ -244,7 +250,7 @@ def _next_step(check: CheckResult) -> str | None:
             f"do not rely on {_subject(check)} on {_tables(check.verdicts, 'the copy')}; make "
             f"that table better, or accept the gap with {accept}"
         )
-    # The message of an error says itself what to do.
+    # The message of an error already says what to do.
     return None
 
 
@@ -258,9 +264,9 @@ def _verdicts(report: CheckReport) -> list[Verdict]:
 
 
 def cost_lines(report: CheckReport) -> Iterator[str]:
-    """Lines on what the run spent, or would spend if it is dry, and what is charged only once."""
+    """Lines on what the run spent; for a dry run, what it would spend and charge only once."""
     public = _tables(_verdicts(report), f"the copies of {report.spec}")
-    # A run that stopped early does not know it.
+    # A run that stopped early does not know the name of the private table.
     private = report.private or "the private table"
     first, *others = cost_sentences(report.cost, f"{private}, compared with {public}")
     if report.dry:
@@ -289,7 +295,7 @@ def remark_lines(report: CheckReport) -> Iterator[str]:
 
 
 def baseline_sentence(report: CheckReport) -> str:
-    """Failures beside those of the baseline, empty without one."""
+    """Failures that are in the baseline and failures that are not; empty without a baseline."""
     if report.baseline is None:
         return ""
     known, new = report.count("known"), report.count("fail")

@@ -1,4 +1,4 @@
-"""Cost of a run, in words."""
+"""Sentences on the cost of a run."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _PROMISE = (
     "been"
 )
 _ADDS_UP = "Whatever else is asked of the same table adds to this epsilon."
-# Beyond it a factor is a number that nobody reads.
+# If epsilon is larger, the factor is written as exp(epsilon), not as a number.
 _LARGE = 20
 
 
 def cost_sentences(cost: Cost, tables: str) -> Iterator[str]:
-    """Sentences on what a run spent by which rule, what its ledger holds, and who is one person."""
+    """Sentences on a run's cost: the amount, the rule, the ledger's total, the privacy unit."""
     spent, rule = _amount_text(cost.epsilon, cost.delta), _rule_words(cost)
     yield f"Spent {spent}{rule} on {tables}, taken as public."
     if cost.earlier:
@@ -47,7 +47,7 @@ def cost_sentences(cost: Cost, tables: str) -> Iterator[str]:
 
 
 def earlier_sentence(cost: Cost) -> str:
-    """Sentence on what earlier runs paid for: the days on which they ran, and what they cost."""
+    """Sentence on the earlier runs that paid for replayed answers: their days and their cost."""
     days = list(dict.fromkeys(run.day for run in cost.earlier))
     when = f"on {days[0]}" if len(days) == 1 else f"between {days[0]} and {days[-1]}"
     run = "an earlier run" if len(cost.earlier) == 1 else f"{len(cost.earlier):,} earlier runs"
@@ -55,13 +55,16 @@ def earlier_sentence(cost: Cost) -> str:
 
 
 def _earlier(cost: Cost) -> tuple[Fraction, Fraction]:
-    """Epsilon and delta of the earlier runs; disjoint queries may have cost less together."""
+    """Sum of the epsilons and deltas of the earlier runs.
+
+    It is an upper bound: disjoint queries may have cost less together.
+    """
     epsilon = sum((run.epsilon for run in cost.earlier), Fraction(0))
     return epsilon, sum((run.delta for run in cost.earlier), Fraction(0))
 
 
 def spent_cell(cost: Cost) -> str:
-    """Epsilon of a run beside its other facts, with that of the earlier runs that paid for it."""
+    """Epsilon of a run, and the epsilon of earlier runs that paid for its replayed answers."""
     now = epsilon_text(cost.epsilon)
     if not cost.earlier:
         return now
@@ -70,10 +73,10 @@ def spent_cell(cost: Cost) -> str:
 
 
 def meaning_sentence(cost: Cost) -> str:
-    """Sentence on what the epsilon of a report means for one person; empty where there is none.
+    """Sentence on what the epsilon of a report means for one person; empty if epsilon is 0.
 
-    Sequential composition: the charges of the runs that a report rests on add up, so that the
-    probability of any report changes by a factor of at most exp of their sum.
+    By sequential composition, the charges of all runs behind a report add up.  So one person's data
+    changes the probability of a report by a factor of at most exp(sum of the charges).
     """
     past = _earlier(cost)
     epsilon, delta = cost.epsilon + past[0], cost.delta + past[1]
@@ -90,7 +93,7 @@ def meaning_sentence(cost: Cost) -> str:
 
 
 def promise(epsilon: Fraction, delta: Fraction) -> str:
-    """Sentences on what differential privacy promises at this price."""
+    """Sentences on what differential privacy promises at this epsilon and delta."""
     but = f", but for a chance of {float(delta):.3g}," if delta else ""
     times = f"more than exp({epsilon_option(epsilon)}) times as probable"
     return f"{_PROMISE}{but} {times}. {_ADDS_UP}"
@@ -99,9 +102,10 @@ def promise(epsilon: Fraction, delta: Fraction) -> str:
 def account_sentences(
     cost: Cost, private: str, answers: Sequence[bool] = (), *, dry: bool = False
 ) -> Iterator[str]:
-    """What a run spent, what was ever spent on the private table, and where that is written down.
+    """Sentences on what a run spent, the private table's total so far, and the ledger's place.
 
-    ``answers`` says of each whether it was replayed; a ``dry`` run would spend the cost.
+    ``answers`` has one value per answer: whether it was replayed.  ``dry``: nothing was spent, and
+    ``cost`` is what a run would spend.
     """
     if dry:
         yield f"Nothing spent; a run costs {_amount_text(cost.epsilon, cost.delta)}."
@@ -116,7 +120,7 @@ def account_sentences(
 
 
 def spent_text(cost: Cost, answers: Sequence[bool] = ()) -> str:
-    """Cost of a run beside its subject; ``answers`` says of each whether it was replayed."""
+    """Cost of a run in a few words; ``answers`` says for each answer whether it was replayed."""
     replayed = sum(answers)
     if not cost.epsilon and not cost.delta:
         why = ": all replayed" if replayed and replayed == len(answers) else ""
@@ -126,9 +130,10 @@ def spent_text(cost: Cost, answers: Sequence[bool] = ()) -> str:
 
 
 def budget_sentence(cost: Cost, private: str) -> str:
-    """All that was ever spent on the private table, and the limit; empty without a ledger.
+    """Total spent so far on the private table, and its limit; empty without a ledger.
 
-    The ledger of a frame is named: there is no file that it lies beside.
+    The text also names a ledger in the working folder: the ledger of a frame is there, since a
+    frame has no file beside which a ledger could lie.
     """
     if not cost.ledger:
         return ""
@@ -155,7 +160,7 @@ def _amount_text(epsilon: Fraction, delta: Fraction) -> str:
 
 
 def _rule_words(cost: Cost) -> str:
-    """Rule by which the parts of a run add up to what it spent."""
+    """Rule of composition by which the charges of a run's parts add up to its cost."""
     parts, sizes = cost.groups, [len(group.ids) for group in cost.groups]
     by_rule = {
         "optimal": f" ({sum(sizes)} queries, optimal composition)",

@@ -1,4 +1,4 @@
-"""Distances between tables in words: what profiles and rankings share."""
+"""Sentences on distances between tables that profiles and rankings share."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ INTERVAL = (
     "What is said of the private table is noisy. The interval holds the true figure with "
     "probability"
 )
-# How the figures are called elsewhere; those tools read the private table as it is.
+# Names of the figures in other tools; these tools read the private table without noise.
 RELATIONS: tuple[tuple[str, str], ...] = (
     ("SDMetrics", "TVComplement, ContingencySimilarity: 1 - TV. KSComplement: 1 - KS."),
     (
@@ -61,7 +61,7 @@ RELATIONS: tuple[tuple[str, str], ...] = (
     ),
     ("SDNist", "The k-marginal score is 1,000 times the mean of 1 - TV over sampled marginals."),
 )
-# Short enough for the head of a column.
+# Names of distances that are short enough for the title of a column.
 SHORT = {"tv": "TV", "ks": "KS", "emd": "EMD"}
 _HOW = {
     "values": "each value of the copy",
@@ -72,7 +72,7 @@ _HOW = {
 
 
 def ways_text(ways: int, number: int = 2) -> str:
-    """Marginals of as many columns: ``pairs``, or ``pair`` for one."""
+    """Word for marginals of ``ways`` columns: ``pairs``, or ``pair`` if ``number`` is 1."""
     word = WAYS.get(ways)
     if word is None:
         return f"{'marginal' if number == 1 else 'marginals'} of {ways} columns"
@@ -80,12 +80,12 @@ def ways_text(ways: int, number: int = 2) -> str:
 
 
 def names_text(columns: Sequence[str]) -> str:
-    """Columns of a marginal."""
+    """Columns of a marginal, separated by commas."""
     return ", ".join(columns)
 
 
 def chance_text(share: float | None, chance: Standing | None, digits: int) -> str:
-    """What an independent real sample would have, and on which side of it a figure lies."""
+    """Share of an independent real sample, and whether the figure is at or beyond it."""
     if share is None:
         return ""
     text = reference_text(share, digits)
@@ -93,7 +93,7 @@ def chance_text(share: float | None, chance: Standing | None, digits: int) -> st
 
 
 def alarm_sentence(alarm: Alarm, score: Score, name: str = "the copy") -> str:
-    """Sentence on a copy that is too near; empty if there is no alarm."""
+    """Sentence on a copy that is too near to the private table; empty if there is no alarm."""
     if alarm.standing is None or score.low is None:
         return ""
     mark = alarm.drawn if alarm.standing is Standing.DRAWN else alarm.independent
@@ -126,25 +126,25 @@ def tolerance_text(tau: float) -> str:
 
 
 def digits_of(*figures: Figure | None) -> int:
-    """Digits that figures of one column of a table deserve together."""
+    """Number of decimals that all figures in one column of a table have."""
     widths = [figure.high - figure.low for figure in figures if figure is not None]
     return share_digits(median(widths)) if widths else 1
 
 
 def figure_text(figure: Figure, digits: int | None = None) -> str:
-    """Share with its interval: ``92.4 % (92.2 to 92.6)``."""
+    """Share with its interval, such as ``92.4 % (92.2 to 92.6)``."""
     digits = digits_of(figure) if digits is None else digits
     between = interval_text(figure.low, figure.high, digits)
     return f"{percent_text(figure.value, digits)} ({between})"
 
 
 def reference_text(share: float, digits: int) -> str:
-    """Share without noise that stands beside noisy ones."""
+    """Share without noise, for a place beside noisy shares; it has at least one decimal."""
     return percent_text(share, max(1, digits))
 
 
 def cells_text(column: ProfiledColumn) -> str:
-    """Cells of a column, and where they come from."""
+    """Number of cells of a column, and how the cells were made."""
     text = f"{counted(column.cells, 'cell')}: {_HOW[column.how]}"
     if column.merged:
         text += f"; {counted(column.merged, 'other value')} of it are one cell"
@@ -152,7 +152,7 @@ def cells_text(column: ProfiledColumn) -> str:
 
 
 def columns_sentence(columns: Sequence[ProfiledColumn]) -> str:
-    """Sentence on where cells come from."""
+    """Sentence on how the cells of the columns were made."""
     origins = dict.fromkeys(_HOW[column.how] for column in columns)
     return (
         f"Cells are public: {', or '.join(origins)}. NULL is a cell of its own, and so are all "
@@ -163,7 +163,11 @@ def columns_sentence(columns: Sequence[ProfiledColumn]) -> str:
 def budget_lines(
     parts: Sequence[BudgetPart], rows: float, named: dict[str, str] | None = None
 ) -> Iterator[str]:
-    """Line for each part of a budget: what it paid for, and with which noise; ``rows`` of all."""
+    """One line for each part of a budget: what it paid for, and the size of its noise.
+
+    ``rows`` is the noisy number of private rows, or the copy's in a plan; the line gives the noise
+    in per cent of it.
+    """
     for part in parts:
         words = _paid_for(part) if named is None else named.get(part.part, _paid_for(part))
         noise = f"noise of about {number_text(part.scale, 3)} rows"
@@ -175,7 +179,7 @@ def budget_lines(
 
 
 def _part_text(part: BudgetPart) -> str:
-    """Epsilon of a part: as it is, or about so much; the whole is told exactly beside it."""
+    """Epsilon of a part, rounded if it is a fraction such as 1/3; the total is shown exactly."""
     exact = epsilon_text(part.epsilon)
     return f"about {number_text(float(part.epsilon), 3)}" if "/" in exact else exact
 

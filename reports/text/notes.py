@@ -1,4 +1,4 @@
-"""Sentences of notes: a function for each code, whose keywords are the facts of the note."""
+"""Sentences of notes: one function for each code, with the facts of the note as keywords."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @sentence
 def kind_differs(column: str, kind: str, table: str, as_kind: str, first: str) -> str:
-    """Note that a column is of another kind in one synthetic table than in the first."""
+    """Note that a column's kind in one synthetic table differs from its kind in the first."""
     return (
         f'"{column}" is {kind} in {table} and counts as {as_kind}, as in {first}; cells that do '
         "not convert are NULL."
@@ -29,7 +29,7 @@ _MOST_NAMES = 6
 
 @sentence
 def kinds_of_copy(table: str, kinds: Sequence[tuple[str, str]]) -> str:
-    """Note on columns with their kinds, which were taken from a synthetic table."""
+    """Note that a synthetic table gave kinds to columns; ``kinds`` are pairs (column, kind)."""
     by_kind: dict[str, list[str]] = {}
     for column, kind in kinds:
         by_kind.setdefault(kind, []).append(column)
@@ -46,7 +46,7 @@ def _first_names(names: Sequence[str]) -> str:
     return f"{', '.join(names[:_MOST_NAMES])} and {len(names) - _MOST_NAMES:,} more"
 
 
-# Ways to write a number or a day that no kind reads, and what to write instead.
+# Ways to write a number or a day that cannot be read, and how to write it instead.
 _WAYS = {"comma": "with a decimal comma", "day-first": "with the day first"}
 _REMEDIES = {"comma": "write 1234.5", "day-first": "write 1980-12-24"}
 _ONE = {"number": "number", "time": "day or time", "boolean": "truth (true, false)", "text": "text"}
@@ -57,7 +57,7 @@ _MOST_SIGNS = 40
 def cells_misfit(
     column: str, kind: str, table: str, cells: int, unfit: int, example: str, way: str
 ) -> str:
-    """Warning of cells of a synthetic table that are NULL, since they are not of a kind."""
+    """Warning that some cells of a column do not fit its kind and therefore count as NULL."""
     return (
         f'"{column}" counts as {kind}, but {unfit:,} of its {cells:,} cells in {table} read as no '
         f"{_ONE[kind]}: NULL{_example(example, way)}."
@@ -66,7 +66,7 @@ def cells_misfit(
 
 @sentence
 def no_cell_fits(column: str, kind: str, table: str, cells: int, example: str, way: str) -> str:
-    """Error of a column of a synthetic table of which no cell is of a kind."""
+    """Error that no cell of a column of a synthetic table fits the column's kind."""
     return (
         f'"{column}" counts as {kind}, but none of its {cells:,} cells in {table} reads as a '
         f"{_ONE[kind]}: all would be NULL{_example(example, way)}; mend the table, or the --type "
@@ -75,14 +75,14 @@ def no_cell_fits(column: str, kind: str, table: str, cells: int, example: str, w
 
 
 def _example(example: str, way: str) -> str:
-    """Example of a cell of a synthetic table, with what it is and what to write instead."""
+    """Example cell; if ``way`` is known, how the cell is written and what to write instead."""
     short = example if len(example) <= _MOST_SIGNS else f"{example[:_MOST_SIGNS]}..."
     return f", such as {short!r}" + (f" {_WAYS[way]}: {_REMEDIES[way]}" if way else "")
 
 
 @sentence
 def text_not_read(column: str, table: str, way: str, example: str) -> str:
-    """Note that a column is text, since its numbers or days are written as no kind reads them."""
+    """Note that a column counts as text, because its numbers or days cannot be read."""
     what = "numbers" if way == "comma" else "days"
     return (
         f'"{column}" is text in {table}: its {what} are written {_WAYS[way]}, such as {example!r}; '
@@ -98,15 +98,15 @@ def unit_missing(table: str, column: str) -> str:
 
 @sentence
 def bounds_stated(bounds: Sequence[tuple[str, str]], *, snapped: bool) -> str:
-    """Note that values of attributes outside their stated bounds count as the ends."""
+    """Note that values outside the stated bounds of an attribute count as the nearer bound."""
     between = ", and between two steps as the nearer one" if snapped else ""
     outside = listed([f"{what} outside {ends}" for what, ends in bounds])
     return f"Values of {outside}, as stated, count as its ends{between}."
 
 
-# Attributes, each with its bounds in all queries.
+# Pairs of an attribute and all bounds that it has in some query.
 Bounds = Sequence[tuple[str, Sequence[str]]]
-# Of an attribute whose bounds differ by query, as many are told.
+# The most bounds that a note lists for one attribute.
 _MOST_SPANS = 3
 _OUTSIDE = (
     "values outside count as its ends, and between two steps as the nearer one. State bounds "
@@ -116,13 +116,13 @@ _OUTSIDE = (
 
 @sentence
 def bounds_of_where(bounds: Bounds) -> str:
-    """Note that bounds, by attribute, stand in the WHERE of the queries."""
+    """Note that the WHERE of the queries gives the bounds of these attributes."""
     return f"The WHERE keeps {_within(bounds)}, so no bounds need be stated."
 
 
 @sentence
 def bounds_of_copy(bounds: Bounds) -> str:
-    """Note that bounds, by attribute, are those of the synthetic table."""
+    """Note that the bounds of these attributes are taken from the synthetic table."""
     return (
         f"SUM and AVG are of {_within(bounds)}, which are the bounds of the synthetic table: "
         f"{_OUTSIDE}"
@@ -131,7 +131,7 @@ def bounds_of_copy(bounds: Bounds) -> str:
 
 @sentence
 def bounds_widened(bounds: Bounds) -> str:
-    """Note that bounds, by attribute, reach beyond those of the synthetic table."""
+    """Note that the bounds of these attributes are wider than those of the synthetic table."""
     return (
         f"AVG is of {_within(bounds)}: the bounds of the synthetic table, widened beyond the "
         f"tolerance, so that a private mean may lie outside the tolerance; {_OUTSIDE}"
@@ -139,7 +139,7 @@ def bounds_widened(bounds: Bounds) -> str:
 
 
 def _within(bounds: Bounds) -> str:
-    """Attributes with their bounds; of queries that differ with the first of theirs."""
+    """Attributes with their bounds, such as ``age within 0 to 99 and income within 0 to 9``."""
     return listed([f"{what} within {_spans(spans)}" for what, spans in bounds])
 
 
@@ -160,7 +160,7 @@ def tau_beyond_bounds(queries: Sequence[str], attribute: str, bounds: str) -> st
 
 @sentence
 def one_by_one(queries: int, epsilon: Fraction) -> str:
-    """Note on the equal share of queries that are answered each by itself."""
+    """Note that each of these queries is answered by itself, at an equal share of epsilon."""
     share = epsilon_text(epsilon)
     if queries == 1:
         return f"1 query answered by itself, at epsilon {share}."
@@ -171,7 +171,7 @@ def one_by_one(queries: int, epsilon: Fraction) -> str:
 
 
 def _group(name: str, queries: int, epsilon: Fraction | None = None) -> str:
-    """Queries that sum up one thing, with the budget of all of them together."""
+    """Name and size of a group of queries that sum up the same thing, and the group's budget."""
     text = f"{name}: {counted(queries, 'query', 'queries')}"
     if epsilon is None:
         return text
@@ -180,13 +180,13 @@ def _group(name: str, queries: int, epsilon: Fraction | None = None) -> str:
 
 @sentence
 def batch_refused(group: str, queries: int, reason: str) -> str:
-    """Note why queries that sum up one thing are answered each by itself."""
+    """Note why the queries of a group are answered one by one, not in a batch."""
     return f"{_group(group, queries)}, each by itself. {reason}"
 
 
 @sentence
 def classes_refused(group: str, reason: str) -> str:
-    """Note why no mechanism was considered that tells row classes apart."""
+    """Note why no mechanism that needs row classes was considered for a group."""
     return f"{group}: counted query by query only, as {reason}."
 
 
@@ -194,10 +194,11 @@ def classes_refused(group: str, reason: str) -> str:
 def batch_weighed(
     group: str, queries: int, epsilon: Fraction | None, scores: Sequence[tuple[str | None, float]]
 ) -> str:
-    """Note how a group is answered, and what share of all verdicts each way gets wrong.
+    """Note how a group is answered, and what share of all verdicts is wrong in each way.
 
-    ``scores`` begin with the way taken: the name of a mechanism, None for each query by itself.
-    ``epsilon`` is the budget of a batch.
+    Each score is a pair: the name of a mechanism, and the share of wrong verdicts.  The name is
+    None if each query is answered by itself.  The first score is the way that is taken.
+    ``epsilon`` is the budget of the batch; None if the queries are answered by themselves.
     """
     ways = [
         (f"by {name}" if name else "each by itself", share_text(score)) for name, score in scores
@@ -214,7 +215,7 @@ def batch_weighed(
 
 @sentence
 def batch_weak(batch: str) -> str:
-    """Note that the answers of a batch err by half their size or more."""
+    """Note that the error of a batch is at least half the size of its answers."""
     return (
         f"{batch}: the simulated error is at least half the size of the answers: "
         "at this epsilon they say little; use fewer queries, or raise epsilon."
@@ -223,7 +224,7 @@ def batch_weak(batch: str) -> str:
 
 @sentence
 def classes_not_weighed(batch: str, reason: str) -> str:
-    """Note why mechanisms with row classes were passed over."""
+    """Note why mechanisms that need row classes were not weighed for a batch."""
     return (
         f"{batch}: of all mechanisms only those were weighed that need no row classes, as {reason}."
     )
@@ -231,7 +232,7 @@ def classes_not_weighed(batch: str, reason: str) -> str:
 
 @sentence
 def conditions_open(batch: str, conditions: Sequence[str]) -> str:
-    """Note that what can hold together is known from synthetic rows alone."""
+    """Note that only synthetic rows show which of the conditions a row can meet together."""
     return (
         f"{batch}: what can hold together of {names_and_more(conditions, 3)} is "
         "known from synthetic rows alone; a private row that combines these otherwise "
@@ -241,7 +242,7 @@ def conditions_open(batch: str, conditions: Sequence[str]) -> str:
 
 @sentence
 def table_drawn(rows: int, table: str, gaps: Sequence[tuple[str, float]]) -> str:
-    """Note on a corrected copy: its rows, and how far its answers are from those released."""
+    """Note on a corrected copy: its rows, and how far its answers are from the released ones."""
     words = ", ".join(f"{batch} by {number_text(gap, 3)}" for batch, gap in gaps)
     return (
         f"The table has {rows:,} rows, drawn from {table} so that it answers as was "
@@ -251,7 +252,7 @@ def table_drawn(rows: int, table: str, gaps: Sequence[tuple[str, float]]) -> str
 
 @sentence
 def of_one(name: str, what: Note) -> str:
-    """Note on a batch or a file, named first."""
+    """Another note, preceded by the name of the batch or file that it is about."""
     return f"{name}: {what.sentence}"
 
 
@@ -259,7 +260,11 @@ def of_one(name: str, what: Note) -> str:
 def ranges_chosen(
     mechanism: str, truncation: str, buckets: int, overstatement: float | None
 ) -> str:
-    """Note on a mechanism of ranges; ``overstatement`` in per cent where a bucket has one."""
+    """Note on the mechanism for ranges.
+
+    ``overstatement``: rounding values up to the end of their bucket adds at most this many per cent
+    to an answer.  None if values are not rounded up.
+    """
     text = (
         f"ranges is {mechanism} with truncation {truncation} over {buckets:,} buckets; conditions "
         "are about values within the bounds"
@@ -274,7 +279,7 @@ def ranges_chosen(
 
 @sentence
 def table_not_written(reason: str) -> str:
-    """Note that a file could not be written, after all was paid for."""
+    """Note that a file could not be written, although the answers are already paid for."""
     return f"{reason}. In a repeated run the answers cost nothing."
 
 
@@ -291,7 +296,7 @@ _MOST_NAMED = 3
 
 
 def refused_sentence(refused: Sequence[QueryRefusal]) -> str:
-    """Number of queries that were not asked, empty if all were."""
+    """Sentence on the number of queries that were not asked; empty if all were asked."""
     number = len(refused)
     if not number:
         return ""
@@ -299,7 +304,7 @@ def refused_sentence(refused: Sequence[QueryRefusal]) -> str:
 
 
 def refused_lines(refused: Sequence[QueryRefusal]) -> Iterator[str]:
-    """Line per query that was not asked, groups of one reason together."""
+    """One line for each query that was not asked; its groups with the same reason share a line."""
     by_reason: dict[tuple[str, str], list[str]] = {}
     for each in refused:
         by_reason.setdefault((each.block or each.id, each.reason), []).append(each.group or "")
@@ -315,14 +320,14 @@ def _named(groups: Sequence[str]) -> str:
 
 
 def refused_lead(refused: Sequence[QueryRefusal]) -> str:
-    """The same as the end of a paragraph."""
+    """Sentence of ``refused_sentence`` with a blank and a full stop, to end a paragraph."""
     sentence = refused_sentence(refused)
     return f" {sentence}." if sentence else ""
 
 
 @sentence
 def tau_wide(tolerance: str) -> str:
-    """Warning of a tolerance of 100 % or more."""
+    """Warning that a tolerance is 100 % or more."""
     return (
         f"tau {tolerance} admits an answer of 0 as well as one twice as large; most want a few "
         "per cent."
@@ -331,7 +336,7 @@ def tau_wide(tolerance: str) -> str:
 
 @sentence
 def tau_narrow(tolerance: str) -> str:
-    """Warning of a tolerance of less than one row of a count."""
+    """Warning that the tolerance of a count is less than one row."""
     return (
         f"tau {tolerance} is less than one row of a count, so that only the very same count is "
         "within; for a share of the answer write it in per cent, such as 5%."
@@ -340,7 +345,7 @@ def tau_narrow(tolerance: str) -> str:
 
 @sentence
 def alpha_wide(alpha: Fraction) -> str:
-    """Warning of an error probability above one half."""
+    """Warning that alpha, an error probability, is above one half."""
     return (
         f"alpha {number_text(alpha)} accepts a verdict that is more often wrong than "
         "right; 0.05 is usual."
@@ -349,7 +354,7 @@ def alpha_wide(alpha: Fraction) -> str:
 
 @sentence
 def epsilon_large(epsilon: Fraction) -> str:
-    """Warning of a budget that protects hardly anybody."""
+    """Warning that epsilon is so large that it protects hardly anybody."""
     return (
         f"epsilon {epsilon_text(epsilon)} protects hardly anybody: odds about a person may "
         "change by a factor of more than 22,000; 1 or less is usual."
@@ -358,7 +363,7 @@ def epsilon_large(epsilon: Fraction) -> str:
 
 @sentence
 def delta_large(delta: Fraction) -> str:
-    """Warning of a delta at which a run may show what it should hide."""
+    """Warning that delta, the probability that privacy fails, is large."""
     return (
         f"delta {number_text(delta)} is the probability that privacy fails altogether; less than "
         "one over the number of people is usual, such as 1e-6."
@@ -367,7 +372,7 @@ def delta_large(delta: Fraction) -> str:
 
 @sentence
 def estimator_unfit(estimator: str, queries: Sequence[str]) -> str:
-    """Warning of queries that an estimator does not fit, although it is named."""
+    """Warning that the estimator that the caller named does not fit some queries."""
     does = "does" if len(queries) == 1 else "do"
     return (
         f"estimator {estimator} does not fit {_first_names(queries)}, which {does} with the one "
@@ -380,7 +385,7 @@ Constant = str | float
 
 @sentence
 def text_unknown(column: str, constant: Constant, tables: str, nearest: Constant) -> str:
-    """Warning of a text or number that a column never holds."""
+    """Warning that a query compares a column with a text or number that the column never holds."""
     return (
         f'"{column}" is never {readable(_quoted(constant))} in {tables}; the nearest that it holds '
         f"is {_quoted(nearest)}."
@@ -388,7 +393,7 @@ def text_unknown(column: str, constant: Constant, tables: str, nearest: Constant
 
 
 def _quoted(constant: Constant) -> str:
-    """Number, or text in quotes as SQL has it."""
+    """Constant as SQL writes it: a text in single quotes, a number as it is."""
     if isinstance(constant, str):
         return "'" + constant.replace("'", "''") + "'"
     return number_text(constant)
@@ -396,7 +401,7 @@ def _quoted(constant: Constant) -> str:
 
 @sentence
 def texts_unknown(column: str, first: Sequence[Constant], others: int, tables: str) -> str:
-    """Warning of many texts or numbers that a column never holds, the ``first`` of them named."""
+    """Warning that a column never holds many texts or numbers; it names the ``first`` of them."""
     values = readable(", ".join(map(_quoted, first)))
     return (
         f'"{column}" is never {values} or any of {others:,} other values that it is compared with, '
@@ -406,7 +411,7 @@ def texts_unknown(column: str, first: Sequence[Constant], others: int, tables: s
 
 @sentence
 def person_key(column: str, table: str) -> str:
-    """Warning of a key of a person that repeats, without a unit."""
+    """Warning that a column looks like a person's key and repeats, but no unit is stated."""
     return (
         f'"{column}" looks like the key of a person and repeats in {table}, but each row is '
         f"protected by itself; if a person has several rows, state --unit {column}."
@@ -423,36 +428,36 @@ def header_missing(table: str, names: Sequence[str]) -> str:
     )
 
 
-# Reasons of choices.
+# Reasons why a decider, an estimator or a mechanism is taken.
 
 
 @sentence
 def named() -> str:
-    """Reason of what the caller named."""
+    """Reason if the caller named it."""
     return "named by the caller"
 
 
 @sentence
 def settled() -> str:
-    """Reason of a verdict that is the same whatever the private table holds."""
+    """Reason if the verdict is the same for every private table within the bounds."""
     return "no table within the bounds can answer otherwise"
 
 
 @sentence
 def most_right() -> str:
-    """Reason of the decider that errs least."""
+    """Reason of a decider that has p-values and errs least often."""
     return "most often right of those with p-values"
 
 
 @sentence
 def least_budget() -> str:
-    """Reason of a decider where none is reliable."""
+    """Reason of a decider that has p-values and needs the least epsilon."""
     return "needs the smallest budget of those with p-values"
 
 
 @sentence
 def looked_again(queries: Sequence[str], looks: int, alpha: Fraction) -> str:
-    """Note on questions that were drawn ``looks`` times on one table, this time included."""
+    """Note that queries were asked ``looks`` times on one table, this time included."""
     level = number_text(100 * float(alpha), 3)
     all_looks = number_text(100 * min(1.0, looks * float(alpha)), 3)
     were = "was" if len(queries) == 1 else "were each"
@@ -466,7 +471,10 @@ def looked_again(queries: Sequence[str], looks: int, alpha: Fraction) -> str:
 
 @sentence
 def shows_answer(sharpest: str) -> str:
-    """Reason of a decider that is taken for the noisy answer that it releases."""
+    """Reason of a decider that is taken because it also releases a noisy answer.
+
+    ``sharpest`` is the decider that is right most often.
+    """
     return f"tells how far off the copy is, and is nearly as often right as {sharpest}"
 
 
@@ -480,13 +488,13 @@ _TABLE_FOUR = {
 
 @sentence
 def table_four(decider: str) -> str:
-    """Reason of a decider that Patwa 2023, Table 4, advises."""
+    """Reason of a decider that Table 4 of Patwa 2023 advises."""
     return f"Table 4: {_TABLE_FOUR[decider]}"
 
 
 @sentence
 def against_table_four(decider: str, advised: str) -> str:
-    """Reason of a decider of the paper that is taken against the advice of its Table 4."""
+    """Reason of a decider of the paper if Table 4 of the paper advises another decider."""
     return (
         f"errs less on test tables made from the copy than the other deciders of the paper; "
         f"Table 4 advises {advised} ({_TABLE_FOUR[advised]}), but {_WHY_AGAINST[decider]}"
@@ -504,7 +512,7 @@ _WHY_AGAINST = {
 
 @sentence
 def likely_right() -> str:
-    """Reason of a decider without p-values."""
+    """Reason of a decider without p-values, taken if no decider with p-values is reliable."""
     return (
         "no decider with p-values is reliable here; this one errs least on test tables made from "
         "the copy, also on those with a tail that the copy lacks"
@@ -513,7 +521,7 @@ def likely_right() -> str:
 
 @sentence
 def cut_at_copy() -> str:
-    """Reason of a decider that cuts values to the copy's although wider bounds are stated."""
+    """Reason of a decider that cuts values to the copy's bounds, although wider ones are stated."""
     return (
         "the stated bounds lie too far beyond the copy's values for a proof; values are cut to "
         "the copy's, and the rows beyond are counted"
@@ -522,7 +530,7 @@ def cut_at_copy() -> str:
 
 @sentence
 def rows_to_change() -> str:
-    """Reason of the decider of distances."""
+    """Reason of the decider for distances."""
     return "counts the rows that would have to change for another answer"
 
 
@@ -538,13 +546,13 @@ _MOST_RIGHT = "most often right on test tables made from the copies"
 
 @sentence
 def one_for_all() -> str:
-    """Reason of an estimator that judges all candidates by one answer."""
+    """Reason of an estimator whose one estimate serves all candidates."""
     return _ONE_FOR_ALL
 
 
 @sentence
 def each_most_right() -> str:
-    """Reason of an estimator that errs least."""
+    """Reason of an estimator that errs least often."""
     return _MOST_RIGHT
 
 
@@ -556,25 +564,31 @@ def split_most_right() -> str:
 
 @sentence
 def one_for_all_undecided() -> str:
-    """Reason of one answer for all where nothing decides."""
+    """Reason of one estimate for all candidates if no estimator decides all of them."""
     return f"nothing decides every candidate at this epsilon; {_ONE_FOR_ALL}"
 
 
 @sentence
 def none_decides() -> str:
-    """Reason of an estimator where nothing decides."""
+    """Reason of the estimator that errs least often, if no estimator decides."""
     return "nothing decides at this epsilon; this is most often right"
 
 
 @sentence
 def named_error(error: float, unit: Fraction) -> str:
-    """Reason of a mechanism that is named, with its simulated error in units."""
+    """Reason of a mechanism that the caller named, with its simulated error.
+
+    ``error`` is a multiple of ``unit``.
+    """
     return f"{named()}; simulated error {_short(error, unit)} on average"
 
 
 @sentence
 def least_error(error: float, others: Sequence[tuple[str, float]], unit: Fraction) -> str:
-    """Reason of the mechanism with the least simulated error, against the ``others``."""
+    """Reason of the mechanism with the smallest simulated error, and the errors of the ``others``.
+
+    ``error`` and the errors of the ``others`` are multiples of ``unit``.
+    """
     against = ", ".join(f"{name} {_short(other, unit)}" for name, other in others)
     rivals = f", against {against}" if against else ""
     return f"smallest simulated error: {_short(error, unit)} on average{rivals}"

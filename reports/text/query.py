@@ -1,4 +1,4 @@
-"""One query, its decider and its verdict, in words."""
+"""Sentences on one query, its decider and its verdict."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ SIMULATED = "SIMULATED: these verdicts come from seeded noise and protect nobody
 
 
 def verdict_words(verdict: Verdict) -> tuple[str, str]:
-    """Badge and words of a verdict."""
+    """Text of the badge of a verdict, and the verdict in words."""
     standing = verdict.standing
     lean = f": leans {verdict.leaning.badge.text}" if verdict.evidence == "none" else ""
     return standing.badge.text, f"{standing.words}{lean}"
 
 
 def worth_of_evidence(verdict: Verdict) -> str:
-    """What a verdict without a proof, or on a condition, is worth; empty for others."""
+    """What a verdict is worth that has no proof or holds on a condition; empty for others."""
     if verdict.evidence == "none":
         return ""
     parts = [likely_text(verdict.chosen)] if verdict.evidence == "likely" else []
@@ -57,7 +57,7 @@ def condition_text(condition: Condition, answer: str, noun: str) -> str:
 
 
 def likely_text(facts: CandidateFacts) -> str:
-    """What a bit without a proof is worth."""
+    """What a verdict without a p-value is worth: how often it errs."""
     return (
         f"errs {share_words(facts.worst)} of the time on tables like the copy, a coin toss near "
         "the tolerance; no proof"
@@ -65,7 +65,7 @@ def likely_text(facts: CandidateFacts) -> str:
 
 
 def query_text(aggregate: str, attribute: str | None, p: float | None, where: str | None) -> str:
-    """Query in one line, such as ``SUM(income) where age > 40``."""
+    """Query in one line, such as ``SUM(income) where age > 40``; ``p`` is a quantile's."""
     operand = attribute or "*"
     if p is not None:
         operand += f", {number_text(p)}"
@@ -75,22 +75,25 @@ def query_text(aggregate: str, attribute: str | None, p: float | None, where: st
 
 
 def grouped_text(aggregate: str, attribute: str | None, p: float | None, sql: str | None) -> str:
-    """Grouped query in one line, as it was written where that is known."""
+    """Grouped query in one line: its SQL, or a text made from its parts if there is no SQL."""
     if sql is None:
         return f"{query_text(aggregate, attribute, p, None)} per group"
     return " ".join(sql.split())
 
 
 def amount_text(facts: QueryFacts, amount: float | None, digits: int = 4) -> str:
-    """Amount in the unit of a query, of a distance in per cent; ``none`` where it is infinite."""
+    """Amount in the unit of a query, in per cent for a distance; ``none`` if it is infinite."""
     if not facts.is_distance or amount is None or math.isinf(amount):
         return threshold_text(amount) if digits == 4 else number_text(amount or 0, digits)
-    # Beyond nine digits a share is what a double makes of it.
+    # Rounding removes the error of the product, such as 7.000000000000001 in place of 7.
     return f"{number_text(round(100 * amount, 9), digits)} %"
 
 
 def asked_sentence(facts: QueryFacts, stated: str) -> str:
-    """Synthetic answer with its tolerance; of a distance, which is 0 to the copy, that alone."""
+    """Synthetic answer with its tolerance; for a distance, the tolerance alone.
+
+    The copy's distance to itself is always 0, so the sentence omits it.
+    """
     if not facts.is_distance:
         amount = tolerance(facts.tau, facts.tolerance or stated)
         return f"synthetic answer {number_text(facts.q_synthetic)}, {amount}"
@@ -107,7 +110,7 @@ def tolerance(verdict_tau: float, stated: str) -> str:
 
 
 def proof_sentence(facts: CandidateFacts) -> str | None:
-    """Why an answer of a decider may have no proof, None where both can have a p-value."""
+    """Why an answer of a decider may have no proof; None if yes and no can have a p-value."""
     if len(facts.proves) == 2:
         return None
     if not facts.proves:
@@ -116,7 +119,7 @@ def proof_sentence(facts: CandidateFacts) -> str | None:
 
 
 def _gives(facts: CandidateFacts) -> str:
-    """P-values that a decider gives, for one that lacks some."""
+    """Which p-values a decider gives, if it cannot give one for both answers."""
     if not facts.proves:
         return f"{facts.decider} gives no p-value"
     (able,) = facts.proves
@@ -124,30 +127,30 @@ def _gives(facts: CandidateFacts) -> str:
 
 
 def likely_sentence(facts: QueryFacts) -> str:
-    """What a planned answer without a p-value would be worth."""
+    """What a planned answer would be worth if it may lack a p-value."""
     if facts.likely:
         return f"{_gives(facts.chosen)}; its answer would be likely right"
     return proof_sentence(facts.chosen) or ""
 
 
 def estimate_text(verdict: Verdict) -> str | None:
-    """Private answer as released, None where nothing is.
+    """Private answer as it is released; None if nothing is released.
 
-    Such as ``about 1,234 with noise (90 %: 1,200 to 1,270)``.
+    An example is ``about 1,234 with noise (90 %: 1,200 to 1,270)``.
     """
     ends = _ends(verdict.low, verdict.high)
     sure = _sure(verdict, 2 - (verdict.low, verdict.high).count(None))
     if verdict.estimate is None:
         return f"{ends} ({sure})" if ends else None
     if verdict.high is None and verdict.estimate == verdict.low:
-        # Of Race-to-the-Top, whose number is a bound itself.
+        # Race-to-the-Top releases a number that is itself a lower bound.
         return f"{ends} ({sure})"
     about = f"about {number_text(_short(verdict.estimate), 6)} with noise"
     return f"{about} ({sure}: {ends})" if ends else about
 
 
 def _sure(verdict: Verdict, ends: int) -> str:
-    """Probability in per cent with which one or two ends hold, each of them wrong with alpha."""
+    """Probability, in per cent, that all ``ends`` hold; each end is wrong with chance alpha."""
     return f"{number_text(max(100 - 100 * ends * float(verdict.alpha), 0.0), 4)} %"
 
 
@@ -160,12 +163,15 @@ def _ends(low: float | None, high: float | None) -> str:
 
 
 def _short(value: float) -> float:
-    """Number without the digits that noise alone makes."""
+    """Number without decimals if it is 1000 or more: noise alone sets those digits."""
     return round(value) if abs(value) >= 1000 else value
 
 
 def gap_sentence(verdict: Verdict) -> str | None:
-    """How far the noisy private answer is from the copy's and which way, None where not known."""
+    """How far the noisy private answer is from the copy's, and in which direction.
+
+    None if this is not known, or for a distance.
+    """
     if verdict.is_distance or (gap := signed_gap(verdict)) is None:
         return None
     noisy = verdict.gap or 0
@@ -176,10 +182,11 @@ def gap_sentence(verdict: Verdict) -> str | None:
 
 
 def signed_gap(verdict: Verdict) -> str | None:
-    """Signed gap and what its interval reaches to either side, such as ``-339 ±12``.
+    """Signed gap and the reach of its interval to either side, such as ``-339 ±12``.
 
-    Rounded so that the interval that is shown holds the exact one, and of a decided verdict with as
-    many digits as keep it on the verdict's side.  None without both ends.
+    The shown interval is rounded so that it contains the exact interval.  For a decided verdict,
+    digits are added until the shown interval lies on the verdict's side.  None if the interval
+    lacks an end.
     """
     gap, low, high = verdict.gap, verdict.gap_low, verdict.gap_high
     if gap is None or low is None or high is None:
@@ -197,7 +204,7 @@ def signed_gap(verdict: Verdict) -> str | None:
     return f"{_signed(low)} to {_signed(high)}"
 
 
-# Digits more than usual with which an interval is shown, before its ends are shown themselves.
+# Numbers of digits that are tried for an interval.  If none will do, its two ends are shown.
 _FINER = 5
 
 
@@ -206,9 +213,9 @@ def _signed(number: float) -> str:
 
 
 def _on_side(verdict: Verdict, low: float, high: float) -> bool:
-    """Whether gaps from ``low`` to ``high`` all have the verdict's answer."""
+    """Whether all gaps from ``low`` to ``high`` have the verdict's answer."""
     least, most = verdict.lower - verdict.q_synthetic, verdict.upper - verdict.q_synthetic
-    # What is a rounding error of the numbers must not count as the other side.
+    # A rounding error of the numbers must not count as the other side.
     hair = 1e-9 * max(abs(least), abs(most))
     if verdict.leans == "yes":
         return least - hair < low and high < most + hair
@@ -216,7 +223,7 @@ def _on_side(verdict: Verdict, low: float, high: float) -> bool:
 
 
 def margin_sentence(verdict: Verdict) -> str | None:
-    """Released margin in plain words, with its interval; None without one."""
+    """Released margin in plain words, with its interval; None if no margin is released."""
     if verdict.margin is None:
         return None
     low, high = verdict.margin_low, verdict.margin_high
@@ -227,7 +234,8 @@ def margin_sentence(verdict: Verdict) -> str | None:
         low, high = 1 - high, 1 - low
     people = "person" if verdict.counted == "people" else "row"
     ends = 2
-    # Of the exact margin, a whole number, one below 1 is one of the opposite verdict.
+    # The exact margin is a whole number, and a margin below 1 belongs to the opposite verdict.
+    # So if ``low`` is below 1, the lower end says nothing.
     if low < 1:
         ends = 1
         text = f"at most {counted(max(high, 1), people, verdict.counted)}"
@@ -244,7 +252,7 @@ def distance_text(margin: int, outcome: str, unit: str) -> str:
     return counted(rows, "person" if unit == "people" else "row", unit)
 
 
-# What estimates the answer where a verdict does not.
+# Commands that estimate the answer if the verdict itself has no estimate.
 _ESTIMATES = {
     "COUNT": "pqd audit ... --decider noisy_count",
     "COUNT DISTINCT": "pqd audit ... --decider noisy_distinct",
@@ -256,7 +264,10 @@ _ESTIMATES = {
 
 
 def estimating_sentence(verdict: Verdict) -> str | None:
-    """What would tell how far off the copy is, at what price; None where it is known or near."""
+    """Command that would tell how far off the copy is, and its price.
+
+    None if the gap is known, if the verdict is yes, or if no command fits.
+    """
     if verdict.standing is Standing.NO_OR_BEYOND:
         return "which of the two: state bounds that hold for everybody (--bounds), and ask again"
     near = verdict.standing.answer == "yes"
@@ -269,9 +280,9 @@ def estimating_sentence(verdict: Verdict) -> str | None:
 
 
 def instead_sentence(verdict: Verdict) -> str | None:
-    """What a reader of a NO can use in place of the copy's answer; None of other verdicts.
+    """What to use in place of the copy's answer after a NO; None for other verdicts.
 
-    None of seeded noise either, since such an answer protects nobody.
+    None also if the noise was seeded, since a seeded answer protects nobody.
     """
     if verdict.standing.answer != "no" or verdict.is_distance or verdict.simulated:
         return None
@@ -283,12 +294,15 @@ def instead_sentence(verdict: Verdict) -> str | None:
     )
 
 
-# From so many selected rows on a query is not undecided because they are few.
+# If a query selects this many rows or more, few rows are not why it is undecided.
 _MANY_ROWS = 30
 
 
 def worth_sentence(facts: QueryFacts) -> tuple[str, bool]:
-    """Tolerances at which the decider taken is reliable, and whether this one is among them."""
+    """Tolerances at which the chosen decider is reliable, and whether that is enough.
+
+    The second value is False if the sentence must be shown as a warning.
+    """
     chosen, amount = facts.chosen, amount_text(facts, facts.tau, 6)
     threshold = chosen.tau_min
     if unproved := proof_sentence(chosen):
@@ -312,7 +326,7 @@ def worth_sentence(facts: QueryFacts) -> tuple[str, bool]:
 
 
 def undecided_parts(facts: QueryFacts) -> Iterator[str]:
-    """Why a run would often leave a query undecided at this epsilon, and which one would do."""
+    """Why runs often leave a query undecided at this epsilon, and which epsilon would do."""
     chosen = facts.chosen
     if chosen.decision_chance is not None:
         yield f"{share_words(chosen.decision_chance)} of runs decide it, at worst"
@@ -324,9 +338,10 @@ def undecided_parts(facts: QueryFacts) -> Iterator[str]:
 
 
 def few_rows_text(facts: QueryFacts) -> str:
-    """Number of rows of the copy that a query selects, where so few are why it is undecided.
+    """Number of rows of the copy that a query selects, if it is undecided because they are few.
 
-    Without a budget that is so where an epsilon of 1 or more is needed.
+    Empty otherwise, and for a COUNT.  If there is no budget, a query counts as undecided if the
+    epsilon that it needs is 1 or more, or is not known.
     """
     rows, needed = facts.copy_rows, facts.chosen.epsilon_needed
     easy = facts.decidable is None and needed is not None and needed < 1
@@ -348,14 +363,14 @@ def decider_sentence(verdict: Verdict) -> str:
 
 
 def thresholds_sentence(facts: QueryFacts) -> str:
-    """Effectiveness threshold of every decider that fits."""
+    """Effectiveness thresholds of all deciders that fit the query, where they are known."""
     known = (c for c in facts.candidates if c.tau_min is not None)
     parts = [f"{c.decider} {amount_text(facts, c.tau_min)}" for c in known]
     return f"effectiveness thresholds: {', '.join(parts) or 'not known'}"
 
 
 def sentences(verdict: Verdict, stated: str) -> Iterator[tuple[str, str]]:
-    """Lines under the head of a verdict, each with a role (plain, warning, detail)."""
+    """Lines below the heading of a verdict, each with its role: plain, warning or detail."""
     yield query_text(verdict.aggregate, verdict.attribute, verdict.p, verdict.where), "plain"
     question = asked_sentence(verdict, stated)
     if verdict.is_distance:
@@ -380,7 +395,7 @@ def _private(verdict: Verdict) -> str | None:
 
 
 def group_parts(verdict: Verdict) -> Iterator[str]:
-    """Parts of the line on one group, beside its badge."""
+    """Parts of the line on one group of a query, without its badge."""
     yield verdict.group or verdict.id
     amount = f"{number_text(verdict.q_synthetic)} ±{number_text(verdict.tau, 3)}"
     yield f"{verdict.aggregate.lower()} {amount}"
@@ -389,7 +404,7 @@ def group_parts(verdict: Verdict) -> Iterator[str]:
 
 
 def marks(verdict: Verdict) -> Iterator[str]:
-    """Marks of a verdict that was not just drawn and paid for."""
+    """Marks of a verdict that is simulated, is replayed, or costs nothing."""
     if verdict.simulated:
         yield "SIMULATED"
     if verdict.replayed:
@@ -399,11 +414,11 @@ def marks(verdict: Verdict) -> Iterator[str]:
 
 
 def chance_sentence(verdicts: Sequence[Verdict], least: int = 0) -> Iterator[str]:
-    """How many verdicts noise alone may turn, where that is ``least`` or more; none of a single.
+    """How many verdicts noise may turn on average; nothing for one verdict, or below ``least``.
 
-    A verdict is decided, and wrong, with probability at most alpha, so that the sum of the alphas
-    bounds how many are on average, whatever the private table holds.  It does not bound their share
-    among the decided ones, which are fewer.
+    Each verdict is decided wrongly with probability at most alpha.  So the sum of the alphas bounds
+    the mean number of wrong decided verdicts, whatever the private table holds.  The sum does not
+    bound the share of wrong verdicts among the decided ones, since not all verdicts are decided.
     """
     paid = [verdict for verdict in verdicts if verdict.epsilon]
     wrong = sum(verdict.alpha for verdict in paid)
