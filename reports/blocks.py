@@ -1,8 +1,8 @@
-"""Blocks of a document: all that a reader sees of a report, in words and in order, for no format.
+"""Blocks of a document: the content of a report, in order, without a format.
 
-A document says what and in which order; a writer says where and how.  No block holds markup, an
-escape, a width or a colour, and none asks which format it is for.  All of them are frozen, and a
-writer escapes every text once.
+A document says what a reader sees and in which order.  A writer says where it stands and how it
+looks in one format.  A block has no markup, no escapes, no widths and no colours, and it does not
+know the format.  All blocks are frozen, and a writer escapes every text once.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from typing import Literal, NamedTuple
 Tone = Literal["yes", "no", "open", "none"]
 Fate = Literal["always", "failed", "open", "passed"]
 Role = Literal["plain", "strong", "detail", "warning", "advice"]
-# Value of Column.drop: only a page has room for the column.
+# Value of ``drop``: only a page has room for this column or section.
 PAGE = 9
 
 
 class Option(NamedTuple):
-    """Option inside a sentence: ``--zoom 5`` in a shell, ``zoom=5`` in Python."""
+    """Option inside a sentence: a shell writes it ``--zoom 5``, Python writes it ``zoom=5``."""
 
     name: str
     value: str = ""
 
 
-# A sentence.  Its parts stand side by side with no blank between them.
+# A sentence; its parts are joined without blanks.
 Text = str | tuple[str | Option, ...]
 
 
 class Line(NamedTuple):
-    """Sentence, or item of a list, and what it is to its reader."""
+    """Sentence or item of a list, and its role for the reader."""
 
     text: Text
     role: Role = "plain"
 
 
 class Badge(NamedTuple):
-    """Verdict in a word or two; colour only repeats what the word says."""
+    """Verdict in a word or two; its colour only repeats the word."""
 
     text: str
     tone: Tone = "none"
@@ -48,11 +48,12 @@ NO_BADGE = Badge("")
 
 
 class Picture(NamedTuple):
-    """Numbers on a shared scale, drawn in a cell: a value, its interval, a limit, a mark.
+    """Picture in a cell: a value, its interval, a limit and a mark on a shared scale.
 
-    A ``dot`` and a ``strip`` show the value as a point, the strip in the colour of its tone; a
-    ``bar`` fills from the left end; a ``pair`` draws ``mark`` as a second bar.  ``label`` says all
-    of it in words.
+    The style ``dot`` draws the value as a point with its interval.  A ``bar`` fills from the left
+    end to the value.  A ``pair`` has two bars: one for ``value``, one for ``mark``.  A ``strip``
+    draws the value as a line; ``mark`` is the middle of a tolerance, ``limit`` is the tolerance,
+    and ``tone`` colours it.  ``label`` is the picture in words.
     """
 
     scale: tuple[float, float]
@@ -69,10 +70,10 @@ class Picture(NamedTuple):
 class Cell(NamedTuple):
     """Cell of a table.
 
-    ``sort`` is the exact number behind the text, ``under`` a second line where there is room,
-    ``strong`` the figure that a reader looks for.  ``links`` are the parts of a text that names
-    rows, each with the name of its row, which a page leads to.  ``shade`` is the colour behind the
-    text, and ``hint`` what a pointer reads there, where a format has either.
+    ``sort`` is the exact number behind the text; the column is sorted by it.  ``under`` is a second
+    line, shown where there is room.  ``strong``: readers look for this figure first.  ``links`` are
+    parts of the text, each with the name of a row to which a page links the part.  A format that
+    can do so puts the colour ``shade`` behind the text, and shows ``hint`` to a pointer.
     """
 
     text: str = ""
@@ -87,21 +88,22 @@ class Cell(NamedTuple):
 
     @property
     def empty(self) -> bool:
-        """Whether it says nothing."""
+        """Whether the cell shows nothing."""
         return not (self.text or self.badge or self.under or self.picture)
 
 
 class Column(NamedTuple):
     """Column of a table.
 
-    ``kind``: a ``badge`` and a ``name`` lead a row; a ``number`` is set right and never broken; a
-    ``text`` folds down to ``fold`` characters (0: never); a ``picture`` has no words.
-    ``drop``: where room is short, the columns with the largest number are left out first; 0 is
-    kept everywhere, ``PAGE`` is for pages alone.
-    ``legend`` says above the table what the title means.
-    ``below``: where a cell may have two lines, this column is the second line of the one before.
-    ``foreign``: the title is a name that a user gave, which no format changes.
-    ``member``: a page shows the column only in the table of a grouped query's groups.
+    ``kind``: a ``badge`` and a ``name`` begin a row.  A ``number`` is aligned right and never
+    broken.  A ``text`` may be folded, but not below ``fold`` characters (0: never folded).  A
+    ``picture`` has no words.
+    ``drop``: where room is short, columns with the largest ``drop`` are left out first.  A column
+    with 0 is always shown; a column with ``PAGE`` is shown on pages only.
+    ``legend`` explains the title; it stands above the table.
+    ``below``: a page shows this column as the second line of the column before it.
+    ``foreign``: a user gave the title, so no format changes it.
+    ``member``: a page shows this column only in the small table of the groups of a grouped query.
     """
 
     title: str
@@ -115,14 +117,14 @@ class Column(NamedTuple):
 
 
 class Key(NamedTuple):
-    """Meaning of signs in a picture: shades with what stands in them, or a mark by its name."""
+    """Meaning of signs in a picture: shades with the texts on them, or a mark by its name."""
 
     signs: Sequence[tuple[str, str]]
     text: str
 
 
 class Grouping(NamedTuple):
-    """Grouped query, as its rows share it; each of its groups is a row of its own."""
+    """Grouped query that several rows share; each row is one group of the query."""
 
     name: str
     asks: str
@@ -135,14 +137,15 @@ def _nothing() -> Sequence[Block]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """Row of a table, and all that is known behind it.
+    """Row of a table, with its details.
 
-    ``id`` is what ``--explain`` and links call it, ``asks`` its question in words, ``said`` its
-    verdict in a few words and ``aside`` how sure that is, or a message in place of both.
-    ``marks`` are words such as SIMULATED, ``names`` what a page filters by, ``aliases`` other ids.
-    ``remark`` is a line below the row: a condition, or what would decide.  ``parts`` are rows below
-    it that do not count as rows.  ``details`` are computed only where a writer shows them; those of
-    an ``open`` row are told at once.
+    ``id`` is the name of the row for ``--explain`` and links; ``aliases`` are its other names.
+    ``asks`` is the row's question in words.  ``said`` is its verdict in a few words, and ``aside``
+    says how sure the verdict is.  Without ``said``, ``aside`` is a message.  ``marks`` are words
+    such as SIMULATED.  ``names`` are words by which a page filters rows.  ``remark`` is a line
+    below the row: a condition, or what would decide the query.  ``parts`` are further lines below
+    the row; they do not count as rows.  ``details`` are computed only if a writer shows them.
+    ``open``: the details are shown without a request.
     """
 
     id: str
@@ -162,24 +165,24 @@ class Row:
 
     @property
     def stamp(self) -> str:
-        """Mark of a row from seeded noise whose cells do not have it; empty for another."""
+        """SIMULATED for a row from seeded noise, if no cell of the row says so; else empty."""
         told = any("SIMULATED" in cell.text for cell in self.cells)
         return "SIMULATED" if "SIMULATED" in self.marks and not told else ""
 
     @property
     def called(self) -> frozenset[str]:
-        """Names that ``--explain`` finds the row by."""
+        """Names by which ``--explain`` finds the row."""
         return frozenset({self.id, *self.aliases, *([self.grouping.name] if self.grouping else [])})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Rows that fared alike, the surest first.
+    """Rows with the same outcome, the surest first.
 
-    ``fate`` decides how early they are folded: failures are shown even with ``--quiet``, passes
-    fold early.  ``most`` rows are listed where a reader wants no more of them; None leaves the
-    number to the writer.  ``open``: the details of its rows stand open where a reader can close
-    them.
+    ``fate`` decides how many rows are listed: failures are listed even with ``--quiet``, and fewer
+    passes are listed than others.  ``most`` is the largest number of listed rows on a terminal and
+    in Markdown; if it is None, the writer decides.  ``open``: a page shows the rows with their
+    details opened.
     """
 
     rows: Sequence[Row]
@@ -194,14 +197,14 @@ class Group:
 class Table:
     """Groups of rows, the worst first.
 
-    ``label`` names a small table.  ``find`` says what a page's search looks for, empty without a
-    search.  ``in_full``: ``--verbose`` tells the details of every row in place of the rows.
-    ``words`` stand for a small table where it has no room.  ``between`` separates names that may
-    hold a comma.  ``beside``: what each row asks stands beside its name where there is room.
-    ``silent``: rows that are not listed are not counted, since a sentence below counts them.
-    ``order`` says which rows come first, where a reader can change it.  ``most`` rows are listed
-    in a comment and in a notebook; None: as many as there is room for.
-    ``empty`` is said where there is no row.
+    ``label`` is the name of a small table.  ``find`` says what a page's search looks for; if it is
+    empty, there is no search.  ``in_full``: ``--verbose`` shows the details of every row in place
+    of the rows.  ``words`` replace a small table on a terminal.  ``between`` separates listed
+    names, and is not a comma if a name may contain one.  ``beside``: the question of each row
+    stands beside its cells where there is room.  ``silent``: no line counts the rows that are not
+    listed, since another sentence counts them.  ``order`` is a page's sentence on which rows
+    come first.  ``most`` is the largest number of rows that a comment and a notebook list; if it is
+    None, as many as fit.  ``empty`` is the sentence for a table without rows.
 
     Raises
     ------
@@ -239,12 +242,12 @@ class Table:
         return sum(len(group.rows) for group in self.groups)
 
     def places(self) -> list[int]:
-        """Indices of the columns that a format without pictures has room for."""
+        """Indices of the columns that can stand outside a page, and are not empty."""
         return [place for place in self.told if self.columns[place].drop < PAGE]
 
     @property
     def told(self) -> list[int]:
-        """Indices of the columns that say something in a row; all of a table without rows."""
+        """Indices of the columns that have a nonempty cell; all columns if there are no rows."""
         cells = [row.cells for row in self.rows]
         every = range(len(self.columns))
         return [p for p in every if not cells or any(not each[p].empty for each in cells)]
@@ -257,13 +260,17 @@ class Lines(NamedTuple):
 
 
 class Definitions(NamedTuple):
-    """Names of what is shown, each with its meaning."""
+    """Names that a report uses, each with its meaning."""
 
     pairs: Sequence[tuple[str, str]]
 
 
 class Code(NamedTuple):
-    """Text as it was written, such as SQL; ``carets`` has a text of carets per line, or nothing."""
+    """Text as it was written, such as SQL.
+
+    ``carets`` has one text per line: blanks, with carets below the signs that they mark.  It is
+    empty if nothing is marked.
+    """
 
     title: str
     text: str
@@ -271,16 +278,21 @@ class Code(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """Parts of a whole as a bar: a name, a size, and a tone or the number of a colour each."""
+    """Bar of the parts of a whole.
+
+    Each part is a name, a size and a tone; a number in place of the tone is the number of a colour.
+    """
 
     parts: Sequence[tuple[str, float, Tone | int]]
     words: Sequence[Line] = ()
 
 
 class Interval(NamedTuple):
-    """Picture of one question: the tolerance around the copy's answer, the threshold, the claim.
+    """Picture of one query: the tolerance around the copy's answer, and what the verdict claims.
 
-    ``tone`` is that of the verdict: yes claims that the private answer lies within, no outside.
+    ``low`` and ``high`` are the ends of the tolerance, ``least`` is the effectiveness threshold.
+    ``tone`` is the tone of the verdict: ``yes`` claims that the private answer lies within the
+    tolerance, ``no`` claims that it lies outside.
     """
 
     answer: float
@@ -292,9 +304,10 @@ class Interval(NamedTuple):
 
 
 class Curves(NamedTuple):
-    """Chance of a yes by true gap, in eighths of the tolerance: a name and its points each.
+    """Curves of the chance of a yes by the true gap: one line per decider.
 
-    A point is None where no table can have the gap.
+    A line is a name and its points, one point for each eighth of the tolerance.  A point is None if
+    no table can have this gap.
     """
 
     lines: Sequence[tuple[str, Sequence[float | None]]]
@@ -302,9 +315,11 @@ class Curves(NamedTuple):
 
 
 class HeatCell(NamedTuple):
-    """Cell of a heat map: its shade, what stands in it, what is told of it, its sign and name.
+    """Cell of a heat map.
 
-    ``tone`` is its colour where there are no shades.
+    ``shade`` is its colour, ``text`` the text in it, and ``told`` a sentence for a pointer.
+    ``sign`` stands before the text.  ``name`` says to a screen reader what the shade means.
+    ``tone`` is the colour of the cell in a format without shades.
     """
 
     shade: str
@@ -316,7 +331,7 @@ class HeatCell(NamedTuple):
 
 
 class Heat(NamedTuple):
-    """Matrix of shades; ``words`` stand for it where nothing is drawn."""
+    """Heat map: a matrix of shades; ``words`` replace it in a format that does not draw."""
 
     columns: Sequence[str]
     rows: Sequence[tuple[str, Sequence[HeatCell | None]]]
@@ -328,7 +343,7 @@ class Heat(NamedTuple):
 
 
 class Bars(NamedTuple):
-    """Histogram in the order of its axis: a label and a picture per bar."""
+    """Histogram: a label and a picture for each bar, in the order of the axis."""
 
     rows: Sequence[tuple[str, Picture]]
     keys: Sequence[Key] = ()
@@ -339,9 +354,10 @@ class Bars(NamedTuple):
 class Section:
     """Blocks under a title.
 
-    ``folded`` ones are opened on demand where a format can.  ``brief``: the title also stands in
-    formats that have little room for titles.  ``drop``: a screen has room for 0, and for 1
-    where it is to tell all; only a page has room for ``PAGE``.
+    ``folded``: Markdown folds the blocks until a reader opens them, and a terminal indents them.
+    ``brief``: a terminal shows the title too.  ``drop``: 0 is shown on every terminal, 1 on a
+    terminal only with ``--all`` or ``--verbose``, other values never on a terminal, and ``PAGE`` on
+    pages only.
     """
 
     title: str
@@ -366,7 +382,7 @@ Block = (
 
 
 class Omission(NamedTuple):
-    """Sentence on what was not done, and the names that ``--explain`` finds it by."""
+    """Sentence on something that was left out, and the names by which ``--explain`` finds it."""
 
     text: str
     names: tuple[str, ...] = ()
@@ -375,7 +391,7 @@ class Omission(NamedTuple):
 class Omitted(NamedTuple):
     """Queries that were not asked, or columns that were left out.
 
-    ``lines`` tell each by itself, ``alike`` those of one reason together.
+    ``lines`` has one line for each of them, ``alike`` one line for each reason.
     """
 
     title: str = ""
@@ -388,9 +404,9 @@ NOTHING_OMITTED = Omitted()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closing:
-    """Last lines of a terminal, where a reader looks: failures, counts, the next step, the budget.
+    """Last lines on a terminal, which a reader sees first: failures, counts, next step, budget.
 
-    ``word`` is the result in one word, which stands before the counts.
+    ``word`` is the result in one word; it stands before the counts.
     """
 
     failed: str = ""
@@ -405,7 +421,11 @@ NOTHING_MORE = Closing()
 
 
 class Budget(NamedTuple):
-    """Budget of a private table: shares of the limit spent before and now, and both in words."""
+    """Budget of a private table.
+
+    ``before`` and ``now`` are the shares of the limit that were spent before and in this run.
+    ``total`` is the epsilon spent so far, and ``limit`` the most that may be spent, both as text.
+    """
 
     before: float
     now: float
@@ -415,15 +435,16 @@ class Budget(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """Report as its readers see it: slots that each writer orders in its own way.
+    """Report as its readers see it: parts that each writer puts in an order of its own.
 
-    ``kind`` is the command that makes it.  ``title`` and ``lead`` are enough for who reads no
-    further.  ``subject``, ``spent`` and ``opening`` head a terminal, ``banner`` heads every
-    rendering.  ``body`` is the report; ``omitted`` and ``notes`` follow it, and ``always`` are
-    notes that even ``--quiet`` shows.  ``cost`` and ``reading`` are behind: folded, at the end, or
-    left to ``--verbose``.  ``account`` says where spending is written down.  ``made`` is the day,
-    ``replays`` what another run would replay, ``unknown`` the refusal of a name, for ``{}``, that
-    no row has.
+    ``kind`` is the command that makes the report.  ``title`` and ``lead`` hold the main result.
+    ``subject``, ``spent`` and ``opening`` are the heading on a terminal.  ``banner`` stands first
+    in every format.  ``body`` is the main part; ``omitted`` and ``notes`` follow it.  ``always``
+    are the notes that even ``--quiet`` shows.  ``cost`` and ``reading`` come last: a page shows
+    them at the end, Markdown folds them, and a terminal shows them with ``--verbose``.  ``account``
+    says what was spent and which ledger holds it.  ``made`` is the day of the run.  ``replays``
+    names what another run would replay, such as ``verdicts``.  ``unknown`` is the error message for
+    a name that no row has; ``{}`` stands for the name.
     """
 
     kind: str
@@ -451,12 +472,12 @@ class Document:
 
     @property
     def tables(self) -> Iterator[Table]:
-        """Tables of the body, those of its sections among them."""
+        """Tables of the body and of its sections."""
         return tables(self.body)
 
 
 def tables(blocks: Iterable[Block]) -> Iterator[Table]:
-    """Tables among blocks and their sections, in order."""
+    """Tables among some blocks and inside their sections, in order."""
     for block in blocks:
         if isinstance(block, Table):
             yield block
@@ -465,7 +486,7 @@ def tables(blocks: Iterable[Block]) -> Iterator[Table]:
 
 
 def spread(parts: Iterable[Block]) -> Iterator[Block]:
-    """Blocks, with those of a section that has no title in its place."""
+    """Blocks, where a section without a title is replaced by its own blocks."""
     for part in parts:
         if isinstance(part, Section) and not part.title:
             yield from spread(part.blocks)
@@ -474,7 +495,7 @@ def spread(parts: Iterable[Block]) -> Iterator[Block]:
 
 
 def plain(text: Text) -> str:
-    """Sentence with its options as a shell takes them."""
+    """Sentence with its options written as in a shell."""
     parts = (text,) if isinstance(text, str) else text
     return "".join(part if isinstance(part, str) else _option(part) for part in parts)
 

@@ -1,4 +1,4 @@
-"""Writer for terminals: verdict first, complete at any width, colour only as a second channel."""
+"""Writer for terminals: works at any width, and colour only repeats what the words say."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class TerminalReport:
-    """A rich renderable of a report of any kind, or of one of its entries in full."""
+    """Renderable of the library rich: a report of any kind, or one entry of it in full."""
 
     def __init__(
         self, report: Report, extent: Extent = Extent.BRIEF, explained: str | None = None
     ) -> None:
-        """Report, how much of it is told, and the id of the entry that alone is told."""
+        """Report, how much of it is shown, and the id of an entry if only this entry is shown."""
         self._report, self._extent, self._explained = report, extent, explained
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -35,9 +35,9 @@ class TerminalReport:
 
 
 def terminal_text(report: Report, width: int = 80, extent: Extent = Extent.BRIEF) -> str:
-    """Terminal report as plain text, which may be printed where a build's runner reads."""
+    """Terminal report as plain text that is safe in a build log: it holds no runner commands."""
     stream = io.StringIO()
-    # In a notebook rich would show the text at once, and leave the stream empty.
+    # Without force_jupyter=False, rich in a notebook shows the text and leaves the stream empty.
     console = Console(
         file=stream, width=width, color_system=None, force_terminal=False, force_jupyter=False
     )

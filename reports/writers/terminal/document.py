@@ -1,4 +1,4 @@
-"""Document on a screen: its heading, its body, what follows it, and the last lines."""
+"""Document on a screen: its heading, its body, its notes and its last lines."""
 
 from __future__ import annotations
 
@@ -38,30 +38,30 @@ if TYPE_CHECKING:
 
 WIDEST = 80
 _NOTES = 3
-# By the role of a line.
+# Style of a line by its role.
 _ROLES = {"plain": "", "strong": "bold", "detail": "dim", "warning": "yellow", "advice": ""}
 _LEAD = 6
 
 
 def lines_of(document: Document, screen: Screen, extent: Extent) -> Iterator[Text]:
-    """Lines of a document, as much of it as is asked for."""
+    """Lines of a document; ``extent`` says how much of it is shown."""
     yield from _without_last_blank(_Writer(screen, extent).document(document))
 
 
 def explained_lines(document: Document, name: str, screen: Screen) -> Iterator[Text]:
-    """Lines on the rows of a name in full, or on the groups of a grouped query.
+    """Lines on the rows called ``name``, with all details; of a grouped query, on its groups.
 
     Raises
     ------
     ParameterError
-        The document has no such row.
+        The document has no row of this name.
     """
     yield from _without_last_blank(_Writer(screen, Extent.ALL).explained(document, name))
 
 
 @dataclass(frozen=True, slots=True)
 class _Writer:
-    """Writer of blocks on a ``screen``; ``inner`` ones are set in already."""
+    """Writer of blocks on a ``screen``; ``inner``: the caller already indents the blocks."""
 
     screen: Screen
     extent: Extent
@@ -80,9 +80,9 @@ class _Writer:
         return "" if self.inner or self.screen.width < WIDEST else " " * GAP
 
     def document(self, document: Document) -> Iterator[Text]:
-        """Lines of a document; in full with the details of its rows in place of the rows."""
+        """Lines of a document; with ``--verbose``, details of rows replace the rows."""
         spelled = self.full and any(table.in_full for table in document.tables)
-        # Details need no heading; a table of rows beside them does.
+        # Details need no heading.  A table of rows needs a heading.
         headed = not (spelled and all(table.in_full for table in document.tables))
         yield from self._banner(document)
         if not self.quiet and headed:
@@ -103,8 +103,8 @@ class _Writer:
             yield from self._closing(document.closing)
 
     def explained(self, document: Document, name: str) -> Iterator[Text]:
-        """Details of the rows that are called so, and what is behind them."""
-        # A pair may be written with blanks around its comma.
+        """Details of the rows called ``name``, and how to read them."""
+        # The name of a pair of columns may have blanks around its comma.
         wanted = {name, ", ".join(part.strip() for part in name.split(","))}
         omitted = [each for each in document.omitted.lines if wanted.intersection(each.names)]
         found = False
@@ -120,7 +120,7 @@ class _Writer:
         yield from self._reading(document.reading)
 
     def _reading(self, blocks: Iterable[Block]) -> Iterator[Text]:
-        """Blocks without their details, which belong to all rows."""
+        """Blocks without their lines of the role ``detail``, which are about all rows."""
         for block in blocks:
             if isinstance(block, Lines):
                 yield from self._lines(line for line in block.lines if line.role != "detail")
@@ -151,7 +151,7 @@ class _Writer:
             yield Text()
 
     def _heading(self, document: Document) -> Iterator[Text]:
-        """Subject of a report, at the right what it spent, and below what its lines answer."""
+        """Subject of a report, its cost at the right, and the opening sentences below."""
         subject, spent = self._said(document.subject), self._said(document.spent)
         blank = min(self.screen.width, WIDEST) - cell_len(subject) - cell_len(spent)
         if not subject:
@@ -179,7 +179,7 @@ class _Writer:
         return self.screen.paragraphs(self._said(each.text) for each in omitted)
 
     def _notes(self, document: Document) -> Iterator[Text]:
-        """First notes, and the last, which may be a warning."""
+        """First notes and the last note, which may be a warning; all notes if that is asked."""
         every = list(document.always if self.quiet else document.notes)
         if self.extent is Extent.BRIEF and len(every) > _NOTES + 1:
             left = Line(f"... {len(every) - _NOTES:,} more notes (--all lists them) ...")
@@ -187,7 +187,7 @@ class _Writer:
         yield from self._lines(every)
 
     def _closing(self, closing: Closing) -> Iterator[Text]:
-        """Failures by name, the counts beside the next step, what they mean, the budget."""
+        """Names of the failures, the counts with the next step, a caution, and the budget."""
         counts = _counts(closing, self.screen)
         budget = self._said(closing.budget)
         if self.quiet:
@@ -202,14 +202,14 @@ class _Writer:
         else:
             yield from self.screen.wrapped(counts)
             yield from self.screen.wrapped(ahead)
-        # What was spent in all is among the costs.
+        # With --verbose, the lines on the cost already say what was spent in all.
         for text in filter(None, (self._said(closing.caution), "" if self.full else budget)):
             yield from self.screen.wrapped(text)
 
     # Blocks
 
     def block(self, block: Block) -> Iterator[Text]:
-        """Lines of a block; a picture that a terminal cannot draw is told in its words."""
+        """Lines of a block; its words replace a picture that a terminal cannot draw."""
         if isinstance(block, Section):
             yield from self._section(block)
         elif isinstance(block, Table):
@@ -233,7 +233,7 @@ class _Writer:
         return said(text, self.screen)
 
     def _apart(self, lines: Iterable[Text]) -> Iterator[Text]:
-        """Lines with a blank one behind them, unless there are none."""
+        """Lines, followed by a blank line; nothing if there are no lines."""
         every = list(lines)
         yield from every
         if every and every[-1].plain and not self.quiet:
@@ -243,7 +243,7 @@ class _Writer:
         return (Text(INDENT).append_text(line) if line.plain else Text() for line in lines)
 
     def _lines(self, lines: Iterable[Line]) -> Iterator[Text]:
-        """Sentences; one that is set in stays so where it takes several lines."""
+        """Sentences; all lines of an indented sentence have the same indent."""
         for text, role in lines:
             shown = self._said(text)
             blank = shown[: len(shown) - len(shown.lstrip(" "))]
@@ -255,7 +255,7 @@ class _Writer:
         return replace(self, screen=self.screen.inner(indent), inner=True)
 
     def _section(self, section: Section) -> Iterator[Text]:
-        """Title, and the blocks below it; what other formats fold is set in."""
+        """Title of a section and its blocks; the blocks of a folded section are indented."""
         room = 1 if self.extent in {Extent.ALL, Extent.VERBOSE} else 0
         if section.drop > room:
             return
@@ -284,7 +284,7 @@ class _Writer:
             yield from self._open_rows(table)
 
     def _open_rows(self, table: Table) -> Iterator[Text]:
-        """Details that have no room in a line and wait for no question, of few rows."""
+        """Details of the first rows that are ``open``: these are shown without ``--explain``."""
         rows = [row for row in table.rows if row.open]
         shown = rows[: most_open(self.extent)]
         for place, row in enumerate(shown):
@@ -298,7 +298,7 @@ class _Writer:
             yield Text()
 
     def _opened(self, table: Table, row: Row) -> Iterator[Text]:
-        """Badge, name and message of a row, all else set in below."""
+        """Badge, name and message of a row, with its details indented below."""
         badge = _badge(table, row)
         word = f"{self._said(badge.text) + ' ':<{_LEAD}}" if badge.text else ""
         lead, width = Text(word, TONES[badge.tone]), max(_LEAD, len(word))
@@ -329,12 +329,12 @@ class _Writer:
 
 
 def _about(row: Row) -> Lines:
-    """What a row asks, and the line below it."""
+    """Question of a row, and its remark."""
     return Lines([Line(text) for text in (row.asks, row.remark) if text])
 
 
 def _badge(table: Table, row: Row) -> Badge:
-    """Badge of the row as a whole; a sign in another cell tells of one candidate alone."""
+    """Badge in a column of badges; a badge in another column is about one candidate only."""
     cells = zip(table.columns, row.cells, strict=True)
     return next((c.badge for column, c in cells if column.kind == "badge" and c.badge), NO_BADGE)
 
@@ -353,7 +353,7 @@ def _counts(closing: Closing, screen: Screen) -> Text:
 
 
 def _without_last_blank(lines: Iterable[Text]) -> Iterator[Text]:
-    """Lines, and of those that are blank at the end none."""
+    """Lines without the blank lines at the end."""
     blank = 0
     for line in lines:
         if not line.plain:

@@ -1,4 +1,4 @@
-"""Grid of aligned columns that gives up, where room is short, what matters least."""
+"""Grid of aligned columns; where room is short, it omits the least important columns."""
 
 from __future__ import annotations
 
@@ -17,21 +17,24 @@ if TYPE_CHECKING:
     from pqd.reports.writers.terminal.layout import Screen
 
 GAP = 2
-# A name breaks behind one of these rather than within a word.
+# Parts of a name: a long name is broken after one of these signs, not within a word.
 _PARTS = re.compile(r"[^-_.,/]*[-_.,/]|[^-_.,/]+")
 Cells = tuple[Text | str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Column of a grid; a title that is empty everywhere makes no head.
+    """Column of a grid; if no column has a title, the grid has no line of titles.
 
-    ``least``: cells fold down to as many places where room is short; 0 if they do not fold.
-    No number is broken: a column that is aligned to the ``right`` keeps room for its longest word.
-    ``spare``: where that is not enough the column is left out, the largest first; 0 is kept.
-    ``legend``: what the title means, above the table while the column is there.
-    ``stacked``: where even that has no room, a row is several lines.  What ``leads`` begins the
-    first, then come what is ``titled`` and what is ``bare``; what is ``drawn`` is left out.
+    ``right``: the column is aligned right, and stays as wide as its longest word, so that no number
+    is broken.
+    ``least``: where room is short, cells are folded, but not below this width; 0: never folded.
+    ``spare``: if folding is not enough, columns with the largest ``spare`` are left out first; a
+    column with 0 is never left out.
+    ``legend`` explains the title; it stands above the grid if the column is shown.
+    ``stacked``: if even this is not enough, each row takes several lines.  Its first line has the
+    cells that ``leads``.  Below come the cells that are ``titled``, each after its title, and the
+    cells that are ``bare``, without a title.  The cells that are ``drawn`` are left out.
     """
 
     title: str
@@ -50,7 +53,7 @@ def grid_lines(
     indent: str = "",
     titled: bool = True,
 ) -> Iterator[Text]:
-    """Lines of a grid, its titles first; a row that is one text stands as it is."""
+    """Lines of a grid, its titles first; a row that is one text is printed unchanged."""
     cells = [row for row in rows if not isinstance(row, Text)]
     room = screen.width - len(indent)
     places, widths = _places(columns, cells, room)
@@ -72,13 +75,13 @@ def grid_lines(
 
 
 def fits(columns: Sequence[Column], rows: Sequence[Cells | Text], room: int) -> bool:
-    """Whether rows have room without a cell that folds, or a column that is left out."""
+    """Whether all rows fit into ``room`` with no cell folded and no column left out."""
     cells = [row for row in rows if not isinstance(row, Text)]
     return sum(_natural(columns, cells)) + GAP * (len(columns) - 1) <= room
 
 
 def _natural(columns: Sequence[Column], rows: Sequence[Cells]) -> list[int]:
-    """Width of each column where nothing folds."""
+    """Width of each column if no cell is folded."""
     return [
         max([cell_len(column.title), *(cell_len(str(row[place])) for row in rows)])
         for place, column in enumerate(columns)
@@ -88,7 +91,7 @@ def _natural(columns: Sequence[Column], rows: Sequence[Cells]) -> list[int]:
 def _places(
     columns: Sequence[Column], rows: Sequence[Cells], room: int
 ) -> tuple[list[int], list[int]]:
-    """Columns that are shown, and their widths; no widths where even those have no room."""
+    """Indices of the shown columns, and their widths; no widths if these columns do not fit."""
     natural = _natural(columns, rows)
     least = [_least(column, [row[place] for row in rows]) for place, column in enumerate(columns)]
     heads = [_head(column, [row[place] for row in rows]) for place, column in enumerate(columns)]
@@ -96,7 +99,7 @@ def _places(
     while True:
         widths = {place: natural[place] for place in places}
         over = sum(widths.values()) + GAP * (len(places) - 1) - room
-        # A title of several words takes several lines before anything else gives way.
+        # First, titles of several words are broken into lines.
         for place in places:
             if over > 0 and columns[place].right:
                 gained = max(0, min(over, widths[place] - heads[place]))
@@ -117,14 +120,14 @@ def _places(
 
 
 def _least(column: Column, cells: Sequence[Text | str]) -> int:
-    """Least width that a column folds down to, 0 if it does not fold."""
+    """Least width of a column when its cells are folded; 0 if they are never folded."""
     if not column.least or not column.right:
         return column.least
     return max([column.least, *(cell_len(word) for cell in cells for word in words(str(cell)))])
 
 
 def _head(column: Column, cells: Sequence[Text | str]) -> int:
-    """Width of a column whose title is broken between its words."""
+    """Width of a column if its title is broken between its words."""
     parts = [*words(column.title), *map(str, cells)]
     return max(map(cell_len, parts), default=0)
 
@@ -136,7 +139,7 @@ def _aligned(
     widths: Sequence[int],
     screen: Screen,
 ) -> Iterator[Text]:
-    """Lines of one row: several where a cell is folded."""
+    """Lines of one row; more than one if a cell is folded."""
     folded = []
     for place, width in zip(places, widths, strict=True):
         cell = row[place]
@@ -156,7 +159,7 @@ def _aligned(
 
 
 def _folded(text: Text, width: int, screen: Screen) -> Iterator[Text]:
-    """Pieces of a cell, each as far to the right as the first."""
+    """Pieces of a folded cell, all with the indent of the first."""
     blank = len(text.plain) - len(text.plain.lstrip(" "))
     rest = text[blank:]
     broken = " ".join(_broken(word, width - blank) for word in rest.plain.split(" "))
@@ -167,7 +170,10 @@ def _folded(text: Text, width: int, screen: Screen) -> Iterator[Text]:
 
 
 def _broken(word: str, width: int) -> str:
-    """Word in lines of at most ``width`` cells: broken behind hyphens and their like if it can."""
+    """Word in lines of at most ``width`` cells, broken after hyphens and similar signs.
+
+    A part without such a sign is not broken, even if it is longer than ``width``.
+    """
     if cell_len(word) <= width:
         return word
     lines = [""]
@@ -179,7 +185,7 @@ def _broken(word: str, width: int) -> str:
 
 
 def _stacked(row: Cells, columns: Sequence[Column], screen: Screen) -> Iterator[Text]:
-    """One row where no grid has room: what leads it, and all others below with their titles."""
+    """Lines of one row if the grid does not fit: the leading cells, and the others below."""
     cells = [Text(cell) if isinstance(cell, str) else cell for cell in row]
     pairs = [(column, cell) for column, cell in zip(columns, cells, strict=True) if cell.plain]
     gap, room = Text(" " * GAP), screen.inner().width
@@ -188,7 +194,7 @@ def _stacked(row: Cells, columns: Sequence[Column], screen: Screen) -> Iterator[
     for column, cell in pairs:
         if column.stacked == "titled":
             named = Text(f"{column.title} ", "dim").append_text(cell)
-            # A sign alone on a line would not tell whose it is.
+            # Keep title and text on one line: a sign alone would not say which title it has.
             whole = not column.right and named.cell_len <= room
             others.append(bound(named) if whole else named)
         elif column.stacked == "bare":

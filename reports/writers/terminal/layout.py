@@ -1,4 +1,4 @@
-"""Screen that a terminal report is laid out on, lines of it, and how much is told."""
+"""Screen for a terminal report, its lines, and how much of the report it shows."""
 
 from __future__ import annotations
 
@@ -21,36 +21,41 @@ if TYPE_CHECKING:
 
 INDENT = " " * 5
 
-# Blanks of "5 %" and "p < 0.001".  While a line is wrapped, half a character, which no text here
-# holds (it would be escaped), stands for them: rich takes every blank for a place to break.
+# Blanks in "5 %" and "p < 0.001" must not be broken, but rich may break a line at every blank.  So
+# while a line is wrapped, half a character (a lone surrogate) replaces them.  No text has this
+# sign, since ``visible`` escapes it.
 _BOUND = re.compile(r"(?<=\d) (?=%|M\b)|(?<=\bp) (?=[<>=] )|(?<=\bp [<>=]) (?=\d)")
 _BOND = "\ud800"
 
 
 def bound(text: Text) -> Text:
-    """Text that stays on one line."""
+    """Text whose blanks are replaced, so that it stays on one line."""
     whole = text.copy()
     whole.plain = whole.plain.replace(" ", _BOND)
     return whole
 
 
 def words(text: str) -> list[str]:
-    """Parts of a text that stay on one line each."""
+    """Parts of a text that may not be broken, such as ``5 %``."""
     return [word.replace(_BOND, " ") for word in _BOUND.sub(_BOND, text).split()]
 
 
-# Signs that a screen without Unicode has no cell for.
+# Signs that a screen without Unicode cannot show, and their substitutes.
 _SPELLED = str.maketrans({"±": "+-", "✓": "+", "✗": "x", "…": "...", "\u2013": "-"})
 
 
 def said(text: Sentence, screen: Screen) -> str:
-    """Sentence with its options as a shell takes them, in signs that a screen shows."""
+    """Sentence with its options written as in a shell, in signs that the screen can show."""
     shown = visible(plain(text))
     return shown if screen.unicode else shown.translate(_SPELLED)
 
 
 class Extent(Enum):
-    """Extent: failures and the last line, a line per verdict, all of them, or all that is known."""
+    """How much of a report is shown.
+
+    QUIET shows failures and the last line.  BRIEF shows a line per verdict, but not all lines of a
+    long report.  ALL shows every line.  VERBOSE shows all details too.
+    """
 
     QUIET = "quiet"
     BRIEF = "brief"
@@ -60,7 +65,7 @@ class Extent(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """Room of ``width`` cells on a console, which shows Unicode or not."""
+    """Room of ``width`` cells on a console; ``unicode``: the console can show Unicode."""
 
     console: Console
     width: int
@@ -68,7 +73,7 @@ class Screen:
 
     @classmethod
     def of(cls, console: Console, options: ConsoleOptions) -> Screen:
-        """Screen that a console offers."""
+        """Screen with the width and the encoding of a console."""
         return cls(console, options.max_width, options.encoding.lower().startswith("utf"))
 
     @property
@@ -81,7 +86,10 @@ class Screen:
         return replace(self, width=max(20, self.width - indent))
 
     def wrapped(self, line: Text | str, style: str = "") -> Iterator[Text]:
-        """Pieces of a line that fit, without trailing blanks; a number stays with its sign."""
+        """Pieces of a line, each no wider than the screen and without blanks at its end.
+
+        A number and its unit stay on one line, such as ``5 %``.
+        """
         text = Text(line, style=style) if isinstance(line, str) else line.copy()
         text.plain = _BOUND.sub(_BOND, text.plain)
         for piece in text.wrap(self.console, self.width):
@@ -90,19 +98,19 @@ class Screen:
             yield piece
 
     def cut(self, text: str, width: int) -> str:
-        """Text in so many cells, with a sign where it is cut."""
+        """Text of at most ``width`` cells; it ends in dots if it is cut."""
         if cell_len(text) <= width:
             return text
         sign = "…" if self.unicode else "..."
         return set_cell_size(text, max(0, width - len(sign))).rstrip() + sign
 
     def paragraphs(self, lines: Iterable[Text | str]) -> Iterator[Text]:
-        """Pieces of several lines, one after the other."""
+        """Wrapped pieces of several lines, one line after the other."""
         for line in lines:
             yield from self.wrapped(line)
 
     def indented(self, line: Text | str, style: str = "") -> Iterator[Text]:
-        """Pieces of a line that fit under a badge; a line of ``no_wrap`` stays one."""
+        """Pieces of a line, indented to stand below a badge; a ``no_wrap`` line stays whole."""
         text = Text(line, style=style) if isinstance(line, str) else line
         pieces = iter((text,)) if text.no_wrap else self.inner().wrapped(text)
         for piece in pieces:

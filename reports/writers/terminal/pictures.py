@@ -1,4 +1,4 @@
-"""Pictures made of characters: curves as bars, an interval on a line, carets below a text."""
+"""Pictures made of characters: curves as bars, and an interval on a line."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ if TYPE_CHECKING:
 
 _BARS = {True: " ▁▂▃▄▅▆▇█", False: " .:-=+*#@"}
 _UNKNOWN = {True: "·", False: "'"}
-# By whether the screen shows Unicode: within the interval, the value, elsewhere.
+# Signs within the interval, at the value, and elsewhere, by whether the screen shows Unicode.
 _DOTS = {True: ("─", "●", "·"), False: ("-", "o", ".")}
 _NAME, _PLACES = 16, 16
 _WIDE = 66
 
 
 def curve_lines(curves: Curves, screen: Screen) -> Iterator[Text]:
-    """Scale and one line per decider, two characters per eighth of tau, one if narrow.
+    """Scale, and one line of bars per decider.
 
-    The height is the chance of a yes; a dot says that no table can have that gap.
+    Each eighth of tau takes two characters, or one on a narrow screen.  The height of a bar is the
+    chance of a yes.  A dot means that no table can have this gap.
     """
     each = 2 if screen.width >= _WIDE else 1
     scale = f"{'Pr[yes] by gap':<{_NAME}} 0{'tau':>{8 * each + 2}}{'2 tau':>{8 * each + 2}}"
@@ -37,14 +38,14 @@ def curve_lines(curves: Curves, screen: Screen) -> Iterator[Text]:
 def _level(chance: float | None, *, unicode: bool) -> str:
     if chance is None:
         return _UNKNOWN[unicode]
-    # A chance above 0 is shown, however small.
+    # A chance above 0.005 gets a bar, even where its height would round to 0.
     levels = _BARS[unicode]
     step = round(chance * (len(levels) - 1))
     return levels[max(step, 1)] if chance > 0.005 else levels[step]
 
 
 def picture_text(picture: Picture, *, unicode: bool) -> str:
-    """Value between the ends of its interval, on a line of its scale."""
+    """Line that is the scale, with the interval and the value on it."""
     within, dot, elsewhere = _DOTS[unicode]
     low, high = picture.scale
     span = (high - low) or 1.0

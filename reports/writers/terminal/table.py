@@ -1,4 +1,4 @@
-"""Table on a screen: a line per row, the worst first; of many that fared alike one line."""
+"""Table on a screen: one line per row, the worst first, and one line for all further rows."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 TONES = {"yes": "bold green", "no": "bold red", "open": "bold yellow", "none": "dim"}
 PASSES = 10
-# Names in the line on rows that are not listed, and what lists them.
+# Number of names in the line on rows that are not listed, and the hint how to list them.
 _NAMED, LISTER = 6, "   (--all lists them)"
-# Ids that queries have by default say nothing of them.
+# Default ids of queries, such as q3, which say nothing about the query.
 _NUMBERED = re.compile(r"q\d+")
 _OPEN = 5
 _EVERY = frozenset({Extent.ALL, Extent.VERBOSE})
-# Cells that a table takes before what its rows ask stands beside them.
+# Cells of a line that are kept for the table, if the questions of its rows stand beside it.
 _BESIDE = 50
 
 
@@ -42,12 +42,12 @@ def grid(table: Table, screen: Screen, extent: Extent, indent: str = "") -> Iter
 
 
 def most_open(extent: Extent) -> int | None:
-    """Number of rows whose details are told at once; None for all."""
+    """Number of open rows whose details are shown; None for all of them."""
     return None if extent is Extent.ALL else _OPEN
 
 
 def shown_by_group(table: Table, rows: Sequence[Row]) -> Table:
-    """Table of some rows under the names that they have in their grouping."""
+    """Table of some rows of a grouped query, each named by its group."""
     renamed = [
         replace(
             row,
@@ -64,7 +64,7 @@ def shown_by_group(table: Table, rows: Sequence[Row]) -> Table:
 
 @dataclass(frozen=True)
 class _Grid:
-    """Table that is laid out on a screen."""
+    """Layout of one table on a screen."""
 
     table: Table
     screen: Screen
@@ -77,18 +77,18 @@ class _Grid:
 
     @cached_property
     def name(self) -> int:
-        """Place of the names among the columns that are shown."""
+        """Index of the column of names among the shown columns."""
         kinds = [self.table.columns[place].kind for place in self.places]
         return kinds.index("name") if "name" in kinds else 0
 
     @cached_property
     def chosen(self) -> bool:
-        """Whether one of the rows is the one that is taken."""
+        """Whether a row has the mark ``used``, such as the decider that is taken."""
         return any("used" in row.marks for row in self.table.rows)
 
     @cached_property
     def lead(self) -> int:
-        """Cells that a badge takes before the name."""
+        """Width that the badges take before the names, with the gap."""
         first = self.table.columns[self.places[0]]
         if first.kind != "badge":
             return 0
@@ -129,7 +129,7 @@ class _Grid:
         return Column(title, right, column.fold, column.drop, legend, stacked)
 
     def _group(self, group: Group) -> Iterator[Cells | Text]:
-        """Lines of the first rows, and one of all others."""
+        """Lines of the first rows of a group, and one line on all other rows."""
         most = self._most(group)
         yield from self._rows(group.rows[:most])
         rest = [said(row.id, self.screen) for row in group.rows[most:]]
@@ -138,23 +138,23 @@ class _Grid:
             badge = said(group.badge.text, self.screen)
             blank = " " * max(self.lead - cell_len(badge), GAP if badge else 0)
             lead = Text.assemble((badge, TONES[group.badge.tone]), blank)
-            # What lists them cannot be given with --quiet.
+            # The hint names --all, which cannot be combined with --quiet.
             lister = "" if self.extent is Extent.QUIET else LISTER
             yield lead.append(fold_text(rest, room, self.table.between, lister), "default")
 
     def _most(self, group: Group) -> int:
-        """Number of rows of a group that have a line each."""
+        """Number of rows of a group that get a line of their own."""
         number = len(group.rows)
         if self.extent in _EVERY:
             return number
         most = number if self.table.size <= MOST_IN_FULL else LISTED
         most = PASSES if group.fate == "passed" else most
         most = most if group.most is None else group.most
-        # One that is left alone has a line rather than a line that says so.
+        # If only one row would be left out, it is listed, since the hint needs a line too.
         return number if number <= most + 1 and not self.table.silent else most
 
     def _rows(self, rows: Sequence[Row]) -> Iterator[Cells | Text]:
-        """Cells of rows; the groups of one query stand together under its name."""
+        """Cells of rows; the groups of a grouped query stand together below its name."""
         sizes = Counter(row.grouping.name for row in rows if row.grouping)
         for grouping, members in groupby(together(rows), key=lambda row: row.grouping):
             several = grouping is not None and sizes[grouping.name] > 1
@@ -176,7 +176,7 @@ class _Grid:
         return tuple(cells)
 
     def _remark(self, row: Row) -> Iterator[Text]:
-        """Line below a row, in a few pieces where it is long."""
+        """Remark below a row, on several lines if it is long."""
         if row.remark:
             blank = " " * (self.lead + GAP)
             screen = self.screen.inner(len(blank) + len(self.indent))
@@ -193,7 +193,11 @@ class _Grid:
         return text.append(f" {badge:>3}" if cell.text else badge, TONES[cell.badge.tone])
 
     def _asked(self) -> dict[str, str]:
-        """What rows ask, by their names: all of them, or those whose name does not say it."""
+        """Questions of rows by the rows' names.
+
+        All rows are included if their questions stand beside them; else only rows with a default
+        name such as q3.
+        """
         return {
             said(row.id, self.screen): said(row.asks, self.screen)
             for row in self.table.rows
@@ -203,7 +207,7 @@ class _Grid:
     def _with_questions(
         self, columns: list[Column], rows: list[Cells | Text], asked: Mapping[str, str]
     ) -> tuple[list[Column], list[Cells | Text]]:
-        """Columns and rows with what each asks as the last column, cut where room is short."""
+        """Columns and rows with the rows' questions as the last column, cut if room is short."""
         room = max(self.screen.width - _BESIDE, 20)
         return [*columns, Column("", spare=1, stacked="drawn")], [
             row
@@ -215,7 +219,10 @@ class _Grid:
     def _asking(
         self, columns: Sequence[Column], rows: list[Cells | Text], asked: Mapping[str, str]
     ) -> tuple[list[Cells | Text], list[Text]]:
-        """Rows with what each asks beside its name, where all have room; else lines below."""
+        """Rows with their questions beside their names if all fit; else questions as lines below.
+
+        Returns the rows, and the lines below the table.
+        """
         at = self.name
         shown = {
             name: asked[name]
@@ -242,7 +249,7 @@ class _Grid:
 
 
 def together(rows: Sequence[Row]) -> list[Row]:
-    """Rows in their order, but those of one grouping by the first of it."""
+    """Rows in their order, except that rows of one grouping follow its first row."""
     first: dict[str, int] = {}
     for place, row in enumerate(rows):
         first.setdefault(_grouping(row), place)
@@ -254,7 +261,7 @@ def _grouping(row: Row) -> str:
 
 
 def fold_text(names: Sequence[str], room: int, between: str = ", ", lister: str = LISTER) -> str:
-    """Many names in one line: the first of them, how many others there are, and what lists them."""
+    """First names that fit into ``room``, the number of other names, and the hint ``lister``."""
     for shown in range(min(_NAMED, len(names) - 1), 0, -1):
         text = f"{between.join(names[:shown])} and {len(names) - shown:,} more{lister}"
         if cell_len(text) <= room:
