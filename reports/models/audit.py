@@ -1,4 +1,4 @@
-"""Model of ``pqd audit``: all that leaves an audit about the private table."""
+"""Model of ``pqd audit``: everything that an audit tells about the private table."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ LedgerPlace = Literal["beside the table", "working folder"]
 class Condition:
     """Condition of a verdict on a SUM or an AVG whose bounds nobody stated.
 
-    The verdict is about private values cut to ``lower .. upper``.  A yes also says that the cut
-    changes at most ``rows_beyond`` selected rows, and a no says that one of the two claims fails;
-    ``rows_beyond`` is None if nothing counted these rows.  ``accepted``: the caller
-    states that the copy's bounds are to be taken.
+    The verdict is about private values that are cut to ``lower .. upper``: values outside count as
+    the nearer bound.  If ``rows_beyond`` is a number, a yes makes a second claim: the cut changes
+    at most ``rows_beyond`` of the selected rows.  A no then says that one of the two claims is
+    false.  ``rows_beyond`` is None if nothing counted these rows.  ``accepted`` is True if the
+    caller stated that the bounds of the copy are to be used.
     """
 
     lower: int | float
@@ -38,24 +39,30 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict(QueryFacts):
-    """The answer to one query.
+    """Verdict on one query.
 
-    ``lower`` and ``upper`` are the ends of the open interval.  ``leans`` is the answer that the
-    decider gave, yes or no.  ``evidence`` says what it is worth: a ``proof`` is a p-value of at
-    most alpha; ``likely`` is a bit without a p-value whose error on all public stand-ins is at most
-    alpha; ``none`` is neither.  ``condition`` names the bounds to which private values were cut,
-    where nobody stated these bounds.
+    ``lower`` and ``upper`` are the ends of the open interval around the synthetic answer.
+    ``leans`` is the answer that the decider gave, yes or no.  ``evidence`` says how far that answer
+    can be trusted.  ``proof`` means a p-value of at most alpha.  ``likely`` means no p-value, but
+    an error of at most alpha on all public stand-ins.  ``none`` means neither.  If nobody stated
+    bounds, ``condition`` names the bounds to which the private values were cut.
 
     Only ``leans``, ``evidence``, ``p_value``, ``margin``, ``estimate``, ``gap`` and the ends of the
-    last three depend on the private table, and only through the budgeted output of ``decider``.
-    ``p_value``, ``margin`` and ``estimate`` are None where the decider releases none.  ``estimate``
-    is the noisy private answer, between ``low`` and ``high``: each end holds with probability at
-    least 1 - alpha, both with 1 - 2 alpha, and no end lies across the border of a decided verdict.
-    ``gap`` is the estimate less the copy's answer, between ``gap_low`` and ``gap_high``.  The exact
-    margin lies between ``margin_low`` and ``margin_high``, as surely.  ``epsilon`` is what the
-    verdict costs by itself, 0 where no table could have answered otherwise; what a run costs is its
-    report's ``cost``.  ``replayed``: asked and paid for before.
-    ``looks`` is how often the question was drawn on this table, at whatever epsilon.
+    last three depend on the private table.  They depend on it only through the output of
+    ``decider``, for which the budget pays.  ``p_value``, ``margin`` and ``estimate`` are None if
+    the decider does not release them.
+
+    ``estimate`` is the noisy private answer.  The exact answer is at least ``low`` with probability
+    at least 1 - alpha, and at most ``high`` with probability at least 1 - alpha.  Both ends hold
+    with probability at least 1 - 2 alpha.  If the verdict is decided, no end contradicts it.
+    ``gap`` is the estimate minus the copy's answer.  ``gap_low`` and ``gap_high`` hold for the
+    exact gap, and ``margin_low`` and ``margin_high`` for the exact margin, with the same
+    probabilities.
+
+    ``epsilon`` is what the verdict costs by itself.  It is 0 if every private table would have
+    given the same verdict.  The ``cost`` of the report is what the run costs.  ``replayed`` says
+    that the verdict was asked and paid for before.  ``looks`` is how often the question was drawn
+    on this table, at any epsilon.
     """
 
     lower: int | float
@@ -82,7 +89,7 @@ class Verdict(QueryFacts):
 
     @property
     def outcome(self) -> str:
-        """Yes or no, as far as there is evidence for it; else ``undecided``."""
+        """Answer, yes or no, if there is evidence for it; else ``undecided``."""
         return "undecided" if self.evidence == "none" else self.leans
 
     @property
@@ -92,7 +99,7 @@ class Verdict(QueryFacts):
 
     @property
     def standing(self) -> Standing:
-        """Standing: the word that the answer gets by its evidence and its condition."""
+        """Standing that follows from the answer, its evidence and its condition."""
         if self.conclusive:
             if self.condition is None:
                 return self.leaning
@@ -104,11 +111,11 @@ class Verdict(QueryFacts):
 
     @property
     def leaning(self) -> Standing:
-        """Standing that the answer has, or would have were it beyond what noise may do."""
+        """Standing that the answer has if it is proven, or would have if it were proven."""
         return standing_of(self.leans, VERDICTS)
 
     def computed(self) -> dict[str, Any]:
-        """Values that JSON and a frame hold beside the fields."""
+        """Values that JSON and a frame hold in addition to the fields."""
         return {
             "outcome": self.outcome,
             "standing": self.standing.value,
@@ -118,7 +125,10 @@ class Verdict(QueryFacts):
 
 @dataclass(frozen=True, slots=True)
 class CompositionGroup:
-    """Disjoint queries, charged once; ``proof`` has one line for each reason why."""
+    """Group of pairwise disjoint queries that is charged once.
+
+    Each line of ``proof`` gives a reason why no row can match two of the queries.
+    """
 
     ids: tuple[str, ...]
     epsilon: Fraction
@@ -127,7 +137,11 @@ class CompositionGroup:
 
 @dataclass(frozen=True, slots=True)
 class EarlierRun:
-    """Run that drew what another one replays: its number among its table's, its day, its charge."""
+    """Earlier run that drew the answers that the present run replays.
+
+    ``number`` counts the runs on the private table from 1.  ``day`` is the day of the earlier run.
+    ``epsilon`` and ``delta`` are its charge.
+    """
 
     number: int
     day: str
@@ -137,15 +151,16 @@ class EarlierRun:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Cost of a run, exactly, and the rule by which its parts were composed.
+    """Exact cost of a run, and the rule that composed its parts.
 
-    ``rule`` is nothing, sequential, parallel, optimal or concentrated; ``groups`` are the parts, of
-    one query or of several that are disjoint.  ``ledger`` names the ledger that holds the charge,
-    ``ledger_place`` tells where it lies if that is one of the usual places, ``total`` and
-    ``total_delta`` are all that it ever held on this table, ``limit`` the most it
-    may, where there is one.  ``unit`` is the column whose values are people, None where one row is
-    one person, ``max_rows`` how many rows of a person are kept where rows count.  ``day`` (UTC) is
-    that of the run, ``earlier`` are the runs that paid for what cost nothing now.
+    ``rule`` is nothing, sequential, parallel, optimal or concentrated.  ``groups`` are the parts;
+    each part is one query or several disjoint queries.  ``ledger`` names the ledger that holds the
+    charge.  ``ledger_place`` says where the ledger lies, and is None unless that is a usual place.
+    ``total`` and ``total_delta`` are all that was ever spent on this table.  ``limit`` is the most
+    epsilon that may be spent on it, or None without a limit.  ``unit`` is the column whose values
+    are people, or None if each row is one person.  If a query counts the rows of people one by
+    one, ``max_rows`` is how many rows of each person are kept.  ``day`` is the day of the run
+    (UTC).  ``earlier`` are the runs that paid for the answers that this run replays.
     """
 
     epsilon: Fraction = Fraction(0)
@@ -165,9 +180,10 @@ class Cost:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AuditReport(Report, CurvedReport):
-    """Verdicts of one audit; ``notes`` are public remarks, ``tolerance`` is tau as it was given.
+    """Verdicts of one audit.
 
-    ``refused`` are the queries that the synthetic table gives nothing to hold against.
+    ``notes`` are public remarks, and ``tolerance`` is tau as it was stated.  ``refused`` are the
+    queries that were not asked, since the synthetic table gives no answer to compare with.
     """
 
     kind: ClassVar[str] = "audit"
@@ -182,20 +198,20 @@ class AuditReport(Report, CurvedReport):
 
     @property
     def spent(self) -> Fraction:
-        """Total epsilon that this run spent, exactly; replayed verdicts cost nothing."""
+        """Exact total epsilon that this run spent; replayed verdicts cost nothing."""
         return self.cost.epsilon
 
     @property
     def simulated(self) -> bool:
-        """Whether any verdict comes from seeded noise."""
+        """Whether the noise of any verdict was seeded."""
         return any(verdict.simulated for verdict in self.verdicts)
 
     def computed(self) -> dict[str, Any]:
-        """Budget spent, and whether noise was seeded."""
+        """Epsilon that was spent, and whether noise was seeded."""
         return {"spent_epsilon": self.spent, "simulated": self.simulated}
 
     def to_frame(self) -> pd.DataFrame:
-        """Frame of one row per query, without the candidates; one not asked has no outcome."""
+        """Frame with one row per query and no candidates; a refused query has no outcome."""
         rows = [{**verdict.computed(), **asdict(verdict)} for verdict in self.verdicts]
         rows += [asdict(each) for each in self.refused]
         frame = data_frame(rows).drop(columns="candidates")

@@ -1,4 +1,4 @@
-"""Base of the reports that rank candidates: their leaderboard as a plot."""
+"""Base of the reports that rank candidates; it plots their leaderboard."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 
 class BoardRow(NamedTuple):
-    """Candidate in the plot of a leaderboard: its share between 0 and 1, with its interval.
+    """Candidate in the plot of a leaderboard: its share between 0 and 1, with an interval.
 
-    A ``reference`` was made for comparison, and is nobody's copy.
+    ``low`` and ``high`` are the ends of the interval.  ``reference`` says that the table was made
+    for comparison only.
     """
 
     name: str
@@ -27,7 +28,7 @@ class BoardRow(NamedTuple):
 
 
 class BoardReport(Report):
-    """Base of the reports of ``compare``; ``board_title`` says what the plot's axis measures."""
+    """Base of the reports of ``compare``; ``board_title`` says what the axis of the plot shows."""
 
     __slots__ = ()
     board_title: ClassVar[str]
@@ -42,19 +43,19 @@ class BoardReport(Report):
         """Candidates, the best first."""
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the leaderboard: each candidate's share or quality, with its interval.
+        """Draw the leaderboard: the share or quality of each candidate, with its interval.
 
         Parameters
         ----------
         ax
-            Where to draw.  Without it the axes have a figure of their own, which pyplot does not
-            know: a notebook shows it where the axes are the last value of a cell, and
-            ``ax.figure.savefig(...)`` writes it.
+            Axes to draw on.  Without ``ax``, the plot gets a new figure, which pyplot does not
+            manage.  A notebook shows the figure if the axes are the last value of a cell.
+            ``ax.figure.savefig(...)`` writes it to a file.
 
         Returns
         -------
         matplotlib.axes.Axes
-            What was drawn on.
+            Axes that the plot was drawn on.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Model of ``pqd check``: what a spec asked, what came of it, and what the exit code is."""
+"""Model of ``pqd check``: the checks of a spec, their results, and the exit code."""
 
 from __future__ import annotations
 
@@ -20,28 +20,29 @@ Status = Literal[
 ]
 Gate = Literal["pass", "warn", "known", "fail", "error"]
 
-# What a verdict must be where a check expects the answers to be near, or to be apart.
+# Verdict that is as expected, for each value of ``expect``.
 _EXPECTED = {"close": "yes", "far": "no"}
-# Columns of a frame that are no fields of a verdict.
+# Columns of a frame that are not fields of a verdict.
 _COMPUTED = ("outcome", "standing", "conclusive")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
-    """One check of a spec against one synthetic table.
+    """Result of one check of a spec on one synthetic table.
 
-    ``id`` is the check's, followed by ``@name`` where there are several synthetic tables; ``line``
-    is where it stands in the spec.  ``expect`` is ``close`` or ``far``.  ``verdicts`` holds one
-    verdict, one per group where the query is grouped, none where the check is broken or only
-    planned; ``message`` says in a sentence why the status is what it is.
+    ``id`` is the id of the check.  If there are several synthetic tables, ``@name`` follows it.
+    ``line`` is the line of the spec where the check stands.  ``expect`` is ``close`` or ``far``.
+    ``verdicts`` holds one verdict, or one per group of a grouped query.  It is empty if the check
+    is broken or only planned.  ``message`` gives the reason for ``status`` in a sentence.
 
-    ``evidence`` is what a verdict must be to count: a ``proof``, or ``likely``.
+    ``evidence`` is the least evidence with which a verdict counts: ``proof`` or ``likely``.
 
-    ``status`` is what came of it: a ``conditional`` verdict holds within bounds that nobody stated,
-    a ``likely`` verdict has no proof; ``gate`` is what that means for the build, given the check's
-    ``severity`` and ``on_undecided`` and the baseline: ``known`` is a failure that the baseline
-    already had.  ``flip`` is, for a check that the baseline had as expected, the probability that
-    noise alone turned it, at most, if the answers were as then; None elsewhere.
+    ``status`` is the result.  A ``conditional`` verdict holds within bounds that nobody stated.  A
+    ``likely`` verdict has no proof.  ``gate`` is what the status means for the build.  It depends
+    on ``severity``, on ``on_undecided`` and on the baseline: ``known`` is a failure that the
+    baseline already had.  ``flip`` is set only for a failure that is new since the baseline.  It
+    bounds the probability that noise alone caused this failure, if the true answers are as
+    expected.
     """
 
     id: str
@@ -61,7 +62,7 @@ class CheckResult:
 
     @property
     def standing(self) -> Standing:
-        """Standing of the gate; ``planned`` where nothing was to be decided."""
+        """Standing of the gate; planned and undecided checks have standings of their own."""
         if self.status == "planned" and self.gate != "error":
             return Standing.PLANNED
         if self.status == "undecided" and self.gate == "fail":
@@ -69,15 +70,15 @@ class CheckResult:
         return next(each for each in reversed(CHECKS) if each.gate == self.gate)
 
     def status_of(self, verdict: Verdict) -> Status:
-        """Status of one of the verdicts."""
+        """Status of ``verdict``, which is one of the verdicts of this check."""
         return status_of(verdict, self.expect, self.evidence)
 
 
 def status_of(verdict: Verdict, expect: str, evidence: str = "proof") -> Status:
-    """Status of a verdict to a check that expects ``close`` or ``far``.
+    """Status of a verdict in a check that expects ``close`` or ``far``.
 
-    A check asks for a proof, unless the ``evidence`` that it takes is ``likely``.  A verdict that
-    holds within the copy's bounds alone is ``conditional``, unless the spec accepts these bounds.
+    A verdict needs a proof, unless ``evidence`` is ``likely``.  A verdict that holds only within
+    the bounds of the copy is ``conditional``, unless the spec accepts these bounds.
     """
     if verdict.evidence == "none":
         return "undecided"
@@ -89,7 +90,7 @@ def status_of(verdict: Verdict, expect: str, evidence: str = "proof") -> Status:
 
 
 def stopped(spec: str, line: int | None, message: str, exit_code: int) -> CheckResult:
-    """Result of a check in place of what stopped a run before any was decided."""
+    """Result that reports why a run stopped before it decided any check."""
     return CheckResult(
         id=spec,
         line=line or 1,
@@ -107,9 +108,10 @@ def stopped(spec: str, line: int | None, message: str, exit_code: int) -> CheckR
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CheckReport(Report):
-    """Results of a spec's checks; ``dry`` if nothing was decided and nothing spent.
+    """Results of the checks of a spec.
 
-    ``spec`` and ``private`` are names of files.  ``baseline`` names the baseline compared with.
+    ``spec`` and ``private`` are names of files.  ``baseline`` names the baseline with which the
+    results were compared.  ``dry`` says that nothing was decided and nothing was spent.
     """
 
     kind: ClassVar[str] = "check"
@@ -124,28 +126,28 @@ class CheckReport(Report):
 
     @property
     def exit_code(self) -> int:
-        """0 all as it should be, 1 a check failed; that of an error outranks it."""
+        """Exit code: 0 if no check failed, 1 if a check failed, 2 or more after an error."""
         codes = ((entry.standing.exit_code, entry.exit_code) for entry in self.checks)
         return max(map(max, codes), default=0)
 
     @property
     def simulated(self) -> bool:
-        """Whether any verdict comes from seeded noise."""
+        """Whether the noise of any verdict was seeded."""
         return any(v.simulated for entry in self.checks for v in entry.verdicts)
 
     def count(self, gate: Gate) -> int:
-        """Number of checks that passed, warned, failed, and so on."""
+        """Number of checks with this ``gate``, such as ``pass`` or ``fail``."""
         return sum(entry.gate == gate for entry in self.checks)
 
     def computed(self) -> dict[str, Any]:
-        """Exit code, what the run spent, and whether noise was seeded."""
+        """Exit code, epsilon that was spent, and whether noise was seeded."""
         spent = 0 if self.dry else self.cost.epsilon
         return {"exit_code": self.exit_code, "spent_epsilon": spent, "simulated": self.simulated}
 
     def to_frame(self) -> pd.DataFrame:
-        """Frame of one row per verdict, without the candidates, each with its check.
+        """Frame with one row per verdict and no candidates; each row names its check.
 
-        A check that has no verdict, as it is broken or only planned, has a row without one.
+        A check without a verdict, since it is broken or only planned, has one row of its own.
         """
         rows = []
         for entry in self.checks:

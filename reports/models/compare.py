@@ -1,4 +1,4 @@
-"""Model of ``pqd compare``: several synthetic tables against one private estimate per query."""
+"""Model of ``pqd compare``: one private estimate per query judges several synthetic tables."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ CandidateKind = Literal["candidate", "marginals", "bootstrap"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """Verdict of one query on one candidate, in the query's own unit.
+    """Verdict of one query on one candidate, in the unit of the query.
 
-    ``q_synthetic``, ``tau``, ``lower`` and ``upper`` are public; a candidate that lacks an answer
-    (no row of it matches) has no ``q_synthetic`` and a ``tau`` of 0, and cannot be within; of a
-    tolerance that is a share of 0, ``tau`` is one unit: the very answer alone is within.
-    ``error`` is the larger error probability on public stand-ins.  ``gap`` is the private answer
-    minus the synthetic one, as estimated, between ``gap_low`` and ``gap_high``, each of which holds
-    with probability at least 1 - alpha; None where the estimator gives none, an end is None where
-    nothing bounds it.
-    ``margin`` stands only where the candidate was decided by itself.  ``p_value`` is None where
-    the estimator gives none.
+    ``q_synthetic``, ``tau``, ``lower`` and ``upper`` are public.  If no row of the candidate
+    matches, it has no answer: ``q_synthetic`` is None, ``tau`` is 0, and the verdict is never yes.
+    If the tolerance is a share and the synthetic answer is 0, ``tau`` is one unit: then only the
+    same answer is within tolerance.
+
+    ``error`` is the larger of the two error probabilities on public stand-ins.  ``gap`` is the
+    estimate of the private answer minus the synthetic answer.  ``gap_low`` and ``gap_high`` each
+    hold with probability at least 1 - alpha.  ``gap`` is None if the estimator gives no estimate,
+    and an end is None if nothing bounds the gap there.  ``margin`` is None unless the candidate was
+    decided by itself.  ``p_value`` is None if the estimator gives no p-value.
     """
 
     candidate: str
@@ -53,7 +54,7 @@ class Cell:
 
     @property
     def standing(self) -> Standing:
-        """Standing, as that of a verdict of an audit."""
+        """Standing by the rules for a verdict of an audit."""
         conclusive = self.p_value is not None and self.p_value <= self.alpha
         if conclusive and self.condition:
             return conditional(self.outcome, counts_beyond=False)
@@ -61,25 +62,25 @@ class Cell:
 
     @property
     def leaning(self) -> Standing:
-        """Standing that the answer has, or would have were it beyond what noise may do."""
+        """Standing that the answer has if it is proven, or would have if it were proven."""
         return standing_of(self.outcome, VERDICTS)
 
     def computed(self) -> dict[str, Any]:
-        """Values that JSON holds beside the fields."""
+        """Values that JSON holds in addition to the fields."""
         return {"standing": self.standing.value}
 
     @property
     def strain(self) -> float | None:
-        """The size of the estimated gap in tolerances: above 1 is outside; None without a gap."""
+        """Size of the estimated gap in tolerances, above 1 if it is outside; None without a gap."""
         return None if self.gap is None or not self.tau else abs(float(self.gap)) / float(self.tau)
 
 
 @dataclass(frozen=True, slots=True)
 class EstimatorFacts:
-    """An estimator that could have answered one query for every candidate, from public data.
+    """Public facts of an estimator that could have answered one query for every candidate.
 
-    ``error`` is the largest error probability over the candidates on public stand-ins, at the same
-    cost; ``exact`` says that it gives p-values.
+    ``error`` is its largest error probability on public stand-ins, over all candidates and at the
+    same cost.  ``exact`` says that the estimator gives p-values.
     """
 
     estimator: str
@@ -89,15 +90,18 @@ class EstimatorFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedQuery:
-    """One query, the estimator taken for it, and a cell per candidate.
+    """One query, its estimator, and one cell per candidate.
 
-    ``estimate`` is the private answer as estimated, between ``low`` and ``high``, each of which
-    holds with probability at least 1 - alpha; None where the estimator gives none.  ``closest`` are
-    the candidates whose answer is nearest to the estimate (or whose margin is the largest).
-    ``weight`` is what the query counts in the leaderboard.  ``tau_min`` is the least tolerance at
-    which the estimator errs with at most alpha.  ``epsilon`` is what the query costs by itself.
-    ``decidable``: the estimator errs with at most alpha on some candidate, from public data; a
-    query that is not takes no part in the leaderboard, unless none is.
+    ``estimate`` is the estimated private answer, or None if the estimator gives no estimate.
+    ``low`` and ``high`` each hold with probability at least 1 - alpha.  ``closest`` are the
+    candidates whose answers are nearest to the estimate.  Without an estimate, they are the
+    candidates with the largest margin.  ``weight`` is the weight of the query in the leaderboard.
+    ``tau_min`` is the least tolerance at which the estimator is wrong at most alpha of the time.
+    ``epsilon`` is what the query costs by itself.
+
+    ``decidable`` comes from public data.  It says that on some candidate the estimator is wrong at
+    most alpha of the time.  A query that is not decidable is left out of the leaderboard, unless
+    no query is decidable.
     """
 
     id: str
@@ -127,28 +131,30 @@ class ComparedQuery:
     simulated: bool = False
 
     def cell(self, candidate: str) -> Cell:
-        """Cell of ``candidate``."""
+        """Cell of the query for ``candidate``."""
         return next(cell for cell in self.cells if cell.candidate == candidate)
 
 
 def ranking_queries(queries: Sequence[ComparedQuery]) -> tuple[ComparedQuery, ...]:
-    """Queries that take part in a leaderboard; which ones depends on public data alone.
+    """Queries that count in a leaderboard; public data alone selects them.
 
-    A query that noise decides on no candidate says nothing of them, but its weight would count on
-    both sides of every comparison.  Where no query can be decided, all take part.
+    A query that cannot be decided on any candidate tells nothing about the candidates.  But its
+    weight would count on both sides of every comparison, so the query is left out.  If no query can
+    be decided, all queries count.
     """
     return tuple(query for query in queries if query.decidable) or tuple(queries)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderboardRow:
-    """One candidate in the leaderboard, by the queries that take part in it.
+    """One candidate in the leaderboard, judged by the queries that count in it.
 
-    ``share`` is the weighted share of queries whose verdict is yes, or leans to it; the true share
-    lies between ``low`` and ``high``, for all candidates at once, with probability at least
-    1 - alpha.  ``best_rank`` and ``worst_rank`` are the ranks that it may have given what is
-    established, in the same sense.  ``worst`` are the queries with the largest estimated gap in
-    tolerances, worst first; ``wins`` those where it is closest.
+    ``share`` is the weighted share of the queries whose verdict is yes or leans to yes.  With
+    probability at least 1 - alpha, the true shares of all candidates lie between their ``low`` and
+    ``high`` at once.  ``best_rank`` and ``worst_rank`` are the ends of the ranks that are possible
+    after all established differences, in the same sense.  ``worst`` are the queries with the
+    largest estimated gaps in tolerances, the largest first.  ``wins`` are the queries on which this
+    candidate is closest.
     """
 
     candidate: str
@@ -167,11 +173,11 @@ class LeaderboardRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CompareReport(BoardReport):
-    """Comparison of candidates, by one private estimate per query.
+    """Comparison of candidates by one private estimate per query.
 
-    ``leaderboard`` is ordered by share; ``better`` holds each pair (a, b) for which it is
-    established, for all pairs at once with probability at least 1 - alpha, that a is within
-    tolerance on more of the weight of the queries than b.  ``candidates`` names the file of each.
+    ``leaderboard`` is ordered by share.  ``better`` holds pairs (a, b): it is established that a is
+    within tolerance on more of the weight of the queries than b.  All pairs hold at once with
+    probability at least 1 - alpha.  ``candidates`` gives the file of each candidate.
     """
 
     kind: ClassVar[str] = "compare"
@@ -190,17 +196,17 @@ class CompareReport(BoardReport):
 
     @property
     def simulated(self) -> bool:
-        """Whether any verdict comes from seeded noise."""
+        """Whether the noise of any verdict was seeded."""
         return any(query.simulated for query in self.queries)
 
     @property
     def ranked(self) -> tuple[ComparedQuery, ...]:
-        """Queries that take part in the leaderboard: all that can be decided, or all of none."""
+        """Queries that count in the leaderboard: those that can be decided, or all if none can."""
         return ranking_queries(self.queries)
 
     @property
     def tied(self) -> tuple[tuple[str, ...], ...]:
-        """Neighbours in the leaderboard that cannot be told apart, in runs, best first."""
+        """Runs of neighbours in the leaderboard that cannot be told apart, best first."""
         names, established = [s.candidate for s in self.leaderboard], set(self.better)
         runs: list[tuple[str, ...]] = []
         for start in range(len(names)):
@@ -214,7 +220,7 @@ class CompareReport(BoardReport):
         return tuple(runs)
 
     def computed(self) -> dict[str, Any]:
-        """Budget spent, whether noise was seeded, and the ties of the leaderboard."""
+        """Epsilon that was spent, whether noise was seeded, and the ties of the leaderboard."""
         spent = self.cost.epsilon
         return {"spent_epsilon": spent, "simulated": self.simulated, "tied": self.tied}
 
@@ -225,7 +231,7 @@ class CompareReport(BoardReport):
         ]
 
     def to_frame(self) -> pd.DataFrame:
-        """Frame of one row per query and candidate; a query not asked has but a reason."""
+        """Frame with one row per query and candidate; a refused query has a row with its reason."""
         rows = []
         for query in self.queries:
             for cell in query.cells:

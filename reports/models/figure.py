@@ -1,4 +1,4 @@
-"""Numbers of a profile as they were estimated, with the interval of each."""
+"""Estimated numbers of a profile, each with its interval."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 
 class Figure(NamedTuple):
-    """Number as estimated; ``low`` and ``high`` hold the true one with probability 1 - alpha.
+    """Estimate; with probability 1 - alpha the true number lies between ``low`` and ``high``.
 
-    A share between 0 and 1; only ``ProfileReport.rows`` is a number of rows.
+    The number is a share between 0 and 1.  Only a report's ``rows`` is a number of rows.
     """
 
     value: float
@@ -17,22 +17,22 @@ class Figure(NamedTuple):
 
 
 class Estimated:
-    """Mix-in of what has an estimate: its parts by themselves, None in a plan."""
+    """Mix-in of classes with an ``estimate``: the parts of the estimate, None in a plan."""
 
     __slots__ = ()
     estimate: Figure | None
 
     @property
     def value(self) -> float | None:
-        """Share as estimated."""
+        """Estimated share."""
         return None if self.estimate is None else self.estimate.value
 
     @property
     def low(self) -> float | None:
-        """Lower end of its interval."""
+        """Lower end of the interval."""
         return None if self.estimate is None else self.estimate.low
 
     @property
     def high(self) -> float | None:
-        """Upper end of its interval."""
+        """Upper end of the interval."""
         return None if self.estimate is None else self.estimate.high

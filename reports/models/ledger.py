@@ -1,4 +1,4 @@
-"""Model of a ledger: per table what was spent, when, and for which queries."""
+"""Model of a ledger: what was spent on each table, when, and for which queries."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from pqd.reports.models.report import Report
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """One charge: its time (UTC), what it cost, by which rule, and the ids of its queries.
+    """One charge: its time (UTC), its cost, its composition rule, and the ids of its queries.
 
-    ``unit`` is the column whose values were people, None where each row was one.  Nothing was drawn
-    of an ``unused`` charge, so that the same questions may use it.
+    ``unit`` is the column whose values were people, or None if each row was one person.
+    ``unused`` says that nothing was drawn for this charge.  A later run with the same questions
+    may use the charge.
     """
 
     time: str
@@ -28,9 +29,10 @@ class RunFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountFacts:
-    """One private table, under its name at its first charge; a limit is None where none is set.
+    """Account of one private table.
 
-    ``answers`` counts the queries that would be replayed at no cost.
+    ``label`` is the name of the table at its first charge.  A limit is None if it is not set.
+    ``answers`` is the number of stored answers, which are replayed at no cost.
     """
 
     number: int
@@ -46,7 +48,11 @@ class AccountFacts:
 
 @dataclass(frozen=True, slots=True)
 class LedgerReport(Report):
-    """A whole ledger; ``head`` stands for all its ``entries``, ``limit`` holds for every table."""
+    """Contents of a whole ledger.
+
+    ``entries`` is the number of entries.  ``head`` is the last hash of their hash chain, so a
+    change of any entry changes it.  ``limit`` and ``limit_delta`` hold for every table.
+    """
 
     kind: ClassVar[str] = "ledger"
 

@@ -1,4 +1,4 @@
-"""Model of ``pqd plan``: what verdicts will be worth, before any is bought."""
+"""Model of ``pqd plan``: how reliable verdicts would be, before any budget is spent."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedQuery(QueryFacts):
-    """One query of a plan; ``decider`` is the one that ``auto`` takes."""
+    """One query of a plan; ``decider`` is the decider that an audit would take."""
 
     @property
     def standing(self) -> Standing:
-        """``decidable``, ``likely right`` or ``too little`` at a budget; else ``undecided``."""
+        """Standing at the planned budget; without a budget it is ``undecided``."""
         if self.decidable is None:
             return Standing.UNDECIDED
         if self.decidable:
@@ -33,11 +33,12 @@ class PlannedQuery(QueryFacts):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PlanReport(Report, CurvedReport):
-    """A plan: no private table was read and nothing was spent.
+    """Plan of an audit; no private table was read and nothing was spent.
 
-    ``price`` is what an audit of all queries would cost, None without a budget; ``day`` (UTC) is
-    that of the run.  The budget is ``epsilon`` of each query, or ``total_epsilon`` of all; of the
-    latter ``total_needed`` is about what decides all queries, None where that is not known.
+    ``price`` is what an audit of all queries would cost, or None without a budget.  ``day`` is the
+    day of the run (UTC).  The budget is ``epsilon`` for each query or ``total_epsilon`` for all
+    queries.  With ``total_epsilon``, ``total_needed`` is about the total that decides all queries,
+    or None if that total is not known.
     """
 
     kind: ClassVar[str] = "plan"
@@ -56,11 +57,11 @@ class PlanReport(Report, CurvedReport):
 
     @property
     def budgeted(self) -> bool:
-        """Whether a budget is planned."""
+        """Whether the plan has a budget."""
         return self.epsilon is not None or self.total_epsilon is not None
 
     def to_frame(self) -> pd.DataFrame:
-        """Frame of one row per query and candidate; a query not planned has but a reason."""
+        """Frame with one row per query and candidate; a refused query has a row with its reason."""
         names = [field.name for field in fields(CandidateFacts) if field.name != "curve"]
         rows = []
         for query in self.queries:

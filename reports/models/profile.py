@@ -23,19 +23,20 @@ DistanceId = Literal["tv", "ks", "emd"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistanceFacts(Estimated):
-    """One distance between the copy's distribution and the private one; a share of the rows.
+    """One distance between the copy's distribution and the private one, as a share of the rows.
 
     ``distance`` is ``tv`` (total variation), ``ks`` (Kolmogorov-Smirnov) or ``emd`` (earth
-    mover's).  ``cells`` is the number of cells that the columns' values fall into.  ``reference``
-    is the mean distance of two independent samples, one of each table's size, and ``mark`` the
-    distance that no marginal of such samples exceeds with probability 1 - alpha/2, all at once;
-    None where they are not known.  ``tau_min`` is the effectiveness threshold,
-    ``tau_decided`` the least tolerance that nine runs of ten decide at this epsilon, and rightly,
-    ``half_width`` about half the width of the interval.  Only ``estimate``, ``outcome``,
-    ``p_value``, ``conclusive``, ``at_once`` and ``mark`` depend on the private table;
-    None in a plan.  The intervals of all distances hold at once with probability
-    1 - alpha.  ``at_once``: conclusive also among all distances of the report together
-    (Bonferroni).
+    mover's).  ``cells`` is the number of cells of the marginal.  ``reference`` is the mean distance
+    between two independent samples, one of the size of each table.  With probability 1 - alpha/2,
+    no marginal of two such samples has a distance above its ``mark``.  ``reference`` and ``mark``
+    are None if they are not known.
+
+    ``tau_min`` is the effectiveness threshold.  ``tau_decided`` is the least tolerance that nine
+    runs of ten decide correctly at this epsilon.  ``half_width`` is about half the width of the
+    interval.  Only ``estimate``, ``outcome``, ``p_value``, ``conclusive``, ``at_once`` and ``mark``
+    depend on the private table; in a plan they are None or False.  The intervals of all distances
+    hold at once with probability 1 - alpha.  ``at_once`` says that the verdict is conclusive even
+    if all distances of the report are tested together (Bonferroni).
     """
 
     columns: tuple[str, ...]
@@ -56,32 +57,32 @@ class DistanceFacts(Estimated):
 
     @property
     def decidable(self) -> bool:
-        """Whether nine runs of ten at this epsilon decide the tolerance, and rightly; public."""
+        """Whether nine runs of ten decide this tolerance correctly at this epsilon; public."""
         return self.tau_decided <= self.tau
 
     @property
     def standing(self) -> Standing:
-        """``within``, ``beyond``, or ``undecided``: without a p-value of at most alpha."""
+        """Standing: ``within``, ``beyond``, or ``undecided`` if no p-value is at most alpha."""
         return standing_of(self.outcome, DISTANCES, conclusive=self.conclusive)
 
     @property
     def planned(self) -> Standing:
-        """Standing in a plan: whether the tolerance can be told at this epsilon."""
+        """Standing in a plan: whether the tolerance can be decided at this epsilon."""
         return Standing.DECIDABLE if self.decidable else Standing.TOO_LITTLE
 
     @property
     def chance(self) -> Standing | None:
-        """At chance, as an independent real sample is, or beyond it; None if neither is known."""
+        """Standing beside an independent real sample: at chance or beyond it; None if unknown."""
         return chance_of(self.low, self.high, self.mark)
 
     def computed(self) -> dict[str, Any]:
-        """Values that JSON holds beside the fields."""
+        """Values that JSON holds in addition to the fields."""
         chance = None if self.chance is None else self.chance.value
         return {"standing": self.standing.value, "chance": chance}
 
 
 def chance_of(low: float | None, high: float | None, mark: float | None) -> Standing | None:
-    """Standing of a distance between ``low`` and ``high`` beside the mark of chance."""
+    """Standing of a distance between ``low`` and ``high``, compared with the mark of chance."""
     if low is None or high is None or mark is None:
         return None
     if low > mark:
@@ -93,9 +94,10 @@ def chance_of(low: float | None, high: float | None, mark: float | None) -> Stan
 class Score(Estimated):
     """Quality of all marginals of ``ways`` columns: 1 minus the mean of their total variations.
 
-    ``ways`` is None for the overall score, the mean over the ways.  ``reference`` is what an
-    independent real sample of the copy's size would score on average, ``mark`` what it would exceed
-    with probability 1 - alpha/2; None in a plan.
+    ``ways`` is None for the overall score, which is the mean of the scores of all ways.
+    ``reference`` is the average score of an independent real sample of the copy's size.  The score
+    of such a sample is above ``mark`` with probability 1 - alpha/2.  ``estimate`` and ``mark`` are
+    None in a plan.  ``mark`` is also None if several rows of one person count.
     """
 
     ways: int | None
@@ -107,30 +109,30 @@ class Score(Estimated):
 
     @property
     def chance(self) -> Standing | None:
-        """At chance, as an independent real sample is, or beyond it; None if neither is known."""
+        """Standing beside an independent real sample: at chance or beyond it; None if unknown."""
         if self.estimate is None or self.mark is None:
             return None
         return chance_of(1 - self.estimate.high, 1 - self.estimate.low, 1 - self.mark)
 
     def computed(self) -> dict[str, Any]:
-        """Value that JSON holds beside the fields."""
+        """Value that JSON holds in addition to the fields."""
         return {"chance": None if self.chance is None else self.chance.value}
 
     @property
     def score(self) -> float | None:
-        """Quality as estimated, None in a plan."""
+        """Estimated quality, None in a plan."""
         return self.value
 
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """Whether a copy is nearer to the private table than a copy that repeats nobody's rows.
+    """Comparison of a copy's quality with two marks; a copy above a mark may repeat private rows.
 
-    ``independent`` is the quality that an independent real sample exceeds with probability alpha,
-    ``drawn`` the quality that rows drawn from the private table itself exceed with probability
-    alpha.  ``standing`` is None, ``closer than independent`` (a note) or ``closer than drawn`` (an
-    error).  A copy that was made under ``copy_epsilon`` has no error.  The marks are simulated on
-    the copy: their level is measured, not proven.
+    An independent real sample has a quality above ``independent`` with probability alpha.  Rows
+    drawn from the private table itself have a quality above ``drawn`` with probability alpha.
+    ``standing`` is None, ``closer than independent`` (a note) or ``closer than drawn`` (an error).
+    A copy that was made under ``copy_epsilon`` gets no error.  Both marks are simulated on the
+    copy, so their level is measured and not proven.
     """
 
     independent: float
@@ -142,7 +144,7 @@ class Alarm:
     def of(
         cls, score: Score, *, independent: float, drawn: float, copy_epsilon: Fraction | None
     ) -> Alarm:
-        """Alarm of a copy with an overall ``score``, if all of its interval lies above a mark."""
+        """Alarm of a copy; it has a standing if the whole interval of ``score`` is above a mark."""
         low, standing = score.low, None
         if low is not None and low > drawn and copy_epsilon is None:
             standing = Standing.DRAWN
@@ -152,16 +154,16 @@ class Alarm:
 
     @property
     def is_error(self) -> bool:
-        """Whether no drawing of private rows would come so near."""
+        """Whether the copy is nearer than rows drawn from the private table itself."""
         return self.standing is Standing.DRAWN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellFacts:
-    """One cell of a marginal: the copy's share of rows, exact, and the private one, noisy.
+    """One cell of a marginal: the exact share of its rows in the copy, and the noisy private share.
 
-    ``labels`` has a text for each column; ``unseen`` says that the copy has no such value.
-    ``difference`` is the private share minus the copy's.
+    ``labels`` has one text per column.  ``unseen`` says that the copy never has the values of this
+    cell.  ``difference`` is the private share minus the copy's share.
     """
 
     labels: tuple[str, ...]
@@ -173,9 +175,9 @@ class CellFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZoomedMarginal:
-    """Cells of one of the worst marginals; ``cells`` has all of them, the worst first.
+    """All cells of one of the worst marginals, those with the largest differences first.
 
-    ``axes`` are the labels of the cells of each column, in their order.
+    ``axes`` has, for each column, the labels of its cells in their order.
     """
 
     columns: tuple[str, ...]
@@ -186,11 +188,12 @@ class ZoomedMarginal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfiledColumn:
-    """One column that is profiled, and how its values are put into cells; all public.
+    """Public facts of one profiled column, and the rule that puts its values into cells.
 
-    ``how`` is ``values`` (each value of the copy is a cell), ``quantiles`` (bins between quantiles
-    of the copy), ``frequent`` (the copy's most frequent values; the other ``merged`` values are one
-    cell) or ``stated``.
+    ``how`` is the rule.  ``values``: each value of the copy is a cell.  ``quantiles``: the cells
+    are bins between quantiles of the copy.  ``frequent``: each of the copy's most frequent values
+    is a cell, and its other ``merged`` values share one cell.  ``stated``: the caller stated the
+    cells.
     """
 
     name: str
@@ -203,7 +206,7 @@ class ProfiledColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """Column, or marginal, of the copy that is not profiled, and a sentence that says why."""
+    """Column or marginal of the copy that is not profiled, and a sentence with the reason."""
 
     columns: tuple[str, ...]
     reason: str
@@ -211,10 +214,11 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetPart:
-    """Part of the budget: what it pays for, and the noise that this gives.
+    """Part of the budget: the released numbers that it pays for, and their noise.
 
     ``part`` is ``distances``, ``rows`` (the number of private rows), ``cells`` or ``target``.
-    ``scale`` is the deviation of the noise of one number, in rows; ``numbers`` how many there are.
+    ``numbers`` is how many numbers are released.  ``scale`` is the standard deviation of the noise
+    of one number, in rows.
     """
 
     part: Literal["distances", "rows", "cells", "target"]
@@ -226,12 +230,12 @@ class BudgetPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ProfileReport(Report):
-    """Distances between a private table and its synthetic copy, worst first.
+    """Distances between a private table and its synthetic copy.
 
-    ``marginals`` are ordered by ways, then from the largest distance to the smallest.  ``alarm`` is
-    None in a plan.  ``rows`` is the private number of rows, noisy, and ``unseen`` the share of
-    private rows with a value that the copy never has.  ``dry`` if nothing was measured and
-    nothing spent.
+    ``marginals`` are ordered by number of columns, then from the largest distance to the smallest.
+    ``alarm`` is None in a plan.  ``rows`` is the noisy number of private rows.  ``unseen`` is the
+    share of private rows with a value that the copy never has.  ``dry`` says that nothing was
+    measured and nothing was spent.
     """
 
     kind: ClassVar[str] = "profile"
@@ -260,14 +264,15 @@ class ProfileReport(Report):
 
     @property
     def spent(self) -> Fraction:
-        """Total epsilon that this run spent, exactly; what is replayed costs nothing."""
+        """Exact total epsilon that this run spent; replayed measurements cost nothing."""
         return Fraction(0) if self.dry else self.cost.epsilon
 
     @property
     def all_within(self) -> float | None:
-        """P-value of "every distance is within the tolerance": the largest of theirs.
+        """P-value of "every distance is within the tolerance": the largest of all p-values.
 
-        By the intersection-union test; 1 where one of them is estimated beyond it, None in a plan.
+        This is the intersection-union test.  The p-value is 1 if the estimate of some distance is
+        beyond the tolerance.  It is None in a plan.
         """
         if self.dry or not self.marginals:
             return None
@@ -276,12 +281,12 @@ class ProfileReport(Report):
 
     @property
     def ways(self) -> int:
-        """Most columns that a marginal has."""
+        """Largest number of columns of a marginal."""
         return max((len(each.columns) for each in self.marginals), default=0)
 
     @property
     def total_epsilon(self) -> Fraction:
-        """Epsilon of all parts of the budget together, also where they were replayed."""
+        """Epsilon of all parts of the budget together, replayed parts included."""
         return sum((part.epsilon for part in self.budget), Fraction(0))
 
     def of_ways(self, ways: int, distance: DistanceId = "tv") -> tuple[DistanceFacts, ...]:
@@ -300,7 +305,7 @@ class ProfileReport(Report):
         raise KeyError(columns)
 
     def computed(self) -> dict[str, Any]:
-        """Budget spent, and whether all is within the tolerance."""
+        """Epsilon that was spent, and the p-value that all distances are within the tolerance."""
         return {"spent_epsilon": self.spent, "all_within": self.all_within}
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -309,14 +314,14 @@ class ProfileReport(Report):
         Parameters
         ----------
         ax
-            Where to draw.  Without it the axes have a figure of their own, which pyplot does not
-            know: a notebook shows it where the axes are the last value of a cell, and
-            ``ax.figure.savefig(...)`` writes it.
+            Axes to draw on.  Without ``ax``, the plot gets a new figure, which pyplot does not
+            manage.  A notebook shows the figure if the axes are the last value of a cell.
+            ``ax.figure.savefig(...)`` writes it to a file.
 
         Returns
         -------
         matplotlib.axes.Axes
-            What was drawn on.
+            Axes that the plot was drawn on.
 
         Raises
         ------
@@ -326,7 +331,7 @@ class ProfileReport(Report):
         return cast("Axes", rendering("plot_distances")(self, ax))
 
     def to_frame(self) -> pd.DataFrame:
-        """Frame of one row per distance."""
+        """Frame with one row per distance."""
         rows = []
         for each in self.marginals:
             facts = asdict(each)

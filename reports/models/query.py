@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from pqd.deciders.decided import DECIDED
 
-# What a verdict on a distance has in place of an aggregate; its tau is a share of the rows.
+# Names of distances.  A verdict on a distance has one as its aggregate; its tau is a row share.
 DISTANCE_AGGREGATES = {
     "tv": "TOTAL VARIATION",
     "ks": "KOLMOGOROV-SMIRNOV",
@@ -18,18 +18,23 @@ MEAN_DISTANCE = "MEAN DISTANCE"
 
 @dataclass(frozen=True, slots=True)
 class CandidateFacts:
-    """A decider that fits a query, and what it is worth; all from public data.
+    """Public facts of a decider that fits a query.
 
-    ``tau_min`` is its effectiveness threshold at the report's epsilon and alpha, in the query's
-    unit, infinite where no tau suffices; ``tau_min_exact`` says that it is a closed form, not a
-    search over public stand-ins; ``tau_published`` is what the paper prints (docs/errata.md).
-    ``false_no`` and ``false_yes`` are its error probabilities at this tau on the stand-ins;
-    ``decision_chance`` is the least chance, over the stand-ins of every shape, of a right verdict
-    with a p-value of at most alpha.  ``epsilon_needed`` is the least budget at which that chance is
-    nine tenths, infinite where none will do; of a decider that cannot prove both verdicts it is
-    the least at which both errors are at most alpha.  ``curve`` is Pr[yes] at true gaps of 0, 1/8,
-    ... 20/8 times tau.  What was not computed is None.  ``proves`` are the verdicts, yes or no,
-    that can have a p-value; one without is never decided.
+    ``tau_min`` is the effectiveness threshold at the epsilon and alpha of the report, in the unit
+    of the query; it is infinite if no tau suffices.  ``tau_min_exact`` says that ``tau_min`` is a
+    closed form, and not the result of a search over public stand-ins.  ``tau_published`` is the
+    threshold that the paper prints (docs/errata.md).  ``false_no`` and ``false_yes`` are the error
+    probabilities on the stand-ins at the tau of the query.
+
+    ``decision_chance`` is the chance of a right verdict with a p-value of at most alpha; it is the
+    least such chance over stand-ins of every shape.  ``epsilon_needed`` is the least epsilon at
+    which ``decision_chance`` is nine tenths.  For a decider that cannot prove both verdicts, it is
+    the least epsilon at which both errors are at most alpha.  It is infinite if no epsilon
+    suffices.  ``curve`` has Pr[yes] at true gaps of 0, 1/8, ... 20/8 times tau.  A field that was
+    not computed is None.
+
+    ``proves`` are the verdicts, yes or no, that can have a p-value.  A verdict that cannot have a
+    p-value is never decided.
     """
 
     decider: str
@@ -45,7 +50,7 @@ class CandidateFacts:
 
     @property
     def shown(self) -> bool:
-        """Whether it can prove both verdicts, or is known better than by name."""
+        """Whether reports show it: it can prove both verdicts, or a number of it was computed."""
         if len(self.proves) == 2:
             return True
         known = self.tau_min, self.false_no, self.epsilon_needed
@@ -53,12 +58,12 @@ class CandidateFacts:
 
     @property
     def decides(self) -> bool:
-        """Whether nine tenths of all runs at the report's epsilon decide, and decide rightly."""
+        """Whether nine runs of ten decide correctly at the epsilon of the report."""
         return self.decision_chance is not None and self.decision_chance >= float(DECIDED)
 
     @property
     def worst(self) -> float:
-        """The larger error probability, 1 where unknown."""
+        """Larger error probability, or 1 if it is unknown."""
         if self.false_no is None or self.false_yes is None:
             return 1.0
         return max(self.false_no, self.false_yes)
@@ -66,14 +71,14 @@ class CandidateFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryFacts:
-    """Public facts of one query, in the query's own unit; ``p`` is a quantile's.
+    """Public facts of one query, in the unit of the query.
 
-    ``block`` is the id of the query that this one is a group of, ``block_sql`` that query as it was
-    written, ``group`` the group in words.
-    ``counted`` is what margins count: people, or the rows of people where several of each count.
-    ``tolerance`` is tau as it was stated, ``10`` or ``5%``.
-    ``copy_rows`` is the number of rows of the copy that the query selects, None for a distance.
-    ``likely``: an answer without a p-value errs with at most alpha on all public stand-ins.
+    ``p`` is the p of a QUANTILE.  If this query is a group of a grouped query, ``block`` is the id
+    of the grouped query, ``block_sql`` is its SQL as it was written, and ``group`` is the group in
+    words.  ``counted`` says what margins count: people, or rows if several rows of a person count.
+    ``tolerance`` is tau as it was stated, such as ``10`` or ``5%``.  ``copy_rows`` is the number of
+    rows of the copy that the query selects, or None for a distance.  ``likely`` says that an answer
+    without a p-value is wrong at most alpha of the time on all public stand-ins.
     """
 
     id: str
@@ -98,16 +103,16 @@ class QueryFacts:
 
     @property
     def is_distance(self) -> bool:
-        """Whether it is about a distance between distributions, and no query."""
+        """Whether the aggregate is a distance between distributions."""
         return self.aggregate in {*DISTANCE_AGGREGATES.values(), MEAN_DISTANCE}
 
     @property
     def decidable(self) -> bool | None:
-        """Whether the decider decides at this tau; None without a budget."""
+        """Whether nine runs of ten decide correctly at this tau; None without a budget."""
         chosen = self.chosen
         return None if chosen.false_no is None else chosen.decides
 
     @property
     def chosen(self) -> CandidateFacts:
-        """The candidate that decides."""
+        """Candidate that decides the query."""
         return next(c for c in self.candidates if c.decider == self.decider)

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedCopy:
-    """One copy: its overall quality, and the ranks that it may have given what is established.
+    """One copy: its overall quality, and the ranks that are possible for it.
 
-    ``scores`` are those by ways, empty unless they were asked for.  A copy whose ``alarm`` is an
-    error is never called the best.
+    The ranks from ``best_rank`` to ``worst_rank`` are possible after all established differences.
+    ``scores`` has one score for each number of columns; it is empty unless the caller asked for
+    scores.  A copy whose ``alarm`` is an error is never called the best.
     """
 
     candidate: str
@@ -37,7 +38,7 @@ class RankedCopy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedMarginal:
-    """Total variation of one marginal for each copy, in the order of the report's copies."""
+    """Total variation of one marginal for each copy, in the order of the copies of the report."""
 
     columns: tuple[str, ...]
     cells: int
@@ -46,11 +47,12 @@ class RankedMarginal:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RankingReport(BoardReport):
-    """Copies ranked by overall quality, the best first.
+    """Ranking of copies by overall quality, best first.
 
-    ``better`` holds each pair (a, b) for which it is established, for all pairs at once with
-    probability at least 1 - alpha, that a has the higher quality.  ``marginals`` are there if
-    columns and pairs were asked for, those with the largest distance of any copy first.
+    ``better`` holds pairs (a, b): it is established that a has a higher quality than b.  All pairs
+    hold at once with probability at least 1 - alpha.  ``marginals`` is empty unless the caller
+    asked for columns and pairs.  Marginals are ordered by the largest distance of any copy, the
+    largest first.
     """
 
     kind: ClassVar[str] = "ranking"
@@ -73,11 +75,11 @@ class RankingReport(BoardReport):
 
     @property
     def spent(self) -> Fraction:
-        """Total epsilon that this run spent, exactly; what is replayed costs nothing."""
+        """Exact total epsilon that this run spent; replayed measurements cost nothing."""
         return self.cost.epsilon
 
     def computed(self) -> dict[str, Any]:
-        """Budget spent."""
+        """Epsilon that was spent."""
         return {"spent_epsilon": self.spent}
 
     def _board(self) -> list[BoardRow]:
@@ -87,7 +89,7 @@ class RankingReport(BoardReport):
         ]
 
     def to_frame(self) -> pd.DataFrame:
-        """Frame of one row per copy."""
+        """Frame with one row per copy."""
         rows = []
         for copy in self.copies:
             value, low, high = copy.overall.estimate or (None, None, None)

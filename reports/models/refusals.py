@@ -1,4 +1,4 @@
-"""Model of queries that were not asked, and why."""
+"""Model of queries that were refused, and of the reasons."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryRefusal:
-    """Refusal of a query for which the synthetic table gives nothing to compare with.
+    """Refusal of a query for which the synthetic table gives no answer to compare with.
 
-    It cost nothing.  ``reason`` says why, in public, and what to do; ``block`` is the id of the
-    query that it is a group of, ``group`` that group in words.
+    The refusal costs nothing.  ``reason`` is public; it says why, and what to do.  If the query is
+    a group of a grouped query, ``block`` is the id of the grouped query, and ``group`` is the group
+    in words.
     """
 
     id: str

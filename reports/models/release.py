@@ -18,16 +18,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleasedQuery:
-    """One query and its private answer, in the query's own unit.
+    """One query and its private answer, in the unit of the query.
 
     Only ``answer``, ``low``, ``high``, ``threshold``, ``lower_threshold`` and ``deviation`` depend
-    on the private table, through the release of the ``batch``.  The exact answer lies in
-    ``low .. high`` with probability ``1 - alpha``; None where the theory gives no such ends.
-    Values beyond a threshold count as the threshold; None for a count, or where there is none.
-    ``deviation`` is the standard deviation of the noise around the sum so truncated, None where the
-    theory gives none.  ``error`` is how far the mechanism's answers to this query lie from the
-    exact one on average, simulated on the synthetic table; what is cut off counts.
-    ``q_synthetic`` is the synthetic table's answer.
+    on the private table.  They depend on it only through the release of the ``batch``.  The exact
+    answer lies in ``low .. high`` with probability ``1 - alpha``; the ends are None if the theory
+    gives none.  Values above ``threshold`` count as ``threshold``, and values below
+    ``lower_threshold`` count as ``lower_threshold``.  Both are None for a count, and if nothing is
+    cut off.  ``deviation`` is the standard deviation of the noise around the sum of these cut
+    values, or None if the theory gives none.  ``error`` is the mean distance between the
+    mechanism's answers to this query and the exact answer.  It is simulated on the synthetic table,
+    and it includes the effect of the cut.  ``q_synthetic`` is the answer of the synthetic table.
     """
 
     id: str
@@ -51,7 +52,7 @@ class ReleasedQuery:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedError:
-    """A mechanism and its mean absolute error on the synthetic table, in the queries' unit."""
+    """Mechanism and its mean absolute error on the synthetic table, in the unit of the queries."""
 
     mechanism: str
     error: float
@@ -59,11 +60,12 @@ class SimulatedError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleasedBatch:
-    """Queries that were answered together: how, why so, and at which budget.
+    """Queries that one mechanism answered together at one epsilon.
 
-    ``classes`` is how many kinds of rows the mechanism tells apart, None where it counts query by
-    query; ``simulated_errors`` are those of the mechanisms
-    that could have answered, from public data.  ``replayed``: asked and paid for before.
+    ``reason`` says why the mechanism was chosen.  ``classes`` is the number of row classes that the
+    mechanism tells apart, or None if it works query by query.  ``simulated_errors`` has every
+    mechanism that could have answered, with its error from public data.  ``replayed`` says that
+    the batch was asked and paid for before.
     """
 
     name: str
@@ -77,13 +79,13 @@ class ReleasedBatch:
 
     @property
     def error(self) -> float:
-        """The mean absolute error of the mechanism taken, on the synthetic table."""
+        """Mean absolute error of the chosen mechanism on the synthetic table."""
         return next(r.error for r in self.simulated_errors if r.mechanism == self.mechanism)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ReleaseReport(Report):
-    """Private answers to a workload: all that leaves a release about the private table."""
+    """Private answers to a workload; a release tells nothing more about the private table."""
 
     kind: ClassVar[str] = "release"
 
@@ -99,11 +101,11 @@ class ReleaseReport(Report):
     refused: tuple[QueryRefusal, ...] = ()
 
     def computed(self) -> dict[str, Any]:
-        """Budget spent."""
+        """Epsilon that was spent."""
         return {"spent_epsilon": self.cost.epsilon}
 
     def to_frame(self) -> pd.DataFrame:
-        """Frame of one row per query; one not asked has a reason and no answer."""
+        """Frame with one row per query; a refused query has a reason and no answer."""
         names = ReleasedQuery.__slots__
         rows = [{name: getattr(query, name) for name in names} for query in self.queries]
         rows += [asdict(each) for each in self.refused]

@@ -1,8 +1,9 @@
 """Base of every report: a frozen dataclass that any format can show.
 
-The file ``reports/documents/audit.py`` makes the document of a report of kind ``audit``, and a
-writer shows any document in its format (``reports/writers/``).  Both are imported when they are
-needed.  A new kind of report adds a model and a document, and edits no writer.
+The module ``reports/documents/audit.py`` makes the document of a report of kind ``audit``.  A
+writer in ``reports/writers/`` shows any document in the format of the writer.  Both modules are
+imported only when they are needed.  A new kind of report needs a model and a document, but no
+change to a writer.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from pqd.reports.blocks import Document
     from pqd.reports.models.query import QueryFacts
 
-# Where each format's function lives; models import none of them before it is used.
+# Module of each rendering function, imported when the function is used first.
 _HOMES = {
     "brief_text": "pqd.reports.writers.notebook",
     "html_text": "pqd.reports.writers.html",
@@ -41,12 +42,12 @@ _HOMES = {
 
 
 def rendering(function: str) -> Callable[..., Any]:
-    """Function of a format by its name, imported when it is needed.
+    """Rendering function with this name, imported when it is needed.
 
     Raises
     ------
     ParameterError
-        It draws, and matplotlib is not installed.
+        The function draws a plot, and matplotlib is not installed.
     """
     if _HOMES[function] in {"pqd.reports.boards", "pqd.reports.plots"}:
         with needed("plots", "a plot"):
@@ -55,12 +56,12 @@ def rendering(function: str) -> Callable[..., Any]:
 
 
 def document_of(report: Report) -> Document:
-    """Document of a report, made by the file of its kind in ``reports/documents``.
+    """Document of a report, made by the module of its kind in ``reports/documents``.
 
     Raises
     ------
     NotImplementedError
-        There is no document of that kind.
+        There is no module for this kind of report.
     """
     home = f"pqd.reports.documents.{report.kind}"
     if find_spec(home) is None:
@@ -73,23 +74,23 @@ def document_of(report: Report) -> Document:
 def data_frame(
     rows: Sequence[Mapping[str, object]], columns: list[str] | None = None
 ) -> pd.DataFrame:
-    """Frame of pandas with ``rows``, and with ``columns`` where there may be none."""
+    """Frame of pandas with ``rows``; ``columns`` names the columns even without any row."""
     import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
 
     return pd.DataFrame(rows, columns=columns)
 
 
 class Report(ABC):
-    """Base of the reports of audit, check, compare, plan and release, and of a ledger's.
+    """Base of the reports of all commands.
 
-    ``kind`` names the report in JSON, and its file in every format's folder.
+    ``kind`` names the report in JSON, and names the module that makes its document.
     """
 
     __slots__ = ()
     kind: ClassVar[str]
 
     def computed(self) -> dict[str, Any]:
-        """Values that JSON holds beside the fields."""
+        """Values that JSON holds in addition to the fields."""
         return {}
 
     def to_dict(self) -> dict[str, Any]:
@@ -101,9 +102,9 @@ class Report(ABC):
         return cast("str", rendering("json_text")(self))
 
     def to_html(self, command: str | None = None) -> str:
-        """Report as a page of HTML that needs no other file.
+        """Report as an HTML page that needs no other file.
 
-        ``command`` is the command that makes it again, to be shown.
+        The page shows ``command``, which is the command that makes the report again.
         """
         return cast("str", rendering("html_text")(self, command))
 
@@ -113,16 +114,16 @@ class Report(ABC):
         Parameters
         ----------
         path
-            The file to write, which no one but its owner may read; another page there is replaced,
-            no other file.  Without it the page lies in a new folder of the system's for temporary
-            files.
+            File to write; only its owner may read it.  A page that is there already is replaced,
+            but any other file is kept and is an error.  Without ``path``, the page is written to a
+            new folder for temporary files.
         command
-            As for ``to_html``.
+            Command that the page shows, as for ``to_html``.
 
         Raises
         ------
         ParameterError
-            The file cannot be written, or something else is there.
+            The file cannot be written, or something other than a page is there.
         """
         return cast("Path", rendering("open_page")(self, path, command))
 
@@ -131,11 +132,11 @@ class Report(ABC):
         return cast("str", rendering("markdown_text")(self))
 
     def _repr_html_(self) -> str:
-        """Report as a notebook shows it."""
+        """Report as HTML for a notebook."""
         return cast("str", rendering("notebook_html")(self))
 
     def __repr__(self) -> str:
-        """Title of a report, and what it cost, in a few lines; all fields would fill screens."""
+        """Title and cost of the report in a few lines, since all its fields would fill screens."""
         return cast("str", rendering("brief_text")(self))
 
     def __str__(self) -> str:
@@ -144,13 +145,13 @@ class Report(ABC):
 
 
 class CurvedReport(ABC):
-    """Mix-in of the reports that hold operating characteristics."""
+    """Mix-in of the reports whose queries have operating characteristic curves."""
 
     __slots__ = ()
 
     @abstractmethod
     def _curved_queries(self) -> Sequence[QueryFacts]:
-        """Queries that have curves."""
+        """Queries of the report, which hold the curves."""
 
     def plot_operating_characteristic(
         self,
@@ -162,16 +163,16 @@ class CurvedReport(ABC):
         Parameters
         ----------
         id
-            The query, the first one if None.
+            Id of the query; None stands for the first query.
         ax
-            Where to draw.  Without it the axes have a figure of their own, which pyplot does not
-            know: a notebook shows it where the axes are the last value of a cell, and
-            ``ax.figure.savefig(...)`` writes it.
+            Axes to draw on.  Without ``ax``, the plot gets a new figure, which pyplot does not
+            manage.  A notebook shows the figure if the axes are the last value of a cell.
+            ``ax.figure.savefig(...)`` writes it to a file.
 
         Returns
         -------
         matplotlib.axes.Axes
-            What was drawn on; it depends on public data only.
+            Axes that the plot was drawn on; the plot depends on public data only.
 
         Raises
         ------

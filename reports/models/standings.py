@@ -1,7 +1,7 @@
-"""Standings: the one table of outcomes with their words, marks, colours and exit codes.
+"""Standings: the one table of outcomes, with their words, signs, colours and exit codes.
 
-Every document and every format reads this table; no other file has marks, words, tones or tags of
-a build of its own.  A new standing is one row here, and the rule by which a report takes it.
+Every document and every format reads this table.  No other file defines signs, words, tones or
+JUnit tags of outcomes.  A new standing needs one row here, and a rule by which a report takes it.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ def _open(text: str) -> Badge:
 
 
 class Standing(StrEnum):
-    """Standing of a query, a distance, a planned query or a check, by its name in JSON.
+    """Standing of a query, a distance, a planned query or a check; the value is its name in JSON.
 
-    The standings of one subject stand worst first.  ``badge`` is the standing in a word, whose
-    colour is its tone; ``words`` say it in a sentence, ``sign`` in one character.  Of a ``fate``
-    that failed everything is shown, of one that passed little.
+    The standings of one subject are listed worst first.  ``badge`` says the standing in a word or
+    two, and its tone gives the colour.  ``words`` say it in a sentence, and ``sign`` says it in one
+    character.  ``fate`` decides how much is shown: everything that failed, little that passed.
 
-    Of a check, ``gate`` is its word in JSON and ``tag`` its element in JUnit XML, empty where all
-    is well; ``exit_code`` is the least that the command then ends with.
+    ``gate``, ``tag`` and ``exit_code`` are for checks.  ``gate`` is the name of the gate in JSON.
+    ``tag`` is the element in JUnit XML, and is empty unless something is wrong.  ``exit_code`` is
+    the least exit code of a command with a check of this standing.
     """
 
     subjects: str
@@ -54,7 +55,7 @@ class Standing(StrEnum):
         tag: str = "",
         exit_code: int = 0,
     ) -> Self:
-        """Row of the table."""
+        """Standing with the values of one row of the table."""
         row = str.__new__(cls, name)
         row._value_ = name
         row.subjects, row.badge, row.fate, row.sign, row.words = subjects, badge, fate, sign, words
@@ -98,17 +99,17 @@ class Standing(StrEnum):
 
     @property
     def answer(self) -> str:
-        """Verdict, yes or no, that holds as it stands; empty of all other standings."""
+        """Answer, ``yes`` or ``no``, of a standing that holds without a condition; else empty."""
         return self.badge.tone if self.badge.tone in {"yes", "no"} else ""
 
     @property
     def is_open(self) -> bool:
-        """Whether it neither passed nor failed."""
+        """Whether the fate is open: neither passed nor failed."""
         return self.fate == "open"
 
     @property
     def level(self) -> str:
-        """Level of a remark on a build: error where it fails, warning where somebody must look."""
+        """Level of a remark on a build: error if a check fails, warning if it is open, or empty."""
         if self.exit_code:
             return "error"
         return "warning" if self.badge.tone == "open" else ""
@@ -122,33 +123,33 @@ VERDICTS, DISTANCES, PLANS, CHECKS = map(_of, ("query", "distance", "plan", "che
 CHANCES, ALARMS = map(_of, ("chance", "alarm"))
 
 
-# Standings of verdicts that a legend lists even where no verdict has them.
+# Standings of verdicts that a legend always lists, even if no verdict has them.
 LEGEND = (Standing.NOT_TRUSTED, Standing.UNDECIDED, Standing.TRUSTED)
 
 
 def legend(present: Container[str]) -> list[Standing]:
-    """Standings of verdicts that are ``present`` or always listed, worst first."""
+    """Standings of verdicts for a legend, worst first: those ``present`` and those of LEGEND."""
     return [each for each in VERDICTS if each in present or each in LEGEND]
 
 
 def passes_first(standings: Sequence[Standing]) -> list[Standing]:
-    """Standings that passed, then all others in their order, the worst first."""
+    """Standings with those that passed in front; apart from that, the order stays."""
     return sorted(standings, key=lambda each: each.badge.tone != "yes")
 
 
 def standing_of(
     answer: str | None, standings: Sequence[Standing], *, conclusive: bool = True
 ) -> Standing:
-    """Standing of an answer, yes or no; undecided unless it is ``conclusive``."""
+    """Standing of an answer, yes or no; undecided unless the answer is ``conclusive``."""
     if not conclusive:
         return Standing.UNDECIDED
     return next(each for each in standings if each.answer == answer)
 
 
 def conditional(answer: str, *, counts_beyond: bool) -> Standing:
-    """Standing of an answer that is proven for values within bounds that nobody stated.
+    """Standing of an answer that is proven for values cut to bounds that nobody stated.
 
-    Where the rows beyond were counted too, a no does not tell which of the two claims failed.
+    If the rows beyond the bounds were counted too, a no does not tell which of two claims is false.
     """
     if answer == "yes":
         return Standing.YES_WITHIN
@@ -156,7 +157,7 @@ def conditional(answer: str, *, counts_beyond: bool) -> Standing:
 
 
 def unproven(answer: str, *, likely: bool) -> Standing:
-    """Standing of the answer of a decider that cannot prove it: likely, or a lean alone."""
+    """Standing of an answer that its decider cannot prove: likely, or only a lean."""
     if likely:
         return Standing.LIKELY_YES if answer == "yes" else Standing.LIKELY_NO
     return Standing.LEANS_YES if answer == "yes" else Standing.LEANS_NO

@@ -1,4 +1,4 @@
-"""Facts about a classifier that was trained on the copy and tried on the private table."""
+"""Facts about a classifier that was trained on the copy and tested on the private table."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassFacts:
-    """One class of the target: its recall on the private table, and on the copy's held-back part.
+    """One class of the target column.
 
-    ``share`` is its share of the private rows.
+    ``share`` is the share of the class among the private rows.  ``recall`` is the recall on the
+    private table.  ``copy_recall`` is the recall on the part of the copy that was held back.
     """
 
     label: str
@@ -25,12 +26,13 @@ class ClassFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetFacts:
-    """A classifier trained on part of the copy, and tried on the private table.
+    """Figures of a classifier that is trained on part of the copy and tested on the private table.
 
-    ``copy_accuracy`` and ``copy_balanced`` are the same model's on the copy's held-back part;
-    ``majority`` is the accuracy of always naming the copy's most frequent class.
-    ``confusion`` holds the noisy counts, a row for each true class; ``unclassified`` is that of the
-    private rows of no class: the target is NULL, or a value that the copy never has.
+    ``balanced`` is the mean of the recalls.  ``copy_accuracy`` and ``copy_balanced`` are figures of
+    the same model on the part of the copy that was held back.  ``majority`` is the accuracy of a
+    model that always names the copy's most frequent class.  ``confusion`` holds noisy counts, with
+    one row per true class and one column per predicted class.  ``unclassified`` is the noisy count
+    of private rows without a class: their target is NULL, or a value that the copy never has.
     """
 
     column: str
