@@ -1,6 +1,6 @@
-"""Reports: a document for each kind, a writer for each format.
+"""Reports: each kind of report has a document, and each format has a writer.
 
-``pqd/reports`` is a link to this folder: its name is ``pqd.reports``.
+``pqd/reports`` is a link to this folder, so the package is imported as ``pqd.reports``.
 """
 
 if __name__ != "pqd.reports":

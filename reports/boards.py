@@ -1,4 +1,4 @@
-"""Leaderboard of a comparison as a plot for notebooks: a point and an interval per candidate."""
+"""Plot of a leaderboard for notebooks: a point and an interval for each candidate."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
     from pqd.reports.models.board import BoardRow
 
-# Per cent that the axis shows at least.
+# The axis spans at least this many percentage points.
 _LEAST = 10.0
 
 
 def plot_board(rows: Sequence[BoardRow], title: str, ax: Axes | None, *, simulated: bool) -> Axes:
-    """Draw the shares of candidates, the best above, on ``ax`` or on axes of its own.
+    """Draw the shares of candidates, the best at the top, on ``ax`` or on new axes.
 
     Raises
     ------
     ParameterError
-        There is no candidate.
+        There are no candidates.
     """
     if not rows:
         raise ParameterError("there is nothing to draw: nothing was compared")
@@ -35,7 +35,7 @@ def plot_board(rows: Sequence[BoardRow], title: str, ax: Axes | None, *, simulat
     for place, row in zip(places, rows, strict=True):
         ends = [100 * row.low, 100 * row.high]
         ax.plot(ends, [place, place], color=line, linewidth=2, solid_capstyle="butt")
-        # What is no copy of anyone is hollow: a second channel beside its name.
+        # The point of a reference is hollow, so that it differs from the points of copies.
         face = "white" if row.reference else line
         point = [100 * row.share], [place]
         ax.plot(*point, "o", color=line, markerfacecolor=face, markersize=7)
@@ -50,9 +50,9 @@ def plot_board(rows: Sequence[BoardRow], title: str, ax: Axes | None, *, simulat
 
 
 def _ends(rows: Sequence[BoardRow]) -> tuple[float, float]:
-    """Ends of the axis in per cent: all intervals, and no less than a tenth of the whole.
+    """Ends of the axis in per cent: it shows all intervals, and at least ten percentage points.
 
-    What is all but equal must not look far apart.
+    So nearly equal candidates do not look far apart.
     """
     low, high = 100 * min(row.low for row in rows), 100 * max(row.high for row in rows)
     lack = max(0.0, _LEAST - (high - low)) / 2

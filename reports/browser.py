@@ -1,4 +1,4 @@
-"""A report's page in a file of its own, shown in the browser where there is one."""
+"""Page of a report, written to a file and shown in a browser if there is one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pqd.deciders.errors import ParameterError
 if TYPE_CHECKING:
     from pqd.reports.models.report import Report
 
-# What every page begins with.
+# Text at the start of every page.
 _BEGINNING = b"<!doctype html>"
 _OWNER = 0o600
 
@@ -23,13 +23,13 @@ _OWNER = 0o600
 def open_page(report: Report, path: str | Path | None = None, command: str | None = None) -> Path:
     """Write the page of a report, show it, and return its path.
 
-    Without a ``path`` it lies in a new folder that no one else may enter.  Where no browser can
-    show it, as without a screen, nothing more is done.
+    Without a ``path``, the page is in a new folder that only the user may open.  If there is no
+    screen, the page is written but not shown.
 
     Raises
     ------
     ParameterError
-        If the file cannot be written, or something else is there.
+        The file cannot be written, or ``path`` is something other than a page.
     """
     text = report.to_html(command).encode()
     if path is None:
@@ -48,25 +48,25 @@ def open_page(report: Report, path: str | Path | None = None, command: str | Non
     if failure:
         raise ParameterError(f"the page cannot be written to {path}: {failure}; name another file")
     if _has_screen():
-        # A browser that cannot be started is none: the page is there.
+        # If the browser cannot be started, the page is still written.
         with suppress(webbrowser.Error, OSError):
             webbrowser.open(place.as_uri())
     return place
 
 
 def _is_free(place: Path) -> bool:
-    """Whether nothing is at a place, or a page that may be replaced."""
+    """Whether a page may be written to a place: nothing is there, or a page to be replaced."""
     if not place.exists():
         return True
     if place.is_fifo():
-        # To open one waits for who writes to it.
+        # Opening a FIFO would wait until another process writes to it.
         return False
     with place.open("rb") as file:
         return file.read(len(_BEGINNING)).lower() == _BEGINNING
 
 
 def _write(place: Path, text: bytes) -> None:
-    """Write a file beside ``place`` that its owner alone may read, and put it there whole."""
+    """Write a file that only its owner may read, beside ``place``, then move it to ``place``."""
     number, name = tempfile.mkstemp(dir=place.parent, prefix=".pqd-", suffix=".html")
     written = Path(name)
     try:
@@ -82,7 +82,7 @@ def _write(place: Path, text: bytes) -> None:
 
 
 def _has_screen() -> bool:
-    """Whether a browser would have a window; a text browser would take over the terminal."""
+    """Whether a browser can open a window; if not, a text browser would take over the terminal."""
     if sys.platform in {"darwin", "win32"}:
         return True
     return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))

@@ -1,4 +1,4 @@
-"""Text from queries and file names, made harmless for a terminal and for a build's log."""
+"""Escapes that make text from queries and file names harmless on a terminal and in a build log."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from itertools import zip_longest
 
 from rich.cells import cell_len
 
-# Controls, formats (such as reversed direction), halves of characters, line and page separators.
+# Categories of hidden signs: control signs, format signs (such as a reversed direction of text),
+# halves of characters, line separators and paragraph separators.
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-# What the runner of a build obeys in a log: "::name" where a line begins (GitHub), and anywhere
-# "##[name" (GitHub, Azure), "##vso[name" (Azure), "##teamcity[name".
+# Text in a log that the runner of a build takes as a command: "::name" at the start of a line
+# (GitHub), and anywhere "##[name" (GitHub, Azure), "##vso[name" (Azure) and "##teamcity[name".
 _OBEYED = re.compile(r"(?P<begun>(?:^|[\r\n])\s*):(?=:)|##(?=\[|vso\[|teamcity\[)", re.IGNORECASE)
 
 
 def visible(text: str, *, keep: str = "") -> str:
-    """Text with every sign that a terminal would obey written out as an escape.
+    """Text in which an escape replaces every hidden sign that a terminal would obey.
 
-    Signs in ``keep`` are left as they are.
+    Signs in ``keep`` stay unchanged.
     """
     return "".join(
         sign.encode("unicode_escape").decode()
@@ -32,14 +33,14 @@ def visible(text: str, *, keep: str = "") -> str:
 
 
 def quoted(text: str) -> str:
-    """Text as one word of a command line, with every sign written out that a terminal obeys."""
+    """Text as one word of a command line, with escapes in place of hidden signs."""
     return shlex.quote(visible(text))
 
 
 def inert(text: str) -> str:
-    """Text without a command to the runner of a build that reads its lines.
+    """Text without commands to the runner of a build, which reads the lines of a log.
 
-    One sign of it is written as JSON would escape it, so that JSON says what it said.
+    One sign of each command is replaced by its JSON escape, so the meaning of JSON text stays.
     """
     return _OBEYED.sub(
         lambda found: "#\\u0023" if found["begun"] is None else f"{found['begun']}\\u003a", text
@@ -47,10 +48,10 @@ def inert(text: str) -> str:
 
 
 def caret_lines(line: str, carets: str, width: float = math.inf) -> Iterator[str]:
-    """Pieces of ``width`` cells of a line and its carets, the carets below what they mark.
+    """Pieces of a line, ``width`` cells wide at most, each with its carets on the next line.
 
-    Signs that take two cells, or are written out, have as many carets; every piece is indented
-    as the line is.
+    A sign that takes several cells, because it is wide or escaped, has a caret below each of them.
+    All pieces have the indent of the line.
     """
     indent = " " * min(len(line) - len(line.lstrip(" ")), 8)
     shown = under = ""

@@ -1,4 +1,4 @@
-"""The GitHub rendering of ``pqd check``: workflow commands, which become remarks on a change."""
+"""GitHub rendering of ``pqd check``: workflow commands, which GitHub shows as remarks on code."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -20,17 +20,18 @@ from pqd.reports.text.query import SIMULATED
 if TYPE_CHECKING:
     from pqd.reports.models.check import CheckReport, CheckResult
 
-# The runner shows ten errors and ten warnings of a step; the rest would only fill its log.
+# GitHub shows ten errors and ten warnings of a step, so more lines would only fill the log.
 _MOST = 50
 _DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 _PROPERTY = _DATA | {":": "%3A", ",": "%2C"}
 
 
 def github_text(report: "CheckReport", path: str) -> str:
-    """Workflow commands, a line each: one per check that is not fine, then the summary.
+    """Workflow commands, one per line: one for each check that needs a remark, then a summary.
 
-    ``path`` is where the spec lies in the repository.  What passed as decided has no line.  Of very
-    many checks the worst alone have one, and the summary says how many there are beyond.
+    ``path`` is the path of the spec in the repository.  A check that passed with a decided verdict
+    needs no remark.  If very many checks need one, only the worst get a line, and the summary gives
+    the number of the others.
     """
     told = [entry for entry in report.checks if _level(entry)]
     left = len(told) - _MOST
@@ -54,7 +55,7 @@ def _remark(entry: "CheckResult", path: str) -> str:
 
 
 def _level(entry: "CheckResult") -> str:
-    """Level of the remark on a check, empty where it needs none."""
+    """Level of the remark on a check; empty if the check needs no remark."""
     open_ = entry.status == "undecided"
     return entry.standing.level or (Standing.UNDECIDED.level if open_ else "")
 
@@ -66,5 +67,5 @@ def _command(level: str, path: str, line: int, title: str, text: str) -> str:
 
 
 def _escaped(text: str, codes: Mapping[str, str]) -> str:
-    """Text as GitHub's toolkit writes it; a line cannot end in it."""
+    """Text with the escapes of GitHub's toolkit, so that it stays on one line."""
     return "".join(codes.get(sign, sign) for sign in text)

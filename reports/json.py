@@ -1,4 +1,4 @@
-"""JSON rendering: its shape is docs/report-schema.md, its version ``schema_version``."""
+"""JSON rendering; docs/report-schema.md describes its shape, ``schema_version`` is its version."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ def report_values(report: Report) -> dict[str, Any]:
 
 
 def json_values(value: Any) -> Any:  # noqa: ANN401 - walks any tree of dataclasses
-    """Value as JSON has it: fractions as numbers, an infinite one as a string.
+    """Value in the form that JSON can hold.
 
-    A note is its sentence.  Another dataclass has its fields and, before them, what its
-    ``computed()`` gives; a tuple of named parts is an object of them.
+    A fraction becomes a number, an infinite number becomes the string ``infinite``, and a note
+    becomes its sentence.  Any other dataclass becomes an object: first the values of its
+    ``computed()``, then its fields.  A named tuple becomes an object of its parts.
     """
     if isinstance(value, Note):
         value = str(value)

@@ -1,4 +1,4 @@
-"""The JUnit XML rendering of ``pqd check``, as Jenkins, GitLab and pytest know it."""
+"""JUnit XML rendering of ``pqd check``, in the form that Jenkins, GitLab and pytest use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pqd.reports.text.query import SIMULATED
 if TYPE_CHECKING:
     from pqd.reports.models.check import CheckReport, CheckResult
 
-# What XML 1.0 cannot hold, section 2.2, production 2.
+# Signs that XML 1.0 cannot hold (section 2.2, production 2).
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NO_TIME = "1970-01-01T00:00:00"
 
@@ -22,9 +22,9 @@ _NO_TIME = "1970-01-01T00:00:00"
 def junit_text(report: CheckReport, timestamp: str = _NO_TIME) -> str:
     """Report as JUnit XML; ``timestamp`` is ISO 8601, to the second, without a zone.
 
-    One test case per check.  What fails the build is a failure, with its status as the type; what
-    could not be decided is an error; what is undecided without failing, or only planned, is
-    skipped.
+    Each check is one test case.  A check that fails the build is a failure, whose type is the
+    check's status.  A check that could not be decided is an error.  A check that is undecided but
+    does not fail the build is skipped, and so is a planned check.
     """
     name = xml_text(visible(report.spec)).strip() or "pqd check"
     suite = ET.Element("testsuite", {"name": name, "package": name, "id": "0"})
@@ -71,7 +71,7 @@ def _case(suite: ET.Element, name: str, entry: CheckResult) -> ET.Element:
 
 
 def _tag(entry: CheckResult) -> str | None:
-    """JUnit's tag for the outcome of a check, None where it passed."""
+    """JUnit's tag for the outcome of a check; None if the check passed."""
     open_ = entry.status == "undecided" and entry.standing is not Standing.KNOWN
     return entry.standing.tag or (Standing.PLANNED.tag if open_ else None)
 

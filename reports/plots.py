@@ -1,8 +1,9 @@
 """Operating-characteristic curves and heat maps of distances, drawn by matplotlib.
 
-Curves are for notebooks, and as small SVG for pages; heat maps are for notebooks.
+Curves are drawn for notebooks, and as small SVG for pages.  Heat maps are drawn for notebooks.
 
-Matplotlib takes a third of a second to import, so this module is imported where it is needed only.
+This module is imported only when it is needed, since importing matplotlib takes a third of a
+second.
 """
 
 from __future__ import annotations
@@ -34,24 +35,25 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 360, 216
 _STEP = 1 / 8
-# The chosen decider and the two that err least beside it, as in the terminal.
+# Number of curves: the chosen decider, and the two others that err least, as in the terminal.
 _LINES = 3
 _STYLES = ("-", "--", ":")
-# Where the axes lie in the picture: left, bottom, width, height.
+# Place of the axes in the picture: left, bottom, width, height.
 _PLACE = (0.115, 0.165, 0.865, 0.725)
-# Each part has a colour of its own, by which a page gives it a class and so a theme.
+# Colour of each part of a drawing for a page.  The colour only identifies the part: the page
+# replaces it by a class, so that the theme of the page sets the shown colour.
 _ROLES = {
     "text": "#000001", "grid": "#000002", "mark": "#000003",
     "line first": "#000011", "line second": "#000012", "line third": "#000013",
 }  # fmt: skip
 _CLASSES = {colour: role for role, colour in _ROLES.items()}
-# Of distances up to a quarter, a half, one and two tolerances, and beyond: as on pages.
+# Shades of distances up to a quarter, a half, one and two tolerances, and above, as on pages.
 _SHADES = ("#f5f2fa", "#e2daf1", "#c9bbe4", "#a48dcf", "#4b2e83")
 _SVG = "{http://www.w3.org/2000/svg}"
 
 
 def drawn(candidates: Sequence[CandidateFacts], chosen: str) -> list[CandidateFacts]:
-    """Candidates whose curves are shown: the one that decides, then the best others."""
+    """Candidates whose curves are shown: the chosen decider first, then those that err least."""
     curved = [candidate for candidate in candidates if candidate.curve]
     return sorted(curved, key=lambda c: (c.decider != chosen, c.worst))[:_LINES]
 
@@ -61,12 +63,14 @@ def plot(
     id: str | None,  # noqa: A002 - the name that reports use
     ax: Axes | None,
 ) -> Axes:
-    """Draw the curves of the query ``id``, the first without it, on ``ax`` or on axes of its own.
+    """Draw the curves of a query on ``ax``, or on new axes.
+
+    ``id`` names the query; None is the first query of the report.
 
     Raises
     ------
     ParameterError
-        There is no such query, or the report was made without curves.
+        The report has no query of this id, or was made without curves.
     """
     found = next((query for query in queries if id is None or query.id == id), None)
     if found is None:
@@ -87,7 +91,7 @@ def plot(
 
 
 def plot_distances(report: ProfileReport, ax: Axes | None) -> Axes:
-    """Heat map of a profile: one triangle of all pairs, the columns on its long side.
+    """Heat map of a profile: a triangle of all pairs, with the columns on its diagonal.
 
     Raises
     ------
@@ -117,7 +121,7 @@ def plot_distances(report: ProfileReport, ax: Axes | None) -> Axes:
     for place, one in enumerate(names):
         for at, other in enumerate(names[: place + 1]):
             if frozenset((one, other)) in open_:
-                # Undecided: hatched, whatever the noise says, and never dark.
+                # An undecided distance is hatched and has no shade, whatever its noisy value.
                 drawn[place, at] = nothing
                 corner = (at - 0.5, place - 0.5)
                 ax.add_patch(
@@ -139,7 +143,7 @@ def plot_distances(report: ProfileReport, ax: Axes | None) -> Axes:
 
 
 def frame_svg() -> str:
-    """Scale that all curves of a page share, as the inside of an SVG group."""
+    """Scale that all curves of a page share, as the content of an SVG group."""
     with _settings():
         figure, axes = _blank()
         _draw_frame(axes, _ROLES)
@@ -147,7 +151,7 @@ def frame_svg() -> str:
 
 
 def curves_svg(pictures: Iterable[Sequence[Sequence[float | None]]]) -> Iterator[str]:
-    """Curves of each picture, to be laid over the scale."""
+    """Drawings of the curves of each picture; a page puts them over the scale."""
     with _settings():
         figure, axes = _blank()
         axes.set_axis_off()
@@ -161,7 +165,7 @@ def curves_svg(pictures: Iterable[Sequence[Sequence[float | None]]]) -> Iterator
 
 @contextmanager
 def _settings() -> Iterator[None]:
-    """Matplotlib's own settings, whatever the user's are, so that pages are reproducible."""
+    """Matplotlib's default settings in place of the user's, so that pages are reproducible."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(SVG_SETTINGS | {"font.size": 10.5})
@@ -211,7 +215,7 @@ def _draw_curves(
 
 
 def _slim(figure: Figure) -> str:
-    """Drawing without what a page says once for all: styles, fonts, names."""
+    """SVG of a figure without styles, fonts and names, which the page states once for all."""
     stream = io.StringIO()
     figure.savefig(stream, format="svg", metadata={"Date": None})
     tree = ET.fromstring(stream.getvalue())  # noqa: S314 - matplotlib's own output

@@ -1,5 +1,5 @@
 "use strict";
-// Filters, sorts and opens what is on the page already; nothing is fetched and nothing is kept.
+// Filters, sorts and opens rows that are on the page; the script loads nothing and stores nothing.
 (() => {
   const every = (selector, root = document) => [...root.querySelectorAll(selector)];
   const tables = every("table.rows:not(.many)");
@@ -22,7 +22,7 @@
     head.setAttribute("aria-sort", down ? "descending" : "ascending");
     const bodies = [...table.tBodies].map((body) => [value(body, head.cellIndex), body]);
     bodies.sort(([one], [other]) => {
-      // What has no value stays last, either way.
+      // A row without a value stays last in both directions.
       const sign = down && one !== "" && other !== "" ? -1 : 1;
       return sign * order(one, other);
     });
@@ -49,7 +49,7 @@
   }
   window.addEventListener("hashchange", reveal);
 
-  // On paper the table comes first, and the details that are open follow it.
+  // On paper, the table comes first, and the details of opened rows follow it.
   const moved = [];
   window.addEventListener("beforeprint", () => {
     const opened = every("table.rows > tbody > tr > td > details[open]:not([data-answers]) > .panel");
@@ -99,7 +99,7 @@
     for (const row of every("tr[data-row]")) {
       row.hidden = document.getElementById(row.dataset.row).hidden;
     }
-    // A row of a grouped query is several answers.
+    // The row of a grouped query counts as several answers.
     const answers = (rows) => rows.reduce((sum, row) => sum + Number(row.dataset.answers ?? 1), 0);
     const [number, total] = [answers(shown()), answers([...main.tBodies])];
     form.querySelector("[role=status]").textContent =

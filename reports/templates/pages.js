@@ -1,4 +1,5 @@
-// Very many rows, in pages: found and sorted among the data of the page, made when they are shown.
+// Shows a table of very many rows, some rows at a time.  The script searches and sorts the data of
+// the page, and makes a row when it is shown.
 (() => {
   const source = document.getElementById("every-row");
   if (!source) return;
@@ -133,7 +134,7 @@
     const values = rows.map((_, at) => value(at, title.cellIndex));
     order.sort((one, other) => {
       const [a, b] = [values[one], values[other]];
-      // What has no value stays last, either way.
+      // A row without a value stays last in both directions.
       if (a === "" || b === "") return (a === "") - (b === "") || one - other;
       return (down ? -1 : 1) * compared(a, b) || one - other;
     });
@@ -162,7 +163,8 @@
   table.addEventListener("toggle", label, true);
   form.addEventListener("input", filter);
   form.addEventListener("submit", (event) => event.preventDefault());
-  // Paper has what is not as it should be, not only what is seen, and says so.
+  // On paper, the found rows with a NO or an open verdict replace the shown rows, if there are any,
+  // and a line gives the number of printed rows.
   const printed = made("p", "detail");
   window.addEventListener("beforeprint", () => {
     const poor = chosen.filter((at) => ["no", "open"].includes(rows[at][4])).slice(0, most);

@@ -1,1 +1,1 @@
-"""Writers: how a document is shown in each format, whatever its kind."""
+"""Writers: one for each format, which shows a document of any kind of report."""

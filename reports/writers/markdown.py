@@ -1,4 +1,4 @@
-"""Writer of GitHub-flavoured Markdown: what matters first, all else folded, fit for a comment."""
+"""Writer of GitHub-flavoured Markdown: small enough for a comment, with folded details."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ def markdown_text(report: Report) -> str:
 def document_text(document: Document) -> str:
     """Document as Markdown, small enough for a comment.
 
-    Names may be of any length.  What is folded and last goes first, then what is longest.
+    Names may have any length, so the text may be too long.  Then parts are left out: first the
+    folded parts, from the last to the first, then the longest of the others.
     """
     parts = list(_Writer().document(document))
     while len(parts) > 1 and sum(len(part) + 2 for part in parts) > LIMIT:
@@ -65,7 +66,7 @@ def document_text(document: Document) -> str:
 
 
 class _Writer:
-    """Writer of the parts of one comment; ``room`` is what is left of it for tables."""
+    """Writer of the parts of one comment; ``room`` is the room that is left for tables."""
 
     def __init__(self) -> None:
         self.room = ROOM
@@ -91,7 +92,7 @@ class _Writer:
             yield folded("How to read this", reading)
 
     def _fitting(self, texts: Sequence[str]) -> Iterator[str]:
-        """Lines of text as a list, as many as there is room for."""
+        """List of the first lines of text that fit."""
         shown = len(fitting([markdown(text)] for text in texts))
         yield items(texts[:shown])
         yield from more(len(texts) - shown)
@@ -101,7 +102,7 @@ class _Writer:
             yield from self.block(block)
 
     def block(self, block: Block) -> Iterator[str]:
-        """Parts of a block; a picture is told in its words."""
+        """Parts of a block; words replace a picture."""
         if isinstance(block, Section) and block.drop < PAGE:
             parts = list(self._blocks(block.blocks))
             yield from [folded(markdown(block.title), parts)] if block.folded and parts else parts
@@ -117,7 +118,7 @@ class _Writer:
             yield verbatim(_with_carets(block))
 
     def _table(self, shown: Table) -> Iterator[str]:
-        """Rows in their order, as many as there is room for; groups of one query folded."""
+        """Rows in their order, as many as fit; the groups of a grouped query are folded."""
         listed = [row for group in shown.groups for row in group.rows[: group.most]][: shown.most]
         if not listed:
             yield from [markdown(shown.empty)] if shown.empty else []
@@ -142,7 +143,7 @@ class _Writer:
         yield from self._failed(shown) if shown.in_full else ()
 
     def _failed(self, shown: Table) -> Iterator[str]:
-        """Details of the rows that failed, folded, as many as there is room for."""
+        """Details of the rows that failed, folded, as many as fit."""
         for group in shown.groups:
             named = group.badge.text or group.name
             for row in group.rows if group.fate == "failed" and named else ():
@@ -161,7 +162,7 @@ def _groupings(
     whole: Sequence[Sequence[str]],
     heads: Sequence[tuple[str, str]],
 ) -> Iterator[str]:
-    """Groups of each query, folded under how they stand."""
+    """Folded tables of the groups of each grouped query, each below the counts of its outcomes."""
     place = next((p for p, c in enumerate(shown.columns) if c.kind == "name"), 0)
     names = {row.id: group.name for group in shown.groups for row in group.rows}
     order = {name: number for number, name in enumerate(dict.fromkeys(map(_grouping, listed)))}
@@ -180,7 +181,7 @@ def _groupings(
 
 
 def _with_carets(block: Code) -> str:
-    """Text with the carets below what they mark."""
+    """Text with its carets below the signs that they mark."""
     pairs = zip_longest(block.text.split("\n"), block.carets, fillvalue="")
     lines = (
         piece
@@ -217,7 +218,7 @@ def _cell(row: Row, column: Column, cell: Cell) -> str:
 
 
 def _asked(document: Document) -> Iterator[str]:
-    """Question of each row, and of a grouped query once."""
+    """Question of each row; a grouped query appears once."""
     seen = set()
     for shown in document.tables:
         for row in shown.rows:

@@ -1,6 +1,6 @@
-"""Pieces of GitHub-flavoured Markdown: whatever they quote is shown, and nothing else.
+"""Pieces of GitHub-flavoured Markdown, in which every quoted text is shown as plain text.
 
-Nothing that comes from a spec, a query or a table can make up a tag, a link, a mention, a cell.
+No text from a spec, a query or a table can make a tag, a link, a mention or a cell of a table.
 """
 
 from __future__ import annotations
@@ -10,21 +10,22 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from pqd.reports.escape import visible
 
-# ASCII signs that mean something to Markdown or HTML somewhere within a line; and at its start.
+# ASCII signs with a meaning in Markdown or HTML: anywhere in a line, and at its start.
 _SIGNS = re.compile(
     r"""[^\w\s,.;:%?'"/()=+^-]|(?<![a-z0-9])_|_(?![a-z0-9])|:(?=\S)|(?<=www)\.|(?<=GH)-""",
     re.ASCII | re.IGNORECASE,
 )
 _START = re.compile(r"^(\d*)([-+=.):])")
-# Mentions, references and addresses are looked for in finished text: these signs stand apart.
+# GitHub looks for mentions, references and addresses in the finished text, where escapes do not
+# count.  So an empty comment separates these signs from the text behind them.
 _APART = frozenset("@#:-")
 _APART_BY = "<!-- -->"
-# Characters of a table, and of a list of queries; a comment holds 65,536.
+# Most characters for the tables, and for the list of queries; a comment holds 65,536.
 ROOM = 22_000
 
 
 def table(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]]) -> str:
-    """Table; a column is a title and ``---``, ``---:`` or ``:---:``."""
+    """Table; each column is a title and its alignment: ``---``, ``---:`` or ``:---:``."""
     head = " | ".join(title for title, _ in columns)
     rule = " | ".join(sides for _, sides in columns)
     lines = (f"| {' | '.join(cells)} |" for cells in rows)
@@ -32,7 +33,7 @@ def table(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]]) -> 
 
 
 def fitting(rows: Iterable[Sequence[str]], room: int = ROOM) -> list[Sequence[str]]:
-    """First rows of a table or list, as many as there is room for."""
+    """First rows of a table or list that fit into ``room`` characters."""
     fit: list[Sequence[str]] = []
     for cells in rows:
         room -= sum(len(cell) + 3 for cell in cells)
@@ -43,13 +44,13 @@ def fitting(rows: Iterable[Sequence[str]], room: int = ROOM) -> list[Sequence[st
 
 
 def more(left: int) -> Iterator[str]:
-    """How many rows there was no room for, and where they are."""
+    """Line on the rows that did not fit: their number, and where they are; nothing if all fit."""
     if left > 0:
         yield f"and {left:,} more: the page and the JSON report have all of them"
 
 
 def folded(title: str, parts: Iterable[str]) -> str:
-    """Parts under a title that opens them."""
+    """Parts under a title; a click on the title shows the parts."""
     inside = "\n\n".join(parts)
     return f"<details>\n<summary>{title}</summary>\n\n{inside}\n\n</details>"
 
@@ -74,12 +75,12 @@ def code(text: str) -> str:
 
 
 def verbatim(text: str) -> str:
-    """Lines as they stand, for ``<pre>``."""
+    """Unchanged lines in a ``<pre>``."""
     return f"<pre>{_SIGNS.sub(_reference, text)}</pre>"
 
 
 def markdown(text: str) -> str:
-    """Text on one line as Markdown that shows it and nothing else."""
+    """Text on one line, escaped so that Markdown shows it unchanged."""
     return _SIGNS.sub(_reference, visible(" ".join(text.split())))
 
 

@@ -1,4 +1,4 @@
-"""Writer for a notebook's cell: title, sentences, tables of some rows; or a few lines of text."""
+"""Writer for a cell of a notebook: a short piece of HTML, or a few lines of text."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from pqd.reports.models.report import Report
     from pqd.reports.writers.summary import CellText
 
-# A heat map of more columns has no room in a cell of a notebook.
+# A heat map with more columns does not fit into a cell of a notebook.
 _WIDEST = 20
 
 
 def notebook_html(report: Report) -> str:
-    """Report of any kind as a piece of HTML for a notebook's cell."""
+    """Report of any kind as a piece of HTML for a cell of a notebook."""
     summary = _summary(report)
-    # What the lead says already needs no line of its own.
+    # Leave out sentences that the lead already says.
     account = [text for text in summary.account if text not in summary.lead]
     summary = replace(summary, account=account)
     return fragment("notebook.html.j2", kind=summary.command or report.kind, summary=summary)
 
 
 def brief_text(report: Report) -> str:
-    """Report of any kind in a few lines: its title, what was spent, and what shows more."""
+    """Report of any kind in a few lines: its title, what was spent, and how to see more."""
     summary = _summary(report)
     lines = [
         summary.stamp,
@@ -50,7 +50,7 @@ def _summary(report: Report) -> Summary:
 
 
 def summary_of(document: Document) -> Summary:
-    """Summary of a document: its sentences, and tables of their first rows."""
+    """Summary of a document: its sentences, and its tables with their first rows."""
     omitted = (each.text for each in document.omitted.lines)
     opened = (row for table in document.tables for row in table.rows if row.open)
     lines = [
@@ -75,7 +75,7 @@ def _said(line: Line) -> str:
 
 
 def _lines(blocks: Iterable[Block]) -> Iterator[Line]:
-    """Sentences of the body, but not of what is folded, or only told in detail."""
+    """Sentences of the body, without folded sections and lines of the role ``detail``."""
     for block in blocks:
         if isinstance(block, Section) and not block.folded and block.drop < PAGE:
             yield from _lines(block.blocks)
@@ -88,7 +88,7 @@ def _tables(blocks: Iterable[Block]) -> Iterator[SummaryTable]:
         if isinstance(block, Section) and block.drop < PAGE:
             yield from _tables(block.blocks)
         elif isinstance(block, Table) and block.silent:
-            # The sentence that counts its other rows is folded.
+            # Omit the table: the sentence that counts its other rows is folded, so not shown.
             continue
         elif isinstance(block, Table):
             places = [p for p in block.places() if block.columns[p].kind != "picture"]

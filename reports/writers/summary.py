@@ -6,17 +6,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-# A notebook is no place for hundreds of rows; to_html and to_frame have them all.
+# Most rows of a table in a notebook; to_html and to_frame have all rows.
 MOST = 60
-# A text, and how it is marked: yes, no, open, name, number or nothing.
+# Text of a cell and its mark: yes, no, open, name, number or empty.
 CellText = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; a column is a title and ``number`` where it is one.
+    """Table; each column is a title and its mark, which is ``number`` or empty.
 
-    ``more`` is the number of rows that there is no room for.
+    ``more`` is the number of rows that are left out.
     """
 
     columns: tuple[CellText, ...]
@@ -26,10 +26,11 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Summary of a report for a notebook; ``stamp`` is empty unless noise was seeded.
+    """Summary of a report for a notebook.
 
-    ``account`` says what was spent, and where that is written down; ``lines`` are all else that is
-    to be read.  ``command`` is what makes such a report where its kind has another name.
+    ``stamp`` is empty unless the noise was seeded.  ``account`` says what was spent, and which
+    ledger holds it.  ``lines`` are all other sentences.  ``command`` is the command that makes the
+    report; if it is empty, the command has the name of the report's kind.
     """
 
     title: str
@@ -41,14 +42,14 @@ class Summary:
     command: str = ""
 
     def in_python(self) -> Summary:
-        """Summary whose sentences name arguments of Python, not options of the command line."""
+        """Summary whose sentences name arguments of Python in place of command-line options."""
         account, lines = ([*map(in_python, texts)] for texts in (self.account, self.lines))
         return replace(self, lead=in_python(self.lead), account=account, lines=lines)
 
 
-# A command with its options, such as "pqd profile ... --zoom 5", and an option by itself.
+# Command with its options, such as "pqd profile ... --zoom 5".
 _COMMAND = re.compile(r"pqd ([a-z]+) \.\.\.((?: --[a-z-]+ [^\s,;]+)+)")
-# Options that reports name; no other text is touched, which may be a column's name.
+# Options that reports name.  No other option is replaced, since it may be the name of a column.
 _NAMES = "cells|columns|dry-run|epsilon|target|tau|total-epsilon|type|unit|ways|zoom"
 _OPTION = re.compile(rf"--({_NAMES})\b(?: (\d[\d./%]*(?<!\.)|COLUMN=\d+)|(?<=--unit) (\S+)\b)?")
 _BOUNDS = "--bounds, or [columns.NAME] in a spec"
@@ -56,7 +57,7 @@ _BOUNDS_IN_PYTHON = 'columns={"NAME": {"bounds": (low, high)}}'
 
 
 def in_python(text: str) -> str:
-    """Text with options of the command line as arguments of Python, such as ``zoom=5``."""
+    """Text in which arguments of Python, such as ``zoom=5``, replace command-line options."""
     text = text.replace(_BOUNDS, _BOUNDS_IN_PYTHON)
     text = _COMMAND.sub(lambda found: f"pqd.{found[1]}(..., {_arguments(found[2])})", text)
     return _OPTION.sub(_argument, text)

@@ -1,4 +1,4 @@
-"""Writer of pages: one file that loads nothing and can be read without its script."""
+"""Writer of pages: a page is one file that loads nothing and can be read without its script."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 
 
 def html_text(report: Report, command: str | None = None) -> str:
-    """Report of any kind as a page of HTML; whatever it quotes is text there, never a tag.
+    """Report of any kind as a page of HTML; whatever the page quotes is text, never a tag.
 
     Parameters
     ----------
     report
-        What is shown.
+        Report that is shown.
     command
-        The command that makes the report again, shown as it is.
+        Command that makes the report again; the page shows it unchanged.
 
     Returns
     -------
     str
-        One file that asks for no other, the same for the same report.
+        Text of one file that loads no other file; equal reports give equal texts.
     """
     return page_text(document_of(report), command)
 
 
 def page_text(document: Document, command: str | None = None) -> str:
-    """Document as a page, as of ``html_text``."""
+    """Document as a page; ``html_text`` says more."""
     views = Views(document)
     omitted = document.omitted
     left_out = omitted.alike or [line.text for line in omitted.lines]
@@ -51,7 +51,7 @@ def page_text(document: Document, command: str | None = None) -> str:
         "notes": [told(line.text) for line in document.notes],
         "banner": [told(line.text) for line in document.banner],
     }
-    # Every view is made by now, and with it every curve is known.
+    # All views are made by now, so all curves of the page are known.
     scripts = ("pages.js",) if views.many else ()
     drawings = views.curves.drawings()
     return page("document.html.j2", scripts=scripts, drawings=drawings, **context)

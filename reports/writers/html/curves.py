@@ -1,4 +1,4 @@
-"""The curves of a page: a scale drawn once, and each distinct set of curves drawn once."""
+"""Curves of a page: the scale is drawn once, and each distinct set of curves is drawn once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAMES = ("first", "second", "third")
 
 
 class Curve(NamedTuple):
-    """A picture of curves: the number of its drawing on the page, a legend, and it in words."""
+    """Picture of curves: the number of its drawing on the page, its legend, and its label."""
 
     number: int
     legend: Sequence[tuple[str, str]]
@@ -21,7 +21,7 @@ class Curve(NamedTuple):
 
 
 class Drawings:
-    """The curves that a page shows, in the order of their first use."""
+    """Curves that a page shows, in the order of their first use."""
 
     def __init__(self) -> None:
         """No curves yet."""
@@ -35,7 +35,7 @@ class Drawings:
         return Curve(number, legend, block.label)
 
     def drawings(self) -> dict[str, str]:
-        """Every drawing of the page as SVG under its id, the scale first."""
+        """All drawings of the page as SVG, by their ids; the scale comes first."""
         if not self._numbers:
             return {}
         # Matplotlib is imported only by a page that shows a curve.
@@ -47,10 +47,10 @@ class Drawings:
 
 
 def can_draw() -> bool:
-    """Whether the library that draws is there."""
+    """Whether matplotlib, which draws the curves, is installed."""
     return find_spec("matplotlib") is not None
 
 
 def _rounded(points: Sequence[float | None]) -> tuple[float | None, ...]:
-    """Curve to a quarter of a pixel, so that what looks alike is one drawing."""
+    """Curve rounded to a quarter of a pixel, so that curves that look alike share a drawing."""
     return tuple(None if chance is None else round(chance, 3) for chance in points)

@@ -1,4 +1,4 @@
-"""The frame of every page: nothing is loaded, and only the style and script written here run."""
+"""Frame of every page: the page loads nothing, and runs only its own style and script."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def page(template: str, *, scripts: Sequence[str] = (), **context: object) -> str:
-    """Page of ``template``; whatever it quotes is text there, never a tag.
+    """Page made from ``template``; whatever the page quotes is text, never a tag.
 
-    ``scripts`` are the files that it needs beside that of all pages.
+    ``scripts`` are the script files that this page needs beside ``page.js``.
     """
     from markupsafe import Markup  # noqa: PLC0415 - comes with Jinja2, which is imported late
 
@@ -39,13 +39,13 @@ def page(template: str, *, scripts: Sequence[str] = (), **context: object) -> st
 
 
 def fragment(template: str, **context: object) -> str:
-    """Piece of HTML for a notebook: styled, without a script."""
+    """Piece of HTML for a notebook, with styles and without a script."""
     return _environment().get_template(template).render(context)
 
 
 @cache
 def _version() -> str:
-    """Name and version of what makes the page; the name alone where it is not installed."""
+    """Name and version of pqd; the name alone if pqd is not installed as a package."""
     try:
         return f"pqd {metadata.version('pqd')}"
     except metadata.PackageNotFoundError:
@@ -54,7 +54,7 @@ def _version() -> str:
 
 @cache
 def _environment() -> Environment:
-    """Templates, compiled once for all pages of a process."""
+    """Environment of the templates; a process compiles each template once."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - heavy
 
     environment = Environment(
@@ -80,5 +80,5 @@ def _source(environment: Environment, name: str) -> str:
 
 
 def _digest(text: str) -> str:
-    """Digest that a browser checks before it accepts an inline style or script."""
+    """Digest of an inline style or script; a browser checks it before it accepts the text."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -1,7 +1,8 @@
-"""Very many rows of a page: the first as HTML, and all as data that its script shows in pages.
+"""Tables of very many rows: a page has the first rows as HTML, and all rows as data.
 
-A row has no picture, and its details are made when it is opened: the page stays below a kilobyte
-per query, opens at once, and can still be read without its script.
+The script of the page shows the data, some rows at a time.  Rows have no pictures, and the script
+makes the details of a row when a reader opens it.  So the file needs less than a kilobyte per query
+and opens at once, and its first rows can be read without the script.
 """
 
 from __future__ import annotations
@@ -15,20 +16,20 @@ from typing import Any, NamedTuple
 from pqd.reports import blocks as b
 from pqd.reports.writers.html.texts import code_text, harmless, titled
 
-# Rows that are seen at once, and rows that are read without the script.
+# Number of rows that are shown at once, and that can be read without the script.
 _PAGE = 100
-# Rows that are printed; a browser gives up beyond some ten thousand.
+# Number of rows that are printed; a browser cannot print much more than ten thousand.
 _PRINTED = 1000
 # Tones, the worst first.
 _WORST: tuple[b.Tone, ...] = ("no", "open", "yes")
-# What a text within an inline block of data must not hold.
+# Signs that an inline block of data must not hold, with their escapes.
 _ESCAPES = str.maketrans({sign: f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"})
-# A text, what it is sorted by, and its class.
+# Cell of the data: its text, the text by which it is sorted, and its class.
 Shown = tuple[str, str, str]
 
 
 class FirstRow(NamedTuple):
-    """Row that is read without the script."""
+    """Row that can be read without the script."""
 
     row: b.Row
     cells: Sequence[Shown]
@@ -46,7 +47,7 @@ def many_view(
     heads
         Title and class of each column.
     names
-        What rows can be found by.
+        Words by which a reader can filter rows.
     """
     from markupsafe import Markup  # noqa: PLC0415 - comes with Jinja2, which is imported late
 
@@ -85,7 +86,7 @@ def _shown(cell: b.Cell) -> Shown:
 
 
 def _sorted_by(sort: float | str | None) -> str:
-    """What a cell is sorted by: whole numbers exactly, others to ten digits."""
+    """Text by which a cell is sorted: whole numbers exactly, other numbers with ten digits."""
     if sort is None or isinstance(sort, str):
         return sort or ""
     return str(int(sort)) if math.isfinite(sort) and sort == int(sort) else f"{sort:.10g}"
@@ -98,7 +99,7 @@ def _values(
     places: dict[str, int],
     heads: dict[tuple[str, ...], int],
 ) -> list[Any]:
-    """Row as the script reads it; no sign of it is one that a browser would obey."""
+    """Row as the script reads it; its texts hold no sign that a browser would obey."""
     lines = [[harmless(b.plain(row.remark)), "plain"]] if row.remark else []
     small: list[int | list[str]] = []
     code: list[list[str]] = []
@@ -108,12 +109,12 @@ def _values(
         elif isinstance(part, b.Code):
             code.append([harmless(part.title), harmless(code_text(part))])
         elif isinstance(part, b.Table) and not small:
-            # A picture is not drawn here, so it would leave a column empty.
+            # Pictures are not drawn here, so their column would be empty.
             shown = [column.kind != "picture" for column in part.columns]
             head = tuple(map(titled, compress(part.columns, shown)))
             place = heads.setdefault(head, len(heads))
             small = [place, *(_small(each, shown) for each in part.rows)]
-    # A row is as good as its worst sign: paper has all rows that are not as they should be.
+    # A row without a verdict gets the tone of its worst badge.  Rows with a bad tone are printed.
     tones = {cell.badge.tone for cell in row.cells if cell.badge}
     return [
         harmless(name),
@@ -130,12 +131,12 @@ def _values(
 
 
 def _cell(text: str, by: str, tone: str) -> list[str]:
-    """Cell as the script reads it, which sorts by the text where nothing else is said."""
+    """Cell as the script reads it; the script sorts by the text if ``by`` is left out."""
     return [text, by, tone] if tone else [text] if by == text else [text, by]
 
 
 def _small(row: b.Row, shown: Sequence[bool]) -> list[str]:
-    """``shown`` cells of a row of a small table as texts; its marks stand beside its name."""
+    """Texts of the ``shown`` cells of a row in a small table; the first text ends in the marks."""
     texts = [
         " ".join(filter(None, [cell.badge.text if cell.badge else "", cell.text, cell.under]))
         for cell in compress(row.cells, shown)

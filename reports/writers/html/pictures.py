@@ -1,6 +1,6 @@
-"""Pictures by the places of their parts, in per cent of the width, so that they can stretch.
+"""Places of the parts of pictures, in per cent of the width, so that pictures can stretch.
 
-They are a few lines and boxes each, and there may be hundreds on a page, so a template draws them.
+A template draws the pictures, since each has few lines and boxes, and a page may have hundreds.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from pqd.reports.text.numbers import number_text, threshold_text
 if TYPE_CHECKING:
     from pqd.reports import blocks
 
-# How much of an interval's half is left free beside it.
+# Half the width of an interval's picture is at least this many tolerances.
 _MARGIN = 5 / 3
-# Beyond as many tolerances a threshold leaves the picture.
+# Number of tolerances beyond which a threshold is not shown whole.
 _FAR = 4.0
-# Labels of both ends fit under an interval of this share of the width.
+# Per cent of the width from which on the labels of both ends fit below an interval.
 _WIDE = 45.0
-# What a verdict of such a tone says of the private answer.
+# Where the private answer lies according to a verdict, by the verdict's tone.
 _CLAIMS = {"yes": "inside", "no": "outside"}
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A range of values that a picture shows."""
+    """Range of values that a picture shows."""
 
     low: float
     high: float
 
     def place(self, value: float) -> float:
-        """Place of ``value``, in per cent of the width, at an edge if it lies beyond."""
+        """Place of ``value`` in per cent of the width; an edge if the value lies beyond it."""
         share = (value - self.low) / (self.high - self.low) if self.high > self.low else 0.5
         return round(100 * min(max(share, 0.0), 1.0), 2)
 
@@ -44,22 +44,22 @@ class Scale:
 
 
 class Box(NamedTuple):
-    """A box from ``left``, ``width`` wide, both in per cent."""
+    """Box whose left edge is at ``left``; ``left`` and ``width`` are in per cent."""
 
     left: float
     width: float
 
     @property
     def right(self) -> float:
-        """Where it ends."""
+        """Place of the right edge."""
         return round(self.left + self.width, 2)
 
 
 class Placed(NamedTuple):
-    """A picture of a cell, placed.
+    """Picture of a cell, with the places of its parts.
 
-    ``between`` is the interval.  ``inside`` and ``aside`` are of strips: the tolerance around the
-    mark, and left or right where all of it lies beyond that edge.
+    ``between`` is the interval.  A strip also has ``inside``, the tolerance around the mark, and
+    ``aside``: ``left`` or ``right`` if the whole tolerance lies beyond that edge of the picture.
     """
 
     style: str
@@ -104,11 +104,12 @@ def placed(picture: blocks.Picture) -> Placed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntervalPicture:
-    """The tolerance around a synthetic answer, and the effectiveness threshold.
+    """Picture of the tolerance around a synthetic answer, and of the effectiveness threshold.
 
-    ``claim`` is what the verdict says of the private answer: inside, outside, open, or none.
-    ``least`` is missing where the threshold is not known or infinite; ``beyond`` says that it is
-    too wide to be shown whole.
+    ``claim`` is where the private answer lies according to the verdict: inside, outside, open or
+    none.  ``least`` is the box of the threshold; None if the threshold is unknown or infinite.
+    ``beyond``: the threshold is too wide to be shown whole.  ``wide``: the labels of both ends fit
+    below the tolerance.
     """
 
     claim: str
@@ -124,7 +125,7 @@ class IntervalPicture:
 
 
 def interval_picture(block: blocks.Interval) -> IntervalPicture:
-    """Picture of one query."""
+    """Picture of the tolerance and the threshold of one query."""
     least = block.least if block.least is not None and math.isfinite(block.least) else None
     tau = max((block.high - block.low) / 2, 0.0)
     half = max(tau * _MARGIN, min(least or 0.0, _FAR * tau) * 1.15)
@@ -149,7 +150,7 @@ def interval_picture(block: blocks.Interval) -> IntervalPicture:
 
 
 def side_by_side(sizes: Iterable[float]) -> list[Box]:
-    """One box per size, side by side over the whole width."""
+    """Boxes side by side over the whole width, one for each size."""
     sizes, left, boxes = list(sizes), 0.0, []
     total = sum(sizes) or 1.0
     for size in sizes:

@@ -1,4 +1,4 @@
-"""Texts of a page: harmless, and not broken where a reader would copy them."""
+"""Texts of a page: hidden signs are written out, and options of commands are not broken."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from pqd.reports.escape import caret_lines, visible
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-# What the widest screen has room for beside a line that is marked.
+# Cells per line of a code with carets, as many as a page has room for.
 _WIDTH = 72
-# An option of two words or more, which a browser would break at its hyphens.
+# Option with several words, such as --dry-run; a browser would break it at a hyphen.
 _OPTION = re.compile(r"(--[a-z]+(?:-[a-z]+)+)")
 
 
 def harmless(text: str) -> str:
-    """Text in which every sign that would hide something is written out; line ends stay."""
+    """Text in which every hidden sign is written as an escape; line ends stay."""
     return text if text.isprintable() else visible(text, keep="\n")
 
 
 def titled(column: b.Column) -> str:
-    """Title of a column, which begins with a capital but where it is a name."""
+    """Title of a column with a capital at its start; unchanged if a user gave the title."""
     title = column.title
     return title if column.foreign else title[:1].upper() + title[1:]
 
 
 def told(text: b.Text) -> str | Markup:
-    """Sentence whose options are spelled as a shell takes them, and not broken at their hyphens."""
+    """Sentence with its options written as in a shell, and not broken at their hyphens."""
     parts = _OPTION.split(b.plain(text))
     if len(parts) == 1:
         return parts[0]
@@ -48,10 +48,10 @@ def cell_content(
     links: Sequence[tuple[str, str]] = (),
     beside: bool = True,
 ) -> str | Markup:
-    """Content of a cell: its badge, its text, the row's marks, and the line under them.
+    """Content of a cell: its badge, its text, the row's marks, and its second line.
 
-    ``links`` are the parts of a text, each with the anchor that it leads to, or none.  The badge
-    stands ``beside`` the text, or else under it.
+    ``links`` are parts of the text, each with the anchor to which it leads; an empty anchor makes
+    no link.  ``beside``: the badge stands beside the text; else it stands below the text.
     """
     if not (cell.badge or cell.under or cell.strong or marks or links):
         return cell.text
@@ -88,7 +88,7 @@ def _markup(text: str) -> Markup:
 
 
 def code_text(part: b.Code) -> str:
-    """Text of a code; lines that carets mark are folded with them."""
+    """Text of a code; a line with carets is folded together with its carets."""
     if not part.carets:
         return part.text
     lines: list[str] = []

@@ -1,4 +1,4 @@
-"""Views of blocks: what the template of each type shows, with every number at its place."""
+"""Views of blocks: the values that the template of each type of block shows."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from pqd.reports.writers.html.texts import cell_content, code_text, titled, told
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-# A page of more rows makes them by script.
+# If a table has more rows, the script of the page makes them.
 MOST_ROWS = 300
-# Few enough groups of a query to be seen at once.
+# If a query has no more groups than this, all of them are shown at once.
 _FEW = 12
-# Groups of a query that have no name for how they fared.
+# Word for groups of a query whose outcome has no name.
 _GROUPS = "groups"
 _CLASSES = {"badge": "first", "name": "name", "number": "number", "picture": "band"}
 
 
 class _Place(NamedTuple):
-    """Place of a column, that of the column below it, and its title."""
+    """Index of a column, index of the column shown as its second line, and its title."""
 
     place: int
     below: int | None
@@ -42,7 +42,7 @@ class _Place(NamedTuple):
 
 
 class CellView(NamedTuple):
-    """Cell as its row shows it; ``sort`` is what its column is sorted by, None for its text."""
+    """Cell as its row shows it; the column is sorted by ``sort``, or by the text if it is None."""
 
     kind: str
     title: str
@@ -54,10 +54,10 @@ class CellView(NamedTuple):
 
 
 class Views:
-    """Views of one page, which know its curves, its ids and the rows that can be linked to."""
+    """Views of the blocks of one page, with the page's curves, ids and anchors of rows."""
 
     def __init__(self, document: b.Document) -> None:
-        """No view yet."""
+        """Make no view yet."""
         self.curves, self._ids = Drawings(), count(1)
         self.many = any(self._is_many(table) for table in document.tables)
         self._anchors = {} if self.many else _anchors(document)
@@ -67,7 +67,7 @@ class Views:
         return table.size > MOST_ROWS and any(map(_opens, table.rows))
 
     def blocks(self, parts: Iterable[b.Block], *, small: bool = False) -> list[View]:
-        """Views of several blocks; tables of details are ``small``."""
+        """Views of several blocks; ``small``: the blocks are details, so their tables are small."""
         return [self.block(part, small=small) for part in b.spread(parts)]
 
     def block(self, part: b.Block, *, small: bool = False) -> View:
@@ -100,14 +100,14 @@ class Views:
         return {"picture": interval_picture(part)}
 
     def _curves(self, part: b.Curves, **_: bool) -> dict[str, Any]:
-        """Picture of curves, or a line in place of it where nothing can be drawn."""
+        """Picture of curves; a sentence in its place if matplotlib is not installed."""
         if can_draw():
             return {"curve": self.curves.add(part)}
         missing = missing_library("plots", "The curve of the chance of a yes")
         return {"type": "lines", "lines": [(missing, "advice")]}
 
     def _heat(self, part: b.Heat, **_: bool) -> dict[str, Any]:
-        """Heat map, or its words where it has too many rows to be drawn."""
+        """Heat map; its words in its place if it has too many rows to be drawn."""
         if len(part.rows) <= MOST_ROWS:
             return {"heat": part, "anchors": self._anchors}
         return {"type": "lines", "lines": [(told(text), role) for text, role in part.words]}
@@ -146,7 +146,7 @@ class Views:
         return {**shown, "style": style, "rows": rows, "pictured": pictured}
 
     def _rows(self, table: b.Table, rows: Sequence[b.Row], style: str) -> Iterator[View]:
-        """Views of rows, the groups of a query together where the worst of them stands."""
+        """Views of rows; all groups of a query share one view, at the place of the worst group."""
         columns = list(_places(table.columns))
         open_ = {id(row) for group in table.groups if group.open for row in group.rows}
         order = {_called(row): place for place, row in reversed(list(enumerate(rows)))}
@@ -173,7 +173,7 @@ class Views:
     def _cells(
         self, columns: Sequence[_Place], row: b.Row, marks: Sequence[str], *, beside: bool
     ) -> Iterator[CellView]:
-        """Views of the cells of a row, whose ``marks`` stand beside its name."""
+        """Views of the cells of a row; the ``marks`` stand beside the row's name."""
         for place, below, column, title in columns:
             cell = row.cells[place]
             if below is not None:
@@ -190,7 +190,7 @@ class Views:
             yield CellView(column.kind, title, content, by, picture, cell.shade, cell.hint)
 
     def _panel(self, parts: Iterable[b.Block]) -> list[View]:
-        """Views of details; a curve stands beside the sentences before it."""
+        """Views of details; a picture of curves stands beside the first sentences."""
         views = self.blocks(parts, small=True)
         shown: list[View] = []
         beside = next((view for view in views if view.type == "lines"), None)
@@ -202,7 +202,7 @@ class Views:
         return shown
 
     def _grouping(self, table: b.Table, grouping: b.Grouping, rows: Sequence[b.Row]) -> View:
-        """View of a grouped query: how its groups stand, and a table of them by standing."""
+        """View of a grouped query: the counts of its outcomes, and a table for each outcome."""
         groups = []
         mine = set(map(id, rows))
         for group in table.groups:
@@ -221,7 +221,7 @@ class Views:
             shares=_parts(
                 b.Shares([(g.name or _GROUPS, len(g.rows), g.badge.tone) for g, _ in groups])
             ),
-            # Nothing but its groups is to be told of it.
+            # Open the row if it shows nothing but its groups, and these are few.
             open=len(rows) <= _FEW and not any(group.name for group, _ in groups),
             columns=[each.column.kind for each in _places(table.columns)],
             parts=[
@@ -235,7 +235,7 @@ class Views:
         )
 
     def _members(self, columns: tuple[b.Column, ...], group: b.Group, name: int) -> View:
-        """Small table of the groups of a query that fared alike."""
+        """Small table of the groups of a query that have the same outcome."""
         rows = [
             replace(row, cells=(b.Cell(row.member), *row.cells[:name], *row.cells[name + 1 :]))
             for row in group.rows
@@ -247,7 +247,7 @@ class Views:
 
 
 def _all(parts: Iterable[b.Block]) -> Iterator[b.Block]:
-    """Blocks, and those of their sections."""
+    """Blocks, and the blocks inside sections."""
     for part in parts:
         yield part
         if isinstance(part, b.Section):
@@ -255,7 +255,10 @@ def _all(parts: Iterable[b.Block]) -> Iterator[b.Block]:
 
 
 def _anchors(document: b.Document) -> dict[str, str]:
-    """Anchor of each row that a heat map leads to: its rows are named as those of a table are."""
+    """Anchor of each row, by its name; empty if no heat map links to the rows.
+
+    A heat map links to rows if its own rows have the names of all rows of a table.
+    """
     rows = (row for table in document.tables if table.find for row in table.rows)
     called = list(dict.fromkeys(map(_called, rows)))
     heats = [part for part in _all(document.body) if isinstance(part, b.Heat)]
@@ -268,12 +271,12 @@ def _called(row: b.Row) -> str:
 
 
 def _opens(row: b.Row) -> bool:
-    """Whether a row says more where it is opened."""
+    """Whether a row has something to show when a reader opens it."""
     return bool(row.asks or row.aside or row.open or row.remark)
 
 
 def _places(columns: Sequence[b.Column]) -> Iterator[_Place]:
-    """Places of the columns that stand side by side."""
+    """Places of the columns that stand side by side, without those shown as a second line."""
     for place, (column, following) in enumerate(zip_longest(columns, columns[1:])):
         if not (column.below or column.member):
             below = place + 1 if following is not None and following.below else None
@@ -281,7 +284,7 @@ def _places(columns: Sequence[b.Column]) -> Iterator[_Place]:
 
 
 def _class(table: b.Table, place: int) -> str:
-    """Class of a column: signs take little room, the two ends of an interval much."""
+    """Class of a column: ``sign`` for a narrow column of badges, ``ends`` for wide intervals."""
     column = table.columns[place]
     cells = [row.cells[place] for row in table.rows]
     if column.kind == "text" and all(cell.badge and not cell.text for cell in cells):
@@ -292,13 +295,13 @@ def _class(table: b.Table, place: int) -> str:
 
 
 def _names(table: b.Table) -> list[str]:
-    """What rows are found by: the names of groups, then others in their order."""
+    """Words by which a reader can filter rows: the names of groups, then the names of rows."""
     groups = [group.name for group in table.groups if group.name]
     return list(dict.fromkeys([*groups, *(name for row in table.rows for name in row.names)]))
 
 
 def _without_empty_columns(table: b.Table) -> b.Table:
-    """Table without the columns that say nothing in any row."""
+    """Table without the columns that are empty in all rows."""
     kept = table.told
     if len(kept) == len(table.columns):
         return table
@@ -315,7 +318,10 @@ def _without_empty_columns(table: b.Table) -> b.Table:
 
 
 def sorted_by(column: b.Column, cell: b.Cell) -> str | None:
-    """What a column is sorted by: the exact number; the text where it has none."""
+    """Text by which a cell is sorted: its exact number.
+
+    None if the shown text is used; empty if a cell of a column of numbers has no number.
+    """
     if cell.sort is None:
         return None if column.kind in {"name", "text"} else ""
     return cell.sort if isinstance(cell.sort, str) else repr(cell.sort)
@@ -335,6 +341,6 @@ def _parts(part: b.Shares) -> list[View]:
 
 
 def budget_view(budget: b.Budget) -> dict[str, Any]:
-    """View of a budget: shares of its limit in per cent."""
+    """View of a budget: its shares of the limit in per cent, and its texts."""
     before, now = round(100 * budget.before, 2), round(100 * budget.now, 2)
     return {"before": before, "now": now, "total": budget.total, "limit": budget.limit}
