@@ -1,1 +1,1 @@
-"""Documents: what a report of each kind says, in which words and order, for every format."""
+"""Documents: the content, the words and the order of each kind of report, for every format."""

@@ -1,4 +1,4 @@
-"""Document of a check: a row per check, failures first; what is broken is told at once."""
+"""Document of a check: a row per check, failures first; a broken check opens its details."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ if TYPE_CHECKING:
     from pqd.reports.models.check import CheckReport, CheckResult
 
 _QUESTION = "Are the private table's answers within the tolerance of the copy's, as expected?"
-# Of many checks those that only warn, or have no verdict, leave room for failures.
+# In a report of many checks, at most this many checks of each standing but FAILED are listed.
 _FEW = 10
-# So many failures show their details at once.
+# If there are at most this many failures, their details are shown at once.
 _OPEN = 5
 _COLUMNS = (
     Column("verdict", "badge"),
@@ -79,7 +79,7 @@ _PLANS = (Column("", "badge"), Column("check", "name", fold=14), Column("plan", 
 
 
 def document(report: CheckReport) -> Document:
-    """Document of ``report``, decided or planned."""
+    """Document of ``report``, which is decided or planned."""
     verdicts = _verdicts(report)
     replayed = [verdict.replayed for verdict in verdicts]
     word, counts = result(report), counts_sentence(report)
@@ -166,14 +166,14 @@ def _checks(report: CheckReport) -> Table:
 
 
 def _planned(check: CheckResult) -> Row:
-    """Row of a check of which nothing is decided."""
+    """Row of a check without a verdict."""
     first, under = message_parts(check.message)[0]
     text = "see below" if check.gate == "error" else "" if under else first
     return _named(check, (Cell(text),))
 
 
 def _row(check: CheckResult, *, mixed: bool) -> Row:
-    """Row of a check, and below it one for each of its groups that keeps it from passing."""
+    """Row of a check, with a row below it for each group that keeps the check from passing."""
     if len(check.verdicts) == 1:
         return _named(check, _single(check, check.verdicts[0], mixed=mixed))
     unsure, wrong = (
@@ -231,7 +231,10 @@ def _groups(check: CheckResult) -> str:
 
 
 def _message(check: CheckResult) -> Iterator[str]:
-    """First line of a message, unless a place in it is marked; p, unless the message has it."""
+    """First line of the message, and the p-value of a single verdict.
+
+    The line is left out if a place in it is marked, and the p-value if the message already has it.
+    """
     first, under = message_parts(check.message)[0]
     if under is None:
         yield first
@@ -260,7 +263,7 @@ def _details(check: CheckResult) -> Iterator[Block]:
 
 
 def _grouped(check: CheckResult) -> Table:
-    """Groups of a check, the worst first."""
+    """Table of the groups of a check, worst first."""
     rows = [verdict_row(verdict, check.tolerance, mixed=False) for verdict in check.verdicts]
     return Table(
         columns=(

@@ -1,4 +1,4 @@
-"""Document of a comparison: the leaderboard, and every query with a sign per candidate."""
+"""Document of a comparison: the leaderboard, and each query with one sign per candidate."""
 
 from __future__ import annotations
 
@@ -73,15 +73,15 @@ if TYPE_CHECKING:
     from pqd.reports.models.compare import Cell as Judged
     from pqd.reports.models.compare import ComparedQuery, CompareReport, LeaderboardRow
 
-# Gaps in tolerances from which a shade is strong: of a no above it, of a yes up to it.
+# Limits of strong shades, as gaps in tolerances: a no is strong above, a yes up to its limit.
 _CLEAR = {"no": 2.0, "yes": 0.5}
-# Beyond as many tolerances a candidate leaves the picture.
+# A candidate that is more tolerances away than this does not widen the picture.
 _FAR = 4.0
 _HEAT = "Every query on every candidate"
 _KINDS = {"marginals": "reference: independent marginals", "bootstrap": "reference: resampled rows"}
 _SIGNS = f"{Standing.TRUSTED.sign} within tolerance, {Standing.NOT_TRUSTED.sign} outside"
 _WIDEST = 9
-# Queries that are named in a sentence at most.
+# Largest number of queries that a sentence names.
 _NAMED = 6
 
 
@@ -151,7 +151,7 @@ def _board(report: CompareReport) -> Iterator[Block]:
 
 
 def _terms(report: CompareReport) -> list[tuple[str, str]]:
-    """Meaning of what stands in the tables."""
+    """Terms of the tables, each with its meaning."""
     level = number_text(float(report.alpha) * 100, 3)
     sure = number_text(100 - float(report.alpha) * 100, 4)
     return [
@@ -196,7 +196,7 @@ def _terms(report: CompareReport) -> list[tuple[str, str]]:
 
 
 def _extremes(report: CompareReport) -> Table:
-    """Queries on which each candidate is best and worst, and the candidates that it beats."""
+    """Table of each candidate's best and worst queries, and of the candidates that it beats."""
     calls = {query.id: query.block or query.id for query in report.queries}
     rows = []
     for row in report.leaderboard:
@@ -280,7 +280,7 @@ def _queries(report: CompareReport) -> Iterator[Block]:
 
 
 def _standing(query: ComparedQuery) -> Standing:
-    """Standing of a query on the candidate that it fares worst on."""
+    """Standing of a query on the candidate where the standing is worst."""
     standings = (cell.standing for cell in query.cells)
     return min(standings, key=VERDICTS.index, default=Standing.UNDECIDED)
 
@@ -325,7 +325,7 @@ def _grouping(query: ComparedQuery) -> Grouping | None:
 
 
 def _heat(queries: Sequence[ComparedQuery], names: Sequence[str]) -> Heat:
-    """Map of the gaps in tolerances; of a grouped query the share of its groups that hold."""
+    """Heat map of the gaps in tolerances; a grouped query shows the share of trusted groups."""
     first: dict[str, int] = {}
     for place, query in enumerate(queries):
         first.setdefault(query.block or query.id, place)
@@ -358,17 +358,17 @@ def _gap(cell: Judged) -> HeatCell:
 
 
 def _clear(standing: Standing) -> str:
-    """Shade of a standing that is clear; of what is undecided nothing is."""
+    """Shade of a clear case: strong for a yes or a no, but not for an open standing."""
     return f"{standing.badge.tone} strong" if standing.answer else standing.badge.tone
 
 
 def _short(strain: float) -> str:
-    """Gap in tolerances, short enough for a small cell; ``1.0`` is exactly the tolerance."""
+    """Gap in tolerances as a short text; only a gap of exactly one tolerance reads ``1.0``."""
     if strain >= 100:
         return "99+"
     if strain >= 10:
         return f"{strain:.0f}"
-    # What is outside never reads as the tolerance itself, nor what is inside.
+    # A gap that is a little above or below 1 must not be rounded to 1.0.
     return f"{max(strain, 1.1) if strain > 1 else min(strain, 0.9 if strain < 1 else 1):.1f}"
 
 
@@ -381,7 +381,7 @@ def _passes(cells: Sequence[Judged]) -> HeatCell:
 
 
 def _details(query: ComparedQuery) -> Iterator[Block]:
-    """What is known of one query: the estimate, and each candidate beside it."""
+    """Blocks on one query: the estimate, and each candidate compared with it."""
     scale = _scale(query)
     estimate = () if query.estimate is None else (
         Key([("between", "")], "private answer, as estimated, and what it is known to lie in"),
@@ -407,7 +407,7 @@ def _details(query: ComparedQuery) -> Iterator[Block]:
 
 
 def _estimators(query: ComparedQuery) -> Iterator[Table]:
-    """Table of the estimators that fit, the one that is taken marked; nothing of a single one."""
+    """Table of the estimators that fit, with a mark on the used one; nothing if only one fits."""
     if len(query.estimators) < 2:
         return
     rows = []
@@ -456,7 +456,7 @@ def _judged(query: ComparedQuery, cell: Judged, scale: tuple[float, float]) -> R
 
 
 def _scale(query: ComparedQuery) -> tuple[float, float]:
-    """Scale of the answers to a query, wide enough for all candidates that are not far off."""
+    """Scale of a picture of the answers; it holds all candidates except those far off."""
     cells = [cell for cell in query.cells if cell.q_synthetic is not None]
     answers = sorted(float(cell.q_synthetic or 0) for cell in cells)
     middle = answers[len(answers) // 2] if answers else 0.0
@@ -484,7 +484,7 @@ def _closing(report: CompareReport) -> Closing:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of a table with one sign per candidate, in the leaderboard's order."""
+    """Columns of a table with one sign per candidate, in the order of the leaderboard."""
 
     candidates: tuple[str, ...]
     titles: tuple[str, ...]
@@ -492,7 +492,7 @@ class Columns:
 
 
 def column_names(report: CompareReport) -> Columns:
-    """Short titles of the candidates: their names, or letters where these are long."""
+    """Short titles of the candidates: their names, or letters if the names are long or many."""
     names = tuple(row.candidate for row in report.leaderboard)
     texts = tuple(visible(name) for name in names)
     if all(len(name) <= _WIDEST and " " not in name for name in texts) and len(names) <= 5:
@@ -507,12 +507,12 @@ def _letter(place: int) -> str:
 
 
 def _cell_sign(cell: Judged) -> str:
-    """Sign of a verdict, in brackets where it is undecided."""
+    """Sign of a verdict, in brackets if the verdict is undecided."""
     return cell.standing.sign if cell.standing.answer else f"({cell.leaning.sign})"
 
 
 def _apart_sentences(report: CompareReport) -> Iterator[str]:
-    """Sentence on the queries that take no part in the ranking, and why; none where all do."""
+    """Sentence on the queries that do not count in the ranking, and why; nothing if all count."""
     apart = [query for query in report.queries if not query.decidable]
     if not apart:
         return
@@ -531,7 +531,7 @@ def _apart_sentences(report: CompareReport) -> Iterator[str]:
 
 
 def _parts_of(apart: Sequence[ComparedQuery], queries: Sequence[ComparedQuery]) -> Iterator[str]:
-    """Names of queries; of a grouped query, of how many of its groups."""
+    """Names of the queries; a grouped query has a number too: ``sales (3 of 12 groups)``."""
     every = Counter(query.block for query in queries)
     for block, number in Counter(query.block for query in apart).items():
         if block is None:
@@ -541,7 +541,7 @@ def _parts_of(apart: Sequence[ComparedQuery], queries: Sequence[ComparedQuery]) 
 
 
 def tie_sentences(report: CompareReport) -> Iterator[str]:
-    """Sentences on who is better than whom, and who cannot be told apart."""
+    """Sentences on which candidate is better than which, and which cannot be told apart."""
     names = [row.candidate for row in report.leaderboard]
     if len(names) < 2:
         return
@@ -557,7 +557,7 @@ def tie_sentences(report: CompareReport) -> Iterator[str]:
 
 
 def _named_sentence(report: CompareReport) -> Iterator[str]:
-    """Sentence per candidate on where it is closest and where it is farthest off."""
+    """Sentence per candidate: the queries where it is closest, and where it is farthest off."""
     for row in report.leaderboard:
         parts = []
         if row.wins:
@@ -569,7 +569,7 @@ def _named_sentence(report: CompareReport) -> Iterator[str]:
 
 
 def _query_sentences(query: ComparedQuery) -> Iterator[str]:
-    """Sentences on one query beside its candidates."""
+    """Sentences on one query that hold for all its candidates."""
     yield query_text(query.aggregate, query.attribute, query.p, query.where)
     if query.estimate is not None:
         yield f"private answer about {number_text(query.estimate)}{_ends(query.low, query.high)}"
@@ -583,7 +583,7 @@ def _query_sentences(query: ComparedQuery) -> Iterator[str]:
 
 
 def worst_compared(queries: Sequence[ComparedQuery]) -> list[ComparedQuery]:
-    """Queries that some candidate is not trusted on, those of the most such candidates first."""
+    """Queries on which not all candidates are trusted; those with the most failures first."""
 
     def badness(query: ComparedQuery) -> tuple[int, int]:
         fates = [cell.standing.fate for cell in query.cells]
@@ -593,14 +593,14 @@ def worst_compared(queries: Sequence[ComparedQuery]) -> list[ComparedQuery]:
 
 
 def _reliable_text(threshold: float) -> str:
-    """Tolerances at which an estimator is reliable."""
+    """Words on the tolerances at which an estimator is reliable."""
     if math.isinf(threshold):
         return "reliable at no tolerance at this epsilon"
     return f"reliable for tolerances of {threshold_text(threshold)} or more"
 
 
 def cell_sentence(cell: Judged, query: ComparedQuery) -> str:
-    """Verdict on one candidate, and how far it is off."""
+    """Sentence on the verdict for one candidate, and on how far it is off."""
     standing = cell.standing
     verdict = f"{standing.badge.text}, {standing.words}"
     if not standing.answer:
@@ -629,7 +629,7 @@ def _ends(low: float | None, high: float | None) -> str:
 
 
 def _how_to_read(report: CompareReport) -> Iterator[str]:
-    """Sentences on what signs, bands and ranks mean."""
+    """Sentences on the meaning of signs, ranges and ranks."""
     level = number_text(float(report.alpha) * 100, 3)
     yield (
         f"{_SIGNS}. Brackets mark an undecided "
@@ -643,7 +643,7 @@ def _how_to_read(report: CompareReport) -> Iterator[str]:
 
 
 def _headline(report: CompareReport) -> tuple[str, str]:
-    """Title and lead: the candidate that is within tolerance most often, and how sure that is."""
+    """Title and lead: the candidate that is within tolerance most often, and how sure this is."""
     ranked = [row for row in report.leaderboard if row.kind == "candidate"] or list(
         report.leaderboard
     )
@@ -671,7 +671,7 @@ def _headline(report: CompareReport) -> tuple[str, str]:
 
 
 def _share_sentence(row: LeaderboardRow, queries: Sequence[ComparedQuery]) -> str:
-    """Sentence on what is decided of a candidate, and what its true share lies in."""
+    """Sentence on the verdicts for one candidate, and on the range of its true share."""
     weighed = " by weight" if len({query.weight for query in queries}) > 1 else ""
     between = percent_range(row.low, row.high, "and")
     true = f"is {between}" if row.low == row.high else f"lies between {between}"
@@ -684,13 +684,13 @@ def _share_sentence(row: LeaderboardRow, queries: Sequence[ComparedQuery]) -> st
 
 
 def _compare_costs(report: CompareReport, tables: str) -> Iterator[str]:
-    """Sentences on what a comparison cost, and what is taken as public."""
+    """Sentences on what a comparison cost, and on the tables that are taken as public."""
     for sentence in cost_sentences(report.cost, tables):
         yield sentence.replace(", taken as public", "; candidates are taken as public")
 
 
 def _between_text(low: float | None, high: float | None) -> str:
-    """Interval in words: ``between 3 and 5``, or what is known of it."""
+    """Interval in words, such as ``between 3 and 5``, or ``at least 3`` if one end is unknown."""
     if low is None and high is None:
         return "nothing bounds it"
     if low is None:

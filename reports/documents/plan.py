@@ -1,4 +1,4 @@
-"""Document of a plan: a row per query, those that need most first."""
+"""Document of a plan: a row per query; the queries that need the most epsilon come first."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _facts(plan: PlanReport) -> Iterator[tuple[str, str]]:
 
 
 def _definitions(plan: PlanReport) -> list[tuple[str, str]]:
-    """Meaning of what stands in the table."""
+    """Terms of the table, each with its meaning."""
     level = number_text(float(plan.alpha) * 100, 3)
     enough = (
         "Whether nine runs of ten at this epsilon are decided, and rightly, on test tables made "
@@ -167,7 +167,7 @@ def _of(standing: Standing, queries: Sequence[PlannedQuery]) -> list[PlannedQuer
 
 
 def _planned(query: PlannedQuery) -> Standing:
-    """Standing among the plans; one of which nothing is known counts as too little."""
+    """Standing of a planned query; an undecided query counts as too little."""
     return query.standing if query.standing in PLANS else Standing.TOO_LITTLE
 
 
@@ -238,7 +238,7 @@ def _details(query: PlannedQuery, plan: PlanReport) -> Sequence[Block]:
 
 
 def _reasons(query: PlannedQuery) -> Iterator[Line]:
-    """Whether the decider is reliable at this tolerance, and why it would be taken."""
+    """Lines on whether the decider is reliable at this tolerance, and why it would be taken."""
     if query.chosen.tau_min is not None:
         text, enough = worth_sentence(query)
         yield Line(text, "plain" if enough else "warning")
@@ -246,7 +246,7 @@ def _reasons(query: PlannedQuery) -> Iterator[Line]:
 
 
 def _interval(query: PlannedQuery) -> Interval:
-    """The tolerance around the copy's answer; nothing is claimed of the private one."""
+    """Picture of the tolerance around the copy's answer; it shows nothing of the private one."""
     answer, tau, least = float(query.q_synthetic), float(query.tau), query.chosen.tau_min
     least_text = amount_text(query, least)
     return Interval(answer, answer - tau, answer + tau, least, "none", least_text)
@@ -267,14 +267,14 @@ def _closing(plan: PlanReport) -> Closing:
 
 
 def _headline(plan: PlanReport) -> tuple[str, str]:
-    """Title: which epsilon decides the queries; lead: on what terms, and the price of an audit."""
+    """Title on the epsilon that decides the queries; lead on the terms and the price."""
     if not plan.queries:
         return "No query was planned", "There is nothing to tell."
     return _answer(plan), f"{_terms(plan)}. {_price_sentence(plan)}" + refused_lead(plan.refused)
 
 
 def _answer(plan: PlanReport) -> str:
-    """Answer to which epsilon is needed, as far as any will do, and what the planned one does."""
+    """Sentence on the epsilon that is needed, if any suffices, and on what the planned one does."""
     total = len(plan.queries)
     enough = sum(query.decidable is True for query in plan.queries)
     if plan.total_epsilon is not None:
@@ -305,19 +305,20 @@ def _answer(plan: PlanReport) -> str:
 
 
 def _able(plan: PlanReport) -> tuple[int, float]:
-    """Number of queries that some epsilon decides, and the most that one of them needs."""
+    """Number of queries that some epsilon decides, and the largest epsilon that one needs."""
     poor = (_needed(query, plan) for query in _poor(plan))
     able = [needed for needed in poor if not math.isinf(needed)]
     enough = [query for query in plan.queries if query.decidable]
     most = max(able, default=0.0)
-    # A query that is decided needs no more than is planned, so its need is seldom computed.
+    # A decidable query needs at most the planned epsilon.  What it needs matters only if the other
+    # queries need less than the planned epsilon.
     if enough and most < float(plan.epsilon or math.inf):
         most = max(most, *(_needed(query, plan) for query in enough))
     return len(able) + len(enough), most
 
 
 def _is_unknown(query: PlannedQuery) -> bool:
-    """Whether the decider could decide at some epsilon that was not looked for."""
+    """Whether the decider may decide at some epsilon, but no search was made for it."""
     chosen = query.chosen
     return not query.decidable and len(chosen.proves) == 2 and chosen.epsilon_needed is None
 
@@ -333,7 +334,7 @@ def _some(number: int, total: int) -> str:
 
 
 def _terms(plan: PlanReport) -> str:
-    """Tolerance and level that the answer is about."""
+    """Tolerance and level for which the title holds."""
     own = "" if plan.tolerance == EACH_ITS_OWN else "of "
     return (
         f"At a tolerance {own}{plan.tolerance} and alpha "
@@ -342,7 +343,7 @@ def _terms(plan: PlanReport) -> str:
 
 
 def _decided(plan: PlanReport) -> str:
-    """Sentence on how many queries the planned budget decides, empty without one."""
+    """Sentence on how many queries the planned budget decides; empty without a budget."""
     if not plan.budgeted:
         return ""
     total, enough = len(plan.queries), sum(query.decidable is True for query in plan.queries)
@@ -359,29 +360,32 @@ def _decided(plan: PlanReport) -> str:
 
 
 def _poor(plan: PlanReport) -> list[PlannedQuery]:
-    """Queries that cannot be decided, without a budget all."""
+    """Queries that cannot be decided; without a budget, all queries."""
     return [query for query in plan.queries if not query.decidable]
 
 
 def _worst_planned(plan: PlanReport) -> list[PlannedQuery]:
-    """Queries that cannot be decided, without a budget all; those that need most of it first."""
+    """Queries of ``_poor``, sorted by the epsilon that they need, the largest first."""
     return sorted(_poor(plan), key=lambda query: _needed(query, plan), reverse=True)
 
 
 def _epsilon_needed(query: PlannedQuery) -> float | None:
-    """About the epsilon that decides a query by the decider that is taken, None if none does."""
+    """Approximate epsilon at which the chosen decider decides the query.
+
+    None if the decider cannot prove both verdicts, or if no epsilon was searched.
+    """
     return None if proof_sentence(query.chosen) else query.chosen.epsilon_needed
 
 
 def _needed(query: PlannedQuery, plan: PlanReport) -> float:
     needed = _epsilon_needed(query)
     least = math.inf if needed is None else needed
-    # What is needed is rounded up.
+    # The needed epsilon is rounded up, so it may exceed the planned epsilon.
     return min(least, float(plan.epsilon)) if query.decidable and plan.epsilon else least
 
 
 def _price_sentence(plan: PlanReport) -> str:
-    """Sentence on what an audit of all queries would cost; a plan costs nothing."""
+    """Sentence on what an audit of all queries would cost; the plan itself costs nothing."""
     if not plan.budgeted or not plan.queries:
         return "Nothing was spent, and no private table was read."
     price = plan.price
@@ -393,9 +397,9 @@ def _price_sentence(plan: PlanReport) -> str:
 
 
 def _next_step(plan: PlanReport) -> str:
-    """Epsilon at which all queries that can be decided are, or why no epsilon decides one.
+    """Advice: the epsilon that decides all decidable queries, or why no epsilon decides one.
 
-    Empty where the budget is enough already.
+    The text is empty if the planned budget is enough already.
     """
     if plan.total_epsilon is not None:
         more = plan.total_needed

@@ -1,4 +1,4 @@
-"""Document of a profile: one figure, columns and pairs worst first, cells, a target."""
+"""Document of a profile: overall quality, marginals from the worst on, cells, and a target."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ _CELLS = (
 
 
 def document(report: ProfileReport) -> Document:
-    """Document of ``report``, measured or planned."""
+    """Document of ``report``, which is measured or planned."""
     title, lead = headline(report)
     answers = [report.replayed] if report.replayed else []
     price = f"nothing spent; a run costs epsilon {epsilon_text(report.cost.epsilon)}"
@@ -153,7 +153,7 @@ def document(report: ProfileReport) -> Document:
 
 
 def _banner(report: ProfileReport) -> list[Line]:
-    """What heads every rendering: a copy that is too near, and seeded noise."""
+    """Warnings at the head of every format: a copy that is too near, and seeded noise."""
     near = alarm_sentence(report.alarm, report.overall) if report.alarm else ""
     simulated = SIMULATED if report.simulated else ""
     return [Line(text, "warning") for text in (near, simulated) if text]
@@ -195,13 +195,14 @@ def _body(report: ProfileReport) -> Iterator[Block]:
         title = f"Target {target.column}"
         yield Section(title=title, blocks=list(target_blocks(target)), folded=True)
     if step := next_step(report):
-        # A terminal ends with it; all else goes to others than those who can take it.
+        # A terminal shows the step in its last lines.  Other formats also reach readers without
+        # the private table, so the sentence there says who can take the step.
         sentence = Lines([Line(step.replace("Next: ", _HOLDER, 1))])
         yield Section(title="", blocks=[sentence], brief=False, drop=2)
 
 
 def _scores(report: ProfileReport) -> Table:
-    """Scores as bars from 0 to 100 %; a terminal tells the same in two sentences."""
+    """Table of the scores with bars from 0 to 100 %; a terminal shows two sentences instead."""
     several = report.scores if len(report.scores) > 1 else ()
     sentences = [Line(overall_sentence(report), "strong"), Line(_scores_sentence(report))]
     words = lines(_plan_sentences(report)) if report.dry else sentences
@@ -254,7 +255,7 @@ def _closing(report: ProfileReport) -> Closing:
 
 
 def _counts(report: ProfileReport) -> str:
-    """Verdicts of all distances, which are more than marginals where columns have two."""
+    """Numbers of verdicts on all distances; a marginal may have several distances."""
     counts = _plan_counts(report.marginals) if report.dry else _counts_text(report.marginals)
     number = len(report.marginals)
     several = number > len({each.columns for each in report.marginals})
@@ -265,7 +266,7 @@ def _counts(report: ProfileReport) -> str:
 
 
 def headline(report: ProfileReport) -> tuple[str, str]:
-    """Title and lead: the one figure, what it lies in, and what a perfect copy would score."""
+    """Title and lead: overall quality, its interval, and the score of an independent sample."""
     score, count = report.overall, len(report.marginals)
     if not count:
         return "Nothing was profiled", "There is nothing to tell."
@@ -285,7 +286,7 @@ def headline(report: ProfileReport) -> tuple[str, str]:
 
 
 def overall_sentence(report: ProfileReport) -> str:
-    """The one figure to quote, with its interval, beside what a perfect copy would score."""
+    """Sentence on the overall quality, its interval, and the score of an independent sample."""
     score = report.overall
     if score.estimate is None:
         return ""
@@ -293,16 +294,16 @@ def overall_sentence(report: ProfileReport) -> str:
 
 
 def _chance_words(report: ProfileReport) -> str:
-    """What an independent real sample would score, and on which side of it the copy lies."""
+    """Words on the score of an independent real sample, and on which side of it the copy lies."""
     score, near = report.overall, report.alarm is not None and report.alarm.standing is not None
     text = reference_text(score.reference, digits_of(score.estimate))
-    # A copy that is nearer than such a sample is told so elsewhere.
+    # If the copy is nearer than such a sample, the banner says so.
     side = "" if score.chance is None or near else f", so this is {score.chance}"
     return f"{INDEPENDENT} would score {text}{side}"
 
 
 def _plan_sentences(report: ProfileReport) -> Iterator[str]:
-    """Sentences on what a profile would tell and cost; nothing was spent."""
+    """Sentences on what a profile would tell, and what it would cost."""
     tau, synthetic = report_tolerance(report), report.synthetic
     yield f"Planned on {synthetic} at a tolerance of {tau}; nothing was measured or spent."
     width = number_text(100 * report.overall.half_width, 2)
@@ -314,7 +315,7 @@ def _plan_sentences(report: ProfileReport) -> Iterator[str]:
 
 
 def _scores_sentence(report: ProfileReport) -> str:
-    """Quality of columns, pairs and so on by themselves."""
+    """Sentence on the separate scores of columns, pairs and so on; empty if there is only one."""
     if report.dry or len(report.scores) < 2:
         return ""
     parts = (f"of {ways_text(each.ways or 0)} {_score_words(each)}" for each in report.scores)
@@ -322,20 +323,20 @@ def _scores_sentence(report: ProfileReport) -> str:
 
 
 def _score_words(score: Score) -> str:
-    """Score with its interval and its reference."""
+    """Score with its interval, and the score of an independent real sample."""
     chance = chance_text(score.reference, score.chance, digits_of(score.estimate))
     return f"{figure_text(score.estimate)}, chance {chance}" if score.estimate else chance
 
 
 def _counts_text(distances: Sequence[DistanceFacts]) -> str:
-    """Numbers of each standing: ``80 within, 3 beyond, 12 undecided``."""
+    """Numbers of distances by standing, such as ``80 within, 3 beyond, 12 undecided``."""
     counts = Counter(each.standing for each in distances)
     order = passes_first(DISTANCES)
     return ", ".join(f"{counts[each]:,} {each}" for each in order if counts[each]) or "none"
 
 
 def _counts_sentence(report: ProfileReport) -> str:
-    """Verdicts of all distances."""
+    """Sentence on the verdicts of all distances."""
     number = counted(len(report.marginals), "distance")
     tau = report_tolerance(report)
     each = ", each judged by itself" if len(report.marginals) > 1 else ""
@@ -354,7 +355,7 @@ def at_once_sentences(report: ProfileReport) -> Iterator[str]:
 
 
 def _table_sentences(report: ProfileReport) -> Iterator[str]:
-    """Sentences on the private rows: how many, and how many of them the copy cannot have."""
+    """Sentences on the number of private rows, and on those with a value that the copy lacks."""
     if report.unseen is not None:
         share = figure_text(report.unseen)
         yield f"Private rows with a value that the copy never has: {share}."
@@ -368,17 +369,17 @@ def _table_sentences(report: ProfileReport) -> Iterator[str]:
 
 
 def _plan_counts(distances: Sequence[DistanceFacts]) -> str:
-    """Numbers of distances that can be decided at the tolerance, and that cannot."""
+    """Numbers of distances that can, and that cannot, be decided at the tolerance."""
     enough = sum(each.decidable for each in distances)
     return f"{enough:,} can be decided, {len(distances) - enough:,} cannot"
 
 
 def _paid_lines(report: ProfileReport) -> Iterator[str]:
-    """Lines on the parts of the budget."""
+    """Lines on what each part of the budget pays for."""
     rows = float(report.copy_rows) if report.rows is None else report.rows.value
     named, count = {}, len(report.marginals)
     if any(part.numbers == count + 1 for part in report.budget):
-        # One more number of the same release.
+        # The release holds one number more than there are distances: the share of unseen values.
         both = f"{counted(count, 'distance')} and the share of unseen values"
         named["distances"] = both
     if report.zoomed:
@@ -389,7 +390,7 @@ def _paid_lines(report: ProfileReport) -> Iterator[str]:
 
 
 def _cost_lines(report: ProfileReport) -> Iterator[str]:
-    """Sentences on what was spent, or would be."""
+    """Sentences on what the run spent, or on what a planned run would spend."""
     if not report.dry:
         tables = f"{report.private}, compared with {report.synthetic}"
         yield from cost_sentences(report.cost, tables)
@@ -400,7 +401,7 @@ def _cost_lines(report: ProfileReport) -> Iterator[str]:
 
 
 def next_step(report: ProfileReport) -> str:
-    """What to do next, empty where there is nothing."""
+    """Sentence on what to do next; empty if there is nothing to do."""
     if report.dry:
         return "Next: the same without --dry-run." if report.private else (
             "Next: pqd profile PRIVATE COPY measures this."
@@ -408,8 +409,8 @@ def next_step(report: ProfileReport) -> str:
     counts = Counter(each.standing.fate for each in report.marginals)
     if counts["failed"] and not report.zoomed:
         zoom = f"--zoom {min(5, counts['failed'])} shows in which cells the worst differ"
-        # A fifth of the total is for cells, so four fifths of it must pay for what is
-        # measured: all of this one, or what its target left.
+        # A run with --zoom spends a fifth of its total on cells.  The other four fifths must equal
+        # what this run spent on distances: all of its total, or nine tenths if it had a target.
         measured = report.total_epsilon * (1 if report.target is None else Fraction(9, 10))
         more, step = epsilon_option(measured * Fraction(5, 4)), epsilon_text(measured / 4)
         without = "" if report.target is None else " without --target"
@@ -420,7 +421,7 @@ def next_step(report: ProfileReport) -> str:
 
 
 def _definitions(report: ProfileReport) -> Iterator[tuple[str, str]]:
-    """Names of what a profile shows, each with its meaning."""
+    """Terms of a profile, each with its meaning."""
     level, alpha = level_text(report.alpha), number_text(100 * report.alpha, 3)
     for distance in dict.fromkeys(each.distance for each in report.marginals):
         yield _MEANINGS[distance]

@@ -1,4 +1,4 @@
-"""Document of a release: every answer beside the copy's, and how each batch was answered."""
+"""Document of a release: each answer beside the copy's, and the mechanism of each batch."""
 
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ _SIMULATED_ERROR = (
     "How far a mechanism's answers lie from the exact ones on average, simulated on the copy, "
     "which costs nothing. It holds for tables shaped like the copy."
 )
-# Beyond as many halves of the interval the copy's answer leaves the picture.
+# The copy's answer is outside the picture if it is more half-widths of the interval away.
 _FAR = 4.0
-# How much of the half that is shown is left free beside it.
+# Factor that widens the scale, so that both ends have free space.
 _MARGIN = 1.08
 
 
@@ -118,7 +118,7 @@ def document(report: ReleaseReport) -> Document:
 
 
 def _opening(report: ReleaseReport) -> str:
-    """What the columns of the table mean."""
+    """Sentences on the meaning of the columns of the table."""
     text = "Answers are noisy."
     if any(query.low is not None for query in report.queries):
         level = level_text(report.alpha)
@@ -130,7 +130,7 @@ def _opening(report: ReleaseReport) -> str:
 
 
 def _answers(report: ReleaseReport) -> Table:
-    # Where an interval stands everywhere, the noise says little more.
+    # If every answer has an interval, the noise adds little, so its column is left out early.
     bounded = all(query.low is not None for query in report.queries)
     members: dict[str, list[ReleasedQuery]] = {batch.name: [] for batch in report.batches}
     for query in report.queries:
@@ -156,14 +156,14 @@ def _answers(report: ReleaseReport) -> Table:
 
 
 def _row(query: ReleasedQuery, batch: ReleasedBatch, report: ReleaseReport) -> Row:
-    """Row of an answer, to the digits that its interval or its noise gives a meaning to."""
+    """Row of an answer, rounded to the digits that its interval or its noise makes meaningful."""
     width = None if query.low is None or query.high is None else query.high - query.low
     scale = (query.deviation or 0) if width is None else width
     gap = _difference(query)
     cells = (
         Cell(query.id),
         Cell(to_digits_of(query.answer, scale), float(query.answer), strong=True),
-        # Sorted by how wide it is.
+        # The column is sorted by the width of the interval.
         Cell(_interval_text(query), None if width is None else float(width)),
         Cell(_noise_text(query), query.deviation if query.threshold is None else query.error),
         Cell(to_digits_of(query.q_synthetic, scale), float(query.q_synthetic)),
@@ -190,7 +190,7 @@ def _grouping(query: ReleasedQuery) -> Grouping | None:
 
 
 def _details(query: ReleasedQuery, batch: ReleasedBatch, report: ReleaseReport) -> Iterator[Block]:
-    """All that is known of one answer, but for what it asks."""
+    """Blocks on one answer: a picture, sentences, and the SQL of the query."""
     yield from _picture(query, report)
     sentences = [
         _answer_sentence(query, report.alpha),
@@ -205,7 +205,7 @@ def _details(query: ReleasedQuery, batch: ReleasedBatch, report: ReleaseReport) 
 
 
 def _picture(query: ReleasedQuery, report: ReleaseReport) -> Iterator[Bars]:
-    """Interval and both answers; nothing where there is no interval."""
+    """Picture of the interval and of both answers; nothing if there is no interval."""
     if query.low is None or query.high is None:
         return
     answer, copy = float(query.answer), float(query.q_synthetic)
@@ -230,7 +230,7 @@ def _picture(query: ReleasedQuery, report: ReleaseReport) -> Iterator[Bars]:
 
 
 def _batches(report: ReleaseReport) -> Iterator[Section]:
-    """Batches, each with the mechanism that answered it, and why that."""
+    """Section on the batches: the mechanism of each, and why it was chosen."""
     if not report.batches:
         return
     table = Table(
@@ -270,7 +270,7 @@ def _batch(batch: ReleasedBatch, report: ReleaseReport) -> Row:
 
 
 def _rivals(batch: ReleasedBatch) -> Iterator[Block]:
-    """Mechanisms that could have answered, the one that did marked."""
+    """Table of the mechanisms that could have answered, with a mark on the used one."""
     rows = [
         Row(
             id=rival.mechanism,
@@ -305,7 +305,7 @@ def _closing(report: ReleaseReport) -> Closing:
 
 
 def _missed_text(report: ReleaseReport) -> str:
-    """Sentence on how many intervals miss the exact answer, empty of a single one."""
+    """Sentence on how many intervals miss the exact answer; empty if there are fewer than two."""
     bounded = sum(query.low is not None for query in report.queries)
     if bounded < 2:
         return ""
@@ -320,17 +320,17 @@ def _missed_text(report: ReleaseReport) -> str:
 
 
 def _interval_text(query: ReleasedQuery) -> str:
-    """Interval of the exact answer, empty where the theory gives no such ends."""
+    """Interval of the exact answer; empty if the theory gives no interval."""
     if query.low is None or query.high is None:
         return ""
     return f"{end_text(query.low, 6, up=False)} to {end_text(query.high, 6, up=True)}"
 
 
 def _noise_text(query: ReleasedQuery) -> str:
-    """Standard deviation of the noise, empty where the theory gives none.
+    """Standard deviation of the noise, such as ``±12``; empty if the theory gives none.
 
-    Where values are cut off the noise is the lesser part of the error, and is 0 where all are: then
-    the simulated error of the query stands in its place.
+    If values are cut off, the noise is only the smaller part of the error, and it is 0 if every
+    value counts as 0.  Then the text is the simulated error of the query, such as ``errs 12``.
     """
     if query.threshold is not None and query.error is not None:
         return f"errs {number_text(query.error, 3)}"
@@ -338,13 +338,13 @@ def _noise_text(query: ReleasedQuery) -> str:
 
 
 def _cut_text(query: ReleasedQuery) -> str:
-    """Ends at which values were cut off, empty where none were."""
+    """Ends at which values were cut off, such as ``0 to 500``; empty if none were."""
     ends = query.lower_threshold, query.threshold
     return " to ".join(number_text(end) for end in ends if end is not None)
 
 
 def _truncation_sentence(query: ReleasedQuery) -> str:
-    """Sentence on values that were cut off, empty where none were."""
+    """Sentence on the values that were cut off; empty if none were."""
     if query.threshold is None:
         return ""
     if not query.threshold and not query.lower_threshold:
@@ -358,12 +358,12 @@ def _truncation_sentence(query: ReleasedQuery) -> str:
 
 
 def _difference(query: ReleasedQuery) -> int | float:
-    """Private answer less the synthetic one, to the digits that both are given with."""
+    """Private answer minus the synthetic one, exact in the decimal digits of both."""
     return plain(Fraction(repr(query.answer)) - Fraction(repr(query.q_synthetic)))
 
 
 def _answer_sentence(query: ReleasedQuery, alpha: Fraction) -> str:
-    """Private answer, and how far it may be off where the theory says it."""
+    """Sentence on the private answer, and on how far off it may be as far as this is known."""
     answer = f"private answer {number_text(query.answer)}"
     if within := _interval_text(query):
         return f"{answer}; with probability {level_text(alpha)} the exact one lies in {within}"
@@ -376,7 +376,7 @@ def _answer_sentence(query: ReleasedQuery, alpha: Fraction) -> str:
 
 
 def _synthetic_sentence(query: ReleasedQuery) -> str:
-    """Sentence on how the synthetic answer compares with the private one."""
+    """Sentence that compares the synthetic answer with the private one."""
     gap = _difference(query)
     size, side = gap_text(abs(gap)).removeprefix("+"), "more" if gap > 0 else "less"
     text = f"synthetic answer {number_text(query.q_synthetic)}; "
@@ -388,13 +388,13 @@ def _synthetic_sentence(query: ReleasedQuery) -> str:
 
 
 def _batch_sentence(batch: ReleasedBatch) -> str:
-    """Mechanism of a batch, and why it was chosen."""
+    """Sentence on the mechanism of a batch, and on why it was chosen."""
     classes = _classes_text(batch)
     return f"answered by {batch.mechanism}{f' on {classes}' if classes else ''}: {batch.reason}"
 
 
 def _classes_text(batch: ReleasedBatch) -> str:
-    """Number of row classes that a mechanism tells apart, empty where it knows none."""
+    """Number of row classes that the mechanism tells apart; empty if it works query by query."""
     return "" if batch.classes is None else counted(batch.classes, "row class", "row classes")
 
 
@@ -404,12 +404,12 @@ def _error_text(error: float) -> str:
 
 
 def _tables_text(report: ReleaseReport) -> str:
-    """Tables of a release, and what each was for."""
+    """Tables of a release, and the use of each."""
     return f"{report.private}; row classes come from {report.synthetic}"
 
 
 def _headline(report: ReleaseReport) -> tuple[str, str]:
-    """Title and lead: how many answers for which budget, and how far they can be off."""
+    """Title and lead: how many answers for which budget, and how far off they can be."""
     total = len(report.queries)
     if not total:
         return "No query was answered", "There is nothing to tell."
@@ -432,7 +432,7 @@ def _headline(report: ReleaseReport) -> tuple[str, str]:
 
 
 def _how_to_read(report: ReleaseReport) -> Iterator[tuple[str, str]]:
-    """Names of what is shown, each with its meaning."""
+    """Terms of a release, each with its meaning."""
     queries, level = report.queries, level_text(report.alpha)
     yield "Private answer, noisy", _ANSWER
     if any(query.low is not None for query in queries):
