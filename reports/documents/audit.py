@@ -1,4 +1,4 @@
-"""Document of an audit: a row per verdict, the worst first."""
+"""Document of an audit: a row per verdict, worst first."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def document(report: AuditReport) -> Document:
 
 
 def _headline(report: AuditReport) -> tuple[str, str]:
-    """Title and lead: how many answers can be trusted, and what became of the others."""
+    """Title and lead: how many answers can be trusted, and the verdicts on the others."""
     counts = Counter(verdict.standing.fate for verdict in report.verdicts)
     trusted, total = counts["passed"], len(report.verdicts)
     if not total:
@@ -126,7 +126,7 @@ def _others(outside: int, undecided: int, unproven: int) -> str:
 
 
 def _conditions(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """Sentence per condition, and per evidence that is no proof, with the queries of it."""
+    """Sentence per condition or evidence short of a proof, with the queries that have it."""
     by_words: dict[str, list[str]] = {}
     for verdict in verdicts:
         if verdict.outcome != "undecided" and verdict.standing.is_open:
@@ -137,7 +137,7 @@ def _conditions(verdicts: Sequence[Verdict]) -> Iterator[str]:
 
 
 def _worst_verdicts(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Verdicts that are not trusted, then those that are undecided, the surest first."""
+    """Verdicts that did not pass: the worst standings first, and in each the smallest p-value."""
     worst = [verdict for verdict in verdicts if verdict.standing.fate != "passed"]
     return sorted(worst, key=_badness)
 

@@ -1,8 +1,8 @@
-"""Cells of a marginal: which of them differ by more than noise makes any cell differ, and by what.
+"""Cells of a marginal: which cells differ by more than noise explains, and by how much.
 
-Of thousands of cells noise alone makes some look wrong, and a list of the worst ones would show
-just those.  So a cell counts as different only beyond what the noise of all cells together stays
-below with probability 1 - alpha.
+Among thousands of cells, noise alone makes some look wrong, and a list of the worst cells would
+show these.  So a cell counts as different only if its difference exceeds a bound.  With probability
+1 - alpha, the noise of all cells together stays below this bound.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ from pqd.reports.text.numbers import (
 if TYPE_CHECKING:
     from pqd.reports.models.profile import CellFacts, ProfileReport, ZoomedMarginal
 
-# Cells of one marginal that are listed, bars of one column, labels of an axis that have room.
+# Largest numbers of listed cells of a marginal, of bars of a column, and of labels of an axis.
 _CELLS, _BARS, _AXIS = 8, 60, 20
 
 
 def cell_blocks(report: ProfileReport, marginal: ZoomedMarginal) -> Iterator[Block]:
-    """Cells of a marginal: a map of a pair, bars of a column, and the worst cells."""
+    """Blocks on the cells of a marginal: a heat map or bars, a table, and a sentence."""
     digits, bound = zoom_digits(marginal), noise_bound(report, marginal)
     widest = max((max(c.copy, c.private.high) for c in marginal.cells), default=1.0) * 1.02 or 1.0
     yield on_page(Lines([Line(f"It cost epsilon {epsilon_text(marginal.epsilon)}.", "detail")]))
@@ -74,7 +74,7 @@ def cell_blocks(report: ProfileReport, marginal: ZoomedMarginal) -> Iterator[Blo
 
 
 def _histogram(report: ProfileReport, marginal: ZoomedMarginal, widest: float, digits: int) -> Bars:
-    """Cells of a column in the order of its axis."""
+    """Bars of the cells of a column, in the order of its axis."""
     order = {label: place for place, label in enumerate(marginal.axes[0])}
     cells = sorted(marginal.cells, key=lambda cell: order.get(cell.labels[0], len(order)))
     level = level_text(report.alpha)
@@ -109,7 +109,7 @@ def _cell(cell: CellFacts, digits: int, bound: float, widest: float) -> Row:
 
 
 def difference_heat(marginal: ZoomedMarginal, bound: float, digits: int) -> Heat:
-    """Signed differences of the cells of a pair; what does not exceed ``bound`` has no shade."""
+    """Heat map of the signed differences of a pair; a cell that noise may explain has no shade."""
     cells = {cell.labels: cell for cell in marginal.cells}
     largest = max((abs(cell.difference.value) for cell in marginal.cells), default=0.0)
     down, along = (_axis(marginal, place) for place in (0, 1))
@@ -138,7 +138,7 @@ def difference_heat(marginal: ZoomedMarginal, bound: float, digits: int) -> Heat
 
 
 def difference_shade(cell: CellFacts, bound: float, largest: float) -> str:
-    """Shade of a difference; that of no difference where noise may account for all of it."""
+    """Shade of a difference; if noise may explain all of it, the shade is that of no difference."""
     value = cell.difference.value
     if not largest or not differs(cell, bound):
         return "z0"
@@ -147,7 +147,7 @@ def difference_shade(cell: CellFacts, bound: float, largest: float) -> str:
 
 
 def _axis(marginal: ZoomedMarginal, place: int) -> list[str]:
-    """Labels of one axis in their order: all of them, or those with the largest differences."""
+    """Labels of one axis in their order; of many labels, those with the largest differences."""
     axis = marginal.axes[place]
     sizes = dict.fromkeys(axis, 0.0)
     for cell in marginal.cells:
@@ -158,11 +158,11 @@ def _axis(marginal: ZoomedMarginal, place: int) -> list[str]:
 
 
 def noise_bound(report: ProfileReport, marginal: ZoomedMarginal) -> float:
-    """Share of the rows that the noise of no cell exceeds, with probability 1 - alpha.
+    """Bound, as a share of the rows, that the noise of no cell exceeds with probability 1 - alpha.
 
-    By the union bound over the tails of discrete Laplace noise, whose deviation is the budget's
-    ``scale``: Pr[abs(noise) >= t] = 2 p^t / (1 + p), p = exp(-1 / b), for whole t; the variance is
-    1 / (2 sinh(1 / (2 b))^2).
+    The bound is a union bound over the tails of discrete Laplace noise.  The ``scale`` of the
+    budget is the standard deviation of this noise, and the variance is 1 / (2 sinh(1 / (2 b))^2).
+    For whole t, Pr[abs(noise) >= t] = 2 p^t / (1 + p) with p = exp(-1 / b).
     """
     scales = [part.scale for part in report.budget if part.part == "cells"]
     if not scales or report.rows is None:
@@ -174,19 +174,19 @@ def noise_bound(report: ProfileReport, marginal: ZoomedMarginal) -> float:
 
 
 def differs(cell: CellFacts, bound: float) -> bool:
-    """Whether noise alone does not account for a cell's difference, also not as the worst cell."""
+    """Whether the difference of a cell is more than noise explains, even for the worst cell."""
     value, low, high = cell.difference
     return abs(value) > bound and not low <= 0 <= high
 
 
 def different_cells(report: ProfileReport, marginal: ZoomedMarginal) -> Sequence[CellFacts]:
-    """Cells that differ by more than noise, the worst first."""
+    """Cells that differ by more than noise explains, worst first."""
     bound = noise_bound(report, marginal)
     return [cell for cell in marginal.cells if differs(cell, bound)]
 
 
 def noise_sentence(report: ProfileReport, marginal: ZoomedMarginal) -> str:
-    """How many cells differ by more than noise makes any of them differ."""
+    """Sentence on how many cells differ by more than noise explains."""
     different, number = len(different_cells(report, marginal)), len(marginal.cells)
     points = number_text(100 * noise_bound(report, marginal), 2)
     which = {0: "None", number: "All"}.get(different, f"{different:,}")
@@ -198,15 +198,15 @@ def noise_sentence(report: ProfileReport, marginal: ZoomedMarginal) -> str:
 
 
 def copy_share(cell: CellFacts, digits: int) -> str:
-    """Share of a cell in the copy, which is exact."""
+    """Exact share of a cell in the copy; ``none`` if the copy has no such value."""
     return "none" if cell.unseen else percent_text(cell.copy, max(1, digits))
 
 
 def points(cell: CellFacts, digits: int) -> str:
-    """Private share less the copy's, with its sign, in percentage points."""
+    """Private share minus the copy's share, with its sign, in percentage points."""
     return points_text(cell.difference.value, digits)
 
 
 def zoom_digits(marginal: ZoomedMarginal) -> int:
-    """Digits of all shares of a zoomed marginal."""
+    """Number of digits for all shares of a zoomed marginal."""
     return digits_of(*(cell.private for cell in marginal.cells))

@@ -1,4 +1,4 @@
-"""Document of a ledger: the spending on each private table, and the head of the whole."""
+"""Document of a ledger: the spending on each private table, and the head of the hash chain."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _account(account: AccountFacts) -> Section:
 
 
 def account_lines(account: AccountFacts) -> Iterator[str]:
-    """Spending on one private table, in all and run by run."""
+    """Lines on the spending on one private table: the total, then each run."""
     spent = f"spent epsilon {epsilon_text(account.epsilon)}"
     if account.limit is not None:
         left = max(account.limit - account.epsilon, Fraction(0))
@@ -56,7 +56,7 @@ def _run_line(run: RunFacts) -> str:
 
 
 def _closing_lines(report: LedgerReport) -> Iterator[str]:
-    """Lines that hold for all tables, and the head of the whole ledger."""
+    """Lines that hold for all tables, and the head of the hash chain."""
     if not report.tables:
         yield "Nothing was ever charged."
     if report.limit is not None:

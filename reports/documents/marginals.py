@@ -1,4 +1,4 @@
-"""Marginals of a profile: columns, pairs and so on, the worst first, and a map of all pairs."""
+"""Marginals of a profile: columns, pairs and so on, worst first, and a heat map of all pairs."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ if TYPE_CHECKING:
 Marginal = Sequence[DistanceFacts]
 
 _LEGEND = "chance: what an independent real sample of this size would have"
-# Marginals of several columns that are listed, and columns that a comment has room for.
+# Largest numbers of listed marginals of several columns, and of columns in a comment.
 _WORST, _COLUMNS = 10, 20
-# Where shades of a distance begin, in tolerances: the last two are beyond.
+# Distances at which the next shade begins, in tolerances; those from 1.0 on exceed tau.
 _STEPS = (0.25, 0.5, 1.0, 2.0)
 
 
 def marginals_table(report: ProfileReport, rows: Sequence[Marginal], ways: int) -> Table:
-    """Table of the marginals of as many columns; of a plan what can be told of them."""
+    """Table of the marginals of ``ways`` columns; in a plan, it shows which can be decided."""
     others = list(dict.fromkeys(each.distance for row in rows for each in row[1:]))
     top = min(1.0, max([*(row[0].high or 0.0 for row in rows), 2 * rows[0][0].tau]) * 1.04) or 1.0
     groups = (
@@ -220,14 +220,14 @@ def _measured(
 
 
 def _beside(each: DistanceFacts | None, digits: int) -> Cell:
-    """Another distance of the same column, with its own verdict."""
+    """Cell for another distance of the same marginal, with a verdict of its own."""
     if each is None or each.value is None:
         return Cell()
     return Cell(percent_text(each.value, digits), each.value, each.standing.badge)
 
 
 def _details(report: ProfileReport, row: Marginal) -> Iterator[Block]:
-    """Each distance in sentences, how its columns were cut, and its cells."""
+    """Blocks on one marginal: its distances, the partitions of its columns, and its worst cells."""
     for each in row:
         standing = each.planned if report.dry else each.standing
         sentences = lines(_distance_sentences(each, report.alpha))
@@ -242,7 +242,7 @@ def _details(report: ProfileReport, row: Marginal) -> Iterator[Block]:
 
 
 def _spellings(columns: Sequence[str]) -> Iterator[str]:
-    """Names that a marginal goes by: its columns in any order, with or without blanks between."""
+    """Spellings of a marginal: its columns in any order, with or without a blank after commas."""
     for order in permutations(columns):
         yield ",".join(order)
         yield ", ".join(order)
@@ -253,9 +253,9 @@ def _worst(row: Marginal) -> Standing:
 
 
 def marginal_rows(report: ProfileReport, ways: int) -> list[list[DistanceFacts]]:
-    """Distances of each marginal of as many columns, the worst first; total variation leads.
+    """Distances of each marginal of ``ways`` columns, worst first; total variation leads each row.
 
-    In a plan the worst are those that need the largest tolerance.
+    In a plan, the worst marginals are those that need the largest tolerance.
     """
     rows: dict[tuple[str, ...], list[DistanceFacts]] = {}
     for each in report.marginals:
@@ -268,7 +268,7 @@ def marginal_rows(report: ProfileReport, ways: int) -> list[list[DistanceFacts]]
 
 
 def pair_heat(report: ProfileReport) -> Heat | None:
-    """One triangle of all pairs, the columns themselves on its long side."""
+    """Triangular heat map of all pairs, with single columns on the diagonal; None without pairs."""
     distances = {frozenset(each.columns): each for each in (*report.of_ways(1), *report.of_ways(2))}
     if not report.of_ways(2):
         return None
@@ -314,7 +314,7 @@ def _heat_cell(each: DistanceFacts, digits: int) -> HeatCell:
 
 
 def distance_shade(each: DistanceFacts) -> str:
-    """Shade of a distance: the farther, the stronger; hatched if it is undecided."""
+    """Shade of a distance: a larger distance has a stronger shade; hatched if undecided."""
     if each.standing is Standing.UNDECIDED:
         return "hatched"
     share = (each.value or 0.0) / each.tau if each.tau else 0.0
@@ -322,7 +322,7 @@ def distance_shade(each: DistanceFacts) -> str:
 
 
 def _distance_sentences(each: DistanceFacts, alpha: Fraction) -> Iterator[str]:
-    """Sentences on one distance: the figure, the verdict, and what this epsilon can tell."""
+    """Sentences on one distance: the figure, the verdict, and the reliable tolerances."""
     tau = tolerance_text(each.tau)
     if each.estimate is not None:
         digits = digits_of(each.estimate)
@@ -341,10 +341,10 @@ def _distance_sentences(each: DistanceFacts, alpha: Fraction) -> Iterator[str]:
 
 
 def _least_text(each: DistanceFacts) -> str:
-    """Effectiveness threshold in per cent, ``none`` where no tolerance can be told."""
+    """Effectiveness threshold in per cent; ``none`` if no tolerance is reliable."""
     return "none" if each.tau_min >= 1 else f"{number_text(100 * each.tau_min, 2)} %"
 
 
 def report_tolerance(report: ProfileReport) -> str:
-    """Tolerance of a report, in per cent where its distances have one."""
+    """Tolerance of a report, in per cent if the report has distances."""
     return tolerance_text(report.marginals[0].tau) if report.marginals else report.tolerance

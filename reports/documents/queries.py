@@ -1,4 +1,4 @@
-"""Rows of queries and verdicts, which several documents share, and all that is known of each."""
+"""Rows of queries and verdicts with their details, which several documents share."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ if TYPE_CHECKING:
     from pqd.reports.models.query import CandidateFacts, QueryFacts
     from pqd.reports.models.refusals import QueryRefusal
 
-# A row begins with a badge and a name.
+# Columns of numbers in a row of a verdict; a badge and a name stand before them.
 NUMBERS = (
     Column("copy", "number"),
     Column("tolerance", "number", drop=3),
     Column("off by", "number", fold=12),
     Column("sure?", fold=13),
 )
-# Columns behind those of a verdict, for the groups of a query.
+# Columns after NUMBERS; they are filled for the groups of a grouped query only.
 DECISION = (
     Column("threshold", "number", drop=PAGE, member=True),
     Column("decider", drop=PAGE, member=True),
@@ -144,17 +144,17 @@ TERMS = (
         ),
     ),
 )
-# Digits of a bound of the gap at most.
+# A bound of the gap has fewer digits than this.
 _MOST_DIGITS = 7
-# Of a larger tolerance three digits are left in millions.
+# From this tolerance on, the copy's answer and the tolerance are given in millions.
 _IN_MILLIONS = 10**8
-# The chosen decider and the two that err least beside it.
+# Number of curves: that of the chosen decider, and those of the two others that err least.
 _CURVES = 3
 _ROLES: dict[str, Role] = {"plain": "plain", "warning": "warning", "detail": "detail"}
 
 
 def verdict_row(verdict: Verdict, stated: str, *, mixed: bool) -> Row:
-    """Row of a verdict; ``mixed``: some of the report were replayed, others not."""
+    """Row of a verdict; ``mixed`` says that only some verdicts of the report were replayed."""
     standing = verdict.standing
     copy, tolerance = answer_cells(verdict)
     sure = ", ".join([_sure(verdict), *_price_marks(verdict, mixed=mixed)])
@@ -182,7 +182,7 @@ def verdict_row(verdict: Verdict, stated: str, *, mixed: bool) -> Row:
 
 
 def _decision(verdict: Verdict) -> tuple[Cell, Cell]:
-    """Threshold and decider of a group; of a whole query they stand in its details."""
+    """Threshold and decider of a group; empty for a whole query, whose details show them."""
     if not verdict.group:
         return Cell(), Cell()
     threshold = verdict.chosen.tau_min
@@ -190,19 +190,19 @@ def _decision(verdict: Verdict) -> tuple[Cell, Cell]:
 
 
 def answer_cells(facts: QueryFacts) -> tuple[str, str]:
-    """The copy's answer and the tolerance, to the digits that the tolerance gives a meaning to."""
+    """Copy's answer and tolerance, rounded to the digits that the tolerance makes meaningful."""
     if facts.is_distance:
         return "", amount_text(facts, facts.tau)
     if facts.tau >= _IN_MILLIONS and math.isfinite(facts.tau):
         copy = facts.q_synthetic
-        # Millions would make nothing of an answer that is far smaller than its tolerance.
+        # An answer far smaller than its tolerance would read as 0 in millions.
         text = number_text(int(round(copy, -6))) if abs(copy) >= _IN_MILLIONS else number_text(copy)
         return in_millions(text), f"±{in_millions(number_text(int(round(facts.tau, -6))))}"
     return to_digits_of(facts.q_synthetic, facts.tau), f"±{number_text(facts.tau, 3)}"
 
 
 def _sure(verdict: Verdict) -> str:
-    """P-value of a verdict; of an undecided one, what would decide it."""
+    """P-value of a verdict; for an undecided verdict, the epsilon that would decide it."""
     p_value = p_value_text(verdict.p_value, verdict.alpha)
     needed = verdict.chosen.epsilon_needed
     if verdict.conclusive or proof_sentence(verdict.chosen):
@@ -227,10 +227,10 @@ def _price_marks(verdict: Verdict, *, mixed: bool) -> Iterator[str]:
 
 
 def off_by_text(verdict: Verdict) -> str:
-    """How far the private answer is from the copy's, as far as the verdict's output tells it.
+    """Gap between the private answer and the copy's, as far as the output of the verdict tells it.
 
-    With its sign and its interval where the answer was estimated, such as ``-339 ±12``; else a
-    bound, without a sign.
+    If the answer was estimated, the gap has a sign and an interval, such as ``-339 ±12``.  Else the
+    text is a bound without a sign, such as ``> 50``, or ``?`` if nothing is known.
     """
     if not verdict.is_distance and (gap := signed_gap(verdict)):
         return gap
@@ -244,11 +244,11 @@ def off_by_text(verdict: Verdict) -> str:
 
 
 def _by_interval(verdict: Verdict) -> str:
-    """Bound of the gap from the interval of the private answer, empty without one."""
+    """Bound of the gap from the interval of the private answer; empty if there is none."""
     copy = verdict.q_synthetic
     low = None if verdict.low is None else verdict.low - copy
     high = None if verdict.high is None else verdict.high - copy
-    # Of a pass it is told that it is near, however surely it is not the same.
+    # A yes gets an upper bound only, even if the interval excludes the copy's answer.
     if verdict.leans == "no":
         if low is not None and low > 0:
             return f"> {_bound(low, verdict, up=False)}"
@@ -260,7 +260,7 @@ def _by_interval(verdict: Verdict) -> str:
 
 
 def _bound(gap: float, verdict: Verdict, *, up: bool) -> str:
-    """Bound of the gap with as many digits as keep it on its side of the tolerance."""
+    """Bound of the gap, with enough digits to keep it on its side of the tolerance."""
     tau = float(verdict.tau)
     text = ""
     for digits in range(2, _MOST_DIGITS):
@@ -274,7 +274,7 @@ def _bound(gap: float, verdict: Verdict, *, up: bool) -> str:
 
 
 def _by_margin(verdict: Verdict) -> str:
-    """Gap from the margin of a count, where each person counts one; else the verdict's bound."""
+    """Gap from the margin of a COUNT, where each person counts one; else the verdict as a bound."""
     inside = verdict.leans == "yes"
     if verdict.aggregate == "COUNT" and verdict.margin is not None and verdict.epsilon:
         gap = verdict.tau - verdict.margin if inside else verdict.tau + 1 - verdict.margin
@@ -283,24 +283,24 @@ def _by_margin(verdict: Verdict) -> str:
 
 
 def _beyond_tolerance(verdict: Verdict) -> str:
-    """Verdict as a bound of the gap, rounded so that the bound that is shown holds too."""
+    """Verdict as a bound of the gap, rounded so that the shown bound holds too."""
     near = verdict.leans == "yes"
     amount, unit = (100 * verdict.tau, " %") if verdict.is_distance else (verdict.tau, "")
     return f"{'<' if near else '>'} {end_text(amount, 4 if unit else 3, up=near)}{unit}"
 
 
 def mixed_replays(verdicts: Sequence[Verdict]) -> bool:
-    """Whether some verdicts were paid for before, and others not."""
+    """Whether some verdicts were replayed and others were not."""
     return len({verdict.replayed for verdict in verdicts}) > 1
 
 
 def question(facts: QueryFacts) -> str:
-    """Query in words."""
+    """Question of a query in words."""
     return query_text(facts.aggregate, facts.attribute, facts.p, facts.where)
 
 
 def grouping_of(facts: QueryFacts) -> Grouping | None:
-    """Grouped query that a query is a group of."""
+    """Grouped query to which a query belongs as a group; None if there is none."""
     if facts.block is None:
         return None
     parts = facts.aggregate, facts.attribute, facts.p
@@ -308,7 +308,7 @@ def grouping_of(facts: QueryFacts) -> Grouping | None:
 
 
 def verdict_details(verdict: Verdict, stated: str) -> Iterator[Block]:
-    """All that is known of one verdict, but for what it asks."""
+    """Blocks on one verdict: its interval, sentences, deciders, curves and SQL."""
     if not verdict.is_distance:
         least = verdict.chosen.tau_min
         yield Interval(
@@ -336,7 +336,7 @@ def deciders(
     *,
     budgeted: bool = True,
 ) -> Table:
-    """Table of the deciders that fit a query, the one that is taken marked."""
+    """Table of the deciders that fit a query, with a mark on the used one."""
     titles = ("threshold", "false no", "false yes") if budgeted else ()
     columns = [Column("decider", "name"), *(Column(title, "number") for title in titles)]
     rows = []
@@ -359,7 +359,7 @@ def deciders(
 
 
 def curves(facts: QueryFacts) -> Iterator[Curves]:
-    """Curves of the decider and those that err least beside it; nothing if none was computed."""
+    """Curves of the decider and of the others that err least; nothing if none was computed."""
     candidates = [each for each in facts.candidates if each.curve]
     ranked = sorted(candidates, key=lambda each: (each.decider != facts.decider, each.worst))
     if ranked:
@@ -368,7 +368,7 @@ def curves(facts: QueryFacts) -> Iterator[Curves]:
 
 
 def _label(candidate: CandidateFacts) -> str:
-    """Chances of a yes in words, for who does not see the curve."""
+    """Chances of a yes in words, for readers who do not see the curve."""
     curve = candidate.curve or ()
     places = (0, "at no gap"), (8, "at tau"), (16, "at 2 tau")
     parts = [
@@ -380,7 +380,7 @@ def _label(candidate: CandidateFacts) -> str:
 
 
 def omitted_queries(refused: Sequence[QueryRefusal]) -> Omitted:
-    """Queries that were not asked, those of one reason together where room is short."""
+    """Queries that were refused; ``alike`` puts queries with the same reason on one line."""
     if not refused:
         return NOTHING_OMITTED
     lines: list[Omission] = []
@@ -394,7 +394,7 @@ def omitted_queries(refused: Sequence[QueryRefusal]) -> Omitted:
 
 
 def _reasons(refused: Sequence[QueryRefusal]) -> Iterator[str]:
-    """Line per reason: the queries of which it holds, or the groups of a single one."""
+    """Line per reason: the refused queries with this reason, or the groups of a single query."""
     by_reason: dict[str, list[QueryRefusal]] = {}
     for each in refused:
         by_reason.setdefault(each.reason, []).append(each)

@@ -1,4 +1,4 @@
-"""Document of a ranking: a row per copy, the best first, who is better for certain, marginals."""
+"""Document of a ranking: a row per copy, best first, then proven differences and marginals."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ if TYPE_CHECKING:
     from pqd.reports.models.ranking import RankedCopy, RankedMarginal, RankingReport
 
 _CHANCE = "chance: what an independent real sample of that copy's size would score"
-# Marginals of several columns that are listed unless all are asked for.
+# Largest number of listed marginals of several columns, unless a reader asks for all.
 _WORST = 10
-# Where shades begin, as shares of the largest distance.
+# Shares of the largest distance at which the next shade begins.
 _STEPS = (0.1, 0.25, 0.5, 0.75)
 
 
@@ -118,14 +118,14 @@ def document(report: RankingReport) -> Document:
 
 
 def _banner(report: RankingReport) -> list[Line]:
-    """What heads every rendering: copies that are too near, and seeded noise."""
+    """Warnings at the head of every format: copies that are too near, and seeded noise."""
     near = [alarm_sentence(c.alarm, c.overall, c.candidate) for c in report.copies if c.alarm]
     simulated = SIMULATED if report.simulated else ""
     return [Line(text, "warning") for text in (*near, simulated) if text]
 
 
 def _definitions(report: RankingReport) -> Iterator[tuple[str, str]]:
-    """Names of what a ranking shows, each with its meaning."""
+    """Terms of a ranking, each with its meaning."""
     level = level_text(report.alpha)
     over = listed([f"all {ways_text(ways)}" for ways in range(1, report.ways + 1)])
     alike = ", each kind counting alike" if report.ways > 1 else ""
@@ -210,7 +210,7 @@ def _marginals(report: RankingReport, rows: Sequence[RankedMarginal], ways: int)
 
 
 def _marginal(each: RankedMarginal, report: RankingReport, largest: float) -> Row:
-    """Row of a marginal; the larger a distance beside the ``largest``, the stronger its shade."""
+    """Row of a marginal; a distance that is a larger share of ``largest`` has a stronger shade."""
     digits, name = digits_of(*each.estimates), names_text(each.columns)
     cells = [
         Cell(
@@ -247,7 +247,7 @@ def _headline(report: RankingReport) -> tuple[str, str]:
 
 
 def _copy_sentence(copy: RankedCopy) -> str:
-    """Overall quality of one copy, beside what an independent real sample would score."""
+    """Sentence on the overall quality of one copy, and on the score of an independent sample."""
     if copy.overall.estimate is None:
         return ""
     digits, chance = digits_of(copy.overall.estimate), copy.overall.chance
@@ -259,13 +259,13 @@ def _copy_sentence(copy: RankedCopy) -> str:
 
 
 def _chance_text(copy: RankedCopy) -> str:
-    """What an independent real sample would score, and on which side of it the copy lies."""
+    """Score of an independent real sample, and the side of it on which the copy lies."""
     score = copy.overall
     return chance_text(score.reference, score.chance, digits_of(score.estimate))
 
 
 def _better_sentences(report: RankingReport) -> Iterator[str]:
-    """Sentences on which copy is established as better than which, and which are not."""
+    """Sentences on which copies are established as better, and which cannot be told apart."""
     names = [copy.candidate for copy in report.copies]
     if len(names) < 2:
         return
@@ -287,7 +287,7 @@ def _better_sentences(report: RankingReport) -> Iterator[str]:
 
 
 def _tied(report: RankingReport) -> Iterator[list[str]]:
-    """Runs of neighbours in the ranking of which none is established as better than the next."""
+    """Runs of neighbours in the ranking; no copy of a run is proven better than the next."""
     names = [copy.candidate for copy in report.copies]
     run = names[:1]
     for before, name in pairwise(names):
@@ -302,7 +302,7 @@ def _tied(report: RankingReport) -> Iterator[list[str]]:
 
 
 def _scores_text(copy: RankedCopy) -> str:
-    """Quality of columns, pairs and so on by themselves; empty unless they were asked for."""
+    """Separate scores of columns, pairs and so on; empty unless the caller asked for them."""
     parts = (
         f"{ways_text(score.ways or 0)} {figure_text(score.estimate)}"
         for score in copy.scores
@@ -312,11 +312,11 @@ def _scores_text(copy: RankedCopy) -> str:
 
 
 def _noise_sentence(report: RankingReport) -> str:
-    """How well the distances of single marginals are known; empty where there are none."""
+    """Sentence on the precision of the distances of marginals; empty if there are none."""
     figures = [figure for each in report.marginals for figure in each.estimates]
     if not figures:
         return ""
-    # Some intervals are cut at 0 or at 100 %, so the longer half is what noise alone gives.
+    # An interval may be cut at 0 or at 100 %.  Its longer half is not cut, and shows the noise.
     half = median(max(each.high - each.value, each.value - each.low) for each in figures)
     about = number_text(100 * half, 2)
     level = level_text(report.alpha)
@@ -324,13 +324,13 @@ def _noise_sentence(report: RankingReport) -> str:
 
 
 def _marginals_text(report: RankingReport) -> str:
-    """Marginals that copies are compared by: ``10 columns and all pairs of them``."""
+    """Marginals by which copies are compared, such as ``10 columns and all pairs of them``."""
     more = "" if report.ways < 2 else f" and all {ways_text(report.ways)} of them"
     return f"{counted(len(report.columns), 'column')}{more}"
 
 
 def _cost_lines(report: RankingReport) -> Iterator[str]:
-    """Sentences on what was spent, and on what."""
+    """Sentences on what was spent, and on which tables."""
     number = counted(len(report.copies), "synthetic table")
     yield from cost_sentences(report.cost, f"{report.private}, compared with {number}")
     if report.replayed:
@@ -338,5 +338,5 @@ def _cost_lines(report: RankingReport) -> Iterator[str]:
 
 
 def _paid_lines(report: RankingReport) -> Iterator[str]:
-    """Lines on the parts of the budget."""
+    """Lines on what each part of the budget pays for."""
     return budget_lines(report.budget, report.rows.value)

@@ -1,4 +1,4 @@
-"""Parts that documents of all kinds share: lines, the budget's bar, the next step, some names."""
+"""Parts that documents of all kinds share: lines, the budget bar, the next step, and names."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ if TYPE_CHECKING:
     from pqd.reports.models.profile import BudgetPart, LeftOut
     from pqd.reports.models.ranking import RankedCopy
 
-# A sentence names so many, as far as they have so many signs together.
+# Largest number of names in a sentence, and the most characters that they have together.
 _NAMED, _LONG = 6, 120
-# A title names so many.
+# Largest number of names in a title.
 _RIVALS = 4
 
 
 def lines(texts: Iterable[str], role: Role = "plain") -> list[Line]:
-    """Lines of sentences."""
+    """Lines of the texts that are not empty."""
     return [Line(text, role) for text in texts if text]
 
 
 def on_page(*blocks: Block, title: str = "") -> Section:
-    """Blocks that only a page has room for."""
+    """Section of blocks that only a page has room for."""
     return Section(title=title, blocks=blocks, brief=False, drop=PAGE)
 
 
 def step(command: str, **options: str) -> Text:
-    """Command with options, each spelled by the writer: for a shell, or for Python."""
+    """Command with options; each writer spells the options for a shell or for Python."""
     return f"pqd {command}", *_spaced(options)
 
 
@@ -57,7 +57,7 @@ def _spaced(options: dict[str, str]) -> Iterator[str | Option]:
 
 
 def budget_bar(cost: Cost) -> Budget | None:
-    """Shares of a limit that were spent before and now; None without a limit."""
+    """Shares of the limit that were spent before this run and by it; None without a limit."""
     if not cost.limit or cost.total is None:
         return None
     used = min(float(cost.total / cost.limit), 1.0)
@@ -66,7 +66,7 @@ def budget_bar(cost: Cost) -> Budget | None:
 
 
 def budget_shares(parts: Sequence[BudgetPart], texts: Iterable[str]) -> Shares:
-    """Parts of a budget as shares of it, each with what it paid for."""
+    """Parts of a budget as shares of the whole, each with a text on what it paid for."""
     words = list(texts)
     sizes = [
         (text, float(part.epsilon), place)
@@ -76,7 +76,7 @@ def budget_shares(parts: Sequence[BudgetPart], texts: Iterable[str]) -> Shares:
 
 
 def omitted_columns(left_out: Sequence[LeftOut]) -> Omitted:
-    """Columns, or marginals, that are left out, with the reasons."""
+    """Columns or marginals that are left out, with the reasons."""
     if not left_out:
         return NOTHING_OMITTED
     omissions = [
@@ -88,7 +88,7 @@ def omitted_columns(left_out: Sequence[LeftOut]) -> Omitted:
 
 
 def first_names(names: Iterable[str], between: str = ", ") -> str:
-    """First of several names, fewer if they are long, and how many others there are."""
+    """First few of several names, and the number of the others: ``a, b and 3 more``."""
     every = list(names)
     shown = max(1, sum(size <= _LONG for size in accumulate(map(len, every[:_NAMED]))))
     if len(every) <= shown + 1:

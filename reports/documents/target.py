@@ -1,4 +1,4 @@
-"""Target of a profile: how well a model that is trained on the copy does on the private table."""
+"""Target of a profile: how well a model trained on the copy predicts the private table."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from pqd.reports.text.numbers import counted
 if TYPE_CHECKING:
     from pqd.reports.models.target import ClassFacts, TargetFacts
 
-# Where shades of a row of the confusion matrix begin, as shares of the row.
+# Shares of a row of the confusion matrix at which the next shade begins.
 _PARTS = (0.05, 0.2, 0.5, 0.8)
 
 
 def target_blocks(target: TargetFacts) -> Iterator[Block]:
-    """How well a model of the copy does on the private table."""
+    """Blocks on how well a model trained on the copy predicts the private table."""
     yield Lines(lines(_sentences(target)))
     classes = [_class(each) for each in target.classes]
     titles = ("private table", "copy, held back", "share of the rows")
@@ -56,7 +56,7 @@ def target_blocks(target: TargetFacts) -> Iterator[Block]:
 
 
 def _sentences(target: TargetFacts) -> Iterator[str]:
-    """Sentences on how well what is learnt on the copy holds on the private table."""
+    """Sentences on the accuracy of the model on the private table and on the copy."""
     yield (
         f"{target.column} is predicted from the other columns by "
         f"{target.model}, trained on a part of the copy."
@@ -96,7 +96,7 @@ def _class(each: ClassFacts) -> Row:
 
 
 def _class_words(each: ClassFacts) -> str:
-    """Recall of one class in both tables."""
+    """Sentence on the recall of one class in both tables."""
     share = f"{each.label}, {figure_text(each.share)} of the rows"
     if each.recall is None:
         return f"{share}: too few rows to tell its recall"
@@ -105,7 +105,7 @@ def _class_words(each: ClassFacts) -> str:
 
 
 def _confused(number: int, row: Sequence[int]) -> HeatCell:
-    """Noisy count, which may be negative, and its shade within the row."""
+    """Cell with a noisy count, which may be negative; its share of the row gives the shade."""
     total = sum(max(0, other) for other in row)
     share = max(0, number) / total if total else 0.0
     return HeatCell(f"t{sum(share >= step for step in _PARTS)}", f"{number:,}", "")
