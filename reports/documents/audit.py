@@ -126,7 +126,7 @@ def _others(outside: int, undecided: int, unproven: int) -> str:
 
 
 def _conditions(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """Sentence per condition or evidence short of a proof, with the queries that have it."""
+    """Sentences on verdicts without a full proof: one per condition or evidence, with queries."""
     by_words: dict[str, list[str]] = {}
     for verdict in verdicts:
         if verdict.outcome != "undecided" and verdict.standing.is_open:
@@ -137,7 +137,7 @@ def _conditions(verdicts: Sequence[Verdict]) -> Iterator[str]:
 
 
 def _worst_verdicts(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Verdicts that did not pass: the worst standings first, and in each the smallest p-value."""
+    """Verdicts that did not pass, sorted by standing (worst first) and then by p-value."""
     worst = [verdict for verdict in verdicts if verdict.standing.fate != "passed"]
     return sorted(worst, key=_badness)
 

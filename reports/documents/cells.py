@@ -1,8 +1,8 @@
 """Cells of a marginal: which cells differ by more than noise explains, and by how much.
 
 Among thousands of cells, noise alone makes some look wrong, and a list of the worst cells would
-show these.  So a cell counts as different only if its difference exceeds a bound.  With probability
-1 - alpha, the noise of all cells together stays below this bound.
+show just these cells.  So a cell counts as different only if its difference exceeds a bound.  With
+probability 1 - alpha, the noise of all cells together stays below this bound.
 """
 
 from __future__ import annotations
@@ -160,9 +160,9 @@ def _axis(marginal: ZoomedMarginal, place: int) -> list[str]:
 def noise_bound(report: ProfileReport, marginal: ZoomedMarginal) -> float:
     """Bound, as a share of the rows, that the noise of no cell exceeds with probability 1 - alpha.
 
-    The bound is a union bound over the tails of discrete Laplace noise.  The ``scale`` of the
-    budget is the standard deviation of this noise, and the variance is 1 / (2 sinh(1 / (2 b))^2).
-    For whole t, Pr[abs(noise) >= t] = 2 p^t / (1 + p) with p = exp(-1 / b).
+    The bound is a union bound over the tails of discrete Laplace noise with parameter b.  The
+    variance of this noise is 1 / (2 sinh(1 / (2 b))^2), and its standard deviation is the ``scale``
+    of the budget.  For whole t, Pr[abs(noise) >= t] = 2 p^t / (1 + p) with p = exp(-1 / b).
     """
     scales = [part.scale for part in report.budget if part.part == "cells"]
     if not scales or report.rows is None:
@@ -174,7 +174,7 @@ def noise_bound(report: ProfileReport, marginal: ZoomedMarginal) -> float:
 
 
 def differs(cell: CellFacts, bound: float) -> bool:
-    """Whether the difference of a cell is more than noise explains, even for the worst cell."""
+    """Whether a cell differs by more than noise explains, even if it is the worst of all cells."""
     value, low, high = cell.difference
     return abs(value) > bound and not low <= 0 <= high
 

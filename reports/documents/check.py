@@ -233,7 +233,8 @@ def _groups(check: CheckResult) -> str:
 def _message(check: CheckResult) -> Iterator[str]:
     """First line of the message, and the p-value of a single verdict.
 
-    The line is left out if a place in it is marked, and the p-value if the message already has it.
+    The line is left out if carets mark a place in it.  The p-value is left out if the message
+    already has it.
     """
     first, under = message_parts(check.message)[0]
     if under is None:

@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from pqd.reports.models.compare import Cell as Judged
     from pqd.reports.models.compare import ComparedQuery, CompareReport, LeaderboardRow
 
-# Limits of strong shades, as gaps in tolerances: a no is strong above, a yes up to its limit.
+# Limits of strong shades, in tolerances: a no is strong above its limit, a yes up to its limit.
 _CLEAR = {"no": 2.0, "yes": 0.5}
 # A candidate that is more tolerances away than this does not widen the picture.
 _FAR = 4.0
@@ -407,7 +407,7 @@ def _details(query: ComparedQuery) -> Iterator[Block]:
 
 
 def _estimators(query: ComparedQuery) -> Iterator[Table]:
-    """Table of the estimators that fit, with a mark on the used one; nothing if only one fits."""
+    """Table of the estimators that fit, with the used one marked; nothing if only one fits."""
     if len(query.estimators) < 2:
         return
     rows = []
@@ -531,7 +531,7 @@ def _apart_sentences(report: CompareReport) -> Iterator[str]:
 
 
 def _parts_of(apart: Sequence[ComparedQuery], queries: Sequence[ComparedQuery]) -> Iterator[str]:
-    """Names of the queries; a grouped query has a number too: ``sales (3 of 12 groups)``."""
+    """Names of the queries; groups are counted together, such as ``sales (3 of 12 groups)``."""
     every = Counter(query.block for query in queries)
     for block, number in Counter(query.block for query in apart).items():
         if block is None:
@@ -643,7 +643,7 @@ def _how_to_read(report: CompareReport) -> Iterator[str]:
 
 
 def _headline(report: CompareReport) -> tuple[str, str]:
-    """Title and lead: the candidate that is within tolerance most often, and how sure this is."""
+    """Title and lead: the candidate most often within tolerance, and how sure its rank is."""
     ranked = [row for row in report.leaderboard if row.kind == "candidate"] or list(
         report.leaderboard
     )

@@ -246,7 +246,7 @@ def _reasons(query: PlannedQuery) -> Iterator[Line]:
 
 
 def _interval(query: PlannedQuery) -> Interval:
-    """Picture of the tolerance around the copy's answer; it shows nothing of the private one."""
+    """Picture of the tolerance around the copy's answer, without a claim on the private answer."""
     answer, tau, least = float(query.q_synthetic), float(query.tau), query.chosen.tau_min
     least_text = amount_text(query, least)
     return Interval(answer, answer - tau, answer + tau, least, "none", least_text)
@@ -274,7 +274,7 @@ def _headline(plan: PlanReport) -> tuple[str, str]:
 
 
 def _answer(plan: PlanReport) -> str:
-    """Sentence on the epsilon that is needed, if any suffices, and on what the planned one does."""
+    """Sentence on the epsilon that is needed, if any suffices, and on the planned budget."""
     total = len(plan.queries)
     enough = sum(query.decidable is True for query in plan.queries)
     if plan.total_epsilon is not None:
@@ -305,7 +305,7 @@ def _answer(plan: PlanReport) -> str:
 
 
 def _able(plan: PlanReport) -> tuple[int, float]:
-    """Number of queries that some epsilon decides, and the largest epsilon that one needs."""
+    """Number of queries that some epsilon decides, and the largest epsilon that they need."""
     poor = (_needed(query, plan) for query in _poor(plan))
     able = [needed for needed in poor if not math.isinf(needed)]
     enough = [query for query in plan.queries if query.decidable]
@@ -318,7 +318,7 @@ def _able(plan: PlanReport) -> tuple[int, float]:
 
 
 def _is_unknown(query: PlannedQuery) -> bool:
-    """Whether the decider may decide at some epsilon, but no search was made for it."""
+    """Whether the decider may decide at some epsilon that was never searched for."""
     chosen = query.chosen
     return not query.decidable and len(chosen.proves) == 2 and chosen.epsilon_needed is None
 
@@ -372,7 +372,7 @@ def _worst_planned(plan: PlanReport) -> list[PlannedQuery]:
 def _epsilon_needed(query: PlannedQuery) -> float | None:
     """Approximate epsilon at which the chosen decider decides the query.
 
-    None if the decider cannot prove both verdicts, or if no epsilon was searched.
+    None if the decider cannot prove both verdicts, or if the epsilon was not computed.
     """
     return None if proof_sentence(query.chosen) else query.chosen.epsilon_needed
 

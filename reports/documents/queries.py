@@ -190,7 +190,7 @@ def _decision(verdict: Verdict) -> tuple[Cell, Cell]:
 
 
 def answer_cells(facts: QueryFacts) -> tuple[str, str]:
-    """Copy's answer and tolerance, rounded to the digits that the tolerance makes meaningful."""
+    """Answer of the copy and tolerance, rounded to digits that the tolerance makes meaningful."""
     if facts.is_distance:
         return "", amount_text(facts, facts.tau)
     if facts.tau >= _IN_MILLIONS and math.isfinite(facts.tau):
@@ -336,7 +336,7 @@ def deciders(
     *,
     budgeted: bool = True,
 ) -> Table:
-    """Table of the deciders that fit a query, with a mark on the used one."""
+    """Table of the deciders that fit a query, with the used decider marked."""
     titles = ("threshold", "false no", "false yes") if budgeted else ()
     columns = [Column("decider", "name"), *(Column(title, "number") for title in titles)]
     rows = []

@@ -225,7 +225,7 @@ def _marginal(each: RankedMarginal, report: RankingReport, largest: float) -> Ro
 
 
 def _headline(report: RankingReport) -> tuple[str, str]:
-    """Title and lead: which copy is the best, and how sure that is."""
+    """Title and lead: which copy is the best, and how sure this result is."""
     if not report.copies:
         return "Nothing was compared", "There is nothing to tell."
     first, others = report.copies[0], [copy.candidate for copy in report.copies[1:]]

@@ -72,7 +72,7 @@ _SIMULATED_ERROR = (
     "How far a mechanism's answers lie from the exact ones on average, simulated on the copy, "
     "which costs nothing. It holds for tables shaped like the copy."
 )
-# The copy's answer is outside the picture if it is more half-widths of the interval away.
+# If the copy's answer is more half-widths of the interval away, the picture leaves it out.
 _FAR = 4.0
 # Factor that widens the scale, so that both ends have free space.
 _MARGIN = 1.08
@@ -270,7 +270,7 @@ def _batch(batch: ReleasedBatch, report: ReleaseReport) -> Row:
 
 
 def _rivals(batch: ReleasedBatch) -> Iterator[Block]:
-    """Table of the mechanisms that could have answered, with a mark on the used one."""
+    """Table of the mechanisms that could have answered, with the used mechanism marked."""
     rows = [
         Row(
             id=rival.mechanism,
@@ -363,7 +363,7 @@ def _difference(query: ReleasedQuery) -> int | float:
 
 
 def _answer_sentence(query: ReleasedQuery, alpha: Fraction) -> str:
-    """Sentence on the private answer, and on how far off it may be as far as this is known."""
+    """Sentence on the private answer, and on its possible error if this is known."""
     answer = f"private answer {number_text(query.answer)}"
     if within := _interval_text(query):
         return f"{answer}; with probability {level_text(alpha)} the exact one lies in {within}"

@@ -1,1 +1,1 @@
-"""Models: what each report holds; no rendering is imported here."""
+"""Models: the data that each report holds; an import of them imports no renderer."""

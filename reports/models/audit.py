@@ -26,7 +26,7 @@ class Condition:
 
     The verdict is about private values that are cut to ``lower .. upper``: values outside count as
     the nearer bound.  If ``rows_beyond`` is a number, a yes makes a second claim: the cut changes
-    at most ``rows_beyond`` of the selected rows.  A no then says that one of the two claims is
+    at most ``rows_beyond`` of the selected rows.  A no then says that at least one claim is
     false.  ``rows_beyond`` is None if nothing counted these rows.  ``accepted`` is True if the
     caller stated that the bounds of the copy are to be used.
     """
@@ -111,7 +111,7 @@ class Verdict(QueryFacts):
 
     @property
     def leaning(self) -> Standing:
-        """Standing that the answer has if it is proven, or would have if it were proven."""
+        """Standing that the answer would have with a proof: ``trusted`` or ``not trusted``."""
         return standing_of(self.leans, VERDICTS)
 
     def computed(self) -> dict[str, Any]:
@@ -139,8 +139,8 @@ class CompositionGroup:
 class EarlierRun:
     """Earlier run that drew the answers that the present run replays.
 
-    ``number`` counts the runs on the private table from 1.  ``day`` is the day of the earlier run.
-    ``epsilon`` and ``delta`` are its charge.
+    ``number`` is its number among the runs on the private table, counted from 1.  ``day`` is the
+    day on which it ran.  ``epsilon`` and ``delta`` are its charge.
     """
 
     number: int
@@ -155,7 +155,7 @@ class Cost:
 
     ``rule`` is nothing, sequential, parallel, optimal or concentrated.  ``groups`` are the parts;
     each part is one query or several disjoint queries.  ``ledger`` names the ledger that holds the
-    charge.  ``ledger_place`` says where the ledger lies, and is None unless that is a usual place.
+    charge.  ``ledger_place`` says at which usual place the ledger lies, or is None elsewhere.
     ``total`` and ``total_delta`` are all that was ever spent on this table.  ``limit`` is the most
     epsilon that may be spent on it, or None without a limit.  ``unit`` is the column whose values
     are people, or None if each row is one person.  If a query counts the rows of people one by

@@ -40,7 +40,7 @@ class BoardReport(Report):
 
     @abstractmethod
     def _board(self) -> Sequence[BoardRow]:
-        """Candidates, the best first."""
+        """Candidates, best first."""
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the leaderboard: the share or quality of each candidate, with its interval.

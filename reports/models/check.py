@@ -35,7 +35,7 @@ class CheckResult:
     ``verdicts`` holds one verdict, or one per group of a grouped query.  It is empty if the check
     is broken or only planned.  ``message`` gives the reason for ``status`` in a sentence.
 
-    ``evidence`` is the least evidence with which a verdict counts: ``proof`` or ``likely``.
+    ``evidence`` is the weakest evidence that lets a verdict count: ``proof`` or ``likely``.
 
     ``status`` is the result.  A ``conditional`` verdict holds within bounds that nobody stated.  A
     ``likely`` verdict has no proof.  ``gate`` is what the status means for the build.  It depends
@@ -147,7 +147,7 @@ class CheckReport(Report):
     def to_frame(self) -> pd.DataFrame:
         """Frame with one row per verdict and no candidates; each row names its check.
 
-        A check without a verdict, since it is broken or only planned, has one row of its own.
+        A check that is broken or only planned has no verdict, but has one row too.
         """
         rows = []
         for entry in self.checks:

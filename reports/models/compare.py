@@ -62,7 +62,7 @@ class Cell:
 
     @property
     def leaning(self) -> Standing:
-        """Standing that the answer has if it is proven, or would have if it were proven."""
+        """Standing that the answer would have with a proof: ``trusted`` or ``not trusted``."""
         return standing_of(self.outcome, VERDICTS)
 
     def computed(self) -> dict[str, Any]:
@@ -151,10 +151,10 @@ class LeaderboardRow:
 
     ``share`` is the weighted share of the queries whose verdict is yes or leans to yes.  With
     probability at least 1 - alpha, the true shares of all candidates lie between their ``low`` and
-    ``high`` at once.  ``best_rank`` and ``worst_rank`` are the ends of the ranks that are possible
-    after all established differences, in the same sense.  ``worst`` are the queries with the
-    largest estimated gaps in tolerances, the largest first.  ``wins`` are the queries on which this
-    candidate is closest.
+    ``high`` at once.  ``best_rank`` and ``worst_rank`` are the best and the worst rank that the
+    candidate can have, given all established differences.  These ranks hold for all candidates at
+    once, with the same probability.  ``worst`` are the queries with the largest estimated gaps in
+    tolerances, the largest first.  ``wins`` are the queries on which this candidate is closest.
     """
 
     candidate: str
@@ -175,9 +175,9 @@ class LeaderboardRow:
 class CompareReport(BoardReport):
     """Comparison of candidates by one private estimate per query.
 
-    ``leaderboard`` is ordered by share.  ``better`` holds pairs (a, b): it is established that a is
-    within tolerance on more of the weight of the queries than b.  All pairs hold at once with
-    probability at least 1 - alpha.  ``candidates`` gives the file of each candidate.
+    ``leaderboard`` is ordered by share.  ``better`` holds pairs (a, b): it is established that the
+    queries on which a is within tolerance have a larger weight than those of b.  All pairs hold at
+    once with probability at least 1 - alpha.  ``candidates`` gives the file of each candidate.
     """
 
     kind: ClassVar[str] = "compare"

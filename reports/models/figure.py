@@ -17,7 +17,7 @@ class Figure(NamedTuple):
 
 
 class Estimated:
-    """Mix-in of classes with an ``estimate``: the parts of the estimate, None in a plan."""
+    """Mix-in that gives the parts of ``estimate`` as properties, which are None in a plan."""
 
     __slots__ = ()
     estimate: Figure | None

@@ -50,8 +50,8 @@ class AccountFacts:
 class LedgerReport(Report):
     """Contents of a whole ledger.
 
-    ``entries`` is the number of entries.  ``head`` is the last hash of their hash chain, so a
-    change of any entry changes it.  ``limit`` and ``limit_delta`` hold for every table.
+    ``entries`` is the number of entries.  ``head`` is the last hash of their hash chain, so
+    ``head`` changes if any entry changes.  ``limit`` and ``limit_delta`` hold for every table.
     """
 
     kind: ClassVar[str] = "ledger"

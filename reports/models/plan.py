@@ -37,8 +37,8 @@ class PlanReport(Report, CurvedReport):
 
     ``price`` is what an audit of all queries would cost, or None without a budget.  ``day`` is the
     day of the run (UTC).  The budget is ``epsilon`` for each query or ``total_epsilon`` for all
-    queries.  With ``total_epsilon``, ``total_needed`` is about the total that decides all queries,
-    or None if that total is not known.
+    queries.  With ``total_epsilon``, ``total_needed`` is roughly the total that decides all
+    queries, or None if that total is not known.
     """
 
     kind: ClassVar[str] = "plan"

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from pqd.deciders.decided import DECIDED
 
-# Names of distances.  A verdict on a distance has one as its aggregate; its tau is a row share.
+# Aggregate of a verdict on each distance; the tau of the verdict is a share of the rows.
 DISTANCE_AGGREGATES = {
     "tv": "TOTAL VARIATION",
     "ks": "KOLMOGOROV-SMIRNOV",
@@ -50,7 +50,7 @@ class CandidateFacts:
 
     @property
     def shown(self) -> bool:
-        """Whether reports show it: it can prove both verdicts, or a number of it was computed."""
+        """Whether reports show the decider: it can prove both verdicts, or it was evaluated."""
         if len(self.proves) == 2:
             return True
         known = self.tau_min, self.false_no, self.epsilon_needed

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class RankedCopy:
     """One copy: its overall quality, and the ranks that are possible for it.
 
-    The ranks from ``best_rank`` to ``worst_rank`` are possible after all established differences.
+    ``best_rank`` and ``worst_rank`` are the best and the worst rank that the copy can have, given
+    all established differences.
     ``scores`` has one score for each number of columns; it is empty unless the caller asked for
     scores.  A copy whose ``alarm`` is an error is never called the best.
     """

@@ -109,7 +109,7 @@ class Standing(StrEnum):
 
     @property
     def level(self) -> str:
-        """Level of a remark on a build: error if a check fails, warning if it is open, or empty."""
+        """Level of a build remark: error if a check fails, warning if it is open, else empty."""
         if self.exit_code:
             return "error"
         return "warning" if self.badge.tone == "open" else ""
@@ -133,7 +133,7 @@ def legend(present: Container[str]) -> list[Standing]:
 
 
 def passes_first(standings: Sequence[Standing]) -> list[Standing]:
-    """Standings with those that passed in front; apart from that, the order stays."""
+    """Standings in the same order, except that those that passed come first."""
     return sorted(standings, key=lambda each: each.badge.tone != "yes")
 
 
