@@ -1,13 +1,16 @@
-"""How often two independent halves are told to be beyond chance or too near, and planted copies.
+"""How often `pqd profile` calls a copy beyond chance or too near, if it is independent or planted.
 
     python -m benchmarks.alarm_level PRIVATE [--rows 24421 2000] [--runs 200] [--epsilon 1 4]
 
-Of each run the rows of PRIVATE are parted at random: one half is the private table, the other one
-an independent copy.  Planted copies are made of the private half: it less one row; with 1 % of its
-cells taken from other rows; half of it, as it is and so changed; a bootstrap; trees with leaves of
-5 and of 20 rows fitted to it, each column by those before; other rows whose columns have exactly
-its counts.
-The noise is seeded, which protects nobody: this is for tables that are public anyway.
+Each run splits the rows of PRIVATE at random.  One half is the private table, the other half is an
+independent copy.  A planted copy is made from the private half in one of these ways:
+- the half without one row;
+- the half with 1 % of its cells taken from other rows;
+- half of its rows, either unchanged or with 1 % of the cells taken from other rows;
+- a bootstrap of the half;
+- columns drawn from trees that are fitted to the columns before, with leaves of 5 or of 20 rows;
+- rows of the other half, changed so that each column has exactly the counts of the private half.
+The noise is seeded, which protects nobody.  So use public tables only.
 """
 
 import argparse
@@ -36,7 +39,7 @@ def less_one(private: pd.DataFrame, _: np.random.Generator) -> pd.DataFrame:
 
 
 def cells_changed(private: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-    """One cell in a hundred is taken from another row."""
+    """All rows, with one cell in a hundred taken from another row."""
     copy = private.copy()
     for name in copy.columns:
         change = rng.random(len(copy)) < 0.01
@@ -54,7 +57,10 @@ def half_with_noise(private: pd.DataFrame, rng: np.random.Generator) -> pd.DataF
 def fitted_columns(
     private: pd.DataFrame, rng: np.random.Generator, other: pd.DataFrame
 ) -> pd.DataFrame:
-    """Other rows whose columns have exactly the private counts: each keeps its order."""
+    """Other rows, changed so that each column has the private values in its own order.
+
+    So each column has exactly the private counts.
+    """
     copy = {}
     for name in private.columns:
         order = np.lexsort((rng.random(len(other)), other[name].to_numpy()))
@@ -65,17 +71,20 @@ def fitted_columns(
 
 
 def half(private: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-    """Half of the rows, as they are."""
+    """Half of the rows, unchanged."""
     return private.iloc[rng.permutation(len(private))[: len(private) // 2]].reset_index(drop=True)
 
 
 def bootstrap(private: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-    """As many rows, drawn with replacement."""
+    """Rows drawn with replacement, as many as the table has."""
     return private.iloc[rng.integers(0, len(private), len(private))].reset_index(drop=True)
 
 
 def tree(leaf: int) -> Plant:
-    """Columns one after another, each drawn from the leaf of a tree of those before it."""
+    """Plant that draws one column after another, from the leaves of a tree.
+
+    The tree is fitted to the columns before.  Its leaves have at least ``leaf`` rows.
+    """
 
     def plant(private: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
         codes = {name: pd.factorize(private[name], sort=True) for name in private.columns}
@@ -112,7 +121,7 @@ FITTED = "other rows, columns as in it"
 
 
 def told(report: ProfileReport) -> Iterator[str]:
-    """Words that a report tells."""
+    """Words for the alarms and the chance results of a report, such as ``overall beyond``."""
     if report.alarm and report.alarm.standing:
         yield "error" if report.alarm.standing is Standing.DRAWN else "note"
     if report.overall.chance is Standing.BEYOND_CHANCE:
@@ -124,7 +133,7 @@ def told(report: ProfileReport) -> Iterator[str]:
 
 
 def counted(table: pd.DataFrame, name: str, rows: int, epsilon: str, runs: int) -> Counter[str]:
-    """Number of runs in which each word was told."""
+    """Number of runs whose report has each word."""
     found: Counter[str] = Counter()
     parameters, plant = ProfileParameters.parse(total_epsilon=epsilon), PLANTS.get(name)
     for run in range(runs):
@@ -147,7 +156,7 @@ def share(number: int, runs: int) -> str:
 
 
 def main() -> None:
-    """Print a table of all halves, and a table of the plants."""
+    """Print a table: the independent half first, then the planted copies."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("private", type=Path)
     parser.add_argument("--rows", type=int, nargs="+", default=[24_421, 2_000])

@@ -1,7 +1,7 @@
-"""Time `pqd` on the census pair beside other programs: `python benchmarks/audit_time.py`.
+"""Time of `pqd` and of other programs on the census pair: `python benchmarks/audit_time.py`.
 
-Every run is a whole process: start, imports, both tables, the report.  The programs take turns, the
-best of the repeats counts.  Unix only.
+Every run is a whole process: it starts, imports, reads both tables and writes the report.  The
+programs take turns, and the fastest repeat of each counts.  Unix only.
 """
 
 import argparse
@@ -33,14 +33,15 @@ FIRST, AGAIN = "pqd audit, first run", "pqd audit, repeated"
 PLAIN, CATEGORIES = "pandas script", "pandas script, categories"
 QUALITY = "SDMetrics quality report"
 READ = "import sys, polars; [polars.read_{0}(name) for name in sys.argv[1:]]"
-# A table's rows so many times over, in a file of the same format.
+# Program that writes the rows of a table several times into a file of the same format.
 REPEATED = """
 import sys, duckdb
 source, times, target = sys.argv[1:]
 kind = "FORMAT parquet, COMPRESSION zstd" if target.endswith("parquet") else "HEADER"
 duckdb.sql(f"COPY (SELECT t.* FROM '{source}' t, range({times})) TO '{target}' ({kind})")
 """
-# `pqd` with the arguments after the first, which is a file for the time when both tables are read.
+# Program that runs `pqd`.  Its first argument names a file: when both tables are read, the program
+# writes the time to it.  The other arguments are those of `pqd`.
 STAMPED = """
 import sys, time
 from pqd.commands import audit
@@ -58,13 +59,13 @@ main()
 
 @dataclass(frozen=True)
 class Setting:
-    """Where tables and reports are, and the interpreter that the other programs have."""
+    """Folder of the tables and reports, and the interpreter of the other programs."""
 
     folder: Path
     others: str
 
     def tables(self, extension: str, times: int = 1) -> tuple[str, str]:
-        """The private and the synthetic file, with their rows so many times over."""
+        """Private and synthetic file, in which the rows are repeated ``times`` times."""
         stem = "census" if times == 1 else f"{times}x"
         private, synthetic = (
             self.folder / f"{stem}_{kind}.{extension}" for kind in ("private", "synthetic")
@@ -72,15 +73,15 @@ class Setting:
         return str(private), str(synthetic)
 
     def answers(self, name: str, extension: str) -> Path:
-        """Where a program writes the answers on the synthetic table."""
+        """File to which a program writes its answers on the synthetic table."""
         return self.folder / f"{name}.{extension}.json"
 
     def ledger(self, name: str) -> Path:
-        """Folder of a ledger of its own."""
+        """Folder of the ledger of one program."""
         return self.folder / f"ledger of {name}"
 
     def mixed(self, number: int) -> str:
-        """File of so many mixed queries, which is written where there is none."""
+        """File of ``number`` mixed queries; it is written if it does not exist."""
         path = self.folder / f"mixed-{number}.sql"
         if not path.exists():
             copy = self.tables("parquet")[1]
@@ -95,14 +96,14 @@ class Setting:
         return str(path)
 
     def enlarge(self, extension: str, times: int) -> None:
-        """Write both tables with their rows so many times over."""
+        """Write both tables with their rows repeated ``times`` times."""
         targets = self.tables(extension, times)
         for source, target in zip(self.tables(extension), targets, strict=True):
             measured((sys.executable, "-c", REPEATED, source, str(times), target))
 
 
 def thirty_queries(setting: Setting, extension: str) -> list[Program]:
-    """Programs that read one format: pqd, the bound, and what people run."""
+    """Programs on files of one format: pqd, the bare read, and other programs that people run."""
     files = setting.tables(extension)
 
     def answering(name: str, *command: str, fresh: Path | None = None) -> Program:
@@ -127,14 +128,14 @@ def thirty_queries(setting: Setting, extension: str) -> list[Program]:
 
 
 def audits_of(setting: Setting, name: str, files: Sequence[str], queries: str) -> Program:
-    """First audit of files: with a new ledger."""
+    """First audit of some files, with a new ledger."""
     ledger = setting.ledger(name)
     where = ("--ledger", str(ledger / "ledger.sqlite"))
     return Program(name, (*PQD, "audit", *files, "--queries", queries, *MIXED, *where), ledger)
 
 
 def by_number(setting: Setting, extension: str, numbers: Sequence[int]) -> list[Program]:
-    """Audits of more and more queries."""
+    """Audits with increasing numbers of queries."""
     files = setting.tables(extension)
     return [
         audits_of(setting, f"{number:,} queries", files, setting.mixed(number))
@@ -143,7 +144,7 @@ def by_number(setting: Setting, extension: str, numbers: Sequence[int]) -> list[
 
 
 def after_reading(setting: Setting, extension: str, number: int, repeat: int) -> float:
-    """Least seconds from when both tables are read to the end of the process, of so many runs."""
+    """Seconds from the end of reading to the end of the process, in the fastest of the runs."""
     name, stamp = f"{number:,} queries, after reading", setting.folder / "read"
     audit = audits_of(setting, name, setting.tables(extension), setting.mixed(number))
     options = audit.command[len(PQD) :]
@@ -156,7 +157,7 @@ def after_reading(setting: Setting, extension: str, number: int, repeat: int) ->
 
 
 def by_rows(setting: Setting, extension: str, scales: Sequence[int]) -> list[Program]:
-    """Audits of 30 queries on more and more rows."""
+    """Audits of 30 queries on increasing numbers of rows."""
     queries = setting.mixed(30)
     return [
         audits_of(setting, f"rows x {times}", setting.tables(extension, times), queries)
@@ -165,7 +166,7 @@ def by_rows(setting: Setting, extension: str, scales: Sequence[int]) -> list[Pro
 
 
 def without_a_secret(setting: Setting, extension: str) -> list[Program]:
-    """What people wait for at a terminal: a plan, the demonstration, the help."""
+    """Other commands that people wait for at a terminal: a plan, the demonstration, the help."""
     ledger = setting.ledger("demo")
     samples = [str(SAMPLES / f"census_{kind}.parquet") for kind in ("private", "synthetic")]
     where = ("--ledger", str(ledger / "ledger.sqlite"))
@@ -178,7 +179,7 @@ def without_a_secret(setting: Setting, extension: str) -> list[Program]:
 
 
 def with_one_budget(setting: Setting, extension: str) -> list[Program]:
-    """Audits whose queries share one budget, by whichever mechanism is most often right."""
+    """Audits whose queries share one budget; the mechanism that is most often right answers."""
     files = setting.tables(extension)
     found = []
     for name, workload in (
@@ -192,12 +193,12 @@ def with_one_budget(setting: Setting, extension: str) -> list[Program]:
 
 
 def agreed(setting: Setting) -> int:
-    """Number of queries on which pqd and pandas give one synthetic answer in all formats.
+    """Number of queries, after a check that pqd and pandas gave the same synthetic answers.
 
     Raises
     ------
     SystemExit
-        If they differ: then they did not do the same.
+        The answers differ between the programs or the formats, so the times are not comparable.
     """
     first: dict[str, float] | None = None
     for extension in FORMATS:
@@ -233,7 +234,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def head(options: argparse.Namespace) -> str:
-    """What was measured, and on which machine."""
+    """Sentence on the settings, the machine and the versions."""
     versions = (f"{name} {version(name)}" for name in ("pqd", "duckdb", "opendp", "pandas"))
     return (
         f"{options.rows:,} rows per table, best of {options.repeat}; {os.cpu_count()} cores, "
@@ -243,7 +244,7 @@ def head(options: argparse.Namespace) -> str:
 
 
 def run(setting: Setting, options: argparse.Namespace) -> None:
-    """Run everything on tables that are there; print each part as soon as it is known."""
+    """Run all programs on existing tables; print each table as soon as it is known."""
     for module, what in (("polars", BOUND), ("sdmetrics", QUALITY)):
         if not imports(setting.others, module):
             print(f"Left out: {what} ({module} is not installed; see --others)")
@@ -276,7 +277,7 @@ def run(setting: Setting, options: argparse.Namespace) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Make the tables, run everything, print."""
+    """Make the tables, run all programs, and print the times."""
     options = arguments(argv)
     print(head(options), flush=True)
     with tempfile.TemporaryDirectory() as name:

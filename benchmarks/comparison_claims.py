@@ -1,11 +1,12 @@
-"""Claims of ``pqd compare``, against the truth: many simulated runs on real tables.
+"""Claims of ``pqd compare``, compared with the truth in many simulated runs on real tables.
 
     python benchmarks/comparison_claims.py PRIVATE NAME=FILE... --queries FILE --tau 5% --epsilon 1
 
-Every run draws anew with seeded noise, which protects nobody: this is for tables that are public
-anyway.  Printed are the true shares; how often a verdict that is not "undecided" was false, on the
-worst query and candidate; how often a band, a pair ("a is better than b") or an interval of a gap
-missed the truth; and which pairs were told apart, and how often.
+Each run draws new seeded noise, which protects nobody.  So use public tables only.  The script
+prints the true share of each candidate.  It prints how often a decided verdict was false, on the
+worst query and candidate.  It prints how often a band, a pair ("a is better than b") or the
+interval of an answer missed the truth.  At last it prints which pairs were told apart, and how
+often.
 """
 
 import argparse
@@ -34,7 +35,7 @@ from pqd.sql.workload_files import read_queries
 
 
 class Simulation:
-    """One comparison, prepared once, whose releases are drawn again and again."""
+    """One comparison that is planned once and released many times."""
 
     def __init__(self, plan: ComparisonPlan, names: Sequence[str], alpha: Fraction) -> None:
         """Read the private histograms and the truth."""
@@ -54,7 +55,7 @@ class Simulation:
         self.shares = dict(zip(names, self.truth.mean(0), strict=True))
 
     def run(self, noise: SimulatedNoise) -> CompareReport:
-        """Draw every release and judge."""
+        """Draw all releases once, and make the report."""
         drawn = {
             comparison.measurement.cache_key: comparison.measurement.run(histogram, noise)
             for comparison, histogram in zip(self.comparisons, self._histograms, strict=True)
@@ -79,7 +80,7 @@ class Simulation:
         )
 
     def false_verdicts(self, report: CompareReport) -> Iterator[list[bool]]:
-        """Yield, per query, which candidates got a verdict that is decided and false."""
+        """Yield for each query which candidates got a decided but false verdict."""
         for query, truth in zip(report.queries, self.truth, strict=True):
             yield [
                 cell.standing != "undecided" and (cell.standing == "trusted") != true
@@ -87,7 +88,7 @@ class Simulation:
             ]
 
     def missed(self, report: CompareReport) -> Iterator[bool]:
-        """Yield, per query with an interval, whether it misses the private answer."""
+        """Yield for each query with an interval whether the interval misses the private answer."""
         for query, comparison, true in zip(
             report.queries, self.comparisons, self.answers, strict=True
         ):
@@ -100,14 +101,14 @@ def _answer(comparison: PlannedComparison, histogram: Histogram) -> Fraction | N
 
 
 def _holds(query: ComparedQuery, value: Fraction) -> bool:
-    # Ends are doubles in a report.
+    # The ends in a report are doubles, so allow for rounding.
     hair = Fraction(1, 10**9) * max(Fraction(1), abs(value))
     low, high = query.low, query.high
     return (low is None or low <= value + hair) and (high is None or value - hair <= high)
 
 
 def main() -> None:
-    """Simulate and print."""
+    """Run the simulation for each epsilon, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("private")
     parser.add_argument("candidates", nargs="+", metavar="NAME=FILE")

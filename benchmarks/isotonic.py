@@ -8,10 +8,10 @@ from pqd.deciders.distributions import Floats
 def isotonic(answers: Floats) -> Floats:
     """Ascending sequence with the least sum of squared distances to ``answers``.
 
-    For prefix sums of values >= 0 in the order of their ranges, whose true answers ascend.  Post-
-    processing, so it costs no privacy; it may add to the bias.  Pool adjacent violators (Barlow,
-    Bartholomew, Bremner and Brunk 1972): while a block's mean is below that of the block before
-    it, the two are merged.
+    It is for prefix sums of values >= 0 in the order of their ranges, since their true answers
+    ascend.  It is post-processing, so it costs no privacy, but it may increase the bias.  The
+    algorithm pools adjacent violators (Barlow, Bartholomew, Bremner and Brunk 1972): while the mean
+    of a block is below the mean of the block before it, the two blocks are merged.
     """
     sums: list[float] = []
     sizes: list[int] = []

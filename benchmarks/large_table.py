@@ -1,7 +1,7 @@
-"""Memory and time of an audit by the rows of its tables: python benchmarks/large_table.py.
+"""Memory and time of an audit by the size of its tables: python benchmarks/large_table.py.
 
-A CSV as long as asked for, and a copy of it, are made in a folder of their own and removed.  Each
-audit is a process of its own: its peak memory (resident, as the system counts it) and seconds.
+The script makes two CSV files of the given length in a temporary folder, and removes them.  Each
+audit is a process of its own.  The script prints its seconds and its peak of resident memory.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PARAMETERS = ("--tau", "5%", "--epsilon", "0.1")
 
 
 def main() -> None:
-    """Make tables, audit them, print a table."""
+    """Make and audit tables of each size, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000, help="rows of the least table")
     parser.add_argument("--times", type=int, nargs="+", default=[1, 10, 30])
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def measured(rows: int) -> str:
-    """Line of the table: an audit of two files of ``rows`` rows."""
+    """Line of the printed table on an audit of two files of ``rows`` rows."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         (home / "queries.sql").write_text(QUERIES, "utf-8")
@@ -51,7 +51,7 @@ def measured(rows: int) -> str:
 
 
 def write(path: Path, rows: int, seed: int) -> None:
-    """Write rows that repeat in their cells, as those of people do, but for their number."""
+    """Write rows whose cells repeat, as in tables of people; only the first column is unique."""
     rng = random.Random(seed)
     texts = [f'"a note of some length, number {n}"' for n in range(50)]
     block = [
@@ -74,7 +74,7 @@ def write(path: Path, rows: int, seed: int) -> None:
 
 
 def audited(home: Path) -> tuple[float, float]:
-    """Seconds and bytes of memory at the peak of an audit in ``home``."""
+    """Seconds and peak memory in bytes of an audit in ``home``."""
     command = (
         *(sys.executable, "-m", "pqd", "audit", "private.csv", "synthetic.csv"),
         *("--queries", "queries.sql", *PARAMETERS),

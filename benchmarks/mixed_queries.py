@@ -1,8 +1,8 @@
 """Many different queries on the census: `python benchmarks/mixed_queries.py COPY.parquet 3000 OUT`.
 
-Half of them count; the others are SUM, AVG, MEDIAN and QUANTILE of an income or an age.  Each has a
-condition on the age and up to two on other columns.  The same queries come in every run, and the
-first of many are those of few.
+Half of the queries count rows.  The others are SUM, AVG, MEDIAN and QUANTILE of an income or an
+age.  Each query has a condition on the age, and up to two conditions on other columns.  All runs
+make the same queries, and a smaller workload is the beginning of a larger one.
 """
 
 import random
@@ -24,7 +24,10 @@ AGES = range(16, 70)
 
 
 def queries(known: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Queries without end, each once, of columns with their values; there are ten million."""
+    """Endless stream of different queries; ``known`` has the values of each column.
+
+    About ten million different queries are possible.
+    """
     chance, seen = random.Random(SEED), set[str]()
     while True:
         named = chance.sample(list(known), chance.choice(CONDITIONS))
@@ -39,13 +42,13 @@ def queries(known: Mapping[str, Sequence[str]]) -> Iterator[str]:
 
 
 def workload(known: Mapping[str, Sequence[str]], number: int) -> str:
-    """Workload of so many queries, as a file of SQL."""
+    """Text of a workload file with ``number`` queries."""
     found = islice(queries(known), number)
     return "\n".join(f"-- id: q{place}\n{sql};\n" for place, sql in enumerate(found, start=1))
 
 
 def ranges(number: int) -> str:
-    """Workload of so many COUNT queries on two columns, which share a budget."""
+    """Text of a workload file with ``number`` COUNT queries on two columns, for a shared budget."""
     chance, marst = random.Random(SEED), ("Divorced", "Widowed", "Separated")
     where = []
     for _ in range(number):
@@ -56,12 +59,12 @@ def ranges(number: int) -> str:
 
 
 def prefixes(number: int) -> str:
-    """Workload of so many prefix sums: rows below one income after the other."""
+    """Text of a workload file with ``number`` prefix sums: counts of rows below rising incomes."""
     return "\n".join(f"SELECT COUNT(*) FROM D WHERE inctot < {100 * n};" for n in range(number))
 
 
 def values_of(copy: str) -> dict[str, list[str]]:
-    """Values of the columns of a copy, as text within quotes."""
+    """Values of the columns of a copy, as texts that can stand within quotes."""
     import pandas as pd  # noqa: PLC0415 - what a benchmark holds would count as its programs' memory
 
     frame = pd.read_parquet(copy, columns=list(COLUMNS))

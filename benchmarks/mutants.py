@@ -1,11 +1,12 @@
-"""Power of the tests: changes of meaning, one at a time, that some test should notice.
+"""Power of the tests: whether a test notices a change of meaning in the code.
 
     python benchmarks/mutants.py --number 60 --seed 1 deciders pqd/accounting pqd/planning
 
-Draws as many changes at random: a comparison swapped, plus for minus, a condition dropped, a
-constant off by one, min for max, and for or.  Each is made in a copy of the repository, where the
-tests of the module run, then those of its room, of guarantees, and whole runs.
-Prints each change with the test that failed, or that it survived.  A survivor is either equivalent,
+The script draws changes at random, such as a swapped comparison, plus in place of minus, a dropped
+condition, a constant off by one, min in place of max, or "and" in place of "or".  It makes each
+change in a copy of the repository.  There it runs the tests of the changed module, and if these
+pass, the tests of the module's room, of guarantees, and of whole runs.  The script prints each
+change with the test that failed, or with the word SURVIVED.  If a change survived, it is equivalent
 or a test is missing.
 """
 
@@ -31,12 +32,12 @@ SWAPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.NotEq: ast.Eq,
 }
 OTHERS = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum"}
-# Seconds after which a change that makes a test hang counts as noticed.
+# If the tests run longer than this many seconds, the change counts as noticed.
 PATIENCE = 1800
 
 
 class Mutant(NamedTuple):
-    """Change of a module: its place, what it does in words, and the text with it."""
+    """Change of a module: its place, the change in words, and the module's text after it."""
 
     path: Path
     line: int
@@ -45,7 +46,10 @@ class Mutant(NamedTuple):
 
 
 def mutants(path: Path) -> Iterator[Mutant]:
-    """Changes of a module at a path from the root, one for each way to change each of its nodes."""
+    """All changes of a module: one for each way to change each node of its syntax tree.
+
+    ``path`` is relative to the root of the repository.
+    """
     tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
     plain = {
         inner for node in ast.walk(tree) for part in unchanged(node) for inner in ast.walk(part)
@@ -54,14 +58,14 @@ def mutants(path: Path) -> Iterator[Mutant]:
         if node in plain:
             continue
         for change, undo in changes(node):
-            # A comprehension has no line of its own.
+            # A comprehension has no line number of its own, so take that of a node inside it.
             line = next(inner.lineno for inner in ast.walk(node) if hasattr(inner, "lineno"))
             yield Mutant(path, line, change, ast.unparse(tree) + "\n")
             undo()
 
 
 def unchanged(node: ast.AST) -> Iterator[ast.AST]:
-    """Parts of a node that no run reads: annotations, and sizes of caches in decorators."""
+    """Parts of a node that are not changed, since no run reads them: annotations and decorators."""
     if isinstance(node, ast.FunctionDef):
         yield from filter(None, [node.returns, *node.decorator_list])
     if isinstance(node, ast.ClassDef):
@@ -71,7 +75,10 @@ def unchanged(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def changes(node: ast.AST) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Words of each change of a node, which stays until the function beside them is called."""
+    """Yield each change of a node in words, with a function that undoes the change.
+
+    The node is changed when the pair is yielded.
+    """
 
     def put(name: str, value: object) -> Callable[[], None]:
         before = getattr(node, name)
@@ -102,7 +109,7 @@ def changes(node: ast.AST) -> Iterator[tuple[str, Callable[[], None]]]:
 
 
 def tests_of(path: Path) -> list[str]:
-    """Tests that mirror a module, or its folder where none does by name."""
+    """Test file with the name of a module; if there is none, the test folder of its folder."""
     folder = Path("tests") / path.parent
     named = folder / f"test_{path.stem}.py"
     while not (ROOT / folder).is_dir():
@@ -111,15 +118,15 @@ def tests_of(path: Path) -> list[str]:
 
 
 def room_of(path: Path) -> list[str]:
-    """Tests of a module's room, of its guarantees, and of whole runs of the program."""
+    """Test folders of a module's room, of guarantees, and of whole runs of the program."""
     room = path.parts[0] if path.parts[0] != "pqd" else str(Path(*path.parts[:2]))
     return [f"tests/{room}", "tests/privacy", "tests/statistics", "tests/end_to_end"]
 
 
 def failure(copy: Path, tests: list[str]) -> str | None:
-    """First test that fails in the copy, None if all pass."""
+    """First test that fails in the copy of the repository; None if all tests pass."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
-    # The copy stands before the package that is installed, in processes of tests too.
+    # With this path, tests and their child processes import the copy, not the installed package.
     environment = os.environ | {"PYTHONPATH": str(copy), "PYTHONHASHSEED": "0"}
     try:
         done = subprocess.run(  # noqa: S603 - the tests of this repository
@@ -140,7 +147,7 @@ def failure(copy: Path, tests: list[str]) -> str | None:
 
 
 def main() -> None:
-    """Draw the changes, and print what became of each."""
+    """Draw the changes, test each of them, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folders", nargs="+")
     parser.add_argument("--number", type=int, default=60)

@@ -1,19 +1,21 @@
-"""Share of runs that an epsilon named by a plan decides: on the copy, its stand-ins, a real table.
+"""Share of runs that are decided at the epsilon that a plan names.
 
     python -m benchmarks.needed_epsilon FOLDER [--seeds 3] [--queries 40] [--runs 1000]
 
 FOLDER holds the tables of Adult, bank, CPS and taxi as ``NAME_private.parquet``, and two copies of
 Adult.
 
-First, four queries of the PrivBayes copy of Adult are planned, and run at exactly the epsilon that
-the plan names: on the copy itself, and on the stand-in with the least chance, which sets that
-epsilon.  A run is decided if it ends right and with a p-value of at most alpha.
+First, the script plans four queries on the PrivBayes copy of Adult.  It runs each query at exactly
+the epsilon that its plan names, on two tables: the copy itself, and the hardest stand-in.  The
+hardest stand-in has the least chance of a decision, and so it sets the named epsilon.  A run is
+decided if its verdict is right and its p-value is at most alpha.
 
-Then copies of the others are made: independent marginals, a bootstrap, and one half of the table
-against the other.  Per pair it draws queries (AVG, MEDIAN, QUANTILE of a number where a category
-has a value, at 2, 5 and 10 %), plans each on the copy, and asks the same decider, at that epsilon,
-about the real table: at a gap of 0 and of 2 tau, both ways, do nine runs of ten decide?  These
-chances are exact, so only the choice of queries and of copies is random.
+Then the script makes copies of the other tables: independent marginals, a bootstrap, and one half
+of the table as the copy of the other half.  For each pair it draws queries: AVG, MEDIAN or QUANTILE
+of a number, over the rows where a category has one value, with tau of 2, 5 or 10 %.  It plans each
+query on the copy.  It then asks the same decider, at the named epsilon, about the real table.  Do
+nine runs of ten decide at gaps of 0, 2 tau and -2 tau?  These chances are exact, so only the choice
+of queries and of copies is random.
 """
 
 import argparse
@@ -61,7 +63,7 @@ CENTS = ["trip_distance", "fare_amount", "tip_amount", "total_amount"]
 
 
 class BenchmarkQuery(NamedTuple):
-    """One query: its aggregate and tolerance, and its tables in lattice units."""
+    """One query: its aggregate, its tolerance as a share, and the values of its rows."""
 
     aggregate: str
     p: Fraction | None
@@ -93,7 +95,7 @@ def pairs(folder: Path, seeds: int) -> Iterator[tuple[str, pd.DataFrame, pd.Data
 def benchmark_queries(
     private: pd.DataFrame, copy: pd.DataFrame, number: int, rng: np.random.Generator
 ) -> Iterator[BenchmarkQuery]:
-    """Queries that both tables answer, of every aggregate alike."""
+    """Queries that both tables can answer; the aggregates take turns."""
     numeric = [str(c) for c in copy if copy[c].dtype.kind in "iu" and copy[c].nunique() > 12]
     classes = [str(c) for c in copy if copy[c].nunique() <= 20]
     made = 0
@@ -115,7 +117,11 @@ def benchmark_queries(
 
 
 def planned(query: BenchmarkQuery) -> tuple[Decider, float, float]:
-    """Decider that needs the least epsilon on the copy, that epsilon, and that of one shape."""
+    """Decider that needs the least epsilon, this epsilon, and the epsilon for the copy alone.
+
+    The first epsilon suffices on all public shapes that the private table might have, the second
+    one on the shape of the copy.
+    """
     parameters = {"p": query.p} if query.aggregate == "QUANTILE" else {}
     known = applicable(query.aggregate, query.lattice, **parameters)
     fitting = [decider for decider in known if decider.id.startswith("inv_")]
@@ -128,7 +134,7 @@ def planned(query: BenchmarkQuery) -> tuple[Decider, float, float]:
 
 
 def holds(query: BenchmarkQuery, decider: Decider, epsilon: float) -> bool:
-    """Whether the promise is kept on the real table."""
+    """Whether nine runs of ten are decided on the real table, at gaps of 0, 2 tau and -2 tau."""
     lower, upper = query.lattice.lower, query.lattice.upper
     private = query.private
     if query.aggregate == "AVG":
@@ -148,7 +154,7 @@ def holds(query: BenchmarkQuery, decider: Decider, epsilon: float) -> bool:
 
 
 class Named(NamedTuple):
-    """Query at the epsilon that its plan names, with the decider that is then taken."""
+    """Plan of one query at the epsilon that an earlier plan without a budget named."""
 
     plan: DeciderPlan
     epsilon: Fraction
@@ -156,7 +162,7 @@ class Named(NamedTuple):
 
     @property
     def hardest(self) -> tuple[Any, Interval, bool]:
-        """Stand-in with the least chance, its interval, and whether its true verdict is yes."""
+        """Hardest stand-in, its interval, and whether its true verdict is yes."""
         decider, choices = self.plan.choice.decider, []
         for trial in trials_of(self.copy, shape_of(decider), self.plan.interval.tau):
             near, *far = (trial.law(decider, table) for table in (trial.table, *trial.far))
@@ -169,7 +175,7 @@ class Named(NamedTuple):
         return min(choices, key=lambda choice: choice[0])[1:]
 
     def decided(self, table: Any, interval: Interval, runs: int, *, yes: bool, seed: int) -> int:  # noqa: ANN401 - or a stand-in
-        """Number of runs that end right and with a p-value of at most alpha."""
+        """Number of runs whose verdict is right and whose p-value is at most alpha."""
         decider, noise = self.plan.choice.decider, SimulatedNoise(seed)
         decisions = (decider.decide(table, interval, self.epsilon, noise) for _ in range(runs))
         return sum(
@@ -179,7 +185,7 @@ class Named(NamedTuple):
 
 
 def named(copy: object, query: str, tau: str, columns: Mapping[str, Mapping[str, Any]]) -> Named:
-    """Plan of one query of a copy at exactly the epsilon that a plan without a budget names."""
+    """Plan of one query at exactly the epsilon that a plan without a budget names."""
     (entry,) = plan(copy, query, tau=tau, columns=columns).queries
     epsilon = Fraction(str(entry.chosen.epsilon_needed))
     criteria = Criteria.of(tau=tau, alpha=ALPHA, columns=columns).at(epsilon)
@@ -199,7 +205,7 @@ COLUMNS = {"hours-per-week": {"bounds": (0, 100)}}
 
 
 def print_runs(copy: Path, runs: int) -> None:
-    """Print the share of runs that are decided at exactly the named epsilon, per query."""
+    """Print for each query the share of runs that are decided at exactly the named epsilon."""
     table = pd.read_parquet(copy)
     for seed, (query, tau) in enumerate(QUERIES):
         found = named(table, query, tau, COLUMNS)
@@ -213,7 +219,10 @@ def print_runs(copy: Path, runs: int) -> None:
 
 
 def main() -> None:
-    """Print the share of decided runs, then the share of promises kept, by pair and aggregate."""
+    """Print the share of decided runs, then the shares of queries that keep the promise.
+
+    A query keeps the promise of its plan if nine runs of ten are decided on the real table.
+    """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seeds", type=int, default=3)

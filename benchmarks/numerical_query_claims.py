@@ -1,16 +1,16 @@
-"""Orderings that Qiu et al. (KDD 2022) read off their figures, as margins between errors."""
+"""Claims that Qiu et al. (KDD 2022) read off their figures, such as "a errs less than b"."""
 
 import math
 from collections.abc import Callable
 
 from benchmarks.numerical_query_problems import ZEROS, Box
 
-# Positive where the claim is met.
+# Text of a claim, and a function that gives its margin: positive if the claim is met.
 Claim = tuple[str, Callable[[Callable[[str], Box]], float]]
 
 
 def below(less: float, more: float) -> float:
-    """By how much one error lies below another, in logarithms; 0 counts as next to 0."""
+    """Logarithm of ``more / less``; an error of 0 counts as 1e-9."""
     return math.log(max(more, 1e-9) / max(less, 1e-9))
 
 

@@ -1,15 +1,16 @@
-"""The experiments of Qiu et al. (KDD 2022), section 6 and appendix A, with our mechanisms.
+"""Experiments of Qiu et al. (KDD 2022), section 6 and appendix A, with the mechanisms of pqd.
 
     python -m benchmarks.numerical_query_errors DATA --figure 1     # 1 .. 6, tpch, rounds, speed
     python -m benchmarks.numerical_query_errors DATA --figure tpch --lineitem lineitem.parquet
 
-Printed are, per epsilon and mechanism, the maximum, the 75 %, 50 % and 25 % points of the errors of
-all queries (the paper's box plots as numbers; means over the seeds with standard errors), the share
-of queries answered by 0, and CPU seconds.  "all zeros" answers every query by 0 and looks at
-nothing.  Then every ordering that the paper reads off its figure is judged, as in
-``standard_errors.py``, on the scale of logarithms.  Noise is seeded: simulation.
+For each epsilon and mechanism, the script prints the maximum and the 75 %, 50 % and 25 % points of
+the errors of all queries.  These are the paper's box plots as numbers: means over the seeds, with
+standard errors.  It also prints the share of queries answered by 0, and the CPU seconds.  The
+mechanism "all zeros" answers every query by 0 and reads no data.  Then the script judges each claim
+that the paper reads off its figure, as in ``standard_errors.py``, with logarithms of the errors.
+The noise is seeded, so this is a simulation.
 
-The paper's figures do not print their epsilons; these are ours.
+The paper's figures do not print their epsilons; the epsilons here are chosen for this script.
 """
 
 import argparse
@@ -50,7 +51,7 @@ EPSILONS = ("0.25", "1", "4")
 
 
 def told(verdicts: dict[str, str]) -> str:
-    """Verdicts of all epsilons in few words."""
+    """Verdicts on one claim at all epsilons, in a few words."""
     found = {
         verdict: [epsilon for epsilon, one in verdicts.items() if one == verdict]
         for verdict in (YES, UNDECIDED, NO)
@@ -61,7 +62,7 @@ def told(verdicts: dict[str, str]) -> str:
 
 
 def show(problem: Problem, claims: Sequence[Claim], epsilons: Sequence[str], seeds: int) -> Boxes:
-    """Print the table and the orderings of one problem."""
+    """Print the table of errors and the judged claims of one problem."""
     print(f"\n### {problem.title}\n")
     print("| epsilon | mechanism | max | 75 % | median | 25 % | zeros | seconds |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
@@ -87,7 +88,7 @@ def show(problem: Problem, claims: Sequence[Claim], epsilons: Sequence[str], see
 
 
 def growth(data: Path, weights: MultiplicativeWeights, seeds: int) -> None:
-    """Print Figure 5: the same at epsilon 1 for three domains of time."""
+    """Print Figure 5: the tables of Figure 4 at epsilon 1, for three domains of time."""
     found = [
         show(transfusion(data, longest, weights), FREQUENT, ("1",), seeds)
         for longest in (200, 400, 800)
@@ -107,7 +108,7 @@ def growth(data: Path, weights: MultiplicativeWeights, seeds: int) -> None:
 
 
 def by_rounds(data: Path, replays: int, seeds: int) -> None:
-    """Print what numerical's thresholds hang on: the rounds, the budget, or both."""
+    """Print how the thresholds of numerical depend on the rounds and on the budget."""
     queries, rows = adult_table(data, "capital-loss", 4396)
     print(f"\nAdult, capital-loss, {queries.size:,} queries: numerical\n")
     print("| rounds | epsilon | alpha | part of the thresholds that is 0 |")
@@ -115,7 +116,7 @@ def by_rounds(data: Path, replays: int, seeds: int) -> None:
     for rounds in (10, 50):
         weights = MultiplicativeWeights(rounds=rounds, replays=replays)
         mechanism = Numerical(queries=queries, weights=weights)
-        # At the last there is no noise to speak of.
+        # At the largest epsilon there is almost no noise.
         for epsilon in ("1", "1000", "1000000"):
             runs = [mechanism.fit(rows, epsilon, SimulatedNoise(seed)) for seed in range(seeds)]
             alphas = Estimate.of(float(run.alpha or 0) for run in runs)
@@ -124,7 +125,7 @@ def by_rounds(data: Path, replays: int, seeds: int) -> None:
 
 
 def speed(data: Path) -> None:
-    """Print the CPU seconds of one round on Adult: both kinds of queries, selection and replays."""
+    """Print the CPU seconds of the first round on Adult, and of each later round."""
     queries, rows = adult_table(data, "capital-loss", 4396)
     linear_queries = ThresholdQueries(queries, doubling(1, queries.peak))
     counts = queries.counts(rows)
@@ -172,7 +173,7 @@ def run(figure: str, arguments: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Read the arguments and print."""
+    """Read the arguments, and print the figures."""
     figures = ["1", "2", "3", "4", "5", "6", "tpch", "rounds", "speed"]
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("data", type=Path, help="folder of the private tables")

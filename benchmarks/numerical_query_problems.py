@@ -37,7 +37,7 @@ class Box(NamedTuple):
     seconds: float
 
 
-# For an epsilon and a mechanism: the box of each seed.
+# Boxes of all seeds, by the epsilon and the mechanism.
 Boxes = dict[tuple[str, str], list[Box]]
 
 
@@ -45,7 +45,7 @@ Boxes = dict[tuple[str, str], list[Box]]
 class Problem:
     """One private table, one batch of queries and the mechanisms that answer it.
 
-    ``truth`` is in the unit of the answers times ``unit``.
+    ``truth`` has the true answers.  A released answer times ``unit`` is in the unit of ``truth``.
     """
 
     title: str
@@ -55,7 +55,7 @@ class Problem:
     unit: float = 1.0
 
     def boxes(self, epsilon: str, seeds: int) -> Iterator[tuple[str, list[Box]]]:
-        """Run every mechanism with every seed."""
+        """Run every mechanism with every seed; yield the mechanism's name and its boxes."""
         yield ZEROS, [box(np.abs(self.truth), 1.0, 0.0)] * seeds
         for name, mechanism in self.mechanisms.items():
             runs = []
@@ -76,7 +76,7 @@ def box(errors: Floats, zeros: float, seconds: float) -> Box:
 
 
 def truth_of(queries: NumericalQueries, rows: Rows) -> Floats:
-    """``w(D)``, exactly but for the last conversion."""
+    """``w(D)``, the true answers; they are exact until they are converted to floats."""
     thresholds = doubling(1, int(queries.limits.max()))
     return queries.table_tails(rows, thresholds)[1][:, -1].astype(np.float64)
 
@@ -95,7 +95,7 @@ def general(
 
 
 def adult_table(data: Path, column: str, upper: int) -> tuple[NumericalQueries, Rows]:
-    """Age ranges up to 11 years times one or two education levels."""
+    """Queries and rows of Adult: age ranges up to 11 years times one or two education levels."""
     table = pd.read_parquet(data / "adult_private.parquet")
     conditions = Ranges((Intervals.up_to(100, 11), Intervals.up_to(16, 2)))
     classes = ((table["age"] - 1) * 16 + table["education-num"] - 1).to_numpy()
@@ -105,7 +105,7 @@ def adult_table(data: Path, column: str, upper: int) -> tuple[NumericalQueries, 
 
 
 def adult(data: Path, column: str, upper: int, weights: MultiplicativeWeights) -> Problem:
-    """Figures 1 and 2."""
+    """Problem of figures 1 and 2: sums of a column of Adult."""
     queries, rows = adult_table(data, column, upper)
     cells = queries.counts(rows).size
     title = f"Adult, {column}, {queries.size:,} queries, universe {cells:,}"
@@ -113,7 +113,7 @@ def adult(data: Path, column: str, upper: int, weights: MultiplicativeWeights) -
 
 
 def bank(data: Path, weights: MultiplicativeWeights) -> Problem:
-    """Figure 3: age ranges times housing times loan, balances of either sign."""
+    """Problem of figure 3: age ranges times housing times loan; balances may be negative."""
     table = pd.read_parquet(data / "bank_private.parquet")
     flag = Intervals.up_to(2, 1)
     conditions = Ranges((Intervals.up_to(100, 11), flag, flag))
@@ -131,7 +131,10 @@ def bank(data: Path, weights: MultiplicativeWeights) -> Problem:
 
 
 def transfusion(data: Path, longest: int, weights: MultiplicativeWeights) -> Problem:
-    """Figures 4 and 5: all frequency ranges, time / frequency, the whole universe."""
+    """Problem of figures 4 and 5: all ranges of frequency, sums of time / frequency.
+
+    The universe is whole: it has a cell for each frequency and time.
+    """
     table = pd.read_parquet(data / "blood_private.parquet")
     unit = 2**-20
     frequency, months = np.arange(1, 51)[:, None], np.arange(1, longest + 1)
@@ -148,7 +151,7 @@ def transfusion(data: Path, longest: int, weights: MultiplicativeWeights) -> Pro
 
 
 def bank_ranges(data: Path, weights: MultiplicativeWeights) -> Problem:
-    """Figure 6: age ranges only, positive balances only."""
+    """Problem of figure 6: age ranges only, positive balances only."""
     table = pd.read_parquet(data / "bank_private.parquet")
     table = table[table["balance"] > 0]
     queries = NumericalQueries(Ranges((Intervals.up_to(100, 11),)), DigitUniverse(100, 2**17))
@@ -159,7 +162,7 @@ def bank_ranges(data: Path, weights: MultiplicativeWeights) -> Problem:
 
 
 def tpch(lineitem: Path, weights: MultiplicativeWeights) -> Problem:
-    """Figure 7: months times discounts times quantities, revenue in whole dollars."""
+    """Problem of figure 7: months times discounts times quantities, revenue in whole dollars."""
     names = ["l_shipdate", "l_discount", "l_quantity", "l_extendedprice"]
     parquet = lineitem.suffix == ".parquet"
     table = (

@@ -2,14 +2,15 @@
 
 `python benchmarks/other_reports.py PRIVATE NAME=FILE... --out other_reports.json`
 
-Both tools read the private table as they like; they are not among pqd's dependencies and need an
-environment of their own:
+Both tools read the private table without protection.  They are not among pqd's dependencies, and
+need an environment of their own:
 
     pip install sdmetrics==0.32.0 mostlyai-qa==1.10.11 pandas==2.3.3 pyarrow
 
-Of mostlyai-qa only the accuracy is computed, by the functions that its report calls: the rest of
-its report needs a language model from the network.  Each tool and pair is a process of its own, so
-that time and peak memory are its own; the time is that of the scores, after the tables are read.
+Of mostlyai-qa's report, the script computes only the accuracy, by the functions that the report
+calls.  The rest of that report needs a language model from the network.  Each tool runs on each
+pair in a process of its own, so that its time and peak memory can be measured.  The time is that of
+the scores, without reading the tables.
 """
 
 import argparse
@@ -31,7 +32,7 @@ PREFIX = "tgt::"
 
 
 def sdmetrics_scores(private: pd.DataFrame, copy: pd.DataFrame) -> dict[str, Any]:
-    """Scores of SDMetrics' QualityReport as it comes, and the mean over all pairs beside it."""
+    """Scores of SDMetrics' QualityReport with its defaults, and the mean score of all pairs."""
     report = importlib.import_module("sdmetrics.reports.single_table").QualityReport()
     numbers = set(private.select_dtypes("number").columns)
     kinds = {
@@ -59,7 +60,7 @@ def sdmetrics_scores(private: pd.DataFrame, copy: pd.DataFrame) -> dict[str, Any
 
 
 def since(start: tuple[float, float]) -> dict[str, float]:
-    """Seconds, by the clock and of the processor, since both clocks stood at ``start``."""
+    """Seconds of the clock and of the processor since ``start``, the earlier times of both."""
     clock, processor = start
     return {
         "seconds": time.perf_counter() - clock,
@@ -70,7 +71,10 @@ def since(start: tuple[float, float]) -> dict[str, float]:
 def pairs_without_threshold(
     private: pd.DataFrame, copy: pd.DataFrame, metadata: dict[str, Any]
 ) -> pd.DataFrame:
-    """Scores of all pairs: as it comes, only pairs that are associated privately have one."""
+    """Scores of all pairs of columns.
+
+    By default, SDMetrics scores only the pairs that are associated in the private table.
+    """
     report = importlib.import_module("sdmetrics.reports.single_table").QualityReport()
     report.real_correlation_threshold = report.real_association_threshold = 0
     report.generate(private, copy, metadata, verbose=False)
@@ -79,7 +83,7 @@ def pairs_without_threshold(
 
 
 def mostly_scores(private: pd.DataFrame, copy: pd.DataFrame) -> dict[str, Any]:
-    """Accuracies of mostlyai-qa's report, with its bins: of columns, pairs and triples."""
+    """Accuracies of columns, pairs and triples as in mostlyai-qa's report, with its bins."""
     accuracy = importlib.import_module("mostlyai.qa._accuracy")
     private, copy = private.add_prefix(PREFIX), copy.add_prefix(PREFIX)
     binned, bins = accuracy.bin_data(private, MOSTLY_BINS)
@@ -122,7 +126,7 @@ def run(tool: str, private: Path, copy: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run every tool on every pair; the result is one JSON file."""
+    """Run every tool on every pair, and write all results to one JSON file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("private", type=Path)
     parser.add_argument("copies", nargs="+", metavar="NAME=FILE")

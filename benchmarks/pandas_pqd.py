@@ -1,10 +1,10 @@
-"""DP-PQD (Patwa et al. 2023) as plain pandas and numpy: what pqd is measured against.
+"""DP-PQD (Patwa et al. 2023) in plain pandas and numpy; benchmarks compare pqd with it.
 
 `python benchmarks/pandas_pqd.py PRIVATE SYNTHETIC --queries samples/census.sql --json FILE`
 
-Per query, one decision by the decider that the paper's Table 4 recommends, or with `--all` one by
-each of the paper's deciders.  Numbers follow the paper, in doubles from numpy's generator: this is
-a yardstick for time and for the synthetic answers, not a tool to protect anyone's data.
+The decider that the paper's Table 4 recommends decides each query.  With `--all`, each decider of
+the paper decides each query.  The numbers follow the paper, but are doubles from numpy's generator.
+So this script measures time and checks synthetic answers; it cannot protect anyone's data.
 """
 
 import argparse
@@ -21,11 +21,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-# Section 7.1 of the paper.
+# Parameters from section 7.1 of the paper.
 BETA, THETA = 0.05, 0.95
 
 _QUERY = re.compile(r"^-- id: (\w+)\s+SELECT (\w+)\((\*|\w+)\) FROM \w+ WHERE (.+);$", re.MULTILINE)
-# An AND with an even number of quotes after it stands outside quotes.
+# An AND stands outside quotes if an even number of quotes follows it.
 _AND = re.compile(r" AND (?=[^']*(?:'[^']*'[^']*)*$)")
 _CONDITION = re.compile(r"(\w+) LIKE '((?:[^'%_]|'')*)'")
 
@@ -58,7 +58,7 @@ class Query:
 
 @dataclass(frozen=True)
 class DecisionProblem:
-    """One query, what the synthetic table says about it, and the private table to ask."""
+    """One query, its synthetic answer and tolerance, and the private table."""
 
     query: Query
     private: pd.DataFrame
@@ -85,7 +85,7 @@ class DecisionProblem:
 
 
 def lm_count(problem: DecisionProblem) -> bool:
-    """Algorithm 1 with the Laplace mechanism, COUNT."""
+    """Algorithm 1 with the Laplace mechanism, for COUNT."""
     count = problem.query.answer(problem.private)
     return problem.within(count + problem.rng.laplace(scale=1 / problem.epsilon))
 
@@ -99,7 +99,7 @@ def em_count(problem: DecisionProblem) -> bool:
 
 
 def lm_sum(problem: DecisionProblem) -> bool:
-    """Algorithm 1 with the Laplace mechanism, SUM."""
+    """Algorithm 1 with the Laplace mechanism, for SUM."""
     total = problem.query.answer(problem.private)
     return problem.within(total + problem.rng.laplace(scale=problem.upper / problem.epsilon))
 
@@ -127,7 +127,7 @@ def private_bound(problem: DecisionProblem, epsilon: float) -> int:
 
 
 def svt_sum(problem: DecisionProblem) -> bool:
-    """Algorithm 2 up to the rung of Algorithm 4, a third of the budget for each step."""
+    """Algorithm 2 up to the rung that Algorithm 4 finds; each step gets a third of the budget."""
     draw, scale = problem.rng.laplace, 3 / problem.epsilon
     last = private_bound(problem, problem.epsilon / 3)
     rho = draw(scale=scale)
@@ -152,7 +152,7 @@ def em_median(problem: DecisionProblem) -> bool:
 
 
 def hist_median(problem: DecisionProblem) -> bool:
-    """Algorithm 3: a noisy count on either side of the interval against a noisy half."""
+    """Algorithm 3: compares the noisy counts below and above the interval with a noisy half."""
     values = problem.query.values(problem.private).to_numpy()
     rows, below, above = problem.rng.laplace(scale=2 / problem.epsilon, size=3)
     below += np.count_nonzero(values <= problem.answer - problem.tau)
@@ -180,7 +180,7 @@ ALL: dict[str, tuple[Decider, ...]] = {
 
 
 def read_queries(path: Path) -> list[Query]:
-    """Read a workload in the one form that this script knows."""
+    """Read a workload, in the only form that this script understands."""
     text = path.read_text(encoding="utf-8")
     queries = []
     for name, aggregate, attribute, where in _QUERY.findall(text):
@@ -195,7 +195,7 @@ def read_queries(path: Path) -> list[Query]:
 
 
 def read_table(path: Path, *, categories: bool) -> pd.DataFrame:
-    """Read a table; as categories, text costs more to read and less to compare."""
+    """Read a table; text as ``categories`` takes longer to read, but is compared faster."""
     frame = pd.read_csv(path) if path.suffix == ".csv" else pd.read_parquet(path)
     texts = frame.columns.difference(frame.select_dtypes("number").columns)
     return frame.astype(dict.fromkeys(texts, "category")) if categories else frame
@@ -204,7 +204,7 @@ def read_table(path: Path, *, categories: bool) -> pd.DataFrame:
 def problem_of(
     query: Query, tables: tuple[pd.DataFrame, pd.DataFrame], share: float, epsilon: float
 ) -> DecisionProblem:
-    """Answer a query on the synthetic table; its column's range is taken for the domain."""
+    """Decision problem of a query; the range of the synthetic column is taken as its domain."""
     private, synthetic = tables
     answer = query.answer(synthetic)
     lower, upper = 0, 1
@@ -230,7 +230,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Read both tables and decide every query."""
+    """Read both tables, and decide every query."""
     options = arguments(argv)
     share = float(options.tau.removesuffix("%")) / 100
     queries = read_queries(options.queries)

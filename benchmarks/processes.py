@@ -1,4 +1,4 @@
-"""Whole processes in turn: their time, their memory, and a table of ratios.  Unix only."""
+"""Time and memory of whole processes that take turns, and a table of their ratios.  Unix only."""
 
 import os
 import shutil
@@ -22,9 +22,10 @@ class Usage(NamedTuple):
 
 @dataclass(frozen=True)
 class Program:
-    """A program on some files.
+    """Command that is measured.
 
-    ``fresh`` is a folder that is empty before each run.  What takes minutes runs ``once``.
+    ``fresh`` is a folder that is emptied before each run.  ``once``: the command runs once, since
+    it takes minutes.
     """
 
     name: str
@@ -34,9 +35,9 @@ class Program:
 
 
 def measured(command: Sequence[str]) -> Usage:
-    """Usage of a command that runs to its end; its output is only shown if it fails.
+    """Usage of a command that runs to its end; its output is shown only if it fails.
 
-    What this process holds counts as its children's memory: it must stay small.
+    The memory of this process counts as memory of its children, so this process must stay small.
     """
     with tempfile.TemporaryFile() as output:
         begin = time.perf_counter()
@@ -53,7 +54,7 @@ def measured(command: Sequence[str]) -> Usage:
 
 
 def in_turn(programs: Sequence[Program], repeat: int) -> dict[str, Usage]:
-    """Fastest run of each program by its name, where all take turns."""
+    """Fastest run of each program, by the program's name; all programs take turns."""
     runs: dict[str, list[Usage]] = {program.name: [] for program in programs}
     for turn in range(repeat):
         for program in programs:
@@ -67,7 +68,7 @@ def in_turn(programs: Sequence[Program], repeat: int) -> dict[str, Usage]:
 
 
 def imports(python: str, *modules: str) -> bool:
-    """Whether the environment of an interpreter has some modules."""
+    """Whether a Python interpreter can import all of these modules."""
     found = subprocess.run(  # noqa: S603 - the caller's interpreter
         [python, "-c", f"import {', '.join(modules)}"], capture_output=True, check=False
     )
@@ -77,9 +78,10 @@ def imports(python: str, *modules: str) -> bool:
 def table_text(
     title: str, best: Mapping[str, Usage], slower_than: Sequence[str], larger_than: Sequence[str]
 ) -> str:
-    """Table of the programs, with ratios of their seconds and of their memory to some of them.
+    """Table of the programs, with ratios of their seconds and of their memory.
 
-    A program without figures has no ratio to it.
+    The seconds of all programs are divided by those of the programs ``slower_than``, the memory by
+    that of the programs ``larger_than``.  Programs that are not in ``best`` are left out.
     """
     columns = [
         ("seconds", [f"{usage.seconds:.2f}" for usage in best.values()]),

@@ -117,7 +117,10 @@ class Column(NamedTuple):
 
 
 class Key(NamedTuple):
-    """Meaning of signs in a picture: shades with the texts on them, or a mark by its name."""
+    """Meaning of one or more signs in a picture.
+
+    Each sign is a pair: a shade and the text on it, or the name of a mark and an empty text.
+    """
 
     signs: Sequence[tuple[str, str]]
     text: str

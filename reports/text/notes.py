@@ -433,13 +433,13 @@ def header_missing(table: str, names: Sequence[str]) -> str:
 
 @sentence
 def named() -> str:
-    """Reason if the caller named it."""
+    """Reason of a choice that the caller named."""
     return "named by the caller"
 
 
 @sentence
 def settled() -> str:
-    """Reason if the verdict is the same for every private table within the bounds."""
+    """Reason of a verdict that is the same for every private table within the bounds."""
     return "no table within the bounds can answer otherwise"
 
 

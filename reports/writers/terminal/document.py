@@ -143,7 +143,7 @@ class _Writer:
         for row in rows:
             yield from self._row_in_full(table, row)
 
-    # The frame
+    # Lines around the blocks
 
     def _banner(self, document: Document) -> Iterator[Text]:
         for line in document.banner:
@@ -312,7 +312,7 @@ class _Writer:
             lead = Text(" " * width)
 
     def _row_in_full(self, table: Table, row: Row) -> Iterator[Text]:
-        """Details of a row below its verdict, or below its name where a message follows that."""
+        """Details of a row below its verdict; below its name and message if it has no verdict."""
         if row.said is None:
             yield from self._opened(table, row)
             yield Text()
