@@ -1,12 +1,13 @@
-"""Claims of ``pqd profile``, against the truth: many simulated runs on real tables.
+"""Claims of ``pqd profile``, compared with the truth in many simulated runs on real tables.
 
     python benchmarks/profile_claims.py PRIVATE NAME=FILE... [--epsilon 1] [--tau 5%] [--runs 200]
 
-Every run draws anew with seeded noise, which protects nobody: this is for tables that are public
-anyway.  A copy may also be ``independent=`` or ``bootstrap=`` without a file: the private table
-with every column drawn by itself, or its rows drawn with replacement.  Printed are the mean errors
-of the distances and of the overall score, how often a 95 % interval missed the truth, how many
-verdicts were decided, and how many of them were false; with standard errors over the runs.
+Each run draws new seeded noise, which protects nobody.  So use public tables only.  Two copies need
+no file: ``independent=`` is the private table with each column shuffled by itself, and
+``bootstrap=`` has rows of the private table drawn with replacement.  The script prints the mean
+errors of the distances and of the overall score, and how often a 95 % interval missed the truth.
+It also prints how many verdicts were decided, and how many of these were false.  All figures have
+standard errors over the runs.
 """
 
 import argparse
@@ -37,7 +38,7 @@ Whole = NDArray[np.int64]
 
 
 class Run(NamedTuple):
-    """What one simulated run got wrong; means over its distances."""
+    """Errors of one simulated run, as means over its distances."""
 
     error: float
     overall_error: float
@@ -50,10 +51,10 @@ class Run(NamedTuple):
 
 
 class Simulation:
-    """One profile, planned once, whose release is drawn again and again."""
+    """One profile that is planned once and released many times."""
 
     def __init__(self, plan: ProfilePlan) -> None:
-        """Read the private counts, and the truth from them."""
+        """Read the private counts, and compute the true distances from them."""
         self.plan, bound = plan, plan.bound
         counted = plan.distances.marginals
         counts = bound.tables.engine.marginals(bound.private, bound.schema, MarginalPlan(counted))
@@ -64,7 +65,7 @@ class Simulation:
         self.rows = np.array([whole_rows(rows) for rows in exact], dtype=np.int64)
         self.truth = np.array([float(rows / self.n) for rows in exact])
         ways = np.array([each.marginal.ways if each.distance == "tv" else 0 for each in plan.terms])
-        # After the terms comes the number of unseen rows.
+        # The number of unseen rows follows the terms, and has no weight.
         self._ways = np.append(ways, 0)
         self._weights = [self._weight(int(each)) for each in self._ways]
         self.overall = float(np.array(self._weights, dtype=float) @ self.truth)
@@ -108,14 +109,14 @@ class Simulation:
 
 
 def drawn_together(law: VectorLaw, size: int, rng: np.random.Generator) -> Whole:
-    """Draws of the noise of all distances of one release."""
+    """Noise of all distances of one release."""
     if isinstance(law.distance, CubeLaw):
         return np.array(SimulatedNoise(rng).cube([0] * size, law.distance.scale))
     return drawn(law.distance, size, rng)
 
 
 def drawn(law: NoiseLaw, size: int, rng: np.random.Generator) -> Whole:
-    """Draws of ``law``: differences of two geometric draws, or rounded normal ones."""
+    """Draws of ``law``: differences of two geometric draws, or rounded normal draws."""
     if isinstance(law, LaplaceLaw):
         chance = -np.expm1(-1 / float(law.scale))
         return rng.geometric(chance, size) - rng.geometric(chance, size)
@@ -123,7 +124,7 @@ def drawn(law: NoiseLaw, size: int, rng: np.random.Generator) -> Whole:
 
 
 def copy_of(stated: str, private: Path) -> tuple[str, object]:
-    """Name of a copy, and its file or frame."""
+    """Name of a copy, and its file; for ``independent=`` and ``bootstrap=``, a frame."""
     name, _, path = stated.partition("=")
     if path:
         return name, Path(path)

@@ -1,12 +1,13 @@
-"""`pqd profile` beside SDMetrics' quality report and mostlyai-qa, on the same tables.
+"""Comparison of `pqd profile` with SDMetrics' quality report and mostlyai-qa on the same tables.
 
     python benchmarks/other_reports.py PRIVATE NAME=FILE... --out other_reports.json
     python -m benchmarks.profile_quality PRIVATE NAME=FILE... --others other_reports.json
 
-The first command needs an environment of its own, see its first lines.  Printed are the scores of
-all three, Spearman's rank correlation of their columns and of their pairs (of pqd's exact
-distances, and of simulated releases), the worst columns of each, and time and memory.  The noise is
-seeded, which protects nobody: this is for tables that are public anyway.
+The first command needs an environment of its own; the first lines of its file name it.  The second
+command prints the scores of all three tools, and Spearman's rank correlations of their scores of
+columns and of pairs.  For pqd it uses the exact distances, and simulated releases too.  It also
+prints the worst columns of each tool, and time and memory.  The noise is seeded, which protects
+nobody.  So use public tables only.
 """
 
 import argparse
@@ -36,14 +37,14 @@ Values = Mapping[Columns, float]
 
 
 def simulation_of(private: Path, copy: Path, epsilon: str) -> Simulation:
-    """Profile of one copy, with the truth."""
+    """Planned profile of one copy, with the true distances."""
     tables = SyntheticTables([open_table(copy, "synthetic")], open_table(private, "private"))
     parameters = ProfileParameters.parse(total_epsilon=epsilon)
     return Simulation(plan_profile(bind_profile(tables, parameters.request), parameters))
 
 
 def distances(simulation: Simulation, kind: str, values: Sequence[float]) -> Values:
-    """Distance by columns, of one kind."""
+    """Distances of one kind, by the columns of their marginals."""
     terms = simulation.plan.terms
     return {
         frozenset(term.marginal.columns): value
@@ -53,14 +54,17 @@ def distances(simulation: Simulation, kind: str, values: Sequence[float]) -> Val
 
 
 def released(simulation: Simulation, seed: int) -> tuple[int, ...]:
-    """Numbers of one simulated release: rows, then distances."""
+    """Numbers of one simulated release: the number of rows, then the distances."""
     rng, law = np.random.default_rng(seed), simulation.plan.law
     noise = drawn_together(law, simulation.rows.size, rng)
     return tuple(map(int, (simulation.n + drawn(law.rows, 1, rng)[0], *(simulation.rows + noise))))
 
 
 def others(scores: Mapping[str, Any]) -> dict[str, Values]:
-    """Distance, 1 minus the score, by columns, of each other tool; a pair has two of them."""
+    """Distances of each other tool, by the columns of a column or a pair.
+
+    A distance is 1 minus the tool's score.
+    """
     return {
         tool: {
             **{frozenset([name]): 1 - score for name, score in found["columns"].items()},
@@ -71,7 +75,7 @@ def others(scores: Mapping[str, Any]) -> dict[str, Values]:
 
 
 def correlation(first: Values, second: Values, columns: Iterable[Columns]) -> float:
-    """Spearman's rank correlation of two tools over some marginals."""
+    """Spearman's rank correlation of two tools over the marginals that both have."""
     both = [each for each in columns if each in first and each in second]
     return float(
         spearmanr([first[each] for each in both], [second[each] for each in both]).statistic
@@ -79,7 +83,7 @@ def correlation(first: Values, second: Values, columns: Iterable[Columns]) -> fl
 
 
 def show_scores(name: str, simulation: Simulation, scores: Mapping[str, Any]) -> None:
-    """Print the scores of columns, of pairs, and overall, and what each says of a fresh sample."""
+    """Print each tool's scores of columns, of pairs and overall, and that of a fresh sample."""
     exact = distances(simulation, "tv", simulation.truth.tolist())
     mean = {
         ways: 1 - float(np.mean([d for of, d in exact.items() if len(of) == ways]))
@@ -102,7 +106,7 @@ def show_scores(name: str, simulation: Simulation, scores: Mapping[str, Any]) ->
 
 
 class ProfileScores:
-    """Scores of one simulated release, as the report has them."""
+    """Scores of one simulated release, as a report shows them."""
 
     def __init__(self, simulation: Simulation) -> None:
         """Draw a release."""
@@ -175,7 +179,7 @@ def show_order(simulation: Simulation, scores: Mapping[str, Any]) -> None:
 
 
 def show_time(private: Path, copy: Path, epsilon: str, scores: Mapping[str, Any]) -> None:
-    """Print time and memory: of pqd the whole process, of the others the scores alone."""
+    """Print time and memory: for pqd of the whole process, for other tools of the scores alone."""
     with tempfile.TemporaryDirectory() as folder:
         ledger = ["--ledger", f"{folder}/ledger.sqlite"]
         command = [sys.executable, "-m", "pqd", "profile", str(private), str(copy)]
@@ -189,7 +193,7 @@ def show_time(private: Path, copy: Path, epsilon: str, scores: Mapping[str, Any]
 
 
 def main() -> None:
-    """Print the tables of every copy."""
+    """Print the tables of all copies."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("private", type=Path)
     parser.add_argument("copies", nargs="+", metavar="NAME=FILE")

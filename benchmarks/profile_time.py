@@ -1,8 +1,9 @@
-"""Time `pqd profile` of a large table against a bare read: `python benchmarks/profile_time.py`.
+"""Time of `pqd profile` on a large table, and of a bare read: `python benchmarks/profile_time.py`.
 
-The census pair of `samples/` at the size of the paper's table, with five columns more: 15 columns
-have 120 marginals.  Every run is a whole process: start, imports, both tables, the report as JSON.
-The programs take turns, the best of the repeats counts.  Unix only (`os.wait4`).
+The tables are the census pair of `samples/` at the size of the paper's table, with five additional
+columns.  Its 15 columns have 120 marginals.  Every run is a whole process: it starts, imports,
+reads both tables and writes the report as JSON.  The programs take turns, and the fastest repeat of
+each counts.  Unix only (`os.wait4`).
 """
 
 import argparse
@@ -24,7 +25,7 @@ READ = "import sys, pandas; [pandas.read_{0}(name) for name in sys.argv[1:]]"
 
 
 def widen(folder: Path) -> None:
-    """Give both tables five columns more, of every kind, each a function of the row alone."""
+    """Give both tables five additional columns of all kinds; each is a function of the row."""
     for kind in ("private", "synthetic"):
         stem = folder / f"census_{kind}"
         table = pd.read_parquet(stem.with_suffix(".parquet"))
@@ -42,7 +43,7 @@ def widen(folder: Path) -> None:
 
 
 def programs(setting: Setting, extension: str) -> list[Program]:
-    """Every program on the files of one format."""
+    """All programs, on the files of one format."""
     files, ledger = setting.tables(extension), setting.ledger(extension)
     report = ("--json", str(setting.folder / "report.json"))
     profile = (*PQD, "profile", *files, *report, "--ledger", str(ledger / "ledger.sqlite"))
@@ -65,7 +66,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Make the tables, run everything, print."""
+    """Make the tables, run all programs, and print the times."""
     options = arguments(argv)
     if options.widen:
         widen(options.widen)
@@ -77,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         folder = Path(name)
         sizes = ("census", "--rows", str(options.rows), "--format", "both", "--out", name)
         measured((sys.executable, str(SAMPLES / "make.py"), *sizes))
-        # In a process of its own: what this one held would count as its children's memory.
+        # Use a process of its own: memory of this process would count as memory of its children.
         measured((sys.executable, __file__, "--widen", name))
         setting = Setting(folder, sys.executable)
         for extension in FORMATS:

@@ -13,7 +13,7 @@ Numbers = Callable[[Seed], Sequence[float]]
 
 
 def claim(text: str, seeds: Seeds, numbers: Numbers, margin: Callable[..., float]) -> Row:
-    """Row of the table of claims: true where ``margin`` of the numbers is positive."""
+    """Row of the table of claims; the claim is true if ``margin`` of the numbers is positive."""
     rows = [numbers(seed) for seed in seeds]
     shown = ", ".join(str(Estimate.of(column)) for column in zip(*rows, strict=True))
     verdict = Estimate.of(margin(*values) for values in rows).positive
@@ -21,19 +21,22 @@ def claim(text: str, seeds: Seeds, numbers: Numbers, margin: Callable[..., float
 
 
 def spread(runs: Runs) -> float:
-    """Mean, over the queries, of the width between the 5 and 95 percentiles."""
+    """Mean over the queries of the width between the 5 and 95 percentiles of the answers."""
     low, high = np.percentile(runs.answers, [5, 95], axis=0)
     return float((high - low).mean())
 
 
 def relative(name: str, kinds: Iterable[str], truncations: Iterable[str], side: int = 1) -> Numbers:
-    """Function that gives the mean relative errors of these configurations."""
+    """Function that gives the mean relative errors of these configurations for a seed.
+
+    ``side`` is 0 without and 1 with isotonic regression.
+    """
     keys = [(name, kind, t) for kind in kinds for t in truncations]
     return lambda seed: [float(seed[side][key].mean.mean()) for key in keys]
 
 
 def truncation_claims(seeds: Seeds, roots: dict[Key, float]) -> Iterator[Row]:
-    """Judge what the paper says of truncation."""
+    """Judge the paper's claims about truncation."""
     for name in STEPS:
         for kind in IDS:
             whole, *cut = (roots[name, kind, t] for t in KEPT)
@@ -71,7 +74,7 @@ def truncation_claims(seeds: Seeds, roots: dict[Key, float]) -> Iterator[Row]:
 
 
 def matrix_claims(seeds: Seeds, star: str) -> Iterator[Row]:
-    """Judge what the paper says of the matrix mechanisms, on Q1 with SVT."""
+    """Judge the paper's claims about the matrix mechanisms, on Q1 with SVT."""
     timm, tamm = f"timm{star}", f"tamm{star}"
 
     def wins(seed: Seed) -> list[float]:
@@ -116,7 +119,7 @@ def matrix_claims(seeds: Seeds, star: str) -> Iterator[Row]:
 
 
 def baseline_claims(seeds: Seeds, star: str) -> Iterator[Row]:
-    """Judge what the paper says of the baselines, on Q1 with SVT."""
+    """Judge the paper's claims about the baselines, on Q1 with SVT."""
     kinds = "identity", "workload", f"sqm{star}"
     yield claim(
         f"identity has a smaller error than {kinds[1]} and {kinds[2]}",
@@ -127,7 +130,7 @@ def baseline_claims(seeds: Seeds, star: str) -> Iterator[Row]:
 
 
 def isotonic_claims(seeds: Seeds, star: str) -> Iterator[Row]:
-    """Judge what the paper says of isotonic regression, on Q2 with SVT."""
+    """Judge the paper's claims about isotonic regression, on Q2 with SVT."""
     sqm = f"sqm{star}"
 
     def gains(seed: Seed) -> list[float]:

@@ -1,18 +1,20 @@
-"""The experiments of Wu et al. 2019, section 4, on a table of incomes.
+"""Experiments of Wu et al. 2019, section 4, on a table of incomes.
 
     python -m benchmarks.range_sum_errors ../shared/data/cps_private.parquet --seeds 8 --trials 25
 
-Prefix sums of incomes below 800, 1600, ..., 800000 (Q1; every 10th: Q2; every 100th: Q3), five
-mechanisms with three truncations each, epsilon 0.01, of which a tenth finds the threshold.  The
-error of an answer is ``|noisy - true| / max(true, 100)``; true is the sum over buckets, as in the
-paper's analysis.  Noise is seeded, which protects nobody: for tables that are public anyway.
+The queries are prefix sums of incomes below 800, 1600, ..., 800000 (workload Q1).  Workload Q2 has
+every 10th of them, Q3 every 100th.  Five mechanisms with three truncations each answer them at
+epsilon 0.01; a tenth of this budget finds the threshold.  The error of an answer is
+``|noisy - true| / max(true, 100)``, where ``true`` is the sum over buckets, as in the paper's
+analysis.  The noise is seeded, which protects nobody.  So use public tables only.
 
-Numbers are means over the seeds with standard errors; claims are judged as in
+Numbers are means over the seeds, with standard errors.  Claims are judged as in
 ``standard_errors.py``.
 
-Two things are run a second time as published: SQM with the whole epsilon for each query (Algorithms
-2 and 3 as printed), and TIMM and TAMM with the GreedyH of Li, Hay and Miklau.  Last comes what our
-own truncations, with parameters from public data, expect on the same table.
+Three mechanisms are run a second time as they were published: SQM with the whole epsilon for each
+query (Algorithms 2 and 3 as printed), and TIMM and TAMM with the GreedyH of Li, Hay and Miklau.  At
+last the script prints the expected errors of pqd's truncations on the same table; their parameters
+come from public data.
 """
 
 import argparse
@@ -80,7 +82,7 @@ def errors(seeds: Seeds, roots: dict[Key, float]) -> None:
 
 
 def greedy(epsilon: str) -> Iterator[Sequence[str]]:
-    """Compare ours with the published GreedyH: total expected error of all prefixes of cells."""
+    """Compare pqd's GreedyH with the published one by the expected error of all prefix sums."""
     for cells in (100, 1000, 1024):
         starts, stops = np.zeros(cells, np.int64), np.arange(1, cells + 1)
         ones = np.ones(cells)
@@ -96,7 +98,7 @@ def greedy(epsilon: str) -> Iterator[Sequence[str]]:
 def proposed(
     histogram: Histogram, epsilon: str, roots: dict[Key, float]
 ) -> Iterator[Sequence[str]]:
-    """Compare the paper's parameters with those from public data, by expected error."""
+    """Compare the paper's parameters with parameters from public data, by expected error."""
     for name, workload in WORKLOADS.items():
         paper = min((roots[name, kind, t], f"{kind}, {t}") for kind in IDS for t in KEPT)
         error, mechanism = ranking(workload, histogram, epsilon)[0]
@@ -106,7 +108,7 @@ def proposed(
 
 
 def main() -> None:
-    """Read the table, run, print."""
+    """Read the table, run the experiments, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("table", help="a Parquet file")
     parser.add_argument("--column", default="income")

@@ -1,4 +1,4 @@
-"""Runs of the mechanisms of Wu et al. 2019, section 4, and of two as published."""
+"""Runs of the mechanisms of Wu et al. 2019, section 4; three of them also as published."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ WORKLOADS = {
     name: prefix_sums(BUCKETS, range(step, len(BUCKETS.ends) + 1, step))
     for name, step in STEPS.items()
 }
-# The paper's parameters: for incomes in dollars.
+# Parameters of the paper, for incomes in dollars.
 TRUNCATIONS = (
     NoTruncation(),
     SparseVectorTruncation(start=50_000, growth="1.2", kept="0.998"),
@@ -55,7 +55,7 @@ RESTS = np.arange(100, 0, -1)[:, None] / 100
 
 @dataclass(frozen=True)
 class Runs:
-    """Answers of one configuration, a row for each trial."""
+    """Answers of one configuration, one row for each trial."""
 
     answers: Floats
     truth: Floats
@@ -67,7 +67,7 @@ class Runs:
 
     @property
     def relative(self) -> Floats:
-        """Relative errors, a row for each trial."""
+        """Relative errors, one row for each trial."""
         errors: Floats = np.abs(self.answers - self.truth) / np.maximum(self.truth, LEAST)
         return errors
 
@@ -97,7 +97,10 @@ Seeds = Sequence[Seed]
 
 
 def published_greedy(starts: Integers, stops: Integers, coefficients: Floats) -> Hierarchy:
-    """Choose weights as Li, Hay and Miklau 2014: every range at every node, fading with depth."""
+    """Tree with the weights of Li, Hay and Miklau 2014.
+
+    Each node counts every range, with a factor that becomes smaller with the depth of the node.
+    """
     edges = level_edges(coefficients.size)
     lies = [Crossings(level, starts, stops) for level in edges]
 
@@ -131,7 +134,7 @@ class PublishedIndependent(TruncationIndependent):
     """TIMM with the published GreedyH."""
 
     def strategy(self, weights: Integers) -> TreeStrategy:
-        """Tree of the strategy."""
+        """Strategy whose tree has the published weights."""
         return TreeStrategy.of_sums(self.workload, weights, published_greedy)
 
 
@@ -139,13 +142,13 @@ class PublishedAware(TruncationAware):
     """TAMM with the published GreedyH."""
 
     def strategy(self, weights: Integers) -> TreeStrategy:
-        """Tree of the strategy."""
+        """Strategy whose tree has the published weights."""
         return TreeStrategy.of_counts(self.workload, weights, published_greedy)
 
 
 @cache
 def configurations(epsilon: str) -> dict[Key, tuple[RangeSumMechanism, Fraction]]:
-    """Every mechanism with its budget."""
+    """All configurations: each mechanism with its budget."""
     mechanisms: dict[Key, tuple[RangeSumMechanism, Fraction]] = {}
     for name, workload in WORKLOADS.items():
         for truncation in TRUNCATIONS:
@@ -156,7 +159,7 @@ def configurations(epsilon: str) -> dict[Key, tuple[RangeSumMechanism, Fraction]
                 "tamm*": PublishedAware,
             }
             for label, kind in kinds.items():
-                # What Algorithms 2 and 3 spend: epsilon for each query.
+                # Algorithms 2 and 3 as printed spend epsilon on each query.
                 times = len(workload.ranges) if label == "sqm*" else 1
                 mechanism = kind(workload=workload, truncation=truncation)
                 mechanisms[name, label, truncation.id] = mechanism, times * Fraction(epsilon)
@@ -175,7 +178,7 @@ def simulated(histogram: Histogram, epsilon: str, trials: int, seed: int) -> See
 
 
 def expected(histogram: Histogram, epsilon: str) -> dict[Key, float]:
-    """Root mean squared errors that theory expects, over the threshold's law."""
+    """Root mean squared errors by theory, averaged over the distribution of the threshold."""
     return {
         key: float(np.sqrt(expected_errors(mechanism, histogram, budget).mean()))
         for key, (mechanism, budget) in configurations(epsilon).items()

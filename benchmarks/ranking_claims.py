@@ -1,12 +1,13 @@
-"""Claims of ``pqd compare`` without queries, against the truth: many simulated rankings of Adult.
+"""Claims of ``pqd compare`` without queries, compared with the truth on many rankings of Adult.
 
     python benchmarks/ranking_claims.py DATA [--epsilon 0.25] [--runs 200]
 
-DATA holds adult_private.parquet, adult_privbayes_eps1.parquet and adult_gcopula.parquet.  Ranked
-are those two copies, a bootstrap of the private table, the same with a tenth of its rows from the
-Gaussian copula, and a table whose columns are independent.  Every run draws anew with seeded noise,
-which protects nobody.  Printed are the mean error of each score, how often a 95 % interval held the
-truth, how many of the ten pairs were told apart, and in how many runs one of them falsely.
+DATA holds adult_private.parquet, adult_privbayes_eps1.parquet and adult_gcopula.parquet.  The
+script ranks five copies: these two, a bootstrap of the private table, the bootstrap with a tenth of
+its rows from the Gaussian copula, and a table with independent columns.  Each run draws new seeded
+noise, which protects nobody.  The script prints the mean error of each score, and how often a 95 %
+interval held the truth.  It also prints how many of the ten pairs were told apart, and in how many
+runs a pair was told apart falsely.
 """
 
 import argparse
@@ -28,7 +29,7 @@ ALPHA = Fraction(1, 20)
 
 
 def copies(folder: Path) -> tuple[pd.DataFrame, dict[str, pd.DataFrame]]:
-    """Private table, and five copies of it."""
+    """Private table, and five copies of it by their names."""
     private = pd.read_parquet(folder / "adult_private.parquet")
     copula = pd.read_parquet(folder / "adult_gcopula.parquet")
     rng = np.random.default_rng(SEED)
@@ -45,10 +46,10 @@ def copies(folder: Path) -> tuple[pd.DataFrame, dict[str, pd.DataFrame]]:
 
 
 class Simulation:
-    """One ranking, planned once, whose release is drawn again and again."""
+    """One ranking that is planned once and released many times."""
 
     def __init__(self, plan: RankingPlan) -> None:
-        """Read the private counts, and the truth from them."""
+        """Read the private counts, and compute the true scores from them."""
         self.plan, bound, measured = plan, plan.bound, plan.measurement
         marginals = MarginalPlan(measured.marginals)
         counts = bound.tables.engine.marginals(bound.private, bound.schema, marginals)
@@ -71,7 +72,7 @@ class Simulation:
 
 
 def report(simulation: Simulation, runs: int) -> str:
-    """Line of figures."""
+    """Line of figures on ``runs`` simulated rankings."""
     plan, exact = simulation.plan, simulation.scores
     files = {name: name for name in plan.names}
     errors, held, told, false = np.zeros(len(exact)), 0, 0, 0
@@ -97,7 +98,10 @@ def report(simulation: Simulation, runs: int) -> str:
 
 
 def main() -> None:
-    """Rank by one number for each copy, and by each of their distances."""
+    """Print the figures of two kinds of rankings.
+
+    The first kind measures one number for each copy, the second kind each distance of each copy.
+    """
     parser = argparse.ArgumentParser(description="Claims of pqd compare without queries.")
     parser.add_argument("data", type=Path)
     parser.add_argument("--epsilon", default="0.25")

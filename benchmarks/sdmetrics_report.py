@@ -1,6 +1,6 @@
 """SDMetrics' quality report of a copy: `python benchmarks/sdmetrics_report.py PRIVATE COPY`.
 
-It needs the environment of `benchmarks/others.txt`.  What is read is what `pqd audit` reads.
+It needs the environment of `benchmarks/others.txt`.  It reads the same files as `pqd audit`.
 """
 
 import importlib

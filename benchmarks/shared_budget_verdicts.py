@@ -1,13 +1,17 @@
-"""Verdicts on a workload of 100 range sums under one budget: alone, at epsilon/N, or as a batch.
+"""Verdicts on 100 range sums under one budget: each by itself at epsilon/100, or in a batch.
 
     python -m benchmarks.shared_budget_verdicts PRIVATE SYNTHETIC --epsilon 1 --trials 40
 
-PRIVATE and SYNTHETIC are the Adult table and a copy of it.  For every way to spend one epsilon on
-100 queries ``|SUM on PRIVATE - SUM on SYNTHETIC| < tau`` are printed: the wrong verdicts to be
-expected at the worst gaps, on public data, and of ``--trials``
-runs, each with a seed of its own, the wrong outcomes, those among them that a report would not
-call undecided, and the undecided ones, with standard errors over the runs; then CPU seconds to
-prepare.  Noise is seeded: simulation.
+PRIVATE and SYNTHETIC are the Adult table and a copy of it.  The 100 queries ask whether
+``|SUM on PRIVATE - SUM on SYNTHETIC| < tau``, and share one epsilon.  For each way to spend the
+epsilon, the script prints these figures:
+- expected: the share of wrong verdicts that public data predict for the worst gaps;
+- wrong: the share of wrong outcomes in ``--trials`` runs, each with a seed of its own;
+- misled: the share of wrong outcomes that a report would not call undecided;
+- undecided: the share of undecided outcomes;
+- seconds: CPU seconds of the planning.
+The shares of runs have standard errors over the runs.  The noise is seeded, so this is a
+simulation.
 """
 
 import argparse
@@ -43,7 +47,7 @@ DECIDERS = ("lm_sum", "r2t_sum", "svt_sum", "inv_sum")
 
 @dataclass(frozen=True)
 class Ranges:
-    """Sums of one column over random ranges of a column, both of whole numbers."""
+    """Sums of one column over random ranges of another or the same column, in whole numbers."""
 
     measure: str
     column: str
@@ -67,7 +71,10 @@ WORKLOADS = (
 
 
 class Line(NamedTuple):
-    """Results of one way to share; shares of the verdicts, in per cent."""
+    """Results of one way to share the epsilon.
+
+    ``public`` is the expected share of wrong verdicts.  The estimates are shares in per cent.
+    """
 
     name: str
     public: float
@@ -101,12 +108,12 @@ def main() -> None:
 
 
 class Experiment:
-    """One workload at one tolerance, and the truth."""
+    """One workload at one tolerance, with the true verdicts."""
 
     def __init__(
         self, workload: Ranges, tau: str, private: str, synthetic: str, trials: int
     ) -> None:
-        """Read both tables; the true answers are known here alone."""
+        """Read both tables, and find the true verdicts; no mechanism uses these."""
         self._trials = trials
         terms = Criteria.of(tau=tau, alpha=0.05)
         self._tables = SyntheticTables(
@@ -127,7 +134,7 @@ class Experiment:
         )
 
     def lines(self, epsilon: Fraction) -> Iterator[Line]:
-        """Yield what every way comes to, then what auto takes."""
+        """Yield the results of each way, and at last those of the way that auto takes."""
         for name in DECIDERS:
             yield self._each(name, epsilon / QUERIES)
         for mode in (ALONE, *TOGETHER, "auto"):
@@ -137,7 +144,7 @@ class Experiment:
                 continue
 
     def _each(self, name: str, epsilon: Fraction) -> Line:
-        """Ask each query of the decider ``name`` at its part of the budget."""
+        """Results if the decider ``name`` decides each query at ``epsilon``."""
         start = time.process_time()
         queries = [_by(query, name) for query in self._bound.queries]
         asked = [at_budget(query, epsilon, Detail.ERRORS) for query in queries]
@@ -165,7 +172,7 @@ class Experiment:
         return [[q.measurement.run(table, noise) for q, table in pairs] for noise in noises]
 
     def _together(self, planned_verdicts: Sequence[PlannedQueryVerdict]) -> list[list[Decision]]:
-        """Draw the batch; rows are read once."""
+        """Decisions of each trial on all queries; the private rows are read once."""
         batch, bound = planned_verdicts[0].measurement, self._bound
         if not isinstance(batch, BatchMeasurement):
             raise TypeError(batch)
@@ -195,7 +202,7 @@ class Experiment:
                 for run in drawn
             ]
         )
-        # None counts for more than a coin.
+        # The expected error of a verdict counts as at most one half, the error of a coin.
         public = float(np.mean([min(planned.taken.worst, 0.5) for planned in planned_verdicts]))
         wrongs, misled, undecided = (
             Estimate.of(100 * found.mean(axis=1)) for found in (wrong, wrong & ~unsure, unsure)
@@ -204,7 +211,7 @@ class Experiment:
 
 
 def _by(query: BoundQuery, decider: str) -> BoundQuery:
-    """Query as asked of a decider by its name."""
+    """Query with the criterion that the decider of this name decides it."""
     return query.with_criteria(replace(query.criteria, mechanism=decider))
 
 

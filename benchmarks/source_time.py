@@ -1,9 +1,10 @@
-"""Time and memory of one audit by where the private table is: `python -m benchmarks.source_time`.
+"""Time and memory of one audit by the source of the private table.
 
-The same rows are stored in every way.  Their histograms are counted by each source and must be the
-same; then audits take turns, each a whole process with a new ledger, the copy a Parquet file.
-`--postgres` is the URL of a database in which a table may be made; `--spark` are the cores that
-Spark's local mode takes, one run for each.  Unix only.
+Run it as `python -m benchmarks.source_time`.  The script stores the same rows in each kind of
+source.  Each source counts the histograms of the rows, and all histograms must be equal.  Then the
+audits of the sources take turns.  Each audit is a whole process with a new ledger, and its copy is
+a Parquet file.  `--postgres` is the URL of a database in which the script may make a table.
+`--spark` are numbers of cores for Spark's local mode; each number is one source.  Unix only.
 """
 
 import argparse
@@ -21,7 +22,8 @@ TABLES = [str(ROOT / "samples" / f"census_{role}.parquet") for role in ("private
 CENSUS = str(ROOT / "samples" / "census.sql")
 RUN = (sys.executable, "-m", "benchmarks.sourced_audit")
 DEFAULT = "Parquet"
-# Names of places in a folder, some with a function that makes a frame of it: its time counts, too.
+# Place of each source in a folder.  If a function follows the place, it makes a frame of the file,
+# and its time counts too.
 PLACES = {
     DEFAULT: "t.parquet",
     "Parquet, 8 parts": "parts/*.parquet",
@@ -38,7 +40,10 @@ PLACES = {
 
 
 def sources(folder: str, postgres: str, spark: Sequence[int]) -> dict[str, tuple[str, ...]]:
-    """Private table by name: where it is, behind the environment that its process needs."""
+    """Sources of the private table by their names.
+
+    A source is a tuple: the environment variables that its process needs, then its place.
+    """
     found: dict[str, tuple[str, ...]]
     found = {name: (f"{folder}/{place}",) for name, place in PLACES.items()}
     if postgres:
@@ -54,13 +59,13 @@ def sources(folder: str, postgres: str, spark: Sequence[int]) -> dict[str, tuple
 
 
 def command(what: str, source: tuple[str, ...], queries: str, copy: str) -> tuple[str, ...]:
-    """Command that does ``what`` on a source."""
+    """Command that does ``what`` with a source, such as ``audit``."""
     *added, place = source
     return ("env", *added, *RUN, what, queries, place, copy)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Store the table, compare what is counted of it, time the audits, print a table."""
+    """Store the table, compare the histograms, time the audits, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tables", nargs="*", default=TABLES, help="private and copy, as Parquet")
     parser.add_argument("--repeat", type=int, default=3, help="runs of which the fastest counts")
@@ -73,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     os.chdir(ROOT)
     with tempfile.TemporaryDirectory() as folder:
-        # In a process of its own: what it holds would count as its children's memory.
+        # Use a process of its own: memory of this process would count as memory of its children.
         measured((*RUN, "store", folder, private, options.postgres))
         given = sources(folder, options.postgres, options.spark)
         counted = {

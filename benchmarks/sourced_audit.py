@@ -1,4 +1,4 @@
-"""One run of benchmarks/source_time.py: store a table, audit it, or hash its histograms."""
+"""One process of benchmarks/source_time.py: store a table, audit it, or hash its histograms."""
 
 import hashlib
 import sys
@@ -23,7 +23,7 @@ PARTS = 8
 
 
 def store(folder: str, private: str, postgres: str) -> None:
-    """Store a table, of Parquet, in every way; in PostgreSQL if a database is named."""
+    """Store a Parquet table in each kind of source; in PostgreSQL only if a database is named."""
     table, parts = pq.read_table(private), Path(folder, "parts")
     parts.mkdir()
     pq.write_table(table, f"{folder}/t.parquet")
@@ -49,7 +49,7 @@ def _ingest(table: pa.Table, postgres: str) -> None:
 
 
 def given(place: str) -> object:
-    """Table at a place, or the frame that a function makes of it."""
+    """Path of a table, or the frame that the function after the path makes of it."""
     path, _, function = place.rpartition(" ")
     if not path:
         return place
@@ -59,12 +59,16 @@ def given(place: str) -> object:
 
 
 def audit(queries: str, private: str, copy: str) -> None:
-    """Audit at the parameters of the other benchmarks."""
+    """Run an audit with the parameters of the other benchmarks."""
     pqd.audit(given(private), copy, read_queries(queries), tau="3.2%", epsilon=0.25)
 
 
 def digest(queries: str, private: str, copy: str) -> str:
-    """Hash of all histograms of the private table: only a benchmark on public ones may show it."""
+    """Hash of all histograms of the private table.
+
+    The hash depends on private rows without noise, so only a benchmark on public tables may show
+    it.
+    """
     secret = open_table(given(private), "private")
     tables = SyntheticTables([open_table(copy, "synthetic")], secret)
     criteria = Criteria.of(tau=1, alpha="0.05")
@@ -77,7 +81,7 @@ def digest(queries: str, private: str, copy: str) -> str:
 
 
 def main(what: str, *arguments: str) -> None:
-    """Do what is asked for."""
+    """Store a table, run an audit, or print the hash of the histograms."""
     if what == "histograms":
         print(digest(*arguments))
     else:

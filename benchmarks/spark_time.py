@@ -1,9 +1,10 @@
 """Time of audits within one session of Spark's local mode: python -m benchmarks.spark_time.
 
-What a run costs once the session is there: the first audit starts Python workers and Java's own
-compiler, the second does not.  Beside it the same audit of the Parquet file by the embedded engine.
-With ``--rows`` so many rows are made instead, of numbers and texts, in parts of a million.  Peak is
-of all processes together, as sampled.  Unix only.
+The script times the start of the session and several audits.  The first audit also starts Python
+workers and Java's compiler; the second one does not.  For comparison, the script times the same
+audit of the Parquet file by the embedded engine.  With ``--rows``, it makes tables of that many
+rows of numbers and texts, in parts of a million rows, and does not use the embedded engine.  The
+peak is the sampled memory of all processes together.  Unix only.
 """
 
 import argparse
@@ -35,7 +36,7 @@ FACTS = {"pay": {"bounds": (0, 10_000), "step": 1}}
 
 
 def made(folder: Path, rows: int, seed: int) -> None:
-    """Write ``rows`` rows, part by part."""
+    """Write ``rows`` random rows into a new folder, at most a million rows in each file."""
     folder.mkdir()
     generator = np.random.default_rng(seed)
     jobs, cities = (pa.array([f"{what} {n}" for n in range(99)]) for what in ("job", "city"))
@@ -52,7 +53,10 @@ def made(folder: Path, rows: int, seed: int) -> None:
 
 
 class Peak:
-    """Most memory of this process and all that it starts, in MB: proportional to what is shared."""
+    """Peak memory in MB of this process and all processes that it starts.
+
+    Memory that several processes share is divided among them.
+    """
 
     def __init__(self) -> None:
         """Begin to sample."""
@@ -66,14 +70,14 @@ class Peak:
             self.megabytes = max(self.megabytes, sum(map(memory_of, descendants(os.getpid()))))
 
     def end(self) -> float:
-        """Most memory until now."""
+        """Stop sampling, and return the peak."""
         self._end.set()
         self._thread.join()
         return self.megabytes
 
 
 def descendants(root: int) -> list[int]:
-    """Process and all that it started."""
+    """Ids of a process, of its children, of their children, and so on."""
     parents: dict[int, int] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -96,7 +100,7 @@ def memory_of(process: int) -> float:
 
 
 def cpu_seconds() -> float:
-    """Seconds that processors have worked for this process and all that it started."""
+    """CPU seconds of this process and all processes that it started."""
     ticks = 0
     for process in descendants(os.getpid()):
         try:
@@ -108,7 +112,7 @@ def cpu_seconds() -> float:
 
 
 def timed(name: str, work: Callable[[], object]) -> None:
-    """Do ``work``, whose seconds are a line of the table."""
+    """Do ``work``, and print its seconds as a line of the table."""
     begin, worked = time.perf_counter(), cpu_seconds()
     work()
     seconds, cpu = time.perf_counter() - begin, cpu_seconds() - worked
@@ -116,7 +120,7 @@ def timed(name: str, work: Callable[[], object]) -> None:
 
 
 def main() -> None:
-    """Make tables if rows are stated, audit them, print a table."""
+    """Make tables if ``--rows`` is stated, audit them, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cores", type=int, default=2, help="of local mode")
     parser.add_argument("--heap", default="1g", help="memory of Java's own")

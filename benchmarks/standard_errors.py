@@ -1,4 +1,4 @@
-"""Numbers that hang on a seed: means, standard errors, and whether a claim is met."""
+"""Means and standard errors of numbers that depend on a seed, and verdicts on claims."""
 
 import math
 from collections.abc import Iterable
@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Two-sided 95 % points of Student's t, by how many seeds there are.
+# Two-sided 95 % points of Student's t, by the number of seeds.
 STUDENT = dict(enumerate((12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26), start=2))
 YES, NO, UNDECIDED = "yes", "**no**", "undecided"
 
 
 class Estimate(NamedTuple):
-    """Mean over the seeds, its standard error, and how many seeds there were."""
+    """Mean over the seeds, its standard error, and the number of seeds."""
 
     mean: float
     error: float
@@ -26,7 +26,7 @@ class Estimate(NamedTuple):
         return cls(float(numbers.mean()), float(error), numbers.size)
 
     def __str__(self) -> str:
-        """Three digits, and the standard error in per cent of it."""
+        """Mean with three digits, and its standard error in per cent of the mean."""
         if not self.error:
             return f"{self.mean:.3g}"
         share = abs(self.error / self.mean) if self.mean else math.inf
@@ -34,9 +34,10 @@ class Estimate(NamedTuple):
 
     @property
     def positive(self) -> str:
-        """Whether the mean is above 0, or below, by more than Student's t at 95 %: else undecided.
+        """Yes if the mean is clearly above 0, no if it is clearly below 0, else undecided.
 
-        Equal values of all seeds are taken at their word; 0 of all of them is undecided: a tie.
+        Clearly means by more than the reach of Student's t at 95 %.  If all seeds have the same
+        value, the reach is 0, so the value itself decides; if it is 0, the result is undecided.
         """
         reach = STUDENT[min(max(self.seeds, 2), max(STUDENT))] * self.error
         if self.mean - reach > 0:

@@ -15,8 +15,8 @@ does not run with pandas 3 or numpy 2.4):
         torch==2.13.0 numpy==2.3.5 pandas==2.3.3 pyarrow==26.0.1
 
 Seeds are fixed, so the same table gives the same copies.  The two private generators take the
-values that occur and the ranges as known, and their noise comes from numpy: material for a
-benchmark, not for a release.
+occurring values and the ranges as public, and their noise comes from numpy.  So use the copies for
+benchmarks, and do not release them.
 """
 
 import argparse
@@ -34,24 +34,27 @@ import pandas as pd
 SEED = 301
 EPSILON = 1.0
 DELTA = 1e-9
-# Numbers with at most this many different values are drawn from those values.
+# If a column of numbers has at most this many different values, a copy draws from these values.
 FEW = 200
-# Bins for all other numbers.
+# Number of bins for each other column of numbers.
 BINS = 50
 
 
 def is_discrete(column: "pd.Series[int]") -> bool:
-    """Whether a column's values are drawn as they are: text, or few different numbers."""
+    """Whether a copy draws from a column's own values: they are text, or few different numbers."""
     return not pd.api.types.is_numeric_dtype(column) or column.nunique() <= FEW
 
 
 def discrete(table: pd.DataFrame) -> list[str]:
-    """Columns whose values are drawn as they are."""
+    """Columns for which a copy draws from the column's own values."""
     return [name for name in table.columns if is_discrete(table[name])]
 
 
 def forest(private: pd.DataFrame) -> pd.DataFrame:
-    """Watson et al. 2023, without adversarial rounds: two took a minute on 10,000 rows."""
+    """Copy by Watson et al. 2023.
+
+    It has no adversarial rounds, since two of them took a minute on 10,000 rows.
+    """
     arf = importlib.import_module("arfpy.arf")
     model = arf.arf(
         private.astype(dict.fromkeys(discrete(private), "category")),
@@ -68,10 +71,10 @@ def forest(private: pd.DataFrame) -> pd.DataFrame:
 
 
 def spanning_tree(private: pd.DataFrame) -> pd.DataFrame:
-    """McKenna et al. 2021: all one-way marginals, and two-way marginals that form a tree."""
+    """Copy by McKenna et al. 2021, from all one-way marginals and a tree of two-way marginals."""
     mst: Any = importlib.import_module("snsynth.mst.mst")
     bins = importlib.import_module("snsynth.transform.bin")
-    # The library's own noise takes no seed.
+    # The noise of the library cannot be seeded, so replace it.
     normal = np.random.default_rng(SEED).normal
     mst.gaussian_noise = lambda scale, size: normal(scale=scale, size=size)
     names = discrete(private)
@@ -88,7 +91,7 @@ def spanning_tree(private: pd.DataFrame) -> pd.DataFrame:
 
 
 def independent(private: pd.DataFrame) -> pd.DataFrame:
-    """Ping et al. 2017, independent attribute mode: no relation between columns survives."""
+    """Copy by Ping et al. 2017 in independent attribute mode: its columns are independent."""
     describer = importlib.import_module("DataSynthesizer.DataDescriber")
     generator = importlib.import_module("DataSynthesizer.DataGenerator")
     categorical = {name: is_discrete(private[name]) for name in private.columns}
@@ -125,14 +128,14 @@ def shaped_like(private: pd.DataFrame, copy: pd.DataFrame) -> pd.DataFrame:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Write one Parquet file per generator."""
+    """Write one Parquet file for each generator."""
     parser = argparse.ArgumentParser(description="Three synthetic copies of one table.")
     parser.add_argument("private", metavar="PRIVATE", type=Path, help="a Parquet file")
     parser.add_argument("out_dir", metavar="OUT_DIR", type=Path)
     args = parser.parse_args(argv)
     private = pd.read_parquet(args.private)
     args.out_dir.mkdir(parents=True, exist_ok=True)
-    # Deprecations inside the generators; their versions are pinned.
+    # The generators warn of deprecations, which do not matter since their versions are pinned.
     warnings.simplefilter("ignore")
     for name, generate in GENERATORS.items():
         np.random.seed(SEED)  # noqa: NPY002 - what the generators draw from

@@ -1,4 +1,4 @@
-"""Writes the tables of docs/architecture.md again: size and shape of the code, what a run enters.
+"""Makes the tables of docs/architecture.md: size and imports of the code, files that a run enters.
 
 python docs/make_architecture.py                  writes the tables
 python docs/make_architecture.py --measure ROOT   prints the numbers of another checkout as JSON
@@ -29,7 +29,7 @@ RUNS = {
     "profile": f"profile {TABLES}",
     "release": "release samples/office.toml",
 }
-# python docs/make_architecture.py --measure ROOT, with ROOT a checkout of this commit.
+# Output of python docs/make_architecture.py --measure ROOT; ROOT is a checkout of this commit.
 BEFORE_COMMIT = "38498a3"
 BEFORE = {
     "lines of Python": "55,108",
@@ -56,7 +56,7 @@ BEFORE = {
     "files entered by one `pqd release`": "153",
 }
 
-# Kinds of lines that are not code, and files of pqd/ that are above its pipelines or are them.
+# Kinds of lines that are not code; and files of pqd/ that are commands or lie above the commands.
 KINDS = ("docstrings", "comments", "blank", "imports")
 UPPER = ("pqd/__", "pqd/pytest_plugin", "pqd/cli/", "pqd/api/", "pqd/commands/")
 
@@ -64,10 +64,10 @@ Graph = Mapping[str, Iterable[str]]
 
 
 def modules(root: Path) -> dict[str, Path]:
-    """Path of each module by its dotted name, packages by their own."""
+    """Path of each module by its dotted name; a package has the path of its `__init__.py`."""
     found: dict[str, Path] = {}
     for package in PACKAGES:
-        # pqd/reports and pqd/deciders are links; a checkout from before has none.
+        # pqd/reports and pqd/deciders are links; an older checkout has no links.
         inner = ("pqd",) if (root / "pqd" / package).is_symlink() else ()
         for path in sorted((root / package).rglob("*.py")):
             parts = (*inner, *path.relative_to(root).with_suffix("").parts)
@@ -76,7 +76,7 @@ def modules(root: Path) -> dict[str, Path]:
 
 
 def imports(path: Path, names: Iterable[str]) -> Iterator[str]:
-    """Modules among `names` that a file imports, wherever in the file the import stands."""
+    """Modules among `names` that a file imports, at the top or inside a function."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in names)
@@ -89,9 +89,11 @@ def imports(path: Path, names: Iterable[str]) -> Iterator[str]:
 
 
 def room(name: str, paths: Mapping[str, Path]) -> str:
-    """Folder of a module; a file of pqd/ or reports/ itself (errors.py) is a room of its own.
+    """Room of a module: its folder.
 
-    So are the names that a package offers to others, which its own files do not import.
+    A file that lies in pqd/ or reports/ itself, such as errors.py, is a room of its own.  The
+    `__init__.py` of a package is a room of its own too: it has the names for other packages, and
+    the files of its own package do not import it.
     """
     if name.removeprefix("pqd.") in PACKAGES:
         return f"{name}.__init__"
@@ -117,7 +119,7 @@ def room_graph(root: Path) -> dict[str, set[str]]:
 
 
 def reachable(graph: Graph) -> dict[str, set[str]]:
-    """Nodes that can be reached from each node in one step or more."""
+    """Nodes that can be reached from each node in one or more steps."""
     reach: dict[str, set[str]] = {}
     for start in graph:
         seen: set[str] = set()
@@ -143,7 +145,7 @@ def circles(graph: Graph) -> list[list[str]]:
 
 
 def floors(graph: Graph) -> int:
-    """Nodes on the longest downward path, a circle counted as one node."""
+    """Number of nodes on the longest path of imports; a circle counts as one node."""
     whole = {node: frozenset([node]) for node in graph}
     whole |= {node: frozenset(group) for group in circles(graph) for node in group}
 
@@ -165,7 +167,7 @@ def folders(root: Path) -> dict[str, int]:
 
 
 def kinds_of_lines(text: str) -> dict[str, int]:
-    """Number of lines of a module that are docstrings, comments, blank, imports and code."""
+    """Number of lines of each kind in a module: docstrings, comments, blank, imports and code."""
     lines = text.splitlines()
     kinds = ["code" if line.strip() else "blank" for line in lines]
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -184,7 +186,7 @@ def kinds_of_lines(text: str) -> dict[str, int]:
 
 
 def sizes(root: Path) -> dict[str, str]:
-    """Lines by kind, files and functions of the product, and lines of what pages are made of."""
+    """Numbers of lines by kind, of files and of functions, and lines of templates and scripts."""
     texts = {name: path.read_text(encoding="utf-8") for name, path in modules(root).items()}
     kinds: Counter[str] = Counter()
     functions: list[int] = []
@@ -211,7 +213,7 @@ def sizes(root: Path) -> dict[str, str]:
 
 
 def structure(root: Path) -> dict[str, str]:
-    """Shape of the imports."""
+    """Numbers on the folders and on the imports: floors and circles of rooms and of files."""
     files, rooms = file_graph(root), room_graph(root)
     counts = folders(root)
     fullest = max(counts, key=lambda folder: counts[folder])
@@ -231,7 +233,7 @@ def structure(root: Path) -> dict[str, str]:
 
 
 def users_of_reports(root: Path) -> dict[str, str]:
-    """Number of files of pqd/ that import reports, and of those that make no report."""
+    """Number of files of pqd/ that import reports, and number of those below the commands."""
     paths = modules(root)
     reporting = {
         str(paths[name].relative_to(root))
@@ -246,8 +248,8 @@ def users_of_reports(root: Path) -> dict[str, str]:
     }
 
 
-# A program of its own, since it runs in another checkout too.  It looks while no module is being
-# imported, at the files of the three packages.
+# Program that runs a command and prints the files whose functions ran.  It is a text of its own,
+# since it also runs in other checkouts.  It ignores code that runs while a module is imported.
 TRACER = """
 import sys, threading
 root, arguments = sys.argv[1], sys.argv[2:]
@@ -278,7 +280,7 @@ finally:
 
 
 def entered(root: Path, command: str) -> set[str]:
-    """Files of the three packages, as they lie in ``root``, in which a function of a run ran."""
+    """Files of the three packages in which a function ran during a command, relative to `root`."""
     with tempfile.TemporaryDirectory() as folder:
         ledger = str(Path(folder) / "ledger.sqlite")
         done = subprocess.run(  # noqa: S603 - this interpreter, and commands stated above
@@ -298,7 +300,7 @@ def entered(root: Path, command: str) -> set[str]:
 
 
 def measured(root: Path) -> dict[str, str]:
-    """Everything that the first table tells of a checkout."""
+    """All numbers of the first table on a checkout."""
     numbers = sizes(root) | structure(root) | users_of_reports(root)
     for name, command in RUNS.items():
         numbers[f"files entered by one `pqd {name}`"] = str(len(entered(root, command)))
@@ -306,7 +308,7 @@ def measured(root: Path) -> dict[str, str]:
 
 
 def comparison(now: Mapping[str, str]) -> Iterator[str]:
-    """First table: this checkout beside an earlier one."""
+    """First table: numbers of an earlier checkout and of this one."""
     yield f"| | before (`{BEFORE_COMMIT}`) | now |"
     yield "| --- | ---: | ---: |"
     for name, value in now.items():
@@ -314,7 +316,7 @@ def comparison(now: Mapping[str, str]) -> Iterator[str]:
 
 
 def folder_table(root: Path) -> Iterator[str]:
-    """Second table: modules per folder."""
+    """Second table: number of modules in each folder."""
     yield "| folder | modules |"
     yield "| --- | ---: |"
     for folder, count in sorted(folders(root).items()):
@@ -322,7 +324,7 @@ def folder_table(root: Path) -> Iterator[str]:
 
 
 def document(text: str, now: Mapping[str, str]) -> str:
-    """The document with its tables made again."""
+    """Text of the document with new tables."""
     head, rest = text.split(BEGIN)
     tail = rest.split(END)[1]
     lines = [BEGIN, "", *comparison(now), "", *folder_table(ROOT), "", END]

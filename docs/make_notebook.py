@@ -1,7 +1,7 @@
-"""Runs docs/notebook.ipynb and writes it again with what its cells show: `make notebook`.
+"""Runs docs/notebook.ipynb and writes it with the new output of its cells: `make notebook`.
 
-Its cells are run in a folder of their own, beside a copy of the samples, so that no account of
-another run is read or made; what a machine adds to a notebook is left out.
+The cells run in a temporary folder with a copy of the samples, so that they neither read nor change
+the account of another run.  The notebook is written without data about the machine.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ METADATA = {
 
 
 def copied(folder: Path) -> Path:
-    """Folder for the notebook, beside a copy of the tables that it reads."""
+    """New folder for the notebook, next to a copy of the tables that it reads."""
     (folder / "samples").mkdir()
     for path in (ROOT / "samples").glob("census_*.parquet"):
         shutil.copy(path, folder / "samples")
@@ -32,7 +32,7 @@ def copied(folder: Path) -> Path:
 
 
 def executed(notebook: Any, folder: Path) -> Any:  # noqa: ANN401 - nbformat has no types
-    """Notebook with what its cells show, and nothing of the machine that ran it."""
+    """Notebook with the output of its cells, without data about the machine that ran it."""
     resources = {"metadata": {"path": str(folder)}}
     nbclient.NotebookClient(notebook, timeout=None, resources=resources).execute()
     notebook.metadata = nbformat.from_dict(METADATA)  # type: ignore[no-untyped-call]
@@ -40,7 +40,7 @@ def executed(notebook: Any, folder: Path) -> Any:  # noqa: ANN401 - nbformat has
         cell.id = f"cell-{number}"
         cell.metadata = nbformat.from_dict({})  # type: ignore[no-untyped-call]
         if cell.cell_type == "code":
-            # The progress of a run leaves an output that is empty.
+            # Drop empty outputs, which the progress display of a run leaves.
             cell.outputs = [
                 each for each in cell.outputs if any(each.get("data", {"": 1}).values())
             ]

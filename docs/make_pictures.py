@@ -1,8 +1,8 @@
-"""Make the pictures of the documents: `python docs/make_pictures.py [NAME ...]`.
+"""Makes the pictures of the documents: `python docs/make_pictures.py [NAME ...]`.
 
-Runs the documents' own commands with a ledger that is thrown away, and photographs the pages that
-they write with Chromium (`chromium` or `google-chrome` must be there).  The noise is real, so
-p-values and estimates differ from run to run.
+The script runs commands that the documents show, with a temporary ledger.  Then it takes pictures
+of the pages that the commands write, with Chromium (`chromium` or `google-chrome` must be on the
+PATH).  The noise is real, so p-values and estimates differ from run to run.
 """
 
 import os
@@ -16,16 +16,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 DOCS = Path(__file__).resolve().parent
-# What of each page is shown: its width and height in pixels.
+# Width and height, in pixels, of the part of each page that its picture shows.
 SIZES = {"audit": (1000, 1250), "compare": (1000, 1770), "profile": (1000, 2210)}
-# The documents whose commands are run; of one name the first.
+# Documents whose commands are run; if several commands write a page of one name, the first is run.
 STORIES = ("first-report.md", "audit-gate-compare.md", "guide.md")
-# Where rows are shown open.
+# Pages whose rows are opened for the picture.
 OPENED = {"audit"}
 
 
 def commands() -> Iterator[tuple[str, list[str]]]:
-    """Yield the commands that write a page with a picture, by its name."""
+    """Yield the name of each picture, and the command that writes its page."""
     pages = [DOCS / name for name in STORIES if (DOCS / name).is_file()]
     text = "\n".join(page.read_text(encoding="utf-8") for page in pages).replace("\\\n", "")
     left = set(SIZES)
@@ -38,7 +38,7 @@ def commands() -> Iterator[tuple[str, list[str]]]:
 
 
 def photograph(browser: str, page: Path, target: Path, size: tuple[int, int]) -> None:
-    """Write what Chromium shows of ``page``."""
+    """Write a picture of ``page`` as Chromium shows it."""
     width, height = size
     subprocess.run(  # noqa: S603 - our own page, and a browser that was found
         [
@@ -56,7 +56,7 @@ def photograph(browser: str, page: Path, target: Path, size: tuple[int, int]) ->
 
 
 def main() -> None:
-    """Make every picture, or those that are named, and print its path."""
+    """Make all pictures, or only the named ones, and print their paths."""
     wanted = sys.argv[1:] or list(SIZES)
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:

@@ -1,8 +1,8 @@
-"""Builds the site of the documents: `python docs/make_site.py [FOLDER]`, build/site if left out.
+"""Builds the site of the documents: `python docs/make_site.py [FOLDER]`, by default build/site.
 
-Its pages are the documents, with the commands' options and reports of the samples made anew.
-The site asks no other host for anything, and can be opened as files: its fonts are those of the
-reader's machine.
+The pages of the site are the documents, a page of all commands and their options, and a gallery of
+new reports on the samples.  The site loads nothing from other hosts, and its pages can be opened as
+files.  Its fonts are those of the reader's machine.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PRIVATE, COPY, FLAT = (
     f"samples/census_{name}.parquet" for name in ("private", "synthetic", "flat")
 )
 WORKLOAD = "--queries samples/office.sql --tau 5% --epsilon 0.25"
-# Every kind of report, and the command that makes its page.
+# Title of each kind of report, and the command that makes its page.
 GALLERY = {
     "profile": ("Profile", f"profile {PRIVATE} {COPY} --zoom 3 --total-epsilon 1.25"),
     "audit": ("Audit", f"audit {PRIVATE} {COPY} {WORKLOAD}"),
@@ -38,7 +38,7 @@ GALLERY = {
     "ranking": ("Compare, without", f"compare {PRIVATE} tree={COPY} flat={FLAT} --total-epsilon 1"),
     "release": ("Release", "release samples/office.toml"),
 }
-# Documents of other folders, by the name of their page; all pages are in one folder.
+# Names of the pages of documents in other folders; all pages are in one folder.
 OTHERS = {
     "benchmarks/README.md": "benchmarks.md",
     "samples/README.md": "samples.md",
@@ -50,20 +50,21 @@ OTHERS |= {
     f"docs/decisions/{path.name}": f"decision-{path.name}"
     for path in sorted(DOCS.glob("decisions/*.md"))
 }
-# Of the gallery, which the documents lack, and the site has.
+# Text on the gallery in the documents, and the link that replaces it in the site.
 IN_THE_SITE = (
     "the gallery, in the site that `make docs` builds",
     "[Gallery](gallery.md): a report of every kind",
 )
-# A worker for pages that are opened as files: the builder names it at another host.
+# Address of a worker script for pages that are opened as files: at another host, as the builder
+# writes it, and in this site.
 FOREIGN, OURS = "https://unpkg.com/iframe-worker/shim", "theme/iframe-worker.js"
-# An option of a command, which a browser would break at its hyphens.
+# Option of a command; a browser would break it at a hyphen.
 OPTION = re.compile(r'(<span class="w"> +</span>|<code>)(--?[a-z][a-z-]*)')
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]+?)(#[^)\s]*)?\)")
 
 
 def stage(folder: Path) -> None:
-    """Write what the site is built of: its pages, and zensical.toml beside them."""
+    """Write the input of the builder: the pages, and zensical.toml beside them."""
     pages = folder / "pages"
     pages.mkdir(parents=True)
     shutil.copy(DOCS / "zensical.toml", folder)
@@ -82,7 +83,7 @@ def stage(folder: Path) -> None:
 
 
 def page_of(path: Path, pages: Path) -> str:
-    """Text of a document, whose links lead to pages; files that it links to are copied."""
+    """Text of a document whose links lead to pages of the site; other linked files are copied."""
     names = {(ROOT / source).resolve(): name for source, name in OTHERS.items()}
 
     def linked(match: re.Match[str]) -> str:
@@ -109,7 +110,7 @@ def page_of(path: Path, pages: Path) -> str:
 
 
 def commands_page() -> Iterator[str]:
-    """Lines of the page of all commands: what `--help` says, without a terminal's frames."""
+    """Lines of the page of all commands: the text of `--help`, without the terminal's frames."""
     yield "# Commands\n\nWhat `pqd help COMMAND` shows, for every command.\n"
     root: Any = typer.main.get_command(command_line())
     for name, command in root.commands.items():
@@ -136,7 +137,7 @@ def _command(command: Any, name: str, mark: str) -> Iterator[str]:  # noqa: ANN4
         rows = [record for record in records if record]
         if rows:
             yield f"| {title} | |\n| --- | --- |"
-            # What kind of value it takes is said in words.
+            # Remove the kind of the value, such as <TEXT>, since the description says it in words.
             named = [(re.sub(r" <[^>]+>", "", names), said) for names, said in rows]
             yield from (f"| `{_cell(names)}` | {_cell(said)} |" for names, said in named)
             yield ""
@@ -158,7 +159,7 @@ def gallery_page() -> Iterator[str]:
 
 
 def report(command: str, page: Path) -> None:
-    """Run a command with a ledger that is thrown away, and write its page."""
+    """Run a command with a temporary ledger, and write its page."""
     with TemporaryDirectory() as folder:
         done = subprocess.run(  # noqa: S603 - this interpreter, and commands stated above
             [sys.executable, "-m", "pqd", *shlex.split(command), "--html", str(page)],
@@ -173,12 +174,12 @@ def report(command: str, page: Path) -> None:
 
 
 def finished(page: str) -> str:
-    """Page as the builder made it, with our worker, and with options that are not broken."""
+    """Page of the builder with this site's worker, and with options that are not broken."""
     return OPTION.sub(r'\1<span class="option">\2</span>', page.replace(FOREIGN, OURS))
 
 
 def build(target: Path) -> None:
-    """Build the site; anything to be warned of ends it."""
+    """Build the site; stop if the builder warns of anything."""
     source = target.with_name(f"{target.name}-source")
     shutil.rmtree(source, ignore_errors=True)
     stage(source)

@@ -1,4 +1,4 @@
-"""Writes docs/tables.md again: exact errors on the paper's queries, and budgets on the samples.
+"""Writes docs/tables.md: exact errors on the paper's queries, and needed budgets on the samples.
 
 python docs/make_tables.py                 writes docs/tables.md
 python docs/make_tables.py --round-tau -   prints it with tau rounded up, as the paper's code did
@@ -33,19 +33,19 @@ def paper_counts() -> list[tuple[str, int, int]]:
 
 
 def count_error(decider: str, private: int, interval: Interval, epsilon: str) -> float:
-    """Exact error (Def. 3.2) of a COUNT decider."""
+    """Exact probability of a wrong verdict (Def. 3.2) of a COUNT decider."""
     accept = DECIDERS[decider]().accept(Histogram.of_mass(private), interval, epsilon)
     return float(1 - accept if interval.contains(private) else accept)
 
 
 def interval_of(synthetic: int, percent: str, *, rounded: bool) -> Interval:
-    """Interval of tau per cent around the synthetic answer."""
+    """Interval around the synthetic answer; tau is ``percent`` of it, rounded up if ``rounded``."""
     tau = Fraction(percent) / 100 * synthetic
     return Interval.around(synthetic, math.ceil(tau) if rounded else tau)
 
 
 def error_tables(*, rounded: bool) -> Iterator[str]:
-    """One table per epsilon: errors of LM, EM and INV for every COUNT query and tau."""
+    """Lines of one table per epsilon: errors of LM, EM and INV for each COUNT query and tau."""
     yield "## Exact error on the paper's 22 COUNT queries"
     yield ""
     yield (
@@ -73,7 +73,7 @@ def error_tables(*, rounded: bool) -> Iterator[str]:
 
 
 def count_summary(triples: Sequence[tuple[float, float, float]]) -> Iterator[str]:
-    """Sentence on how often INV is below the others, and the mean errors."""
+    """Sentences on how often the error of INV is below the others, and on the mean errors."""
     above = sum(inv > em + 1e-12 for _, em, inv in triples)
     below = sum(inv < lm - 1e-12 for lm, _, inv in triples)
     worse = sum(inv > lm + 1e-12 for lm, _, inv in triples)
@@ -85,7 +85,7 @@ def count_summary(triples: Sequence[tuple[float, float, float]]) -> Iterator[str
 
 
 def budget_tables() -> Iterator[str]:
-    """Epsilon that each decider needs for 5 per cent error on the sample tables."""
+    """Lines of the tables of epsilons that deciders need for 5 % error on the sample tables."""
     yield "## Budget for 5 % error on the sample tables"
     yield ""
     yield (
@@ -107,7 +107,7 @@ def budget_tables() -> Iterator[str]:
 
 
 def budget_table(title: str, entries: Sequence[PlannedQuery]) -> Iterator[str]:
-    """One table of needed budgets and the median ratio to the inverse-sensitivity decider."""
+    """Lines of one table: needed budgets, and median ratios to the inverse-sensitivity decider."""
     names = [candidate.decider for candidate in entries[0].candidates]
     yield ""
     yield f"### {title}"
