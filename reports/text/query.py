@@ -150,7 +150,7 @@ def estimate_text(verdict: Verdict) -> str | None:
 
 
 def _sure(verdict: Verdict, ends: int) -> str:
-    """Probability, in per cent, that all ``ends`` hold; each end is wrong with chance alpha."""
+    """Probability, in per cent, that one or two ends hold; each is wrong with alpha at most."""
     return f"{number_text(max(100 - 100 * ends * float(verdict.alpha), 0.0), 4)} %"
 
 
