@@ -1,4 +1,4 @@
-# Two commands: `make demo` profiles a sample pair, `make test` passes the tests.
+# Two commands: `make demo` audits a sample pair, `make test` passes the tests.
 # Each sets up what it needs in .venv; only Python >= 3.11 and make must be there.
 PYTHON ?= python3
 VENV := .venv
@@ -6,11 +6,16 @@ BIN := $(VENV)/bin
 # Marks of what .venv holds: what the program needs; also its extras, and what its tests need.
 PROGRAM := $(VENV)/.program
 READY := $(VENV)/.ready
+# A private table and its synthetic copy.
+PAIR := samples/census_private.parquet samples/census_synthetic.parquet
 
 .PHONY: demo install test check pytest test-thorough test-browser golden fuzz format lock samples tables notebook architecture pictures browser docs benchmark clean
 
 demo: $(PROGRAM)
-	$(BIN)/pqd profile samples/census_private.parquet samples/census_synthetic.parquet
+	$(BIN)/pqd profile $(PAIR)
+	@echo
+	$(BIN)/pqd audit $(PAIR) --tau 10% --epsilon 0.25 \
+	  -q "SELECT COUNT(*) FROM D WHERE sex LIKE 'Female' AND workly LIKE 'Yes'"
 
 # The program with its extras, and what its tests need.
 install: $(READY)

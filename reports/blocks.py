@@ -103,7 +103,6 @@ class Column(NamedTuple):
     ``legend`` explains the title; it stands above the table.
     ``below``: a page shows this column as the second line of the column before it.
     ``foreign``: a user gave the title, so no format changes it.
-    ``member``: a page shows this column only in the small table of the groups of a grouped query.
     """
 
     title: str
@@ -113,7 +112,6 @@ class Column(NamedTuple):
     legend: str = ""
     below: bool = False
     foreign: bool = False
-    member: bool = False
 
 
 class Key(NamedTuple):

@@ -19,7 +19,7 @@ from pqd.reports.blocks import (
     Table,
 )
 from pqd.reports.documents.queries import (
-    DECISION,
+    DECIDER,
     NUMBERS,
     TERMS,
     UNKNOWN,
@@ -162,7 +162,7 @@ def _verdicts(report: AuditReport) -> Table:
             Column("verdict", "badge"),
             Column("query", "name", fold=20),
             *NUMBERS,
-            *DECISION,
+            DECIDER,
         ),
         groups=list(map(group, legend({verdict.standing for verdict in report.verdicts}))),
         find="id or words of a query",
@@ -176,11 +176,15 @@ def _closing(report: AuditReport) -> Closing:
     worst = _worst_verdicts(report.verdicts)
     outside = [verdict.id for verdict in worst if verdict.standing.fate == "failed"]
     others = [f", {counts[each]:,} {each}" for each in VERDICTS if counts[each] and each.is_open]
+    by_decider = Counter(verdict.decider for verdict in report.verdicts).most_common()
+    deciders = ", ".join(
+        decider if len(by_decider) == 1 else f"{decider} {count:,}" for decider, count in by_decider
+    )
     return Closing(
         failed=f"Not trusted: {first_names(outside)}." if outside else "",
         counts=(
             f"{counts[Standing.TRUSTED]:,} trusted, {counts[Standing.NOT_TRUSTED]:,} not"
-            f"{''.join(others)}."
+            f"{''.join(others)}{f'; by {deciders}' if deciders else ''}."
         ),
         step=step("audit ...", explain=worst[0].id) if worst else "",
         caution=" ".join(chance_sentence(report.verdicts, least=1)),

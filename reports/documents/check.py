@@ -27,7 +27,7 @@ from pqd.reports.blocks import (
     Text,
 )
 from pqd.reports.documents.queries import (
-    DECISION,
+    DECIDER,
     NUMBERS,
     TERMS,
     mixed_replays,
@@ -188,22 +188,22 @@ def _row(check: CheckResult, *, mixed: bool) -> Row:
         words.append("SIMULATED")
     members = [*wrong, *unsure][:LISTED] if check.gate != "pass" else []
     expected = Cell(check.expect)
-    cells = Cell(groups), Cell(check.tolerance), Cell(), Cell(", ".join(words)), expected
+    cells = Cell(groups), Cell(check.tolerance), Cell(), Cell(), Cell(", ".join(words)), expected
     rows = [verdict_row(verdict, check.tolerance, mixed=mixed) for verdict in members]
-    parts = [replace(row, cells=(*row.cells[: -len(DECISION)], expected)) for row in rows]
+    parts = [replace(row, cells=(*row.cells[:-1], expected)) for row in rows]
     return _named(check, cells, parts)
 
 
 def _single(check: CheckResult, verdict: Verdict, *, mixed: bool) -> tuple[Cell, ...]:
     row = verdict_row(verdict, check.tolerance, mixed=mixed)
-    copy, tolerance, gap, sure = row.cells[2 : -len(DECISION)]
+    copy, tolerance, least, gap, sure = row.cells[2:-1]
     if verdict.is_distance:
         tolerance = tolerance._replace(text=distance_tolerance(verdict, check))
     if check.status == "undecided":
         gap = gap._replace(text="undecided")
     far = ", expected far" if check.expect == "far" else ""
     sure = sure._replace(text=f"{sure.text}{far}")
-    return copy, tolerance, gap, sure, Cell(check.expect)
+    return copy, tolerance, least, gap, sure, Cell(check.expect)
 
 
 def _named(check: CheckResult, cells: tuple[Cell, ...], parts: Sequence[Row] = ()) -> Row:
@@ -271,7 +271,7 @@ def _grouped(check: CheckResult) -> Table:
             Column("verdict", "badge"),
             Column("group", "name", fold=14),
             *NUMBERS,
-            *(column._replace(member=False) for column in DECISION),
+            DECIDER,
         ),
         groups=[
             Group(

@@ -63,14 +63,11 @@ if TYPE_CHECKING:
 NUMBERS = (
     Column("copy", "number"),
     Column("tolerance", "number", drop=3),
+    Column("reliable from", "number", drop=4),
     Column("off by", "number", fold=12),
     Column("sure?", fold=13),
 )
-# Columns after NUMBERS; they are filled for the groups of a grouped query only.
-DECISION = (
-    Column("threshold", "number", drop=PAGE, member=True),
-    Column("decider", drop=PAGE, member=True),
-)
+DECIDER = Column("decider", drop=PAGE)
 UNKNOWN = "there is no query {}; its id stands in the report's lines"
 TERMS = (
     (
@@ -123,7 +120,7 @@ TERMS = (
         "How many people, or rows, the private table is away from the opposite verdict.",
     ),
     (
-        "Threshold",
+        "Reliable from",
         (
             "The effectiveness threshold: the smallest tolerance that is reliable at this "
             "epsilon. Below it a close case can often not be decided."
@@ -157,6 +154,10 @@ def verdict_row(verdict: Verdict, stated: str, *, mixed: bool) -> Row:
     """Row of a verdict; ``mixed`` says that only some verdicts of the report were replayed."""
     standing = verdict.standing
     copy, tolerance = answer_cells(verdict)
+    least = verdict.chosen.tau_min
+    reliable = in_millions(amount_text(verdict, least))
+    if least is not None and math.isfinite(least) and not verdict.is_distance:
+        reliable = f"±{reliable}"
     sure = ", ".join([_sure(verdict), *_price_marks(verdict, mixed=mixed)])
     gap = None if verdict.gap is None else abs(float(verdict.gap))
     cells = (
@@ -164,13 +165,14 @@ def verdict_row(verdict: Verdict, stated: str, *, mixed: bool) -> Row:
         Cell(verdict.id),
         Cell(copy, float(verdict.q_synthetic)),
         Cell(tolerance, float(verdict.tau)),
+        Cell(reliable, least),
         Cell(in_millions(off_by_text(verdict)), gap),
         Cell(sure, verdict.p_value),
     )
     return Row(
         id=verdict.id,
-        cells=(*cells, *_decision(verdict)),
-        asks=question(verdict),
+        cells=(*cells, Cell(verdict.decider)),
+        asks="; ".join(filter(None, [question(verdict), few_rows_text(verdict)])),
         said=Badge(verdict_words(verdict)[1], standing.badge.tone),
         aside=p_value_text(verdict.p_value, verdict.alpha),
         marks=tuple(marks(verdict)),
@@ -179,14 +181,6 @@ def verdict_row(verdict: Verdict, stated: str, *, mixed: bool) -> Row:
         member=verdict.group or verdict.id,
         details=lambda: verdict_details(verdict, stated),
     )
-
-
-def _decision(verdict: Verdict) -> tuple[Cell, Cell]:
-    """Threshold and decider of a group; empty for a whole query, whose details show them."""
-    if not verdict.group:
-        return Cell(), Cell()
-    threshold = verdict.chosen.tau_min
-    return Cell(amount_text(verdict, threshold), threshold), Cell(verdict.decider)
 
 
 def answer_cells(facts: QueryFacts) -> tuple[str, str]:
@@ -209,10 +203,7 @@ def _sure(verdict: Verdict) -> str:
         return p_value
     if verdict.decidable is not False or needed is None:
         return p_value
-    needs = f"needs epsilon {budget_text(needed)}"
-    if math.isinf(needed):
-        needs = "no epsilon would do"
-    return ", ".join(filter(None, [needs, few_rows_text(verdict)]))
+    return "no epsilon would do" if math.isinf(needed) else f"needs epsilon {budget_text(needed)}"
 
 
 def _price_marks(verdict: Verdict, *, mixed: bool) -> Iterator[str]:

@@ -91,7 +91,16 @@ def test_the_readme_names_both_commands_and_ci_calls_all_tests() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "$ make demo\n$ make test\n" in readme
-    assert re.search(r"^demo:.*\n\t\$\(BIN\)/pqd profile", makefile, flags=re.MULTILINE)
+    demo = makefile.partition("\ndemo:")[2].partition("\n\n")[0]
+    pair = re.search(r"^PAIR := (.*)$", makefile, re.MULTILINE)
+    assert pair
+    run = re.sub(r"\\\n\s+", "", demo).replace("$(BIN)", ".venv/bin").replace("$(PAIR)", pair[1])
+    ran = re.findall(r"^\t(\.venv/bin/pqd .*)$", run, re.MULTILINE)
+    shown = re.findall(r"^\$ (\.venv/bin/pqd .*)$", readme, re.MULTILINE)[:2]
+    # The options of a command may stand in another order.
+    assert {frozenset(shlex.split(line)) for line in shown} == {
+        frozenset(shlex.split(line)) for line in ran
+    }
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert script.endswith("make test\nmake test-thorough\nmake browser\nmake test-browser\n")
 

@@ -52,9 +52,7 @@ def many_view(
     from markupsafe import Markup  # noqa: PLC0415 - comes with Jinja2, which is imported late
 
     places = {name: place for place, name in enumerate(names)}
-    columns = [
-        place for place, column in enumerate(table.columns) if not (column.below or column.member)
-    ]
+    columns = [place for place, column in enumerate(table.columns) if not column.below]
     kinds = [table.columns[place].kind for place in columns]
     name = kinds.index("name")
     small: dict[tuple[str, ...], int] = {}

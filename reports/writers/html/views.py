@@ -241,7 +241,7 @@ class Views:
             for row in group.rows
         ]
         others = (*columns[:name], *columns[name + 1 :])
-        titles = (b.Column("group", "name"), *(each._replace(member=False) for each in others))
+        titles = (b.Column("group", "name"), *others)
         table = b.Table(columns=titles, groups=[replace(group, rows=rows)])
         return self.block(table, small=True)
 
@@ -278,7 +278,7 @@ def _opens(row: b.Row) -> bool:
 def _places(columns: Sequence[b.Column]) -> Iterator[_Place]:
     """Places of the columns that stand side by side, without those shown as a second line."""
     for place, (column, following) in enumerate(zip_longest(columns, columns[1:])):
-        if not (column.below or column.member):
+        if not column.below:
             below = place + 1 if following is not None and following.below else None
             yield _Place(place, below, column, titled(column))
 
