@@ -59,7 +59,7 @@ THOROUGH = (
     *("test_documents", "test_extending", "test_site", "test_jupyter", "test_pytest_plugin"),
     *("test_mechanism", "test_multiplicative_weights", "test_cube_noise", "test_ranks"),
     *("test_reference_tables", "test_typed_texts", "test_table_reader", "test_shapes"),
-    *("test_postgres", "test_audit_batch"),
+    *("test_postgres", "test_audit_batch", "test_profile_shortfall"),
 )
 
 

@@ -31,6 +31,8 @@ from pqd.deciders.exact import Number, probability
 
 # Largest rounding error of a distance in whole rows.
 _ROUNDING = 0.5
+# Relative precision of a least tolerance.
+_PRECISION = 1e-6
 # Share at which the width of an interval is predicted.
 _TYPICAL = 0.1
 
@@ -257,20 +259,35 @@ def vector_tau_decided(law: VectorLaw, n: int, alpha: float) -> float:
     return _least_tolerance(law, n, (alpha, float(1 - DECIDED)))
 
 
+def vector_decides(law: VectorLaw, n: int, tau: Number, alpha: float) -> bool:
+    """Whether ``tau`` is at least ``vector_tau_decided``, without the search for the latter.
+
+    A tolerance that is larger by less than two millionths may be taken as not decided.
+    """
+    share = float(tau)
+    return _noise_share(law, n, (alpha, float(1 - DECIDED)), share) <= share * (1 - 2 * _PRECISION)
+
+
 def _least_tolerance(law: VectorLaw, n: int, levels: Sequence[float]) -> float:
     """Least tolerance that holds the noise at each of the ``levels``, one after the other.
 
     The noise grows more slowly than the tolerance.  So every step of the search, which goes
     downwards from 1, is a tolerance that suffices.
     """
-    tau, noise = 1.0, _one(law)
+    tau = 1.0
     for _ in range(40):
-        # A two-sided test at twice the level is a one-sided test at the level.
-        rows = sum(noise.critical(tau, law.rows, 2 * float(each)) + _ROUNDING for each in levels)
-        least = rows / max(n, 1)
+        least = _noise_share(law, n, levels, tau)
         if least >= tau:
             return math.inf if tau >= 1 else tau
-        if least > tau * (1 - 1e-6):
+        if least > tau * (1 - _PRECISION):
             return tau
         tau = least
     return tau
+
+
+def _noise_share(law: VectorLaw, n: int, levels: Sequence[float], tau: float) -> float:
+    """Noise of a verdict at ``tau``, added up over the ``levels``, as a share of ``n`` rows."""
+    noise = _one(law)
+    # A two-sided test at twice the level is a one-sided test at the level.
+    rows = sum(noise.critical(tau, law.rows, 2 * float(each)) + _ROUNDING for each in levels)
+    return rows / max(n, 1)

@@ -111,6 +111,14 @@ class ProfileOptions:
             "private: a copy that is very near is then no error but a note.",
         ),
     ] = None
+    anyway: Annotated[
+        bool,
+        typer.Option(
+            "--anyway",
+            help="Measure even if less than a fifth of the distances can be decided; else such a "
+            "run is refused before it spends anything.",
+        ),
+    ] = False
 
     def read(self, marginals: MarginalOptions, facts: ColumnOptions) -> ProfileParameters:
         """Parameters of the profile."""
@@ -131,6 +139,7 @@ class ProfileOptions:
             alpha=self.alpha,
             facts=facts.read(),
             copy_epsilon=self.copy_epsilon,
+            anyway=self.anyway,
         )
 
 

@@ -23,10 +23,12 @@ from pqd.marginals.figures import ProfileFigures, budget_parts
 from pqd.marginals.measurements import CellsMeasurement
 from pqd.marginals.profile_parameters import ProfileParameters
 from pqd.marginals.profile_plan import ProfilePlan, plan_profile
+from pqd.marginals.shortfall import shortfall_of
 from pqd.parameters import privacy_unit
 from pqd.planning.table_separation import public_tables, separate_tables
 from pqd.progress import Progress, Step, silent, warn
 from pqd.reports.models.profile import ProfileReport, ZoomedMarginal
+from pqd.reports.text.distances import refusal_sentence
 from pqd.run.costs import added_costs, cost_of
 from pqd.run.execution import Outputs, measure, quote_sets
 
@@ -52,6 +54,7 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
     unit: str | None = None,
     max_rows: int = 1,
     copy_epsilon: Number | None = None,
+    anyway: bool = False,
     ledger: str | Path | None = None,
     fresh: bool = False,
     dry_run: bool = False,
@@ -98,6 +101,9 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
     copy_epsilon
         The epsilon under which the copy was made, if its generator is differentially private.  A
         copy that is very near is then no error but a note.
+    anyway
+        Measure even if less than a fifth of the distances can be decided at this epsilon and this
+        tolerance.  By default such a run is refused before it spends anything.
     ledger, fresh
         As for ``pqd.audit``.
     dry_run
@@ -114,7 +120,8 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
     Raises
     ------
     PqdError
-        As ``pqd.audit``.
+        As ``pqd.audit``.  ParameterError also if less than a fifth of the distances can be decided;
+        the message says what would do.
     """
     parameters = ProfileParameters.parse(
         total_epsilon=total_epsilon,
@@ -129,6 +136,7 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
         alpha=alpha,
         facts=facts,
         copy_epsilon=copy_epsilon,
+        anyway=anyway,
     )
     people = privacy_unit(unit, max_rows)
     if private is None:
@@ -171,6 +179,10 @@ def run_profile(
     """
     tables = _separated(private, synthetic, parameters, accountant, unit)
     plan = _plan(tables, parameters, unit, progress)
+    shortfall = None if accountant and accountant.replaying else shortfall_of(plan)
+    if shortfall:
+        # This is a function of public facts, so the refusal tells nothing of the private table.
+        raise ParameterError(refusal_sentence(shortfall))
     if plan.zoom:
         # If the budget does not cover the whole profile, refuse before the distances are paid for.
         _quotes(plan, accountant, progress)
@@ -221,7 +233,8 @@ def run_profile_plan(
     warn(plan.bound.warnings, progress)
     known = accountant if private is not None and accountant and accountant.exists() else None
     quotes = _quotes(plan, known, progress)
-    return replace(_report(plan, ProfileFigures(plan, None), quotes, known), dry=True)
+    report = _report(plan, ProfileFigures(plan, None), quotes, known)
+    return replace(report, shortfall=shortfall_of(plan), dry=True)
 
 
 def _separated(

@@ -94,6 +94,8 @@ class ProfileParameters:
         The column that a classifier predicts; None without a classifier.
     copy_epsilon
         The epsilon under which the copy was made; None if it is not known to be private.
+    anyway
+        Whether to measure even if less than a fifth of the distances can be decided.
     """
 
     request: ProfileRequest
@@ -105,6 +107,7 @@ class ProfileParameters:
     zoom: int
     target: str | None
     copy_epsilon: Fraction | None = None
+    anyway: bool = False
 
     @classmethod
     def parse(  # noqa: PLR0913 - the facts of a profile
@@ -122,6 +125,7 @@ class ProfileParameters:
         alpha: Number = "0.05",
         facts: Mapping[str, Mapping[str, Any]] | None = None,
         copy_epsilon: Number | None = None,
+        anyway: bool = False,
     ) -> ProfileParameters:
         """Parameters that a caller states; ParameterError names the mistake and allowed values."""
         stated = parse_columns(facts)
@@ -142,6 +146,7 @@ class ProfileParameters:
             zoom=check_zoom(zoom),
             target=target,
             copy_epsilon=None if copy_epsilon is None else positive(copy_epsilon, "copy_epsilon"),
+            anyway=anyway,
         )
 
     def warnings(self) -> Iterator[Note]:

@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple
 
+from pqd.accounting.zcdp import rho_of
 from pqd.deciders.distances.estimates import DistanceEstimates
 from pqd.deciders.distances.statistics import Distance
 from pqd.deciders.distances.vector import CubeVector, GaussianVector, VectorLaw
@@ -232,14 +233,28 @@ def distances_measurement(
         *((each.marginal, DISTANCES[kind](each.copies[0])) for kind, each in terms),
         (bound.unseen, UnseenRows()),
     )
-    numbers, rows = len(terms) + 1, rows_per_person(bound.unit)
-    gaussian = delta is not None
     return DistancesMeasurement(
         kinds=bound.kinds,
         unit=bound.unit,
-        epsilon=epsilon * rows if gaussian else epsilon,
+        epsilon=epsilon if delta is None else epsilon * rows_per_person(bound.unit),
         delta=delta,
         name=f"profile of {len(bound.columns):,} column{'' if len(bound.columns) == 1 else 's'}",
         distances=distances,
-        mechanism=GaussianVector(numbers, rows) if gaussian else CubeVector(numbers),
+        mechanism=_mechanism(len(terms) + 1, bound.unit, delta),
     )
+
+
+def vector_law(
+    numbers: int, epsilon: Fraction, unit: PrivacyUnit | None, delta: Fraction | None
+) -> VectorLaw:
+    """Law of the noise of ``numbers`` distances, at ``epsilon`` for each row of a person."""
+    budget = epsilon if delta is None else rho_of(epsilon * rows_per_person(unit), delta)
+    return _mechanism(numbers, unit, delta).law(budget)
+
+
+def _mechanism(
+    numbers: int, unit: PrivacyUnit | None, delta: Fraction | None
+) -> CubeVector | GaussianVector:
+    if delta is None:
+        return CubeVector(numbers)
+    return GaussianVector(numbers, rows_per_person(unit))

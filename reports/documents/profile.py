@@ -71,6 +71,7 @@ from pqd.reports.text.distances import (
     level_text,
     names_text,
     reference_text,
+    remedies_sentence,
     ways_text,
 )  # fmt: skip
 from pqd.reports.text.numbers import (
@@ -397,11 +398,17 @@ def _cost_lines(report: ProfileReport) -> Iterator[str]:
         if report.replayed:
             yield "All of this was paid for before."
         return
+    if report.shortfall:
+        yield f"A run would be refused, and spend nothing. {remedies_sentence(report.shortfall)}"
+        return
     yield f"A run would spend epsilon {epsilon_text(report.cost.epsilon)}; this one spent nothing."
 
 
 def next_step(report: ProfileReport) -> str:
     """Sentence on what to do next; empty if there is nothing to do."""
+    if report.shortfall:
+        # The lines on the cost say what would do.
+        return ""
     if report.dry:
         return "Next: the same without --dry-run." if report.private else (
             "Next: pqd profile PRIVATE COPY measures this."

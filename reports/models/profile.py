@@ -228,6 +228,29 @@ class BudgetPart:
     noise: Literal["laplace", "gaussian", "cube"] = "laplace"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shortfall:
+    """Less than a fifth of a profile's distances can be decided, so a run is refused; all public.
+
+    Of ``distances``, of ``columns`` columns, ``decidable`` can be decided at ``total_epsilon`` and
+    the tolerance ``tau``, for a private table with ``copy_rows`` rows.  ``needed_epsilon`` is the
+    least total epsilon that decides all of them, ``needed_tau`` the least tolerance,
+    ``needed_columns`` the most columns; each alone suffices, and is None if nothing does.
+    ``singles_decide``: the distances of single columns can be decided without all others.
+    """
+
+    decidable: int
+    distances: int
+    columns: int
+    total_epsilon: Fraction
+    tau: float
+    copy_rows: int
+    needed_epsilon: float | None
+    needed_tau: float | None
+    needed_columns: int | None
+    singles_decide: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ProfileReport(Report):
     """Distances between a private table and its synthetic copy.
@@ -235,7 +258,8 @@ class ProfileReport(Report):
     ``marginals`` are ordered by number of columns, then from the largest distance to the smallest.
     ``alarm`` is None in a plan.  ``rows`` is the noisy number of private rows.  ``unseen`` is the
     share of private rows with a value that the copy never has.  ``dry`` says that nothing was
-    measured and nothing was spent.
+    measured and nothing was spent.  ``shortfall`` says in a plan that a run would be refused, and
+    what would do.
     """
 
     kind: ClassVar[str] = "profile"
@@ -258,6 +282,7 @@ class ProfileReport(Report):
     alarm: Alarm | None = None
     left_out: tuple[LeftOut, ...] = ()
     notes: tuple[Note, ...] = ()
+    shortfall: Shortfall | None = None
     dry: bool = False
     replayed: bool = False
     simulated: bool = False

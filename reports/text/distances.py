@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pqd.reports.models.standings import Standing
 from pqd.reports.text.numbers import (
     counted,
+    epsilon_option,
     epsilon_text,
     interval_text,
     number_text,
@@ -19,7 +20,7 @@ from pqd.reports.text.numbers import (
 
 if TYPE_CHECKING:
     from pqd.reports.models.figure import Figure
-    from pqd.reports.models.profile import Alarm, BudgetPart, ProfiledColumn, Score
+    from pqd.reports.models.profile import Alarm, BudgetPart, ProfiledColumn, Score, Shortfall
 
 INDEPENDENT = "an independent real sample of this size"
 USEFULNESS = (
@@ -112,6 +113,42 @@ def alarm_sentence(alarm: Alarm, score: Score, name: str = "the copy") -> str:
     return (
         f"{word}: {name} is closer to the private table than {INDEPENDENT} {figures}. It is fitted "
         f"closely to these rows, or balanced, or made of some of them.{made}"
+    )
+
+
+def shortfall_sentence(shortfall: Shortfall) -> str:
+    """Sentence on how few distances can be decided."""
+    number, tau = counted(shortfall.distances, "distance"), tolerance_text(shortfall.tau)
+    return (
+        f"{shortfall.decidable:,} of {number} can be decided at epsilon "
+        f"{epsilon_text(shortfall.total_epsilon)} and a tolerance of {tau}, if the private table "
+        f"has as many rows as the copy ({number_text(shortfall.copy_rows)})."
+    )
+
+
+def remedies_sentence(shortfall: Shortfall) -> str:
+    """Sentence on what would do: each remedy alone decides all distances that it leaves."""
+    options = [
+        shortfall.needed_epsilon and f"--total-epsilon {epsilon_option(shortfall.needed_epsilon)}",
+        shortfall.needed_tau and f"--tau {number_text(100 * shortfall.needed_tau, 4)}%",
+        shortfall.singles_decide and "--ways 1 (columns without pairs)",
+        shortfall.needed_columns
+        and f"--columns with at most {shortfall.needed_columns} of {shortfall.columns}",
+    ]
+    stated = [each for each in options if each]
+    do = f"What would do: {', or '.join(stated)}." if stated else "A copy of more rows would do."
+    return (
+        f"{do} The overall quality alone takes less: pqd compare PRIVATE copy=COPY --total-epsilon "
+        f"{epsilon_option(shortfall.total_epsilon)}. With --anyway (in Python anyway=True) the "
+        "profile is measured all the same."
+    )
+
+
+def refusal_sentence(shortfall: Shortfall) -> str:
+    """Message of a run that is refused."""
+    return (
+        f"{shortfall_sentence(shortfall)} A profile takes at least a fifth, so nothing was "
+        f"measured and nothing was spent. {remedies_sentence(shortfall)}"
     )
 
 
