@@ -26,7 +26,7 @@ POLARS = """import polars as pl
 pqd.audit(pl.read_csv("private.csv"), pl.read_csv("synthetic.csv"), SQL, **terms)"""
 PLOTS = """comparison = pqd.compare(private, {"a": synthetic, "b": synthetic[:60]}, SQL, **terms)
 comparison.plot()"""
-HEAT = "pqd.profile(private, synthetic).plot()"
+HEAT = "pqd.profile(private, synthetic, anyway=True).plot()"
 OPENED = "print(comparison.open('page.html').stat().st_mode & 0o777 == 0o600)"
 # Runs the cells of a file and prints what each shows.  A process of its own, since clients leave
 # sockets to the collector; without a limit of time, since a kernel may start slowly.

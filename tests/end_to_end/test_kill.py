@@ -197,6 +197,7 @@ class Bench:
             f"age=0,{self.trials}.5,100000",
             "--columns",
             "age",
+            "--anyway",
         ]
         command = ["profile", *tables, *terms, "--ledger", str(path), "--json", "-"]
         return path, self.run(Trial(command, **how))

@@ -36,7 +36,7 @@ COMMANDS = {
     "audit": ("-q", COUNT, "-q", SUM, *CRITERIA),
     "compare": ("-q", COUNT, *CRITERIA),
     "release": ("-q", COUNT, "-q", SUM, "--total-epsilon", "1"),
-    "profile": ("--total-epsilon", "1"),
+    "profile": ("--total-epsilon", "1", "--anyway"),
     "plan": ("-q", COUNT, "-q", SUM, *CRITERIA),
 }
 COLUMNS = "person int, town text, age smallint, pay numeric(9, 2)"

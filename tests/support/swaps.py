@@ -105,7 +105,7 @@ def profile(synthetic: object, *, options: Any = None, **parameters: Any) -> Run
     """Profile of a copy, with parameters as a user states them."""
 
     def profiled(private: Any, noise: Any, progress: Progress) -> Any:
-        stated = ProfileParameters.parse(**parameters)
+        stated = ProfileParameters.parse(**({"anyway": True} | parameters))
         return run_profile(private, synthetic, stated, noise, progress, **(options or {}))
 
     return profiled

@@ -58,7 +58,7 @@ RUNS: dict[str, tuple[list[str], str, str]] = {
     "check": (["check", "audit.toml"], "some", "decided by"),
     "check-groups": (["check", "audit.toml"], "groups", "2 groups of"),
     "check-shared": (["check", "shared.toml"], "some", "decided by"),
-    "profile": (["profile", *TABLES], "age,sex", "total variation"),
+    "profile": (["profile", *TABLES, "--anyway"], "age,sex", "total variation"),
 }  # fmt: skip
 
 

@@ -449,7 +449,7 @@ class Lost:
 
 
 MORE = {
-    "profile": ["profile", "private.csv", "copy.csv"],
+    "profile": ["profile", "private.csv", "copy.csv", "--anyway"],
     "ranking": ["compare", "private.csv", "a=copy.csv", "--total-epsilon", "1"],
     "ledger": ["ledger", "show", "private.csv"],
 }

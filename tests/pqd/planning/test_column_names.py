@@ -119,7 +119,7 @@ def test_kinds_that_were_taken_from_the_copy_are_noted() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_every_rendering_says_which_kinds_were_taken() -> None:
-    report = pqd.profile("private.csv", "copy.csv", ledger="here.sqlite")
+    report = pqd.profile("private.csv", "copy.csv", anyway=True, ledger="here.sqlite")
     for text in (str(report), report.to_html(), report.to_markdown(), report.to_json()):
         assert "are those of copy.csv where none is stated" in " ".join(text.split())
 

@@ -121,7 +121,7 @@ def test_a_run_knows_the_table_again(private: Path, copy: Path, tmp_path: Path) 
 def test_other_commands(private: Path, copy: Path, tmp_path: Path) -> None:
     table, synthetic = f"spark://{private}", f"spark://{copy}"
     ledger = tmp_path / "ledger.sqlite"
-    assert pqd.profile(table, synthetic, unit="who", max_rows=2, ledger=ledger).overall
+    assert pqd.profile(table, synthetic, unit="who", max_rows=2, anyway=True, ledger=ledger).overall
     assert pqd.plan(synthetic, ASKED, tau="5%", epsilon=1, columns=FACTS).queries
     ledger = tmp_path / "other.sqlite"
     copies = {"a": synthetic, "b": copy.with_suffix(".parquet")}
