@@ -54,7 +54,8 @@ EDGES = {"pay": [0, 20, 40, 400]}
 
 
 def stated(**options: Any) -> ProfileParameters:
-    return ProfileParameters.parse(**{"cells": EDGES, "anyway": True} | options)
+    usual: dict[str, Any] = {"cells": EDGES, "anyway": True}
+    return ProfileParameters.parse(**usual | options)
 
 
 def profiled(

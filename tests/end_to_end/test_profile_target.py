@@ -41,7 +41,8 @@ SECRET.loc[:39, "job"] = "spy"
 
 def profiled(private: Any = SECRET, *, unit: Any = None, **options: Any) -> TargetFacts:
     """Target of a profile without noise, and without an account."""
-    stated = ProfileParameters.parse(**{"target": "job", "anyway": True} | options)
+    usual: dict[str, Any] = {"target": "job", "anyway": True}
+    stated = ProfileParameters.parse(**usual | options)
     report = run_profile(private, COPY, stated, Absent(), unit=unit)
     assert report.target
     return report.target
