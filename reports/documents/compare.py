@@ -269,7 +269,7 @@ def _queries(report: CompareReport) -> Iterator[Block]:
         for standing in legend(set(standings.values()))
     ]
     signs = (Column(title, foreign=True) for title in columns.titles)
-    numbers = (Column(title, "number", drop=PAGE) for title in ("private answer", "threshold"))
+    numbers = (Column(title, "number", drop=PAGE) for title in ("private answer", "reliable from"))
     yield Table(
         columns=(*signs, Column("query", "name", fold=14), *numbers),
         groups=groups,

@@ -136,7 +136,7 @@ def _columns(
     legend = _LEGEND if ways == 1 else ""
     if report.dry:
         cells = Column("cells", "number", drop=2)
-        least = Column("threshold", "number")
+        least = Column("reliable from", "number")
         return (
             Column("budget", "badge"),
             name,
@@ -288,7 +288,7 @@ def pair_heat(report: ProfileReport) -> Heat | None:
 
 def _pair_keys(report: ProfileReport, tau: str) -> list[Key]:
     if report.dry:
-        able = f"can be decided at {tau}; the number is the threshold in per cent"
+        able = f"can be decided at {tau}; reliable from the tolerance in it, in per cent"
         return [Key([("t1", "1.3")], able), Key([("hatched", "?")], "cannot be decided")]
     return [
         Key([], "Total variation in per cent:"),
@@ -304,7 +304,7 @@ def _heat_cell(each: DistanceFacts, digits: int) -> HeatCell:
     if each.estimate is None:
         least = _least_text(each)
         shade, sign = ("t1", "") if each.decidable else ("hatched", "?")
-        return HeatCell(shade, least.removesuffix(" %"), f"{name}: threshold {least}", sign)
+        return HeatCell(shade, least.removesuffix(" %"), f"{name}: reliable from {least}", sign)
     odds = p_value_text(each.p_value, each.alpha)
     words = f"{name}: {figure_text(each.estimate)}, {each.standing}, {odds}"
     text = percent_text(each.estimate.value, digits).removesuffix(" %").replace(" ", "")

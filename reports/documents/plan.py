@@ -60,7 +60,7 @@ from pqd.reports.text.query import (
 if TYPE_CHECKING:
     from pqd.reports.models.plan import PlannedQuery, PlanReport
 
-_THRESHOLD = "threshold: the smallest tolerance at which errors are at most alpha"
+_THRESHOLD = "reliable from: the smallest tolerance at which errors are at most alpha"
 _NEEDS = "needs: the epsilon at which nine runs of ten decide it, and rightly"
 
 
@@ -133,7 +133,7 @@ def _definitions(plan: PlanReport) -> list[tuple[str, str]]:
             Standing.PLAUSIBLE.badge.text,
             "The decider gives no p-value, but seldom errs: its answer would be likely right.",
         ),
-        ("Threshold", least),
+        ("Reliable from", least),
         ("Needs", needs),
         ("Chance of a yes", chance),
     ]
@@ -173,7 +173,7 @@ def _planned(query: PlannedQuery) -> Standing:
 
 def _columns(*, budgeted: bool) -> tuple[Column, ...]:
     badge = Column("budget", "badge"), Column("query", "name", fold=20)
-    least = Column("threshold", "number", drop=1, legend=_THRESHOLD)
+    least = Column("reliable from", "number", drop=1, legend=_THRESHOLD)
     wrong = Column("wrong at most", "number", drop=PAGE)
     return (
         *(badge if budgeted else badge[1:]),
@@ -422,7 +422,7 @@ def _reading(plan: PlanReport) -> Iterator[str]:
     )
     level = number_text(float(plan.alpha) * 100, 3)
     threshold = (
-        f"Threshold: the smallest tolerance at which it is wrong at most {level} % of the time "
+        f"Reliable from: the smallest tolerance at which it is wrong at most {level} % of the time "
         "(false no, false yes) on those tables. "
     )
     yield (

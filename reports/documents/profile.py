@@ -445,7 +445,7 @@ def _definitions(report: ProfileReport) -> Iterator[tuple[str, str]]:
             f"twice the tolerance are told apart, wrong at most {alpha} % of the time. To be "
             "decided in nine runs of ten takes more."
         )
-        yield "Threshold", least
+        yield "Reliable from", least
         return
     tau = report_tolerance(report)
     yield "yes, NO, ?", f"{_VERDICT} {tau}. ? is undecided: p is above {alpha} %."

@@ -328,7 +328,7 @@ def deciders(
     budgeted: bool = True,
 ) -> Table:
     """Table of the deciders that fit a query, with the used decider marked."""
-    titles = ("threshold", "false no", "false yes") if budgeted else ()
+    titles = ("reliable from", "false no", "false yes") if budgeted else ()
     columns = [Column("decider", "name"), *(Column(title, "number") for title in titles)]
     rows = []
     for each in candidates:

@@ -64,7 +64,7 @@ def test_what_is_not_trusted_comes_first_the_surest_before_others() -> None:
     folded = re.findall(r"^ *(NO|\?|yes) +(query.*) and (\d+) more  ", text, re.MULTILINE)
     sizes = {badge: names.count("query") + int(more) for badge, names, more in folded}
     assert sizes == {"NO": 100 - LISTED, "?": 100 - LISTED, "yes": 200 - PASSES}
-    assert "200 trusted, 100 not, 100 undecided." in text
+    assert "200 trusted, 100 not, 100 undecided; by inv_count." in text
     assert "400 answers of copy.csv" in text
 
 

@@ -73,7 +73,7 @@ def test_a_row_has_what_is_known_of_it() -> None:
         "query-2", "COUNT(*) where age > 2", "outside tolerance", "no",
     )  # fmt: skip
     assert [cell[0] for cell in cells] == [
-        "NO", "1,122", "±56.1", "about 60", "p < 0.001, replayed",
+        "NO", "1,122", "±56.1", "±10", "about 60", "p < 0.001, replayed", "inv_count",
     ]  # fmt: skip
     assert standings == [0]
     assert ["about 4 people away from the opposite verdict"] in lines

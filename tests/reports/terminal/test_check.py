@@ -79,7 +79,7 @@ def test_what_could_not_be_planned_is_no_plan() -> None:
 
 def test_a_pass_is_short_and_a_failure_says_what_to_do() -> None:
     _, row = shown(PASS).split("\n\n")[1].splitlines()
-    assert row.split() == ["PASS", "rows", "1,122", "±56.1", "about", "34", "p", "=", "0.004"]
+    assert " ".join(row.split()) == "PASS rows 1,122 ±56.1 ±10 about 34 p = 0.004"
     assert "Next: pqd check audit.toml --explain pay" in shown(FAIL)
     assert "Failed: pay." in shown(FAIL)
     failed = explained("pay", FAIL).split("\n\n")[0].splitlines()
@@ -143,6 +143,7 @@ def test_groups_have_a_line_each() -> None:
         "Male",
         "1,122",
         "±56.1",
+        "±10",
         "about",
         "35",
         "p",
@@ -156,6 +157,7 @@ def test_groups_have_a_line_each() -> None:
         "Female",
         "1,122",
         "±56.1",
+        "±10",
         "about",
         "34",
         "p",

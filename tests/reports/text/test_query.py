@@ -85,7 +85,7 @@ def test_standings_are_counted_and_budgets_added() -> None:
         for extent in (Extent.BRIEF, Extent.VERBOSE)
     )
     for text in (brief, full):
-        assert "2 trusted, 1 not, 1 undecided." in text
+        assert "2 trusted, 1 not, 1 undecided; by inv_count." in text
         assert "cost 0" in text
         assert "p = 0.31" in text
     assert "epsilon 0.75 spent" in brief
