@@ -175,7 +175,11 @@ def _closing(report: AuditReport) -> Closing:
     counts = Counter(verdict.standing for verdict in report.verdicts)
     worst = _worst_verdicts(report.verdicts)
     outside = [verdict.id for verdict in worst if verdict.standing.fate == "failed"]
-    others = [f", {counts[each]:,} {each}" for each in VERDICTS if counts[each] and each.is_open]
+    others = [
+        f", {counts[each]:,} {each if each is Standing.UNDECIDED else each.badge.text}"
+        for each in VERDICTS
+        if counts[each] and each.is_open
+    ]
     by_decider = Counter(verdict.decider for verdict in report.verdicts).most_common()
     deciders = ", ".join(
         decider if len(by_decider) == 1 else f"{decider} {count:,}" for decider, count in by_decider

@@ -21,12 +21,14 @@ from pqd.reports.junit import junit_text
 from pqd.reports.models.check import CheckReport
 from pqd.reports.models.refusals import QueryRefusal
 from pqd.reports.models.report import document_of
+from pqd.reports.models.standings import VERDICTS
 from pqd.reports.writers.terminal import TerminalReport, terminal_text
 from pqd.reports.writers.terminal.layout import Extent
 from tests.support import (
     audit_reports,
     check_reports,
     compare_reports,
+    outcome_reports,
     profile_reports,
     ranking_reports,
     release_reports,
@@ -136,6 +138,8 @@ REPORTS: dict[str, tuple[Report, dict[str, Callable[[Report], str]]]] = {
     "compare-of-nothing": (compare_reports.EMPTY, MAIN),
     "ledger": (LEDGER, {**TERMINAL, "json": ALL["json"]}),
     "ledger-of-nothing": (EMPTY, TERMINAL),
+    "outcomes": (outcome_reports.AUDIT, ALL),
+    "outcomes-check": (outcome_reports.CHECK, {**ALL, **CHECKED}),
     "plan": (replace(audit_reports.PLAN, refused=REFUSED), ALL),
     "plan-large": (
         audit_reports.plan_of(*audit_reports.many_queries(400)),
@@ -190,3 +194,8 @@ def test_words_of_documents_are_as_they_were_read(name: str) -> None:
 def test_no_golden_file_is_left_over() -> None:
     worded = {f"{name}.words.txt" for name in WORDED}
     assert {path.name for path in GOLDEN.iterdir()} == {*FILES, *worded}
+
+
+def test_every_outcome_of_a_query_is_among_the_golden_reports() -> None:
+    found = [verdict.standing for verdict in outcome_reports.OUTCOMES]
+    assert sorted(found) == sorted(each for each in VERDICTS)
