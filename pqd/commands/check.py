@@ -15,7 +15,7 @@ from pqd.batches.mechanisms import RunBudget
 from pqd.batches.shared_budget import verdict_plans_beside
 from pqd.commands.baseline import against, read_baseline
 from pqd.commands.cell_progress import cell_progress
-from pqd.commands.gates import broken, judged, planned
+from pqd.commands.gates import broken, judged, never_counted, planned
 from pqd.commands.spec_checks import BoundChecks, SelectedCheck
 from pqd.commands.verdicts import look_notes, verdicts_of
 from pqd.deciders import SecureNoise
@@ -30,10 +30,12 @@ from pqd.planning.planned_verdict import PlannedVerdict, VerdictPlan
 from pqd.progress import Progress, silent
 from pqd.reports.models.audit import Cost, Verdict
 from pqd.reports.models.check import CheckReport, CheckResult
+from pqd.reports.text.check import NEVER_COUNTED
 from pqd.run.costs import cost_of
 from pqd.run.execution import measure, quote_sets
 from pqd.run.measurement import MeasurementSet
 from pqd.spec import Spec, read_spec
+from pqd.spec.problems import Code, Place, Problem, SpecError
 from pqd.spec.sources import label_of, ledger_of, paths_as_written
 from pqd.sql.schema import Kind
 
@@ -80,8 +82,8 @@ def check(
     ------
     PqdError
         SpecError, TableError, NothingSelectedError, LedgerError and BudgetError before anything
-        is spent; RunError if reading breaks.  A single wrong check raises no error: the report
-        tells what is wrong with it.
+        is spent; RunError if reading breaks.  SpecError also if no answer to some check could
+        count.  A single wrong check raises no error: the report tells what is wrong with it.
     """
     with cell_progress() as progress:
         return run_check(
@@ -144,7 +146,15 @@ def _decided(
     noise: Noise,
     progress: Progress,
 ) -> CheckReport:
-    """Report of all checks, measured and judged."""
+    """Report of all checks, measured and judged.
+
+    Raises
+    ------
+    SpecError
+        If no answer to some check could count; nothing is spent.
+    """
+    if not accountant.replaying:
+        _refuse_never_counted(spec, bound, plan)
     sets = plan.sets
     if not any(each.measurements for each in sets):
         results = bound.results(lambda each: judged(each.check, each.id, ()), broken)
@@ -173,11 +183,31 @@ def _planned(
     quote = quote_sets(sets, known, progress, budget=accountant.budget)
 
     def result(each: SelectedCheck) -> CheckResult:
-        own = [v for v in plan.verdicts(each.synthetic) if v.check == each.id]
-        return planned(each.check, each.id, own, quote)
+        return planned(each.check, each.id, plan.of_check(each), quote)
 
     cost = cost_of(quote, known, bound.unit)
     return replace(_report(spec, bound, plan, bound.results(result, broken), cost), dry=True)
+
+
+def _refuse_never_counted(spec: Spec, bound: BoundChecks, plan: CheckPlan) -> None:
+    """Refuse a spec with checks whose answer could never count; all of them in one message.
+
+    All checks stop, since what the spec must say instead (bounds of a column, a decider) may change
+    other checks and the shares of a shared budget.  So a run before the change may pay in vain.
+
+    Raises
+    ------
+    SpecError
+        If there is such a check.
+    """
+    problems = [
+        Problem(Code.NEVER_COUNTED, Place("check", None, each.check.line), f"{each.id}: {hint}")
+        for each in bound.checks
+        if each.id not in bound.broken
+        for hint in never_counted(each.check, plan.of_check(each))
+    ]
+    if problems:
+        raise SpecError(spec.path.name, problems, NEVER_COUNTED)
 
 
 def _report(
@@ -214,6 +244,10 @@ class CheckPlan:
     def verdicts(self, name: str) -> list[PlannedVerdict]:
         """Verdicts on one synthetic table."""
         return [verdict for own, plan in self.plans if own == name for verdict in plan.verdicts]
+
+    def of_check(self, selected: SelectedCheck) -> list[PlannedVerdict]:
+        """Verdicts of one check."""
+        return [each for each in self.verdicts(selected.synthetic) if each.check == selected.id]
 
     @property
     def sets(self) -> list[MeasurementSet]:

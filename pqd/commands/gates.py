@@ -20,11 +20,13 @@ from pqd.reports.text.check import (
     FREE_SETTLED,
     grouped_message,
     price_text,
+    proofless_hint,
     reliability_parts,
     single_message,
 )
 from pqd.reports.text.query import likely_sentence, undecided_parts
 from pqd.spec import Check
+from pqd.stated.budgets import AUTO
 
 # Statuses of a verdict, of which the first that occurs is the status of its check.
 _WORST_FIRST: tuple[Status, ...] = (
@@ -88,10 +90,24 @@ def planned(
     hardest = max(low, key=lambda facts: facts.chosen.epsilon_needed or 0, default=None)
     undecided = undecided_parts(hardest) if hardest else ()
     parts += reliability_parts(list(unproved), list(undecided))
-    if any(v.condition and not v.condition.accepted for v in verdicts):
-        parts.append(CONDITIONAL_HINT)
+    parts += (hints := never_counted(check, verdicts))
     parts.append(f"by {', '.join(sorted({v.taken.decider for v in verdicts}))}")
-    return _result(check, name, "planned", "pass", "; ".join(parts))
+    return _result(check, name, "planned", "error" if hints else "pass", "; ".join(parts))
+
+
+def never_counted(check: Check, verdicts: Sequence[PlannedVerdict]) -> list[str]:
+    """Why no answer to a check could count, and what the spec can say; empty if one could.
+
+    The reasons are public: they follow from the plan alone.  A verdict that holds within the copy's
+    bounds counts only if the spec accepts these bounds.  A decider that can prove neither answer
+    counts only if the check takes likely answers.
+    """
+    hints = []
+    if any(v.condition and not v.condition.accepted for v in verdicts):
+        hints.append(CONDITIONAL_HINT)
+    if check.evidence == "proof" and any(not (v.taken.proves or v.is_constant) for v in verdicts):
+        hints.append(proofless_hint(named=check.decider != AUTO))
+    return hints
 
 
 def _result(

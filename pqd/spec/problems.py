@@ -31,6 +31,7 @@ class Code(StrEnum):
     DUPLICATE = "duplicate"
     CONTRADICTION = "contradiction"
     UNUSABLE_PATH = "unusable_path"
+    NEVER_COUNTED = "never_counted"
 
 
 class Place(NamedTuple):
@@ -66,10 +67,14 @@ class SpecValueError(ParameterError):
 class SpecError(PqdError, ValueError):
     """Error for a spec file with problems: all in ``problems``, the first 20 in the message."""
 
-    def __init__(self, file: str, problems: Sequence[Problem]) -> None:
-        """Write a message with one line for each problem, in the order of the file."""
+    def __init__(self, file: str, problems: Sequence[Problem], lead: str = "") -> None:
+        """Write a message with one line for each problem, in the order of the file.
+
+        A ``lead`` is the first line; it says what all problems have in common.
+        """
         self.problems = tuple(sorted(problems, key=lambda problem: problem.place.line or 0))
-        lines = [
+        lines = [f"{file}: {lead}"] if lead else []
+        lines += [
             f"{_place_text(file, problem.place)}: {problem.message}"
             for problem in self.problems[:_MOST_PROBLEMS]
         ]

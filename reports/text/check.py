@@ -76,11 +76,25 @@ _STATE = (
 )
 # Hint for a planned check whose verdict would hold only within the copy's bounds.
 CONDITIONAL_HINT = f"NOT taken by a check, since it holds within the copy's bounds alone: {_STATE}"
+# First line on a spec with checks whose answer could never count.
+NEVER_COUNTED = (
+    "checks whose answer could never count, so nothing was measured and nothing was spent (--only "
+    "runs others)"
+)
 # What a spec must say so that a check accepts a verdict with this status.
 _NOT_TAKEN = {
     "conditional": _STATE,
     "likely": 'a check takes a proof only, unless it says evidence = "likely"',
 }
+
+
+def proofless_hint(*, named: bool) -> str:
+    """Part of a planned check whose decider gives no proof; the spec may have ``named`` it."""
+    remedy = "name another decider" if named else "give it a larger epsilon"
+    return (
+        f"NOT taken by a check, since its decider gives no proof: {remedy}, or say "
+        'evidence = "likely"'
+    )
 
 
 def single_message(verdict: Verdict, status: str, expect: str) -> str:

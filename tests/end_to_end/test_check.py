@@ -18,9 +18,11 @@ from pqd.commands.baseline import write_baseline
 from pqd.commands.check import run_check
 from pqd.deciders import SimulatedNoise
 from pqd.reports.junit import junit_text
+from pqd.reports.text.check import CONDITIONAL_HINT
 from pqd.reports.writers.terminal import terminal_text
 from pqd.reports.writers.terminal.layout import Extent
 from pqd.spec import read_spec
+from pqd.spec.problems import SpecError
 from tests.support.likeness import like
 
 Ran = tuple[int, str, str]
@@ -427,33 +429,36 @@ def test_a_stopped_run_is_rendered_as_an_error(tmp_path: Path, command: Command)
     assert (report["exit_code"], report["checks"][0]["gate"]) == (4, "error")
 
 
-@pytest.mark.parametrize(
-    ("evidence", "gate", "code"), [("proof", "error", 2), ("likely", "pass", 0)]
-)
-def test_a_verdict_without_a_p_value_counts_only_where_the_spec_says_so(
-    tmp_path: Path, evidence: str, gate: str, code: int
-) -> None:
+def test_a_verdict_without_a_p_value_counts_only_where_the_spec_says_so(tmp_path: Path) -> None:
     """Whatever it errs with on the copy, here hardly ever, it is no success by itself."""
-    terms = f'tau = "20%"\nepsilon = 5\ndecider = "em_count"\nevidence = "{evidence}"'
-    spec = edited(
-        tmp_path,
-        "audit-undecided",
-        ('on_undecided = "warn"\n', ""),
-        ("tau = 1\nepsilon = 0.01", terms),
-        ("alpha = 0.000001  ", "alpha = 0.05  "),
-    )
-    for dry in (True, False):
-        report = pqd.check(spec, dry_run=dry)
+    spec = {}
+    for evidence in ("proof", "likely"):
+        (tmp_path / evidence).mkdir()
+        terms = f'tau = "20%"\nepsilon = 5\ndecider = "em_count"\nevidence = "{evidence}"'
+        spec[evidence] = edited(
+            tmp_path / evidence,
+            "audit-undecided",
+            ('on_undecided = "warn"\n', ""),
+            ("tau = 1\nepsilon = 0.01", terms),
+            ("alpha = 0.000001  ", "alpha = 0.05  "),
+        )
+    for evidence, code in (("proof", 2), ("likely", 0)):
+        report = pqd.check(spec[evidence], dry_run=True)
         (entry,) = report.checks
         assert "decidable" not in entry.message
-        assert ("em_count gives no p-value" in entry.message) is dry
-    status = {"proof": "likely", "likely": "as expected"}[evidence]
-    assert (entry.status, entry.gate, report.exit_code) == (status, gate, code)
-    assert ('evidence = "likely"' in entry.message) == (evidence == "proof")
+        assert "em_count gives no p-value" in entry.message
+        assert ("NOT taken by a check" in entry.message) == (evidence == "proof")
+        assert ("<error" in junit_text(report)) == (evidence == "proof")
+        assert report.exit_code == code
+    with pytest.raises(SpecError, match="gives no proof: name another decider, or say evidence"):
+        pqd.check(spec["proof"])
+    report = pqd.check(spec["likely"])
+    (entry,) = report.checks
+    assert (entry.status, entry.gate, report.exit_code) == ("as expected", "pass", 0)
     (verdict,) = entry.verdicts
     assert verdict.chosen.worst < 1e-6
     assert (verdict.p_value, verdict.conclusive, verdict.standing) == (None, False, "likely yes")
-    assert ("<error" in junit_text(report)) == (evidence == "proof")
+    assert "<error" not in junit_text(report)
 
 
 CONDITIONAL = """
@@ -473,26 +478,69 @@ sql = "SELECT SUM(x) FROM D"
 """
 
 
-@pytest.mark.parametrize(
-    ("facts", "code", "word"),
-    [
-        ("", 2, "which nobody stated"),
-        ('[columns.x]\nbounds = "copy"\n', 0, "as expected"),
-        ("[columns.x]\nbounds = [0, 9]\n", 0, "as expected"),
-    ],
-)
-def test_a_sum_within_the_bounds_of_the_copy_counts_only_where_the_spec_says_so(
-    tmp_path: Path, facts: str, code: int, word: str
-) -> None:
+def conditional(folder: Path, more: str) -> Path:
+    """Spec with a check of a sum, and with ``more``."""
     rows = "\n".join(str(n % 10) for n in range(3000))
     for name, last in (("private", "3"), ("copy", "4")):
-        (tmp_path / f"{name}.csv").write_text(f"x\n{rows}\n{last}\n")
-    (tmp_path / "audit.toml").write_text(CONDITIONAL + facts)
-    report = run_check(read_spec(tmp_path / "audit.toml", {}), SimulatedNoise(4), fresh=True)
+        (folder / f"{name}.csv").write_text(f"x\n{rows}\n{last}\n")
+    (folder / "audit.toml").write_text(CONDITIONAL + more)
+    return folder / "audit.toml"
+
+
+@pytest.mark.parametrize("facts", ['"copy"', "[0, 9]"])
+def test_a_sum_within_the_bounds_of_the_copy_counts_only_where_the_spec_says_so(
+    tmp_path: Path, facts: str
+) -> None:
+    spec = read_spec(conditional(tmp_path, f"[columns.x]\nbounds = {facts}\n"), {})
+    report = run_check(spec, SimulatedNoise(4), fresh=True)
     (entry,) = report.checks
-    assert word in entry.message
-    assert report.exit_code == code
+    assert "as expected" in entry.message
+    assert report.exit_code == 0
     assert (entry.verdicts[0].condition is None) == ("[0, 9]" in facts)
+
+
+# A count beside the sum, which could be decided.
+AND_A_COUNT = """
+[[check]]
+id = "rows"
+sql = "SELECT COUNT(*) FROM D"
+
+[[check]]
+id = "bit"
+sql = "SELECT COUNT(*) FROM D"
+decider = "em_count"
+"""
+
+
+def test_checks_that_could_never_count_stop_the_run_before_it_spends(
+    tmp_path: Path, ledger: Path, command: Command
+) -> None:
+    """The decision is public: whatever the private table holds, the message is the same."""
+    spec = conditional(tmp_path, AND_A_COUNT)
+    code, out, err = command("check", str(spec), "--output", f"junit={tmp_path / 'pqd.xml'}")
+    assert code == 2
+    first, *lines = err.removeprefix("pqd: ").splitlines()
+    assert "could never count, so nothing was measured and nothing was spent" in first
+    assert [line.split(": ")[0:2] for line in lines] == [
+        ["audit.toml, line 12", "sum"],
+        ["audit.toml, line 20", "bit"],
+    ]
+    assert CONDITIONAL_HINT in lines[0]
+    assert 'say evidence = "likely"' in lines[1]
+    assert "<error" in (tmp_path / "pqd.xml").read_text("utf-8")
+    assert not ledger.exists()
+    (tmp_path / "private.csv").write_text("x\n" + "\n".join(map(str, range(50))) + "\n")
+    assert command("check", str(spec)) == (code, out, err)
+    with pytest.raises(SpecError) as error:
+        pqd.check(spec)
+    assert [problem.place.line for problem in error.value.problems] == [12, 20]
+    assert {problem.code for problem in error.value.problems} == {"never_counted"}
+    assert not ledger.exists()
+    # A dry run says the same of each check, and a run of the other check alone goes on.
+    planned = pqd.check(spec, dry_run=True)
+    assert [each.gate for each in planned.checks] == ["error", "pass", "error"]
+    assert planned.exit_code == 2
+    assert pqd.check(spec, only="rows").cost.epsilon == 1
 
 
 def test_the_variable_comes_before_the_spec(
