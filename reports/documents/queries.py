@@ -328,13 +328,17 @@ def deciders(
     budgeted: bool = True,
 ) -> Table:
     """Table of the deciders that fit a query, with the used decider marked."""
-    titles = ("reliable from", "false no", "false yes") if budgeted else ()
+    titles = ("reliable from", "the paper's", "false no", "false yes") if budgeted else ()
     columns = [Column("decider", "name"), *(Column(title, "number") for title in titles)]
     rows = []
     for each in candidates:
         taken = each.decider == facts.decider
         numbers = (
             Cell(amount_text(facts, each.tau_min), each.tau_min),
+            Cell(
+                "" if each.tau_published is None else amount_text(facts, each.tau_published),
+                each.tau_published,
+            ),
             Cell(share_text(each.false_no), each.false_no),
             Cell(share_text(each.false_yes), each.false_yes),
         )

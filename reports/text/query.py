@@ -363,9 +363,16 @@ def decider_sentence(verdict: Verdict) -> str:
 
 
 def thresholds_sentence(facts: QueryFacts) -> str:
-    """Effectiveness thresholds of all deciders that fit the query, where they are known."""
-    known = (c for c in facts.candidates if c.tau_min is not None)
-    parts = [f"{c.decider} {amount_text(facts, c.tau_min)}" for c in known]
+    """Effectiveness thresholds of all deciders that fit the query, where they are known.
+
+    Beside each stands the threshold that the paper prints, if it prints one.
+    """
+    parts = []
+    for each in facts.candidates:
+        if each.tau_min is not None:
+            printed = each.tau_published
+            paper = "" if printed is None else f" (the paper's {amount_text(facts, printed)})"
+            parts.append(f"{each.decider} {amount_text(facts, each.tau_min)}{paper}")
     return f"effectiveness thresholds: {', '.join(parts) or 'not known'}"
 
 

@@ -78,7 +78,7 @@ def test_a_row_has_what_is_known_of_it() -> None:
     assert standings == [0]
     assert ["about 4 people away from the opposite verdict"] in lines
     assert found["heads"][deciders[0]][0] == "Decider"
-    assert deciders[1] == ["inv_count (used)", "10", "0.1 %", "0.1 %", "0.1"]
+    assert deciders[1] == ["inv_count (used)", "10", "9.2", "0.1 %", "0.1 %", "0.1"]
     assert code == [["Query", "SELECT COUNT(*) FROM D WHERE age > 2"]]
 
 

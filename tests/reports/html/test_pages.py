@@ -248,8 +248,8 @@ def test_titles_marks_and_blanks_stand_where_they_belong() -> None:
 
 
 def test_a_plan_without_a_budget_has_no_thresholds() -> None:
-    assert "Threshold</th>" in html_text(PLAN)
-    assert "Threshold</th>" not in html_text(PLANS[-1])
+    assert "Reliable from</th>" in html_text(PLAN)
+    assert "Reliable from</th>" not in html_text(PLANS[-1])
 
 
 def test_what_went_wrong_is_open() -> None:

@@ -146,7 +146,7 @@ def test_a_plan_says_what_can_be_decided_and_spends_nothing() -> None:
     assert "nothing was measured or spent" in lead
     assert "A profile would cost epsilon 1;" in lead
     text = terminal_text(DRY)
-    assert "LOW     education, native-country         792       none   3.1 %" in text
+    assert "LOW     education, native-country         792           none   3.1 %" in text
     assert "107 can be decided, 19 cannot." in text
     assert "nothing spent; a run costs epsilon 1" in text
     assert "Spent epsilon" not in text
