@@ -88,7 +88,6 @@ from pqd.reports.text.numbers import (
 
 if TYPE_CHECKING:
     from pqd.reports.models.profile import (
-        DistanceFacts,
         ProfileReport,
         Score,
     )

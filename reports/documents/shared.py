@@ -83,7 +83,8 @@ def omitted_columns(left_out: Sequence[LeftOut]) -> Omitted:
         Omission(f"{names_text(each.columns)} is left out: {each.reason}", each.columns)
         for each in left_out
     ]
-    title = f"{counted(len(omissions), 'column')} left out"
+    marginals = any(len(each.columns) > 1 for each in left_out)
+    title = f"{counted(len(omissions), 'marginal' if marginals else 'column')} left out"
     return Omitted(title, omissions, [each.text for each in omissions])
 
 

@@ -39,8 +39,9 @@ TOTAL_VARIATION = (
     "shares: 0 % is alike, at 100 % they have nothing in common."
 )
 INDEPENDENT_SAMPLE = (
-    "What other rows of the same source would show, as many as the copy has: chance alone leaves "
-    "it there. Beyond: farther off than chance explains; at: no farther; else it is undecided."
+    "The distance that chance alone gives: that of other rows of the same source, as many as the "
+    "copy has. Beyond chance: farther off than chance explains. At chance: no farther. Without a "
+    "word it is undecided."
 )
 ALARM = (
     "Whether the copy is nearer to the private table than copies that repeat nobody's rows. A "

@@ -154,7 +154,7 @@ def tau_beyond_bounds(queries: Sequence[str], attribute: str, bounds: str) -> st
     """Note that the tolerance of queries reaches beyond stated bounds."""
     return (
         f"{_first_names(queries)}: the tolerance reaches beyond the stated bounds of "
-        f"{attribute}, {bounds}; an answer beyond them looks like one at them."
+        f"{attribute}, {bounds}; an answer beyond these bounds counts as the bound."
     )
 
 
