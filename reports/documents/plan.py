@@ -34,6 +34,7 @@ from pqd.reports.documents.queries import (
     grouping_of,
     omitted_queries,
     question,
+    reliable_cell,
 )
 from pqd.reports.documents.shared import first_names, lines, on_page
 from pqd.reports.models.standings import PLANS, Standing, passes_first
@@ -45,7 +46,6 @@ from pqd.reports.text.numbers import (
     epsilon_text,
     number_text,
     share_text,
-    threshold_text,
 )
 from pqd.reports.text.query import (
     amount_text,
@@ -187,11 +187,11 @@ def _columns(*, budgeted: bool) -> tuple[Column, ...]:
 
 def _row(query: PlannedQuery, plan: PlanReport) -> Row:
     copy, amount = answer_cells(query)
-    needs, least = _epsilon_needed(query), query.chosen.tau_min
+    needs = _epsilon_needed(query)
     if query.likely:
         needs = query.chosen.epsilon_needed
     wrong = None if query.chosen.false_no is None else query.chosen.worst
-    figures = Cell(threshold_text(least), least), Cell(share_text(wrong), wrong)
+    figures = reliable_cell(query), Cell(share_text(wrong), wrong)
     badge = Cell(badge=query.standing.badge, sort=PLANS.index(_planned(query)))
     cells = (
         *((badge,) if plan.budgeted else ()),

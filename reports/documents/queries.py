@@ -154,10 +154,6 @@ def verdict_row(verdict: Verdict, stated: str, *, mixed: bool) -> Row:
     """Row of a verdict; ``mixed`` says that only some verdicts of the report were replayed."""
     standing = verdict.standing
     copy, tolerance = answer_cells(verdict)
-    least = verdict.chosen.tau_min
-    reliable = in_millions(amount_text(verdict, least))
-    if least is not None and math.isfinite(least) and not verdict.is_distance:
-        reliable = f"±{reliable}"
     sure = ", ".join([_sure(verdict), *_price_marks(verdict, mixed=mixed)])
     gap = None if verdict.gap is None else abs(float(verdict.gap))
     cells = (
@@ -165,7 +161,7 @@ def verdict_row(verdict: Verdict, stated: str, *, mixed: bool) -> Row:
         Cell(verdict.id),
         Cell(copy, float(verdict.q_synthetic)),
         Cell(tolerance, float(verdict.tau)),
-        Cell(reliable, least),
+        reliable_cell(verdict),
         Cell(in_millions(off_by_text(verdict)), gap),
         Cell(sure, verdict.p_value),
     )
@@ -181,6 +177,14 @@ def verdict_row(verdict: Verdict, stated: str, *, mixed: bool) -> Row:
         member=verdict.group or verdict.id,
         details=lambda: verdict_details(verdict, stated),
     )
+
+
+def reliable_cell(facts: QueryFacts) -> Cell:
+    """Effectiveness threshold of the decider, with the sign of a tolerance."""
+    least = facts.chosen.tau_min
+    text = in_millions(amount_text(facts, least))
+    signed = least is not None and math.isfinite(least) and not facts.is_distance
+    return Cell(f"±{text}" if signed else text, least)
 
 
 def answer_cells(facts: QueryFacts) -> tuple[str, str]:
