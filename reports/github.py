@@ -7,6 +7,7 @@ from pqd.reports.escape import inert, visible
 from pqd.reports.models.standings import Standing
 from pqd.reports.text.check import (
     advice,
+    alarms,
     cost_lines,
     counts_sentence,
     message_text,
@@ -42,6 +43,7 @@ def github_text(report: "CheckReport", path: str) -> str:
     summary = [f"{result(report).text}: {counts_sentence(report)}", *first_of(costs)]
     if left > 0:
         summary.insert(1, f"{left:,} more have no line here; the page and the JSON report have.")
+    summary = [*map(visible, alarms(report)), *summary]
     if report.simulated:
         summary.insert(0, SIMULATED)
     lines.append(_command("notice", path, 1, "pqd check", "\n".join(summary)))

@@ -8,7 +8,14 @@ from xml.etree import ElementTree as ET
 
 from pqd.reports.escape import visible
 from pqd.reports.models.standings import Standing
-from pqd.reports.text.check import cost_lines, detail_lines, message_text, remark_lines, stamped
+from pqd.reports.text.check import (
+    alarms,
+    cost_lines,
+    detail_lines,
+    message_text,
+    remark_lines,
+    stamped,
+)
 from pqd.reports.text.query import SIMULATED
 
 if TYPE_CHECKING:
@@ -37,9 +44,10 @@ def junit_text(report: CheckReport, timestamp: str = _NO_TIME) -> str:
     for plural, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         counts[plural] = sum(case.find(tag) is not None for case in cases)
     suite.attrib |= {key: str(count) for key, count in counts.items()}
+    seeded = [SIMULATED] if report.simulated else []
     closing = map(visible, [*cost_lines(report), *remark_lines(report)])
     ET.SubElement(suite, "system-out").text = xml_text(
-        "\n".join([SIMULATED, *closing] if report.simulated else closing)
+        "\n".join([*map(visible, alarms(report)), *seeded, *closing])
     )
     ET.SubElement(suite, "system-err")
     suites = ET.Element("testsuites")

@@ -166,9 +166,12 @@ def _decided(
         label = label_of(spec.synthetic[name])
         for verdict in verdicts_of(plan.verdicts(name), outputs, label, noise, shown):
             verdicts.setdefault(verdict.block or verdict.id, []).append(verdict)
-    results = bound.results(
-        lambda each: judged(each.check, each.id, tuple(verdicts[each.id])), broken
-    )
+
+    def result(each: SelectedCheck) -> CheckResult:
+        made_under = spec.copy_epsilon.get(each.synthetic)
+        return judged(each.check, each.id, tuple(verdicts[each.id]), made_under)
+
+    results = bound.results(result, broken)
     report = _report(spec, bound, plan, results, cost_of(outputs.quote, accountant, bound.unit))
     every = [verdict for each in verdicts.values() for verdict in each]
     return replace(report, notes=(*report.notes, *look_notes(every)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 from pqd.accounting.accountant import Quote
@@ -12,12 +13,15 @@ from pqd.errors import PqdError
 from pqd.planning.planned_verdict import PlannedVerdict
 from pqd.reports.models.audit import Verdict
 from pqd.reports.models.check import CheckResult, Gate, Status, status_of
+from pqd.reports.models.profile import Alarm
 from pqd.reports.models.query import QueryFacts
 from pqd.reports.text.check import (
     CONDITIONAL_HINT,
     FREE_ASKED,
     FREE_KNOWN,
     FREE_SETTLED,
+    alarm_message,
+    alarm_tolerance,
     grouped_message,
     price_text,
     proofless_hint,
@@ -38,8 +42,15 @@ _WORST_FIRST: tuple[Status, ...] = (
 )
 
 
-def judged(check: Check, name: str, verdicts: Sequence[Verdict]) -> CheckResult:
-    """Result of a check that was decided; its worst verdict counts."""
+def judged(
+    check: Check, name: str, verdicts: Sequence[Verdict], copy_epsilon: Fraction | None = None
+) -> CheckResult:
+    """Result of a check that was decided; its worst verdict counts.
+
+    ``copy_epsilon`` is the epsilon under which the copy was made, if the spec states it.
+    """
+    if check.alarm is not None:
+        return _alarm_result(check, name, verdicts[0], copy_epsilon)
     groups: dict[Status, list[str]] = {status: [] for status in _WORST_FIRST}
     for verdict in verdicts:
         status = status_of(verdict, check.expect, check.evidence)
@@ -50,6 +61,22 @@ def judged(check: Check, name: str, verdicts: Sequence[Verdict]) -> CheckResult:
     else:
         message = grouped_message(groups, check.expect)
     return _result(check, name, status, gate_of(check, status), message, verdicts=tuple(verdicts))
+
+
+def _alarm_result(
+    check: Check, name: str, verdict: Verdict, copy_epsilon: Fraction | None
+) -> CheckResult:
+    """Result of an alarm: an error fails, a note warns, and a verdict that proves neither passes.
+
+    The verdict is a yes if the copy is nearer than rows drawn from the private table itself.
+    """
+    is_nearer = verdict.conclusive and verdict.leans == "yes"
+    drawn = 1 - float(verdict.tau)
+    alarm = Alarm.of_verdict(is_nearer=is_nearer, drawn=drawn, copy_epsilon=copy_epsilon)
+    status: Status = "not as expected" if alarm.is_error else "as expected"
+    gate: Gate = "fail" if alarm.is_error else "warn" if alarm.standing else "pass"
+    message = alarm_message(alarm, verdict)
+    return _result(check, name, status, gate, message, verdicts=(verdict,), alarm=alarm)
 
 
 def gate_of(check: Check, status: Status) -> Gate:
@@ -118,11 +145,15 @@ def _result(
     message: str,
     **rest: Any,  # noqa: ANN401 - fields of the result
 ) -> CheckResult:
+    tolerance = check.tolerance.text if check.score else str(check.tau)
+    if check.alarm is not None:
+        alarm = rest.get("alarm")
+        tolerance = alarm_tolerance(alarm.drawn) if alarm else ""
     return CheckResult(
         id=name,
         line=check.line,
         sql=check.sql_text,
-        tolerance=check.tolerance.text if check.score else str(check.tau),
+        tolerance=tolerance,
         expect=check.expect,
         severity=check.severity,
         on_undecided=check.on_undecided,

@@ -196,6 +196,7 @@ class BoundChecks:
             distance=check.distance,
             ways=check.ways,
             criteria=criteria,
+            alarm=check.alarm is not None,
         )
         return [request]
 

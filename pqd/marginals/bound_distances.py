@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from pqd.deciders import ParameterError
+from pqd.deciders import ParameterError, UnanswerableError
 from pqd.deciders.distances.statistics import (
     Distance,
     EarthMovers,
@@ -19,11 +19,13 @@ from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import PqdError
 from pqd.marginals.bound_profile import BoundMarginal, BoundProfile, bind_profile, mean_weights
+from pqd.marginals.chance import CopyChance
 from pqd.marginals.profile_parameters import ProfileRequest
 from pqd.parameters import Criteria
 from pqd.reports.models.profile import DistanceId
 from pqd.reports.models.query import DISTANCE_AGGREGATES, MEAN_DISTANCE
 from pqd.sql.schema import fold_case
+from pqd.sql.tolerance import Tolerance
 from pqd.stated.column_facts import Facts
 
 if TYPE_CHECKING:
@@ -42,7 +44,9 @@ class DistanceRequest:
     """Request of a verdict on a distance, with its criteria; all of it public.
 
     ``columns`` are the columns of the marginal; None means the mean over all marginals of up to
-    ``ways`` columns.  A report shows ``text`` in place of SQL.
+    ``ways`` columns.  A report shows ``text`` in place of SQL.  The tolerance of an ``alarm`` is
+    the mean distance below which rows drawn from the private table itself seldom lie; it is
+    computed from the copy when the request is bound.
     """
 
     id: str
@@ -51,6 +55,7 @@ class DistanceRequest:
     distance: DistanceId
     ways: int
     criteria: Criteria
+    alarm: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -163,6 +168,8 @@ def _bound_distance(request: DistanceRequest, profile: BoundProfile) -> BoundDis
     ParameterError
         If the profile lacks the marginal, or the distance does not fit its column.
     """
+    if request.alarm:
+        request = replace(request, criteria=_of_alarm(request.criteria, profile))
     if request.columns is None:
         row_maps, mean = mean_distance(profile.marginals, 0)
         aggregate, attribute = MEAN_DISTANCE, f"{len(profile.columns)} columns"
@@ -183,6 +190,24 @@ def _bound_distance(request: DistanceRequest, profile: BoundProfile) -> BoundDis
         aggregate=DISTANCE_AGGREGATES[request.distance],
         attribute=", ".join(marginal.columns),
     )
+
+
+def _of_alarm(criteria: Criteria, profile: BoundProfile) -> Criteria:
+    """Criteria of an alarm: its tolerance is the mark of a drawing, from the copy alone.
+
+    Raises
+    ------
+    UnanswerableError
+        If drawings from the copy come so near that nothing is nearer.
+    """
+    mark = CopyChance(profile, profile.copy_rows[0]).nearest_drawn(criteria.alpha)
+    if not mark:
+        raise UnanswerableError(
+            "an alarm has no mark here: rows drawn from a table like the copy are as near as can "
+            "be; leave the alarm out"
+        )
+    text = f"{float(100 * mark):.4g}%"
+    return replace(criteria, tolerance=Tolerance(mark, relative=False, text=text))
 
 
 def mean_distance(

@@ -34,6 +34,8 @@ TABLES, _ROWS, _SEED = 200, 2_000, 16
 _MOST_WORK = 1_000_000
 # A part of the copy holds at least one row in so many.
 _LEAST_PART = 20
+# A mark that is a tolerance is a whole number of millionths.
+_MILLION = 1_000_000
 
 
 class CopyChance:
@@ -92,6 +94,16 @@ class CopyChance:
             drawn=1 - self.drawn.quantile(alpha, weights),
             copy_epsilon=copy_epsilon,
         )
+
+    def nearest_drawn(self, alpha: Fraction) -> Fraction:
+        """Mean distance below which drawings lie with probability alpha, from the copy alone.
+
+        The drawings are those of ``drawn``, so the number of private rows does not matter.  It is
+        rounded down to a millionth, so that it is the same on every machine.
+        """
+        weights = [*map(float, mean_weights(self._bound.marginals))]
+        mark = self.drawn.quantile(float(alpha), weights)
+        return Fraction(math.floor(mark * _MILLION), _MILLION)
 
     def _joint(
         self, means: Sequence[float], draws: NDArray[np.int16], rest: Floats, scale: float

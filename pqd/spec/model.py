@@ -34,12 +34,12 @@ class Source:
 class Check:
     """One ``[[check]]`` with its defaults filled in; ``line`` is the line of its header, from 1.
 
-    A check has one of three subjects: a query (``sql``); a ``marginal``, given by its columns; or a
-    ``score`` that must be ``at_least`` an amount.  The fields of the two other subjects are empty
-    (``sql``) or None.  ``score``, ``at_least`` and ``tau`` are as the spec writes them; ``tau`` is
-    None for a score.  ``synthetic`` has the names of the synthetic tables.  ``keys`` holds a tuple
-    for each key if several columns are grouped.  ``epsilon`` is None if the check shares the budget
-    of ``[shared_budget]``.
+    A check has one of four subjects: a query (``sql``); a ``marginal``, given by its columns; a
+    ``score`` that must be ``at_least`` an amount; or an ``alarm``.  The fields of the other
+    subjects are empty (``sql``) or None.  ``score``, ``at_least`` and ``tau`` are as the spec
+    writes them; ``tau`` is None for a score and for an alarm.  ``synthetic`` has the names of the
+    synthetic tables.  ``keys`` holds a tuple for each key if several columns are grouped.
+    ``epsilon`` is None if the check shares the budget of ``[shared_budget]``.
     """
 
     id: str
@@ -61,10 +61,16 @@ class Check:
     score: str | None = None
     at_least: Number | None = None
     ways: int = 2
+    alarm: str | None = None
 
     @property
     def tolerance(self) -> Tolerance:
-        """Tolerance; of a score the largest distance from 100 %.  ParameterError if invalid."""
+        """Tolerance; of a score the largest distance from 100 %.  ParameterError if invalid.
+
+        The tolerance of an alarm is computed from the copy; this one takes its place until then.
+        """
+        if self.alarm is not None:
+            return Tolerance(Fraction(1, 2), relative=False, text="alarm")
         if self.at_least is None:
             return Tolerance.parse(self.tau)
         least = Tolerance.parse(self.at_least)
@@ -73,8 +79,8 @@ class Check:
     @property
     def sql_text(self) -> str:
         """SQL of the query, or words for the distance, which a report shows in the place of SQL."""
-        if self.score is not None:
-            return f"{MEAN_DISTANCE}({self.score}, {self.ways} ways)"
+        if self.score is not None or self.alarm is not None:
+            return f"{MEAN_DISTANCE}({self.score or self.alarm}, {self.ways} ways)"
         if self.marginal is not None:
             return f"{DISTANCE_AGGREGATES[self.distance]}({', '.join(self.marginal)})"
         return self.sql
@@ -97,7 +103,8 @@ class Spec:
 
     ``epsilon`` and ``delta`` are the limits of the private table: all runs of its ledger together
     may spend this much.  ``shared_budget`` is the total epsilon of all checks without an epsilon of
-    their own, and the way in which they share it.
+    their own, and the way in which they share it.  ``copy_epsilon`` has, by the name of a
+    synthetic table, the epsilon under which the table was made, where the spec states it.
     """
 
     path: Path
@@ -112,3 +119,4 @@ class Spec:
     max_rows: int | None
     columns: dict[str, dict[str, Any]]
     checks: tuple[Check, ...]
+    copy_epsilon: Mapping[str, Fraction] = field(default_factory=dict)

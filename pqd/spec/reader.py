@@ -34,6 +34,14 @@ if TYPE_CHECKING:
 
 # Sections whose path is that of a table; the table may be on a server.
 _TABLES = {"private", "synthetic"}
+# What an alarm is, whatever [defaults] say: it fails only where it is proven.
+_OF_ALARM: Values = {
+    "tau": None,
+    "expect": "far",
+    "severity": "error",
+    "on_undecided": "pass",
+    "evidence": "proof",
+}
 _VARIABLE = re.compile(r"\$\$\{|\$\{([^}]*)(\}?)")
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -54,9 +62,8 @@ def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec
     path = Path(path)
     document = _document(path)
     files = _Files(document, path.parent, environ)
-    synthetic = {
-        name: files.source(v, ("synthetic", name)) for name, v in document.named_tables("synthetic")
-    }
+    tables = dict(document.named_tables("synthetic"))
+    synthetic = {name: files.source(v, ("synthetic", name)) for name, v in tables.items()}
     private = files.source(document.table("private"), ("private",))
     ledger = files.source(document.table("ledger"), ("ledger",))
     budget, privacy = document.table("budget"), _privacy(document)
@@ -85,6 +92,11 @@ def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec
         max_rows=privacy.get("max_rows"),
         columns=columns,
         checks=tuple(Check(**check) for check in checks),
+        copy_epsilon={
+            name: values["copy_epsilon"]
+            for name, values in tables.items()
+            if "copy_epsilon" in values
+        },
     )
 
 
@@ -218,7 +230,8 @@ def _checks(document: Document, synthetic: tuple[str, ...]) -> Iterator[Values]:
             lines[name] = line
         # [defaults] may hold keys that this kind of check does not use; they are ignored.
         own = {**general, **shared, **values, "line": line}
-        yield own | ({"tau": None} if "score" in values else {})
+        fixed = _OF_ALARM if "alarm" in values else {"tau": None} if "score" in values else {}
+        yield own | fixed
 
 
 def _check_terms(document: Document, label: str, where: tuple[str, int]) -> None:
@@ -226,9 +239,9 @@ def _check_terms(document: Document, label: str, where: tuple[str, int]) -> None
     own, shared = document.data[where[0]][where[1]], document.data.get("defaults")
     if not isinstance(own, dict):
         return
-    for name, substitute in CHECK_NEEDS.items():
-        table = SECTION.get(substitute)
-        replaced = substitute in (document.data if table else own)
+    for name, substitutes in CHECK_NEEDS.items():
+        table = SECTION.get(substitutes[0])
+        replaced = any(each in (document.data if table else own) for each in substitutes)
         if not replaced and name not in own and not (isinstance(shared, dict) and name in shared):
             example = SECTION["check"].key[name].example
             others = f", or {table.example} for all" if table else ""

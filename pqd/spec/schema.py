@@ -60,7 +60,7 @@ class Section:
     The ``form`` tells what the section holds: ``table`` is one table with these keys, ``named`` is
     one table for each name, ``list`` is any number of tables.  ``names`` is the pattern of allowed
     names; ``example`` is a header to copy.  Exactly one key of ``one_of`` must be present.
-    ``together`` maps a key to the key that it needs; ``apart`` maps a key to the key that it
+    ``together`` maps a key to the key that it needs; ``apart`` maps a key to the keys that it
     excludes.
     """
 
@@ -73,7 +73,7 @@ class Section:
     example: str = ""
     names: str = ""
     together: dict[str, str] = field(default_factory=dict)
-    apart: dict[str, str] = field(default_factory=dict)
+    apart: dict[str, tuple[str, ...]] = field(default_factory=dict)
     one_of: tuple[str, ...] = ()
 
     @property
@@ -100,7 +100,8 @@ class Section:
             table["dependentRequired"] = {name: [key] for name, key in self.together.items()}
         if self.apart:
             table["dependentSchemas"] = {
-                name: {"properties": {other: False}} for name, other in self.apart.items()
+                name: {"properties": dict.fromkeys(others, False)}
+                for name, others in self.apart.items()
             }
         if self.one_of:
             table["oneOf"] = [{"required": [name]} for name in self.one_of]
@@ -205,7 +206,15 @@ SECTIONS = (
         "synthetic",
         "[synthetic.NAME]",
         "The synthetic tables, each under a name of your choice; taken as public.",
-        (_path(f"A synthetic table: {_PLACES}", "synthetic.csv"),),
+        (
+            _path(f"A synthetic table: {_PLACES}", "synthetic.csv"),
+            Key(
+                "copy_epsilon",
+                PRICE,
+                "The epsilon under which the table was made, if its generator is differentially "
+                "private: an alarm is then a note and fails nothing.",
+            ),
+        ),
         form="named",
         required=True,
         example="[synthetic.tree]",
@@ -308,7 +317,7 @@ SECTIONS = (
     Section(
         "check",
         "[[check]]",
-        "The checks: each is one query (or one per bin or key), one marginal, or a score.",
+        "The checks: each is one query (or one per bin or key), one marginal, a score or an alarm.",
         (
             Key("id", ID, "Name of the check in reports.", 'id = "rows"', required=True),
             Key(
@@ -330,6 +339,13 @@ SECTIONS = (
                 "The overall quality of the table: 100 % minus the mean distance of all columns "
                 "and pairs.",
                 'score = "overall"',
+            ),
+            Key(
+                "alarm",
+                one_of("overall"),
+                "Fails if the table is nearer to the private one than rows drawn from the private "
+                "one itself, by the overall quality.",
+                'alarm = "overall"',
             ),
             *_CHECK_DEFAULTS,
             Key("bins", BINS, "Bins of a column: makes one query per bin."),
@@ -358,18 +374,21 @@ SECTIONS = (
             "ways": "score",
             "score": "at_least",
         },
-        apart={"score": "tau"},
-        one_of=("sql", "marginal", "score"),
+        apart={
+            "score": ("tau",),
+            "alarm": ("tau", "expect", "severity", "on_undecided", "evidence"),
+        },
+        one_of=("sql", "marginal", "score", "alarm"),
         form="list",
         required=True,
         example="[[check]]",
     ),
 )
 SECTION = {section.name: section for section in SECTIONS}
-# Each check needs the keys on the left, in itself or in [defaults].  The exception stands on the
-# right: a check with the key ``score`` needs no tau; a file with the section ``shared_budget``
-# needs no epsilon.
-CHECK_NEEDS = {"tau": "score", "epsilon": "shared_budget"}
+# Each check needs the keys on the left, in itself or in [defaults].  The exceptions stand on the
+# right: a check with the key ``score`` or ``alarm`` needs no tau; a file with the section
+# ``shared_budget`` needs no epsilon.
+CHECK_NEEDS = {"tau": ("score", "alarm"), "epsilon": ("shared_budget",)}
 
 
 def json_schema() -> dict[str, Any]:
@@ -391,14 +410,14 @@ def json_schema() -> dict[str, Any]:
     }
 
 
-def _check_needs(name: str, substitute: str) -> dict[str, Any]:
-    """Condition on a file: its checks have the key ``name``, or ``substitute`` is present."""
-    key, instead = {"required": [name]}, {"required": [substitute]}
-    of_file = substitute in SECTION
+def _check_needs(name: str, substitutes: tuple[str, ...]) -> dict[str, Any]:
+    """Condition on a file: its checks have the key ``name``, or a substitute is present."""
+    key, instead = {"required": [name]}, [{"required": [each]} for each in substitutes]
+    of_file = substitutes[0] in SECTION
     return {
         "anyOf": [
             {"properties": {"defaults": key}, "required": ["defaults"]},
-            {"properties": {"check": {"items": key if of_file else {"anyOf": [key, instead]}}}},
-            *([instead] if of_file else []),
+            {"properties": {"check": {"items": key if of_file else {"anyOf": [key, *instead]}}}},
+            *(instead if of_file else []),
         ]
     }

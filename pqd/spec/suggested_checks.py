@@ -1,4 +1,4 @@
-"""Suggested checks of a copy: rows, overall quality, columns, strongest pairs, means and medians.
+"""Suggested checks of a copy: rows, quality, an alarm, columns, strong pairs, means and medians.
 
 Only the copy is read.  Each tolerance is the copy's own sampling noise plus the least difference
 that can be decided at this epsilon.  So if the copy and the private table are samples of the same
@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pqd.deciders.decided import DECIDED
 from pqd.deciders.distances.chance import drawn_distance, independent_distance
 from pqd.deciders.distances.decider import DistanceDecider
 from pqd.deciders.errors import PqdError
 from pqd.deciders.numbers import number_text
 from pqd.marginals.bound_profile import BoundMarginal, BoundProfile, mean_weights
+from pqd.marginals.chance import CopyChance
 from pqd.parameters import Criteria
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload, QueryRequest
 from pqd.planning.lattices import lattice_of
@@ -83,6 +85,7 @@ def suggested_checks(
     candidates = [
         *_counted(workload),
         *(_scored(profile, rows) if profile else ()),
+        *(_alarmed(profile, rows) if profile else ()),
         *(_distances(profile, rows) if profile else ()),
         *_averaged(workload),
     ]
@@ -217,6 +220,26 @@ def _scored(profile: BoundProfile, rows: int) -> Iterator[Candidate]:
             **({"ways": 1} if ways == 1 else {}),
         }
         return SuggestedCheck("overall", keys, comment)
+
+    yield check
+
+
+def _alarmed(profile: BoundProfile, rows: int) -> Iterator[Candidate]:
+    """Yield an alarm, if nine runs of ten would decide whether the copy is nearer than its mark."""
+    mark = CopyChance(profile, rows).nearest_drawn(_USUAL)
+    if max(each.ways for each in profile.marginals) == 1:
+        # The alarm is by columns and pairs.
+        return
+
+    def check(epsilon: Fraction) -> SuggestedCheck | None:
+        if not mark or DistanceDecider().decision_chance(rows, mark, epsilon, _USUAL) < DECIDED:
+            return None
+        comment = (
+            "Fails if the copy is nearer to the private table than rows drawn from it: quality "
+            f"above {float(100 * (1 - mark)):.2f} %. Silence is no safety. If the generator is "
+            "differentially private, state copy_epsilon above."
+        )
+        return SuggestedCheck("not too near", {"alarm": "overall"}, comment)
 
     yield check
 

@@ -46,6 +46,7 @@ path = {private}
 
 {header:<34}# one or more, each under a name of your choice
 path = {synthetic}
+# copy_epsilon = 1                # if its generator is differentially private: under which epsilon
 
 [budget]
 epsilon = {budget:<24}# the most that may ever be spent on the private table

@@ -176,10 +176,12 @@ class Document:
             else:
                 message = f"{label} has {name}, which belongs to {other}; leave it out"
                 self.add(Code.CONTRADICTION, (*where, name), message)
-        for name, other in section.apart.items():
-            if name in stated and other in stated:
-                message = f"{label} has {other}, but a {name} has none; leave it out"
-                self.add(Code.CONTRADICTION, (*where, other), message)
+        for name, excluded in section.apart.items():
+            for other in excluded:
+                if name in stated and other in stated:
+                    a = "an" if name == "alarm" else "a"
+                    message = f"{label} has {other}, but {a} {name} has none; leave it out"
+                    self.add(Code.CONTRADICTION, (*where, other), message)
 
 
 def _section_and_key(where: Where) -> tuple[str, str | None]:

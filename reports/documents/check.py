@@ -41,6 +41,7 @@ from pqd.reports.models.standings import CHECKS, Standing, legend, passes_first
 from pqd.reports.text.check import (
     HOW_TO_READ,
     advice,
+    alarms,
     baseline_sentence,
     cost_lines,
     counts_sentence,
@@ -91,7 +92,7 @@ def document(report: CheckReport) -> Document:
         subject=f"{counted(len(report.checks), 'check')} of {report.spec}",
         spent=_spent(report, replayed),
         opening=[] if report.dry else [Line(_QUESTION, "detail")],
-        banner=[Line(SIMULATED, "warning")] if report.simulated else [],
+        banner=_banner(report),
         facts=list(_facts(report)),
         counts=_counts(report),
         meaning="" if report.dry else meaning_sentence(report.cost),
@@ -110,6 +111,12 @@ def document(report: CheckReport) -> Document:
         replays="verdicts" if report.cost.ledger is not None and not report.dry else "",
         unknown="there is no check {}; its id stands in the report's lines",
     )
+
+
+def _banner(report: CheckReport) -> list[Line]:
+    """Lines that head every rendering: copies that are too near, and seeded noise."""
+    seeded = [SIMULATED] if report.simulated else []
+    return [Line(text, "warning") for text in (*alarms(report), *seeded)]
 
 
 def _verdicts(report: CheckReport) -> list[Verdict]:
@@ -199,6 +206,10 @@ def _single(check: CheckResult, verdict: Verdict, *, mixed: bool) -> tuple[Cell,
     copy, tolerance, least, gap, sure = row.cells[2:-1]
     if verdict.is_distance:
         tolerance = tolerance._replace(text=distance_tolerance(verdict, check))
+    if check.alarm is not None:
+        word = "too near" if check.alarm.standing else "no alarm"
+        tolerance = Cell(check.tolerance.removeprefix("score "))
+        return copy, tolerance, least, Cell(word), sure, Cell()
     if check.status == "undecided":
         gap = gap._replace(text="undecided")
     far = ", expected far" if check.expect == "far" else ""

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pqd.reports.models.audit import Verdict
+from pqd.reports.models.profile import Alarm
 from pqd.reports.models.report import Report, data_frame
 from pqd.reports.models.standings import CHECKS, Standing
 
@@ -35,6 +36,8 @@ class CheckResult:
     ``verdicts`` holds one verdict, or one per group of a grouped query.  It is empty if the check
     is broken or only planned.  ``message`` gives the reason for ``status`` in a sentence.
 
+    ``alarm`` says of a check of an alarm whether the copy is too near; it is None of other checks.
+
     ``evidence`` is the weakest evidence that lets a verdict count: ``proof`` or ``likely``.
 
     ``status`` is the result.  A ``conditional`` verdict holds within bounds that nobody stated.  A
@@ -59,6 +62,7 @@ class CheckResult:
     flip: float | None = None
     exit_code: int = 0
     evidence: str = "proof"
+    alarm: Alarm | None = None
 
     @property
     def standing(self) -> Standing:

@@ -135,7 +135,7 @@ class Alarm:
     copy, so their level is measured and not proven.
     """
 
-    independent: float
+    independent: float | None
     drawn: float
     copy_epsilon: Fraction | None
     standing: Standing | None
@@ -151,6 +151,14 @@ class Alarm:
         elif low is not None and low > min(independent, drawn):
             standing = Standing.INDEPENDENT
         return cls(independent, drawn, copy_epsilon, standing)
+
+    @classmethod
+    def of_verdict(cls, *, is_nearer: bool, drawn: float, copy_epsilon: Fraction | None) -> Alarm:
+        """Alarm of a check: whether the quality is proven to be above ``drawn``."""
+        standing = None
+        if is_nearer:
+            standing = Standing.DRAWN if copy_epsilon is None else Standing.INDEPENDENT
+        return cls(None, drawn, copy_epsilon, standing)
 
     @property
     def is_error(self) -> bool:

@@ -14,12 +14,14 @@ from pqd.reports.escape import caret_lines, visible
 from pqd.reports.models.query import MEAN_DISTANCE
 from pqd.reports.models.standings import CHECKS, Standing, passes_first
 from pqd.reports.text.cost import cost_sentences
+from pqd.reports.text.distances import alarm_words
 from pqd.reports.text.numbers import (
     budget_text,
     counted,
     epsilon_text,
     first_of,
     p_value_text,
+    percent_text,
 )
 from pqd.reports.text.query import (
     amount_text,
@@ -35,6 +37,7 @@ from pqd.reports.text.query import (
 if TYPE_CHECKING:
     from pqd.reports.models.audit import Verdict
     from pqd.reports.models.check import CheckReport, CheckResult, Status
+    from pqd.reports.models.profile import Alarm
 
 HOW_TO_READ = (
     (
@@ -129,6 +132,26 @@ _TITLES: Mapping[Status, str] = {
 }
 
 
+def alarm_tolerance(drawn: float) -> str:
+    """Tolerance of an alarm: the quality that rows drawn from the private table seldom exceed."""
+    return f"score at most {percent_text(drawn, 2)}"
+
+
+def alarm_message(alarm: Alarm, verdict: Verdict) -> str:
+    """Message of a check of an alarm: the alarm itself, or that there is none."""
+    odds = p_value_text(verdict.p_value, verdict.alpha)
+    if alarm.standing is not None:
+        quality = f"quality above {percent_text(alarm.drawn, 2)}"
+        words = f"{quality}, which rows drawn from the private table seldom exceed; {odds}"
+        return alarm_words(alarm, words, verdict.synthetic)
+    # A decided verdict without a standing is a no.
+    how = "farther" if verdict.conclusive else "not proven to be closer"
+    return (
+        f"no alarm: {how} than rows drawn from the private table itself would be ({odds}); silence "
+        "is no safety"
+    )
+
+
 def grouped_message(groups: Mapping[Status, Sequence[str]], expect: str) -> str:
     """Message of a check that has several groups: the names of the groups by their status."""
     verdicts = sum(map(len, groups.values()))
@@ -143,6 +166,12 @@ def grouped_message(groups: Mapping[Status, Sequence[str]], expect: str) -> str:
 def _named(names: Sequence[str]) -> str:
     # The name of a group by two columns contains a comma.
     return names_and_more(names, _MOST_NAMED, "; ")
+
+
+def alarms(report: CheckReport) -> list[str]:
+    """Sentences that head every rendering: copies that are too near to the private table."""
+    near = [each for each in report.checks if each.alarm and each.alarm.standing]
+    return [each.message for each in near]
 
 
 def worst_first(report: CheckReport) -> list[CheckResult]:
@@ -257,6 +286,11 @@ def _next_step(check: CheckResult) -> str | None:
         milder = ', or set on_undecided = "warn"' if check.gate == "fail" else ""
         return f"{remedy}{milder}"
     if check.status == "not as expected":
+        if check.alarm is not None:
+            return (
+                "do not publish this copy; if its generator is differentially private, state its "
+                "epsilon: copy_epsilon in [synthetic.NAME]"
+            )
         if check.expect == "far":
             return 'the answers are close; if they should be, set expect = "close"'
         accept = 'a larger tau or severity = "warn"' if check.gate == "fail" else "a larger tau"

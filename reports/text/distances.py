@@ -98,22 +98,30 @@ def alarm_sentence(alarm: Alarm, score: Score, name: str = "the copy") -> str:
     """Sentence on a copy that is too near to the private table; empty if there is no alarm."""
     if alarm.standing is None or score.low is None:
         return ""
-    mark = alarm.drawn if alarm.standing is Standing.DRAWN else alarm.independent
+    mark = alarm.drawn
+    if alarm.standing is Standing.INDEPENDENT and alarm.independent is not None:
+        mark = alarm.independent
     digits = max(2, digits_of(score.estimate))
     quality = f"quality at least {percent_text(score.low, digits)}, such a sample seldom above "
-    figures = f"({quality}{percent_text(mark, digits)})"
+    return alarm_words(alarm, f"{quality}{percent_text(mark, digits)}", name)
+
+
+def alarm_words(alarm: Alarm, figures: str, name: str = "the copy") -> str:
+    """Sentence on a copy that is too near, with ``figures`` that show it; empty if it is not."""
+    if alarm.standing is None:
+        return ""
     word = alarm.standing.badge.text
     if alarm.standing is Standing.DRAWN:
         return (
             f"{word}: {name} is closer to the private table than rows drawn from the private table "
-            f"itself {figures}. It seems to repeat rows of real people: do not publish it."
+            f"itself ({figures}). It seems to repeat rows of real people: do not publish it."
         )
     made = "" if alarm.copy_epsilon is None else (
         f" It is said to be made under epsilon {epsilon_text(alarm.copy_epsilon)}."
     )  # fmt: skip
     return (
-        f"{word}: {name} is closer to the private table than {INDEPENDENT} {figures}. It is fitted "
-        f"closely to these rows, or balanced, or made of some of them.{made}"
+        f"{word}: {name} is closer to the private table than {INDEPENDENT} ({figures}). It is "
+        f"fitted closely to these rows, or balanced, or made of some of them.{made}"
     )
 
 

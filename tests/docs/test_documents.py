@@ -68,7 +68,7 @@ def test_commands_run(
 
 
 def test_the_spec_of_the_documents_is_one(tmp_path: Path) -> None:
-    whole, distances, unit = blocks(CI, "toml")
+    whole, distances, alarm, unit = blocks(CI, "toml")
     spec = tmp_path / "audit.toml"
     for text in (whole, whole.replace("[defaults]", f"{unit}\n[defaults]")):
         spec.write_text(text, encoding="utf-8")
@@ -77,6 +77,12 @@ def test_the_spec_of_the_documents_is_one(tmp_path: Path) -> None:
     spec.write_text(f"{whole}\n{distances}", encoding="utf-8")
     assert [check.marginal for check in read_spec(spec).checks] == [None, ("age", "sex"), None]
     assert read_spec(spec).checks[2].tolerance.share == Fraction(1, 10)
+    made_under, check = alarm.split("[[check]]")
+    named = whole.replace("[budget]", f"{made_under.partition(chr(10))[2]}[budget]")
+    named = named.replace('path = "census_synthetic.parquet"\n', "", 1)
+    spec.write_text(f"{named}\n[[check]]{check}", encoding="utf-8")
+    assert read_spec(spec).checks[1].alarm == "overall"
+    assert read_spec(spec).copy_epsilon == {"tree": 1}
 
 
 def test_the_keys_of_a_check_are_all_in_the_documents() -> None:

@@ -102,7 +102,8 @@ def test_a_check_of_each_kind(tmp_path: Path) -> None:
     text = made(large(), tmp_path)
     spec = read_of(text, tmp_path)
     shown = {check.id: (check.sql_text, check.tau or check.at_least) for check in spec.checks}
-    assert list(shown) == ["rows", "overall", "a", "b", "age", "a-b", "age-average", "age-median"]
+    names = ["a", "b", "age", "a-b", "age-average", "age-median"]
+    assert list(shown) == ["rows", "overall", "not-too-near", *names]
     assert shown["rows"] == ("SELECT COUNT(*) FROM D", "5%")
     assert shown["overall"][0] == "MEAN DISTANCE(overall, 2 ways)"
     assert shown["a-b"][0] == "TOTAL VARIATION(a, b)"
