@@ -4,6 +4,7 @@ If all weights are 1, a sum has a closed form; otherwise its law is found by a F
 The laws serve only p-values and error rates, so floating point costs no privacy.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ Floats = NDArray[np.float64]
 _EDGES = np.concatenate((np.arange(10.0), np.arange(10.0, 20.0, 2), np.arange(20.0, 41.0, 4)))
 # Probability that the law of a weighted sum may lose, and the most places of its circle.
 _LOST, _LONGEST = 1e-15, 2**20
+# Halvings that leave nothing of an interval of quantiles.
+_HALVINGS = 60
 # Factor that is larger than the rounding error of a tail, so that a tail is never too small.
 _ROUNDED_UP = 1 + 1e-8
 # Terms of a sum, each as the weight of one unit of noise and the number of terms of this weight.
@@ -86,24 +89,70 @@ def _in_scales(number: Fraction | int, origin: Fraction, scale: Fraction) -> flo
     return ratio((top * parts - first * bottom) * share, bottom * parts * size)
 
 
-def doubled_tail(x: float) -> float:
-    """``Pr[X + 2 Y >= x]`` for independent Laplace(0, 1) draws X and Y.
+def pair_tail(x: float, less: float) -> float:
+    """``Pr[Y + (1 - less) X >= x]`` for independent Laplace(0, 1) draws X and Y, 0 <= less <= 1.
 
-    The density of the sum is ``(2 exp(-|x|/2) - exp(-|x|)) / 6``.  It follows by partial fractions
-    from the characteristic function ``1 / ((1 + t^2)(1 + 4 t^2))``.
+    With ``u = 1 - less`` the characteristic function is ``1 / ((1 + t^2)(1 + u^2 t^2))``.  So by
+    partial fractions the density is ``(exp(-|x|) - u exp(-|x|/u)) / (2 (1 - u^2))``.  The tail is
+    written so that nothing cancels for u near 1; for u = 1 it is ``(1 + x/2) exp(-x) / 2``.
     """
-    far = (4 * math.exp(-abs(x) / 2) - math.exp(-abs(x))) / 6
+    size = abs(x)
+    if less >= 1:
+        share = 1.0
+    elif less:
+        lost = 2 * math.log1p(-less)
+        share = math.expm1(lost - size * less / (1 - less)) / math.expm1(lost)
+    else:
+        share = 1 + size / 2
+    far = share * math.exp(-size) / 2
     return far if x >= 0 else 1 - far
 
 
-def doubled_quantile(tail: float) -> float:
-    """Point x with ``doubled_tail(x) = tail``.
-
-    With ``u = exp(-x/2)`` a tail up to 1/2 is ``(4 u - u^2) / 6``, a quadratic equation in u.
-    """
+@lru_cache(maxsize=256)
+def pair_quantile(tail: float, less: float) -> float:
+    """Point x with ``pair_tail(x, less) = tail``, rounded outwards in the last digits."""
     small = min(tail, 1 - tail)
-    x = -2 * math.log(6 * small / (2 + math.sqrt(4 - 6 * small)))
-    return x if tail <= 1 / 2 else -x
+    # The tail lies between ``exp(-x)/2`` and ``(1 + x/2) exp(-x)/2``, which is below exp(-x/2)/2.
+    low, high = -math.log(2 * small), -2 * math.log(2 * small)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if pair_tail(middle, less) > small else (low, middle)
+    return high if tail <= 1 / 2 else -low
+
+
+def mean_of_cdfs(lines: Sequence[tuple[float, float]], start: float = -math.inf) -> float:
+    """Mean of ``prod_i F(offset_i + slope_i X)`` over the draws ``X >= start``, in closed form.
+
+    X is Laplace(0, 1), F its cdf, and ``lines`` holds the pairs (offset, slope).  Between the kinks
+    every factor is a sum of exponentials, and so is the product.
+    """
+    kinks = {0.0, *(-offset / slope for offset, slope in lines if slope)}
+    edges = [start, *sorted(kink for kink in kinks if kink > start), math.inf]
+    total = 0.0
+    for first, last in itertools.pairwise(edges):
+        inner = first + 1 if last == math.inf else last - 1 if first == -math.inf else None
+        middle = (first + last) / 2 if inner is None else inner
+        # Terms (factor, rate, exponent at 0) of the density times the factors so far.
+        terms = [(0.5, -1.0 if middle > 0 else 1.0, 0.0)]
+        for offset, slope in lines:
+            if offset + slope * middle < 0:
+                factors = [(0.5, slope, offset)]
+            else:
+                factors = [(1.0, 0.0, 0.0), (-0.5, -slope, -offset)]
+            terms = [(a * x, b + y, c + z) for a, b, c in terms for x, y, z in factors]
+        total += math.fsum(_between(first, last, *term) for term in terms)
+    return as_probability(total)
+
+
+def _between(first: float, last: float, factor: float, rate: float, exponent: float) -> float:
+    """Integral of ``factor exp(rate x + exponent)`` from ``first`` to ``last``."""
+    peak = last if rate > 0 else first
+    height = factor * math.exp(min(rate * peak + exponent, 0.0))
+    return (
+        height * (last - first)
+        if not rate
+        else (height * -math.expm1(-abs(rate) * (last - first)) / abs(rate))
+    )
 
 
 def as_probability(value: float) -> float:

@@ -8,7 +8,7 @@ from pqd.deciders.estimators.base import Estimator, EstimatorOutput, inside, out
 from pqd.deciders.estimators.exponential import ExponentialQuantile
 from pqd.deciders.estimators.laplace import LaplaceEstimate
 from pqd.deciders.estimators.majority import MajorityCounts
-from pqd.deciders.estimators.mean import SumAndCount
+from pqd.deciders.estimators.mean import SumAndCount, SumOverCount
 from pqd.deciders.estimators.race_to_the_top import RaceEstimate
 from pqd.deciders.estimators.ranks import RankCounts
 
@@ -21,6 +21,7 @@ __all__ = [
     "RaceEstimate",
     "RankCounts",
     "SumAndCount",
+    "SumOverCount",
     "inside",
     "outside",
     "within",

@@ -39,7 +39,7 @@ class Estimator(Protocol):
     """One mechanism that answers for any interval, as a frozen value; everything in lattice units.
 
     Conformers: LaplaceEstimate, SumAndCount, RankCounts, ExponentialQuantile, RaceEstimate.
-    MajorityCounts serves only one decider.
+    MajorityCounts and SumOverCount serve deciders only.
     ``exact``: both p-values, ``below`` and ``at_least``, can be small.  Otherwise at least one of
     them is always 1, and only ``accept`` on public stand-ins tells how reliable an outcome is.
     """

@@ -1,4 +1,7 @@
-"""MEDIAN by three noisy counts: all rows, and the rows beyond each end (Patwa 2023, Alg. 3)."""
+"""MEDIAN and QUANTILE by three noisy counts: all rows, and the rows beyond each end.
+
+Patwa 2023, Algorithm 3, and the end of section 6.2 for quantiles.
+"""
 
 import math
 from collections.abc import Sequence
@@ -6,15 +9,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-import numpy as np
-
 from pqd.deciders.distributions import (
-    Floats,
     as_probability,
-    doubled_quantile,
-    doubled_tail,
-    integral,
-    laplace_cdf,
+    mean_of_cdfs,
+    pair_quantile,
+    pair_tail,
 )
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.estimators.base import (
@@ -26,12 +25,9 @@ from pqd.deciders.estimators.base import (
     whole_span,
 )
 from pqd.deciders.exact import Number, as_float, budget_of, probability, ratio
-from pqd.deciders.histogram import Histogram
+from pqd.deciders.histogram import HALF, Histogram
 from pqd.deciders.interval import Interval
 from pqd.deciders.noise import Noise, fineness
-
-# Most grid points by which the noise of a claim may exceed real-valued noise.
-_ROUNDED = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,23 +41,28 @@ class MajorityCounts(BonferroniClaims):
     two different ends; this costs epsilon/2 (McSherry 2009).  By composition all three may be
     shown.
 
-    The lower median is below b exactly if ``n - 2 q2 >= 0``, and not below a exactly if
-    ``n - 2 q1 >= 1``, for odd, even and zero n (docs/theory.md, Lemma 2).  A table without rows
-    counts as below every cut, and so as outside.  The release gives each left side with an error
-    ``X + 2 Y``, where X and Y are noises of the same scale.  The tails of this error are known.
+    With ``p = c/d`` the p-quantile is below b exactly if ``(d - c) n - d q2 >= 0``, and not below a
+    exactly if ``c n - d q1 >= 1``, for every n (docs/theory.md, Lemma 2).  A table without rows
+    counts as below every cut, and so as outside.  The release gives the left sides with the errors
+    ``(d - c) X + d Y`` and ``c X + d Y``, where X and Y are noises of the same scale.  The tails of
+    these errors are known.
     """
 
     cuts: tuple[int, int]
+    p: Fraction = HALF
+    aggregate: str = "MEDIAN"
     fineness: int = 1
 
     id: ClassVar[str] = "majority_counts"
-    aggregate: ClassVar[str] = "MEDIAN"
     exact: ClassVar[bool] = True
 
     @classmethod
-    def finely(cls, interval: Interval, epsilon: Number) -> "MajorityCounts":
+    def finely(
+        cls, interval: Interval, epsilon: Number, p: Fraction = HALF, aggregate: str = "MEDIAN"
+    ) -> "MajorityCounts":
         """Counts beyond the ends of ``interval``, with noise on the fine grid."""
-        return cls(cuts=whole_span(interval), fineness=fineness(2 / budget_of(epsilon)))
+        grid = fineness(2 / budget_of(epsilon))
+        return cls(cuts=whole_span(interval), p=p, aggregate=aggregate, fineness=grid)
 
     @property
     def bounds(self) -> tuple[None, None, int]:
@@ -83,16 +84,20 @@ class MajorityCounts(BonferroniClaims):
         return whole_span(interval)
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """``sum_k Pr[ceil(n~/2) = k] F(k - q1) F(k - q2)``."""
+        """Chance that ``contains`` holds for the cuts of ``interval``; see ``MajorityLaw``."""
         counts = counts_beyond(histogram, whole_span(interval))
-        return majority_probability(*counts, budget_of(epsilon))
+        return MajorityLaw(*counts, self.p)(budget_of(epsilon))
 
     def contains(self, released: EstimatorOutput, span: Span) -> bool:
-        """Whether neither side reaches ``ceil(n~/2)``, as in Algorithm 3."""
-        self._check(span[0], span[1])
+        """Whether both noisy claims hold: each is compared halfway between true and false."""
+        low, high = (self._excess(released, cut) for cut in span)
+        return 2 * low < -self.fineness < 2 * high
+
+    def reaches_half(self, released: EstimatorOutput) -> bool:
+        """Whether a noisy side reaches ``ceil(n~/2)``, as in Algorithm 3."""
         mass, below, above = released.numbers
         majority = -(-mass // (2 * self.fineness)) * self.fineness
-        return max(below, above) < majority
+        return max(below, above) >= majority
 
     def _check(self, *cuts: Cut) -> None:
         for cut in cuts:
@@ -100,30 +105,35 @@ class MajorityCounts(BonferroniClaims):
                 raise ParameterError(f"{cut} is none of the cuts of this release")
 
     def _excess(self, released: EstimatorOutput, cut: Cut) -> int:
-        """Noisy ``#(v < cut) - #(v >= cut)``, in grid points.
+        """Noisy ``(d - c) #(v < cut) - c #(v >= cut)``, in grid points.
 
-        The median is below the cut exactly if the exact number is not negative.
+        The quantile is below the cut exactly if the exact number is not negative.
         """
         self._check(cut)
         mass, below, above = released.numbers
-        return mass - 2 * above if cut == self.cuts[1] else 2 * below - mass
+        part, whole = self.p.as_integer_ratio()
+        if cut == self.cuts[1]:
+            return (whole - part) * mass - whole * above
+        return whole * below - part * mass
 
-    def _tail(self, points: int, epsilon: Number) -> float:
-        """``Pr[X + 2 Y >= points]``, rounded up.
+    def _tail(self, points: int, cut: Cut, epsilon: Number) -> float:
+        """``Pr[w X + d Y >= points]``, rounded up; w is the weight of n at the cut.
 
         Discrete noise is real-valued noise that is moved by less than one grid point.  So the
-        tails of both are equal at points that are at most one grid point apart.
+        tails of both are equal at points that are at most ``w + d`` grid points apart.
         """
-        scale = self.largest_scale(epsilon) * self.fineness
-        return doubled_tail(as_float((points - _ROUNDED) / scale))
+        part, whole = self.p.as_integer_ratio()
+        weight = whole - part if cut == self.cuts[1] else part
+        scale = self.largest_scale(epsilon) * self.fineness * whole
+        return pair_tail(as_float((points - weight - whole) / scale), ratio(whole - weight, whole))
 
     def below(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
-        """Chance of noise that raises an excess of -1 row to the observed excess."""
-        return self._tail(self._excess(released, cut) + self.fineness, epsilon)
+        """Chance of noise that raises an excess of -1 to the observed excess."""
+        return self._tail(self._excess(released, cut) + self.fineness, cut, epsilon)
 
     def at_least(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
         """Chance of noise that lowers an excess of 0 to the observed excess."""
-        return self._tail(-self._excess(released, cut), epsilon)
+        return self._tail(-self._excess(released, cut), cut, epsilon)
 
     def estimate(self, released: EstimatorOutput) -> None:
         """None, because the release shows only which side holds the median."""
@@ -197,42 +207,76 @@ class MajorityLaw:
     """Chances of three noisy counts, given the exact ones; not private, for analysis only.
 
     ``mass`` counts all rows, ``below`` and ``above`` the rows beyond either end.  Noise of scale
-    2/epsilon on each counts as real-valued.  Beyond an epsilon of about 6 the chance of a proof is
-    a lower bound, since a verdict is read off whole rows and its p-value off the counts.
+    2/epsilon on each counts as real-valued.
     """
 
     mass: int
     below: int
     above: int
+    p: Fraction = HALF
+
+    def __call__(self, epsilon: Fraction) -> float:
+        """``Pr[yes]``: both claims hold, each compared halfway between true and false."""
+        return self._both(*self._bars[0], epsilon)
+
+    def proof_chance(self, epsilon: Fraction, alpha: Number) -> float:
+        """Chance of a yes with a p-value of at most alpha: both claims hold by far."""
+        low, high = self._reaches(epsilon, float(probability(alpha, "alpha")))
+        (first, second), _ = self._bars
+        return self._both(max(low, first), max(high - 2 * self._half, second), epsilon)
+
+    def refutation_chance(self, epsilon: Fraction, alpha: Number) -> float:
+        """Chance of a no with a p-value of at most alpha: a claim fails by far.
+
+        The p-value is twice that of the side (Bonferroni).
+        """
+        low, high = self._reaches(epsilon, float(probability(alpha, "alpha")) / 2)
+        _, (first, second) = self._bars
+        return 1 - self._both(min(2 * self._half - low, first), min(-high, second), epsilon)
+
+    @property
+    def _half(self) -> Fraction:
+        """Half of the step between true and false claims, in rows."""
+        return Fraction(1, 2 * self.p.denominator)
+
+    @property
+    def _bars(self) -> tuple[tuple[Fraction, Fraction], tuple[Fraction, Fraction]]:
+        """Sides of the claims beyond which the verdict is yes, and below one of which it is no."""
+        bars = self._half, -self._half
+        return bars, bars
+
+    def _reaches(self, epsilon: Fraction, level: float) -> tuple[Fraction, Fraction]:
+        """Distances, in rows, that the noise of either claim passes with chance ``level``."""
+        low, high = (pair_quantile(level, less) for less in self._lesser)
+        return Fraction(low) * 2 / epsilon, Fraction(high) * 2 / epsilon
+
+    @property
+    def _lesser(self) -> tuple[float, float]:
+        """1 less the weight of n in the claims of the lower and of the upper end."""
+        part, whole = self.p.as_integer_ratio()
+        return ratio(whole - part, whole), ratio(part, whole)
+
+    def _both(self, low: Fraction, high: Fraction, epsilon: Fraction) -> float:
+        """``Pr[p n~ - q1~ >= low and (1 - p) n~ - q2~ >= high]``, integrated over n's noise."""
+        scale = 2 / epsilon
+        first = as_float((self.p * self.mass - self.below - low) / scale)
+        second = as_float(((1 - self.p) * self.mass - self.above - high) / scale)
+        return mean_of_cdfs([(first, as_float(self.p)), (second, as_float(1 - self.p))])
+
+
+@dataclass(frozen=True, slots=True)
+class HalfLaw(MajorityLaw):
+    """Chances of Algorithm 3, which rounds the noisy half of n up.
+
+    Beyond an epsilon of about 6 the chance of a proof is a lower bound, since a verdict is read off
+    whole rows and its p-value off the counts.
+    """
 
     def __call__(self, epsilon: Fraction) -> float:
         """``Pr[yes]``."""
         return majority_probability(self.mass, self.below, self.above, epsilon)
 
-    def proof_chance(self, epsilon: Fraction, alpha: Number) -> float:
-        """Chance of a yes with a p-value of at most alpha: both sides lie well below one half."""
-        scale, level = as_float(2 / epsilon), float(probability(alpha, "alpha"))
-        far = scale * doubled_quantile(level)
-        return self._below_half(max(far, 0.0), max(far - 1, 0.0), scale)
-
-    def refutation_chance(self, epsilon: Fraction, alpha: Number) -> float:
-        """Chance of a no with a p-value of at most alpha: a side lies well above one half.
-
-        The p-value is twice that of the side (Bonferroni), and a no needs up to two rows.
-        """
-        scale, level = as_float(2 / epsilon), float(probability(alpha, "alpha"))
-        far = scale * doubled_quantile(level / 2)
-        return 1 - self._below_half(-max(far - 1, 2.0), -max(far, 2.0), scale)
-
-    def _below_half(self, low: float, high: float, scale: float) -> float:
-        """``Pr[n~ - 2 q1~ >= low and n~ - 2 q2~ >= high]``, an integral over the noise of n."""
-        first = (self.mass - low) / 2 - self.below
-        second = (self.mass - high) / 2 - self.above
-
-        def chance(noise: Floats) -> Floats:
-            density = np.exp(-np.abs(noise)) / 2
-            both = laplace_cdf(first / scale + noise / 2) * laplace_cdf(second / scale + noise / 2)
-            return (density * both)[None, :]
-
-        kinks = [-2 * first / scale, -2 * second / scale]
-        return as_probability(integral(chance, kinks).item())
+    @property
+    def _bars(self) -> tuple[tuple[Fraction, Fraction], tuple[Fraction, Fraction]]:
+        """At 0 every verdict is yes; a no may need a row."""
+        return (Fraction(0), Fraction(0)), (Fraction(-1), Fraction(-1))

@@ -24,7 +24,8 @@ _FAR = Fraction(2)
 class ProvingLaw(Protocol):
     """Law, on one table, of a decider that gives p-values to both verdicts.
 
-    Conformers: SteppedLaw, LaplaceLaw (single/base.py), MajorityLaw (estimators/majority.py).
+    Conformers: SteppedLaw, LaplaceLaw (single/base.py), MajorityLaw (estimators/majority.py),
+    RatioLaw (estimators/mean.py).
     """
 
     def __call__(self, epsilon: Fraction) -> float:

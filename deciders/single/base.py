@@ -104,8 +104,8 @@ class Decider(Protocol):
 
     Conformers: LaplaceCount, NaiveExponentialCount, ExponentialCount (count.py); LaplaceSum,
     RaceToTheTopSum, TightRaceToTheTopSum, PlainSparseVectorSum, SparseVectorSum (sum.py);
-    ExponentialMedian, CorrectedExponentialMedian, ExponentialQuantileRank, HistogramMedian
-    (median.py); InverseCount, InverseSum, InverseMean,
+    LaplaceMean (mean.py); ExponentialMedian, CorrectedExponentialMedian, ExponentialQuantileRank,
+    HistogramMedian, HistogramQuantile (median.py); InverseCount, InverseSum, InverseMean,
     InverseMedian, InverseQuantile, InverseDistinct (inverse_sensitivity.py); NoisyCount,
     NoisyDistinct, NoisySum (noisy_answer.py).
 

@@ -12,7 +12,7 @@ from pqd.deciders.distributions import Floats
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.estimators.base import Estimator, EstimatorOutput, whole_span
 from pqd.deciders.estimators.exponential import ExponentialQuantile
-from pqd.deciders.estimators.majority import MajorityCounts, MajorityLaw, counts_beyond
+from pqd.deciders.estimators.majority import HalfLaw, MajorityCounts, MajorityLaw, counts_beyond
 from pqd.deciders.exact import Number, as_float, budget_of, probability
 from pqd.deciders.histogram import HALF, Histogram, Integers
 from pqd.deciders.interval import Interval
@@ -179,20 +179,22 @@ class HistogramMedian(GenericDecider, LatticeBounds, DeciderDefaults):
 
     def rule(self, estimator: Estimator, released: EstimatorOutput, interval: Interval) -> bool:
         """Verdict of Algorithm 3."""
-        return estimator.contains(released, estimator.span(interval))
+        if not isinstance(estimator, MajorityCounts):
+            raise TypeError("the rule is that of three noisy counts")
+        return not estimator.reaches_half(released)
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """``sum_k Pr[ceil(n~/2) = k] F(k - q1) F(k - q2)``."""
+        """Chance of a yes; see ``acceptance``."""
         return self.acceptance(histogram, interval)(budget_of(epsilon))
 
     def acceptance(self, histogram: Histogram, interval: Interval) -> MajorityLaw:
-        """``accept`` as a function of epsilon; the counts are taken once."""
-        return MajorityLaw(*counts_beyond(histogram, whole_span(interval)))
+        """``sum_k Pr[ceil(n~/2) = k] F(k - q1) F(k - q2)`` as a function of epsilon."""
+        return HalfLaw(*counts_beyond(histogram, whole_span(interval)))
 
     def answer_estimate(
         self, decision: Decision, interval: Interval, epsilon: Number, alpha: Number
     ) -> Estimate:
-        """Bounds on the median; each bound is an end of the interval or None.
+        """Bounds on the answer; each bound is an end of the interval or None.
 
         Values are compared, unrounded, with the ends of the interval, so each cut stands for an
         end.
@@ -204,3 +206,54 @@ class HistogramMedian(GenericDecider, LatticeBounds, DeciderDefaults):
             low=None if estimate.low is None else ends[int(estimate.low)],
             high=None if estimate.high is None else ends[int(estimate.high) + 1],
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistogramQuantile(HistogramMedian):
+    """Algorithm 3 for the p-quantile: yes unless one side of the interval holds too many rows.
+
+    Let ``q1`` count the values <= l, ``q2`` the values >= r, and n all rows.  Each count has noise
+    ``Lap(2/epsilon)``.  With ``p = c/d`` the verdict is yes exactly if ``c n~ - d q1~ > 1/2`` and
+    ``(d - c) n~ - d q2~ > -1/2``.  Without noise the verdict is true on every table: the left sides
+    are whole numbers, at least 1 and at least 0 exactly if the quantile is inside.
+
+    Patwa 2023, end of section 6.2, has ``q1~ >= ceil(p n~)`` and ``q2~ >= ceil((1 - p) n~)`` for a
+    no.  The second is wrong without noise if d divides n, and with noise both depend on its sign
+    alone where a claim barely holds (docs/errata.md, 5).  So nothing is rounded here.
+
+    Guarantee: epsilon-DP, as for ``hist_median``, which releases the same three counts.  The
+    guarantee does not depend on p, which is public and enters only afterwards.
+    """
+
+    p: Fraction = HALF
+
+    id: ClassVar[str] = "hist_quantile"
+    key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step", "p")
+    aggregate: ClassVar[str] = "QUANTILE"
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError unless ``0 < p < 1`` and the bounds form a lattice."""
+        LatticeBounds.__post_init__(self)
+        object.__setattr__(self, "p", probability(self.p, "the quantile's p"))
+
+    @classmethod
+    def on(cls, lattice: Lattice, p: Number = HALF) -> Self:
+        """Decider of the ``p``-quantile on ``lattice``."""
+        return cls(
+            lower=lattice.lower_units,
+            upper=lattice.upper_units,
+            step=lattice.step_units,
+            p=probability(p, "the quantile's p"),
+        )
+
+    def estimator(self, interval: Interval, epsilon: Number) -> MajorityCounts:
+        """Estimator of the three noisy counts on the fine grid."""
+        return MajorityCounts.finely(interval, epsilon, self.p, self.aggregate)
+
+    def rule(self, estimator: Estimator, released: EstimatorOutput, interval: Interval) -> bool:
+        """Verdict: whether both noisy claims hold."""
+        return estimator.contains(released, estimator.span(interval))
+
+    def acceptance(self, histogram: Histogram, interval: Interval) -> MajorityLaw:
+        """``Pr[yes]`` as a function of epsilon, an integral over the noise of n."""
+        return MajorityLaw(*counts_beyond(histogram, whole_span(interval)), self.p)

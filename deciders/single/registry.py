@@ -17,11 +17,13 @@ from pqd.deciders.single.inverse_sensitivity import (
     InverseQuantile,
     InverseSum,
 )
+from pqd.deciders.single.mean import LaplaceMean
 from pqd.deciders.single.median import (
     CorrectedExponentialMedian,
     ExponentialMedian,
     ExponentialQuantileRank,
     HistogramMedian,
+    HistogramQuantile,
 )
 from pqd.deciders.single.noisy_answer import NoisyCount, NoisyDistinct, NoisySum
 from pqd.deciders.single.sum import (
@@ -46,11 +48,13 @@ _CLASSES: tuple[Any, ...] = (
     SparseVectorSum,
     PlainSparseVectorSum,
     InverseMean,
+    LaplaceMean,
     InverseMedian,
     HistogramMedian,
     ExponentialMedian,
     CorrectedExponentialMedian,
     InverseQuantile,
+    HistogramQuantile,
     ExponentialQuantileRank,
     InverseDistinct,
     NoisyDistinct,

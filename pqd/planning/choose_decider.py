@@ -46,19 +46,25 @@ from pqd.parameters import Criteria, Detail, Parameters
 from pqd.stated.budgets import AUTO
 
 PAPER = "paper"
-# Deciders that the paper offers for each aggregate (sections 4 to 6).
+# Deciders that the paper offers for each aggregate (sections 4 to 6; for QUANTILE and AVG the end
+# of section 6.2).
 _OFFERED = {
     "COUNT": ("lm_count", "em_count"),
     "SUM": ("lm_sum", "r2t_sum", "svt_sum"),
     "MEDIAN": ("em_median", "hist_median"),
+    "QUANTILE": ("em_quantile", "hist_quantile"),
+    "AVG": ("lm_mean",),
 }
-# Deciders of Table 4 that the paper advises for every table.
+# Deciders that Table 4 advises for every table; it has no row for QUANTILE and AVG.
 _FIXED = {"COUNT": "lm_count", "MEDIAN": "hist_median"}
 # Of the deciders that prove both verdicts, ``inv_count`` errs least on every table.  It also has
 # the least threshold and, but for a few per cent, the least needed epsilon.  Reason: noise on an
 # answer can cross either end of the interval, but noise on a margin only the nearer end
-# (docs/theory.md, Theorem 4).
-_SHARPEST = {"COUNT": "inv_count"}
+# (docs/theory.md, Theorem 4).  For AVG and QUANTILE the margin decider was sharper than the paper's
+# on every query that was measured, by each figure on stand-ins (benchmarks/sharpest.py).
+_SHARPEST = {"COUNT": "inv_count", "AVG": "inv_mean", "QUANTILE": "inv_quantile"}
+# Deciders with p-values that ``auto`` does not evaluate, because it would never take them.
+_UNWEIGHED = frozenset({"lm_mean", "hist_quantile"})
 # Up to this alpha no decider of a MEDIAN has a lower threshold than ``inv_median`` (Theorem 6).
 _LEAST_MEDIAN = Fraction(1, 16)
 # True gaps, in multiples of tau, at which operating characteristics are given.
@@ -115,7 +121,7 @@ class Choice:
 
     def is_reliable(self, alpha: Fraction) -> bool:
         """Whether a decider with p-values errs with at most alpha, as far as that is known."""
-        return any(not _errs(c, alpha) for c in self.candidates if c.mechanism.proves == BOTH)
+        return any(not _errs(c, alpha) for c in self.candidates if _is_weighed(c.mechanism))
 
     @property
     def decides(self) -> bool:
@@ -220,7 +226,12 @@ def _evaluates(criteria: Criteria, decider: Decider) -> bool:
     """Whether a decider is evaluated before the choice; this depends on the criteria alone."""
     shown = criteria.detail is Detail.CURVES or decider.id == criteria.mechanism
     of_paper = criteria.mechanism == PAPER and decider.id in _OFFERED.get(decider.aggregate, ())
-    return shown or of_paper or decider.proves == BOTH
+    return shown or of_paper or _is_weighed(decider)
+
+
+def _is_weighed(mechanism: VerdictMechanism) -> bool:
+    """Whether ``auto`` weighs a decider."""
+    return mechanism.proves == BOTH and mechanism.id not in _UNWEIGHED
 
 
 def _published_only(decider: Decider, synthetic: Histogram, criteria: Criteria) -> Candidate:
@@ -375,21 +386,28 @@ def _least_of_paper(aggregate: str, candidates: Sequence[Candidate]) -> tuple[st
         name = min(offered, key=lambda c: math.inf if c.needed is None else c.needed).mechanism.id
     else:
         name = min(offered, key=lambda c: round(c.rates.worst, 12) if c.rates else 1.0).mechanism.id
+    if len(offered) == 1:
+        return name, note("only-of-paper", aggregate=aggregate)
     advised = _table_four(aggregate, candidates)
+    if advised is None:
+        others = tuple(c.mechanism.id for c in offered if c.mechanism.id != name)
+        return name, note("least-of-paper", aggregate=aggregate, others=others)
     if advised == name:
         return name, note("table-four", decider=name)
     return name, note("against-table-four", decider=name, advised=advised)
 
 
-def _table_four(aggregate: str, candidates: Sequence[Candidate]) -> str:
-    """Decider that Patwa 2023 advises in Table 4.
+def _table_four(aggregate: str, candidates: Sequence[Candidate]) -> str | None:
+    """Decider that Patwa 2023 advises in Table 4; None for an aggregate without a row.
 
-    The table takes R2T if "DS is much smaller than GS".  Here this means that R2T's printed bound
-    is below LM's.  DS is taken as the largest value in the synthetic table, since the private
-    table must not be used.
+    For a SUM the table takes R2T if "DS is much smaller than GS".  Here this means that R2T's
+    printed bound is below LM's.  DS is taken as the largest value in the synthetic table, since the
+    private table must not be used.
     """
+    if aggregate != "SUM":
+        return _FIXED.get(aggregate)
     printed = {c.mechanism.id: c.published for c in candidates}
     race, laplace = printed.get("r2t_sum"), printed.get("lm_sum")
     if race is not None and laplace is not None and race < laplace:
         return "r2t_sum"
-    return _FIXED.get(aggregate, "lm_sum")
+    return "lm_sum"

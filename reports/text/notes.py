@@ -501,6 +501,21 @@ def against_table_four(decider: str, advised: str) -> str:
     )
 
 
+@sentence
+def least_of_paper(aggregate: str, others: Sequence[str]) -> str:
+    """Reason of a decider of the paper for an aggregate that its Table 4 leaves out."""
+    return (
+        f"errs less on test tables made from the copy than {', '.join(others)}; the paper offers "
+        f"both for {aggregate} (section 6.2), and its Table 4 advises neither"
+    )
+
+
+@sentence
+def only_of_paper(aggregate: str) -> str:
+    """Reason of the one decider of the paper that fits a query."""
+    return f"the only decider of the paper for {aggregate} that fits here"
+
+
 _WHY_AGAINST = {
     "em_count": "its comparison rests on a threshold that is too small (docs/errata.md)",
     "em_median": "the advice rests on experiments with other tables",

@@ -9,10 +9,15 @@ import pytest
 
 from pqd.deciders import Interval
 from pqd.deciders.distributions import (
+    Floats,
     budget_tail,
+    integral,
     laplace_cdf,
     mean_of,
+    mean_of_cdfs,
     noise_tail,
+    pair_quantile,
+    pair_tail,
     probability_inside,
 )
 
@@ -34,6 +39,43 @@ def test_tails_of_extreme_scales() -> None:
     assert noise_tail(0, Fraction(10**12)) == pytest.approx(0.5, rel=1e-11)
     assert noise_tail(10**40, Fraction(1)) == 0
     assert noise_tail(-(10**40), Fraction(1)) == 1
+
+
+@pytest.mark.parametrize("less", [0.0, 1e-12, 1e-6, 0.1, 0.5, 0.75, 1 - 1e-9, 1.0])
+def test_the_tail_of_two_draws_is_their_convolution(less: float) -> None:
+    """Partial fractions with 60 digits; equal scales and a single draw are limits."""
+    for x in (-30.0, -2.0, 0.0, 0.4, 3.0, 25.0, 60.0):
+        with mpmath.workdps(60):
+            u = 1 - mpmath.mpf(less or 1e-30)
+            size = abs(mpmath.mpf(x))
+            inner = u**2 * mpmath.exp(-size / u) if u else 0
+            far = (mpmath.exp(-size) - inner) / (2 * (1 - u**2))
+            expected = float(far if x >= 0 else 1 - far)
+        assert pair_tail(x, less) == pytest.approx(expected, rel=1e-11)
+
+
+@pytest.mark.parametrize("tail", [1e-300, 1e-9, 0.01, 0.3, 0.5, 0.8, 1 - 1e-9])
+@pytest.mark.parametrize("less", [0.0, 0.1, 0.5, 1.0])
+def test_the_quantile_of_two_draws_has_their_tail(tail: float, less: float) -> None:
+    assert pair_tail(pair_quantile(tail, less), less) == pytest.approx(tail, rel=1e-9)
+
+
+@pytest.mark.parametrize("start", [-math.inf, -2.5, 0.0, 1.25])
+def test_the_mean_of_cdfs_is_an_integral(start: float) -> None:
+    rng = np.random.default_rng(6)
+    for slope in (-2.0, -1.0, -1e-9, 0.0, 0.3, 1.0, 1.7):
+        lines = [(float(rng.normal() * 3), slope), (float(rng.normal()), 0.8)]
+
+        def product(x: Floats, lines: list[tuple[float, float]] = lines) -> Floats:
+            cdfs = [laplace_cdf(offset + slope * x) for offset, slope in lines]
+            weights: Floats = np.exp(-np.abs(x)) / 2 * (x >= start)
+            return np.array([np.prod(cdfs, axis=0) * weights])
+
+        kinks = [-offset / slope for offset, slope in lines if slope]
+        kinks += [start] if math.isfinite(start) else []
+        assert mean_of_cdfs(lines, start) == pytest.approx(
+            integral(product, kinks).item(), abs=1e-12
+        )
 
 
 def test_a_mean_is_rounded_as_pairs_are() -> None:

@@ -103,6 +103,9 @@ def test_histogram_quartile_tie() -> None:
             assert slip == (mass % 4 == 0 and above == 3 * mass // 4)
     table = Histogram.from_values([1, 9, 9, 9])
     assert f"Of 1, 9, 9, 9 the first quartile is {table.quantile(Fraction(1, 4))}" in section(5)
+    ours = DECIDERS["hist_quantile"](p=Fraction(1, 4))
+    found = [ours.accept(table, Interval(0, 5), epsilon) for epsilon in (1, 10, 100)]
+    assert ", ".join(f"{chance:.3f}" for chance in found) + " at epsilon = 1, 10, 100" in section(5)
 
 
 def test_sparse_vector_bias() -> None:

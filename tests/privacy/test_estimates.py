@@ -25,6 +25,7 @@ from pqd.deciders.estimators import (
     RaceEstimate,
     RankCounts,
     SumAndCount,
+    SumOverCount,
 )
 from pqd.deciders.exact import Number, budget_of
 from pqd.deciders.noise import Noise
@@ -167,7 +168,7 @@ Situation = tuple[Estimator, list[int], range, str]
 @st.composite
 def situations(draw: st.DrawFn, kind: str) -> Situation:
     """An estimator on a lattice, a small table, the lattice's points, a budget."""
-    signed = kind in {"SUM", "AVG", "ranks", "fine SUM", "majority"}
+    signed = kind in {"SUM", "AVG", "ranks", "fine SUM", "fine AVG", "majority"}
     lattice = draw(st.sampled_from(SIGNED_LATTICES if signed else LATTICES))
     points, bounds = points_of(lattice), bounds_of(lattice)
     estimator: Estimator
@@ -179,7 +180,12 @@ def situations(draw: st.DrawFn, kind: str) -> Situation:
     elif kind == "majority":
         low = draw(st.integers(points[0] - 2, points[-1] + 2))
         interval = Interval(low, low + draw(st.integers(1, 9)))
-        estimator = MajorityCounts.finely(interval, draw(st.sampled_from(EPSILONS)))
+        p = draw(st.sampled_from(QUANTILES))
+        estimator = MajorityCounts.finely(interval, draw(st.sampled_from(EPSILONS)), p, "QUANTILE")
+    elif kind == "fine AVG":
+        share, made_for = draw(st.sampled_from(QUANTILES)), draw(st.sampled_from(EPSILONS))
+        ends = lattice.lower_units, lattice.upper_units, lattice.step_units
+        estimator = SumOverCount.finely(ends, share, made_for)
     elif kind == "AVG":
         centre = draw(st.integers(points[0], points[-1]))
         estimator = SumAndCount(**bounds, centre=centre)
@@ -198,7 +204,7 @@ def situations(draw: st.DrawFn, kind: str) -> Situation:
 KINDS = ["COUNT", "COUNT DISTINCT", "SUM", "AVG", "ranks", "race"]
 
 
-@pytest.mark.parametrize("kind", [*KINDS, "fine COUNT", "fine SUM", "majority"])
+@pytest.mark.parametrize("kind", [*KINDS, "fine COUNT", "fine SUM", "fine AVG", "majority"])
 def test_noisy_numbers_lose_at_most_epsilon(kind: str) -> None:
     @settings(max_examples=80)
     @given(situations(kind))
@@ -209,7 +215,9 @@ def test_noisy_numbers_lose_at_most_epsilon(kind: str) -> None:
     check()
 
 
-@pytest.mark.parametrize("name", ["lm_count", "lm_sum", "r2t_sum", "hist_median"])
+@pytest.mark.parametrize(
+    "name", ["lm_count", "lm_sum", "r2t_sum", "lm_mean", "hist_median", "hist_quantile"]
+)
 def test_a_decider_that_shows_its_statistic_draws_it_and_nothing_else(name: str) -> None:
     """What is shown is the release of its estimator, so it costs what the release does."""
     made = DECIDERS[name]
@@ -394,9 +402,26 @@ class SmallerMajorityNoise(MajorityCounts):
 class WholeBudgetTwice(SumAndCount):
     """The whole budget for the sum and again for the count."""
 
-    def _scales(self, epsilon: Number) -> tuple[Fraction, Fraction]:
-        sums, counts = SumAndCount._scales(self, epsilon)
+    def scales(self, epsilon: Number) -> tuple[Fraction, Fraction]:
+        sums, counts = SumAndCount.scales(self, epsilon)
         return sums * Fraction(7, 8), counts / 8
+
+
+class WholeBudgetForBoth(SumOverCount):
+    """The whole budget for the sum and again for the count."""
+
+    def scales(self, epsilon: Number) -> tuple[Fraction, Fraction]:
+        sums, counts = SumOverCount.scales(self, epsilon)
+        return sums / 2, counts / 2
+
+
+class SpreadForASum(SumOverCount):
+    """The width of the values in place of their size, which an added row may exceed."""
+
+    def scales(self, epsilon: Number) -> tuple[Fraction, Fraction]:
+        sums, counts = SumOverCount.scales(self, epsilon)
+        size = max(abs(self.lower), abs(self.upper))
+        return sums * Fraction(self.upper - self.lower, size), counts
 
 
 class RowsBelowEachCut(RankCounts):
@@ -502,6 +527,22 @@ TWINS = [
         noisy_loss,
         SUMS,
         range(16),
+    ),
+    Twin(
+        "SumOverCount with the whole budget for each part",
+        WholeBudgetForBoth(lower=0, upper=15, grids=(2**30, 2**40)),
+        SumOverCount(lower=0, upper=15, grids=(2**30, 2**40)),
+        noisy_loss,
+        SUMS,
+        range(16),
+    ),
+    Twin(
+        "SumOverCount of values far from 0 with the width as its sensitivity",
+        SpreadForASum(lower=12, upper=15),
+        SumOverCount(lower=12, upper=15),
+        noisy_loss,
+        [[15] * 4, [12]],
+        range(12, 16),
     ),
     Twin(
         "RankCounts with counts that overlap",

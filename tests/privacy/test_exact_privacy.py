@@ -12,7 +12,7 @@ from pqd.deciders import DECIDERS, Histogram, Interval, Lattice, for_lattice
 from tests.support.neighbours import accept_of, worst_loss
 
 TOLERANCE = 1e-6
-SIGNED = ("lm_sum", "inv_sum", "noisy_sum", "inv_mean")
+SIGNED = ("lm_sum", "inv_sum", "noisy_sum", "inv_mean", "lm_mean")
 LATTICES = [Lattice(0, 15), Lattice(3, 9), Lattice(0, 1), Lattice(2, 14, 2)]
 SIGNED_LATTICES = [*LATTICES, Lattice(-6, 9), Lattice(-8, -1), Lattice(-4, 0)]
 

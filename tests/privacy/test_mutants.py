@@ -108,6 +108,8 @@ MUTANTS = [
     Mutant("r2t_sum_tight with noise 60 % too small", _louder("r2t_sum_tight", 2.5), RUNGS),
     Mutant("svt_sum with a tenth of its noise", _louder("svt_sum", 10), RUNGS),
     Mutant("hist_median with a fifth of its noise", _louder("hist_median", 5), HIGH + TIED),
+    Mutant("hist_quantile with a fifth of its noise", _louder("hist_quantile", 5), HIGH + TIED),
+    Mutant("lm_mean with a third of its noise", _louder("lm_mean", 3), HIGH + TIED),
     Mutant(
         "em_median_corrected with noise 60 % too small",
         _louder("em_median_corrected", 2.5),

@@ -164,24 +164,29 @@ def test_an_interval_without_an_answer_is_never_a_proved_yes() -> None:
 # Three noisy counts: Hist -------------------------------------------------------------------------
 
 BETWEEN = Interval(3, 7)
+HIST = DECIDERS["hist_median"]()
 
 
-def medians() -> Iterator[tuple[int, int, int]]:
+def quantiles(p: Fraction) -> Iterator[tuple[int, int, int]]:
     """Rows, rows below and rows above: all small tables, and ties in large ones."""
     for rows in range(6):
         for below in range(rows + 1):
             yield from ((rows, below, above) for above in range(rows - below + 1))
     for rows in (100, 101, 1000):
-        half = rows // 2
-        for below in (0, half - 1, half, half + 1, rows):
-            for above in (0, half - 1, half, half + 1, rows):
+        low, high = math.ceil(p * rows), math.floor((1 - p) * rows)
+        for below in (0, low - 1, low, low + 1, rows):
+            for above in (0, high - 1, high, high + 1, rows):
                 if below + above <= rows:
                     yield rows, below, above
 
 
-def level_of_median(alpha: float, epsilon: str, change: Change = unchanged) -> float:
+def level_of_median(
+    alpha: float, epsilon: str, change: Change = unchanged, decider: Any = HIST
+) -> float:
     """The largest chance, over tables, of counts that would prove what is not so."""
-    decider: Any = DECIDERS["hist_median"]()
+    p: Fraction = getattr(decider, "p", HALF)
+    part, whole = p.as_integer_ratio()
+    weights = np.array([[whole - part], [part]])
     verdict = verdicts(decider, BETWEEN, epsilon, change)
     grid: int = decider.estimator(BETWEEN, epsilon).fineness
     rows_of_noise = float(2 / Fraction(epsilon))
@@ -194,24 +199,24 @@ def level_of_median(alpha: float, epsilon: str, change: Change = unchanged) -> f
             counts = (-FARTHEST, sign * points) if above else (sign * points, -FARTHEST)
             return proof(verdict(0, *counts), alpha, outcome=outcome)
 
-        return 2 * first(holds, 1, 1) / (grid * rows_of_noise)
+        return whole * first(holds, 1, 1) / (grid * rows_of_noise)
 
     yes = [reach(outcome=True, above=above) for above in (True, False)]
     no = [reach(outcome=False, above=above) for above in (True, False)]
     worst = 0.0
-    for rows, below, above in medians():
+    for rows, below, above in quantiles(p):
         values = [1] * below + [5] * (rows - below - above) + [9] * above
         table = Histogram.from_values(values)
-        inside = bool(rows) and BETWEEN.contains(table.median)
-        excess = np.array([rows - 2 * above, rows - 2 * below]) / rows_of_noise
+        inside = bool(rows) and BETWEEN.contains(table.quantile(p))
+        sides = np.array([(whole - part) * rows, part * rows]) - whole * np.array([above, below])
+        excess = sides / rows_of_noise
         ends = excess + np.array(no) if inside else excess - np.array(yes)
 
         def wrong(mass: Floats, ends: Floats = ends, *, inside: bool = inside) -> Floats:
-            sides = laplace_cdf((ends[:, None] + mass) / 2)
-            both = sides.prod(axis=0)
+            both = laplace_cdf((ends[:, None] + weights * mass) / whole).prod(axis=0)
             return np.array([(1 - both if inside else both) * np.exp(-np.abs(mass)) / 2])
 
-        worst = max(worst, float(integral(wrong, -ends)[0]))
+        worst = max(worst, float(integral(wrong, -ends / weights[:, 0])[0]))
     return worst
 
 
@@ -219,6 +224,34 @@ def level_of_median(alpha: float, epsilon: str, change: Change = unchanged) -> f
 def test_three_counts_keep_their_level(alpha: float) -> None:
     found = max(level_of_median(alpha, epsilon) for epsilon in EPSILONS)
     assert 0.99 * alpha <= found <= alpha * SLACK
+
+
+@pytest.mark.parametrize("p", [Fraction(1, 4), HALF, Fraction(9, 10)])
+def test_three_counts_keep_their_level_for_quantiles(p: Fraction) -> None:
+    decider: Any = DECIDERS["hist_quantile"](p=p)
+    found = max(level_of_median(0.05, epsilon, decider=decider) for epsilon in EPSILONS)
+    assert 0.99 * 0.05 <= found <= 0.05 * SLACK
+
+
+def weighted_alike(found: Decision, numbers: tuple[int, ...], of: Any) -> Decision:
+    """The tails of the median, whatever p is."""
+    estimator, _, epsilon = of
+    median = replace(estimator, p=HALF)
+    part, whole = estimator.p.as_integer_ratio()
+    mass, below, above = numbers
+    excesses = (whole - part) * mass - whole * above, whole * below - part * mass
+    grid = estimator.fineness
+    over, under = (
+        median.below(EstimatorOutput((2 * x // whole, 0, 0)), median.cuts[1], epsilon)
+        for x in (excesses[0], -excesses[1] - grid)
+    )
+    return replace(found, p_value=max(over, under) if found.outcome else found.p_value)
+
+
+@pytest.mark.parametrize("change", [halved, weighted_alike])
+def test_too_small_a_p_value_of_a_quantile_is_rejected(change: Change) -> None:
+    decider: Any = DECIDERS["hist_quantile"](p=Fraction(9, 10))
+    assert max(level_of_median(0.05, each, change, decider) for each in EPSILONS) > 0.051
 
 
 def without_the_noise_of_n(found: Decision, numbers: tuple[int, ...], of: Any) -> Decision:
@@ -280,6 +313,64 @@ def test_three_counts_bound_the_median_by_the_ends_of_the_interval() -> None:
         assert decider.answer_estimate(found, interval, "1", 0.05) == (None, *ends)
 
 
+# A noisy sum over a noisy count -------------------------------------------------------------------
+
+
+def level_of_mean(alpha: float, epsilon: Fraction, bounds: tuple[int, int]) -> float:
+    """The largest chance, over tables on the ends of intervals, of a false proof.
+
+    ``proof_chance`` and ``refutation_chance`` are held to the draws below.
+    """
+    lower, upper = bounds
+    decider: Any = DECIDERS["lm_mean"](lower=lower, upper=upper)
+    worst = 0.0
+    for rows in (0, 1, 7, 400):
+        for value in {lower, (lower + upper) // 2, upper}:
+            table = Histogram.from_values([value] * rows)
+            for interval in (Interval(value, value + 4), Interval(value - 4, value)):
+                law = decider.acceptance(table, interval)
+                worst = max(worst, law.proof_chance(epsilon, alpha))
+            near = Interval(value - Fraction(1, 10**9), value + 5)
+            if rows:
+                law = decider.acceptance(table, near)
+                worst = max(worst, law.refutation_chance(epsilon, alpha))
+    return worst
+
+
+@pytest.mark.parametrize("bounds", [(0, 15), (-6, 9), (5, 9), (-9, -2)])
+def test_a_mean_keeps_its_level(bounds: tuple[int, int]) -> None:
+    found = max(
+        level_of_mean(alpha, Fraction(epsilon), bounds) / alpha
+        for alpha in ALPHAS
+        for epsilon in EPSILONS
+    )
+    assert found <= SLACK
+
+
+@pytest.mark.parametrize("bounds", [(0, 15), (-9, -2)])
+def test_the_chances_of_proof_of_a_mean_are_those_of_its_draws(bounds: tuple[int, int]) -> None:
+    """4,000 verdicts each, within 4.5 standard errors; halved p-values are not."""
+    decider: Any = for_lattice("lm_mean", "AVG", Lattice(*bounds))
+    middle = sum(bounds) // 2
+    table = Histogram.from_values([middle, middle + 1] * 20)
+    noise, alpha, epsilon, runs = SimulatedNoise(5), 0.2, Fraction(1, 2), 4000
+    off = []
+    for ends in ((middle - 4, middle + 4), (middle + 2, middle + 9), (middle - 9, middle - 1)):
+        interval = Interval(*ends)
+        law = decider.acceptance(table, interval)
+        found = [decider.decide(table, interval, epsilon, noise) for _ in range(runs)]
+        for outcome, chance in ((True, law.proof_chance), (False, law.refutation_chance)):
+            expected = chance(epsilon, alpha)
+            spread = math.sqrt(max(expected * (1 - expected), 1 / runs) * runs)
+            right, wrong = (
+                sum(proof(change(each), alpha, outcome=outcome) for each in found)
+                for change in (unchanged, halved)
+            )
+            assert abs(right - runs * expected) < 4.5 * spread
+            off.append(abs(wrong - runs * expected) / spread)
+    assert max(off) > 4.5
+
+
 # The race, and the margins ------------------------------------------------------------------------
 
 
@@ -338,6 +429,7 @@ def test_a_margin_keeps_its_level(epsilon: str, alpha: float) -> None:
 def test_deciders_say_what_they_can_prove() -> None:
     both, no_alone = frozenset({True, False}), frozenset({False})
     known = {"lm_count": both, "lm_sum": both, "hist_median": both, "r2t_sum": no_alone}
+    known |= {"lm_mean": both, "hist_quantile": both}
     known["r2t_sum_tight"] = no_alone
     for name, made in DECIDERS.items():
         expected = both if name.startswith(("inv_", "noisy_")) else known.get(name, frozenset())

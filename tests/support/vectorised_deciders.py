@@ -163,6 +163,47 @@ def _majority(
     return outcome
 
 
+def _quantile_counts(
+    decider: Any, histogram: Histogram, interval: Interval, epsilon: Fraction, draws: Draws
+) -> Booleans:
+    """Three noisy counts, none of them rounded, for the p-quantile."""
+    scale, grid = 2 / epsilon, fineness(2 / epsilon)
+    low, high = math.floor(interval.lower) + 1, math.ceil(interval.upper)
+    below, above = histogram.count_below(low), histogram.mass - histogram.count_below(high)
+    runs = np.arange(draws.size)
+    mass, first, second = (
+        count * grid + draws.laplace(runs, scale * grid) for count in (histogram.mass, below, above)
+    )
+    part, whole = decider.p.as_integer_ratio()
+    over: Booleans = 2 * (part * mass - whole * first) > grid
+    under: Booleans = 2 * ((whole - part) * mass - whole * second) > -grid
+    return over & under
+
+
+def _ratio(
+    decider: Any, histogram: Histogram, interval: Interval, epsilon: Fraction, draws: Draws
+) -> Booleans:
+    """A noisy sum over a noisy count, without a division."""
+    size = max(abs(decider.lower), abs(decider.upper), 1)
+    scales = size / (epsilon * (1 - decider.share)), 1 / (epsilon * decider.share)
+    runs = np.arange(draws.size)
+    total, mass = (
+        (number * fineness(scale) + draws.laplace(runs, scale * fineness(scale))).astype(object)
+        for number, scale in zip((histogram.total, histogram.mass), scales, strict=True)
+    )
+    sums, counts = map(fineness, scales)
+
+    def excess(end: Fraction) -> npt.NDArray[np.object_]:
+        """``S - end n``, times a number that is positive."""
+        found: npt.NDArray[np.object_] = (
+            total * counts * end.denominator - mass * sums * end.numerator
+        )
+        return found
+
+    inside: Booleans = (excess(interval.lower) > 0) & (excess(interval.upper) < 0)
+    return inside.astype(np.bool_)
+
+
 def _race(
     decider: Any, histogram: Histogram, interval: Interval, epsilon: Fraction, draws: Draws
 ) -> Booleans:
@@ -262,6 +303,8 @@ RULES: dict[str, Rule] = {
     **_each(["inv_count", "inv_sum", "inv_mean"], _margin),
     **_each(["inv_median", "inv_quantile", "inv_distinct"], _margin),
     "hist_median": _majority,
+    "hist_quantile": _quantile_counts,
+    "lm_mean": _ratio,
     **_each(["r2t_sum", "r2t_sum_tight"], _race),
     "svt_sum_plain": _plain_sparse_vector,
     "svt_sum": _bounded_sparse_vector,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from pqd.deciders import DECIDERS, Histogram, Interval, Lattice, answer, for_lattice
+from pqd.deciders.histogram import HALF
 
 RNG = np.random.default_rng(3)
 AGES = Histogram.from_values(RNG.integers(0, 20, 41).tolist())
@@ -275,6 +276,58 @@ def test_histogram_median_by_summing_the_series(
     share = law.cdf(2 * k) - law.cdf(2 * k - 2)
     other = stats.laplace.cdf(k - below, scale=scale) * stats.laplace.cdf(k - above, scale=scale)
     assert found == pytest.approx(float(share @ other), abs=1e-9)
+
+
+@pytest.mark.parametrize("p", [Fraction(1, 4), HALF, Fraction(9, 10), Fraction("0.999")])
+@pytest.mark.parametrize(("mass", "below", "above"), [(0, 0, 0), (9, 3, 2), (40, 9, 3), (60, 0, 0)])
+@pytest.mark.parametrize("epsilon", [0.05, 0.8, 30.0])
+def test_histogram_quantile_by_quadrature(
+    p: Fraction, mass: int, below: int, above: int, epsilon: float
+) -> None:
+    values = [0] * below + [10] * (mass - below - above) + [20] * above
+    found = DECIDERS["hist_quantile"](p=p).accept(
+        Histogram.from_values(values), Interval(5, 15), epsilon
+    )
+    scale, share, half = 2 / epsilon, float(p), 1 / (2 * p.denominator)
+
+    def both(noise: Floats) -> Floats:
+        rows = mass + noise
+        density = np.exp(-np.abs(noise) / scale) / (2 * scale)
+        first = laplace_below(share * rows - below - half, scale)
+        return density * first * laplace_below((1 - share) * rows - above + half, scale)
+
+    kinks = [(below + half) / share - mass, (above - half) / (1 - share) - mass]
+    assert found == pytest.approx(integral(both, scale, kinks), abs=1e-9)
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(0, 20), (-6, 20), (5, 20), (-20, -3)])
+@pytest.mark.parametrize("share", [HALF, Fraction(1, 9)])
+@pytest.mark.parametrize(("left", "right"), [(6, 9), (-3, "1/3"), (-9, -4), (0, 25)])
+def test_laplace_mean_by_quadrature(
+    lower: int, upper: int, share: Fraction, left: int, right: int | str
+) -> None:
+    epsilon = Fraction(7, 10)
+    rows = [value for value in (-12, -5, -1, 0, 6, 6, 8, 11, 19) if lower <= value <= upper]
+    decider = DECIDERS["lm_mean"](lower=lower, upper=upper, share=share)
+    interval = Interval(left, right)
+    left_end, right_end = float(interval.lower), float(interval.upper)
+    for values in ([], rows, rows * 7):
+        found = decider.accept(Histogram.from_values(values), interval, epsilon)
+        size = max(abs(lower), abs(upper))
+        sums, counts = float(size / (epsilon * (1 - share))), float(1 / (epsilon * share))
+
+        def inside(
+            noise: Floats, values: list[int] = values, sums: float = sums, counts: float = counts
+        ) -> Floats:
+            n = len(values) + noise
+            low = laplace_below(left_end * n - sum(values), sums)
+            high = laplace_below(right_end * n - sum(values), sums)
+            density = np.exp(-np.abs(noise) / counts) / (2 * counts)
+            return np.where(n > 0, density * (high - low), 0.0)
+
+        kinks = [-float(len(values))]
+        kinks += [sum(values) / end - len(values) for end in (left_end, right_end) if end]
+        assert found == pytest.approx(integral(inside, counts, kinks), abs=1e-9)
 
 
 @pytest.mark.parametrize("decider_id", DECIDERS)

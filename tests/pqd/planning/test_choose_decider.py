@@ -3,6 +3,7 @@
 import itertools
 import math
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +128,11 @@ def test_what_cannot_be_proved_is_planned_as_too_little(
 
 @pytest.mark.parametrize(
     ("query", "decider"),
-    [(QUERIES[0], "lm_count"), (QUERIES[1], "lm_sum"), (QUERIES[2], "hist_median")],
+    [
+        *[(QUERIES[0], "lm_count"), (QUERIES[1], "lm_sum"), (QUERIES[2], "hist_median")],
+        ("SELECT AVG(age) FROM D", "lm_mean"),
+        ("SELECT QUANTILE(age, 0.25) FROM D", "hist_quantile"),
+    ],
 )
 def test_what_shows_its_statistic_decides_and_is_replayed_as_it_was(
     query: str, decider: str, tmp_path: Path
@@ -137,10 +142,12 @@ def test_what_shows_its_statistic_decides_and_is_replayed_as_it_was(
     first, again = (
         pqd.audit(table(2, 4000), table(1, 4000), query, **options).verdicts[0] for _ in range(2)
     )
-    assert first.standing == ("yes within bounds" if decider == "lm_sum" else "trusted")
+    assert first.standing == (
+        "yes within bounds" if decider in {"lm_sum", "lm_mean"} else "trusted"
+    )
     assert replace(again, replayed=False) == first
     assert first.p_value is not None
-    if decider != "hist_median":
+    if not decider.startswith("hist_"):
         assert first.estimate is not None
         assert first.estimate == pytest.approx(first.q_synthetic, rel=0.4)
     assert first.low is not None
@@ -186,7 +193,7 @@ def test_the_plan_and_the_audit_choose_alike() -> None:
     [
         ("nonesuch", QUERIES[0], "there is no decider 'nonesuch'"),
         ("lm_sum", QUERIES[0], "decides SUM, not COUNT"),
-        ("paper", QUERIES[3], "the paper has no decider of AVG"),
+        ("paper", "SELECT COUNT(DISTINCT age) FROM D", "the paper has no decider of COUNT DIST"),
     ],
 )
 def test_a_name_that_does_not_fit_is_refused(name: str, query: str, words: str) -> None:
@@ -213,6 +220,25 @@ def test_the_paper_takes_the_decider_that_errs_least() -> None:
         assert choice.decider.id == expected
         assert errors[expected] == min(errors[name] for name in ("lm_sum", "r2t_sum", "svt_sum"))
     assert choice.reason == note("against-table-four", decider="svt_sum", advised="r2t_sum")
+
+
+def test_the_paper_has_deciders_of_quantiles_and_means() -> None:
+    """End of section 6.2; Table 4 has no row for either."""
+    terms = Parameters.parse(tau=4, epsilon=1, alpha=0.05, mechanism="paper")
+    ages = Histogram.from_values([20] * 300 + list(range(20, 60)) * 20)
+    for p in (Fraction(1, 4), Fraction(9, 10)):
+        fitting, centre = applicable("QUANTILE", Lattice(0, 85), p=p), ages.quantile(p)
+        choice = choose_decider(terms, "QUANTILE", fitting, ages, Interval.around(centre, 4))
+        errors = {c.mechanism.id: c.rates.worst for c in choice.candidates if c.rates}
+        (other,) = {"em_quantile", "hist_quantile"} - {choice.decider.id}
+        assert errors[choice.decider.id] <= errors[other] + 1e-12
+        assert choice.reason == note("least-of-paper", aggregate="QUANTILE", others=(other,))
+    mean = Fraction(ages.total, ages.mass)
+    choice = choose_decider(
+        terms, "AVG", applicable("AVG", Lattice(0, 85)), ages, Interval.around(mean, 4)
+    )
+    assert choice.decider.id == "lm_mean"
+    assert choice.reason == note("only-of-paper", aggregate="AVG")
 
 
 GAP: dict[str, Any] = {"columns": {"x": {"bounds": (0, 99_999)}}, "tau": "10%", "epsilon": 1}

@@ -88,6 +88,8 @@ EXAMPLES = (
             ("r2t_sum", "lm_sum"),
         )
     ),
+    note("least-of-paper", aggregate="QUANTILE", others=("em_quantile",)),
+    note("only-of-paper", aggregate="AVG"),
     note("likely-right"),
     note("cut-at-copy"),
     note("rows-to-change"),
