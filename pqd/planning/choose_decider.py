@@ -63,7 +63,7 @@ _FIXED = {"COUNT": "lm_count", "MEDIAN": "hist_median"}
 # (docs/theory.md, Theorem 4).  For AVG and QUANTILE the margin decider was sharper than the paper's
 # on every query that was measured, by each figure on stand-ins (benchmarks/sharpest.py).
 _SHARPEST = {"COUNT": "inv_count", "AVG": "inv_mean", "QUANTILE": "inv_quantile"}
-# Deciders with p-values that ``auto`` does not evaluate, because it would never take them.
+# Deciders with p-values that ``auto`` leaves out, because it would never take them.
 _UNWEIGHED = frozenset({"lm_mean", "hist_quantile"})
 # Up to this alpha no decider of a MEDIAN has a lower threshold than ``inv_median`` (Theorem 6).
 _LEAST_MEDIAN = Fraction(1, 16)
@@ -160,6 +160,7 @@ def choose_decider(
         if _evaluates(criteria, decider)
         else _published_only(decider, synthetic, criteria)
         for decider in applicable
+        if _evaluates(criteria, decider) or decider.id not in _UNWEIGHED
     )
     able = [c for c in candidates if not conditional or isinstance(c.mechanism, InverseSensitivity)]
     sharpest, name, reason = _sharpest_and_taken(

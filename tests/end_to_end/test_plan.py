@@ -99,9 +99,8 @@ def test_a_frame_has_one_row_per_query_and_candidate() -> None:
         "em_count",
         "em_count_naive",
         "inv_mean",
-        "lm_mean",
     ]
-    assert list(frame["chosen"]) == [False, True, False, False, False, True, False]
+    assert list(frame["chosen"]) == [False, True, False, False, False, True]
 
 
 def test_the_plans_budget_makes_an_audit_conclusive_most_of_the_time() -> None:
