@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pqd.deciders import DECIDERS, Histogram, Interval, Lattice, SimulatedNoise, answer, for_lattice
+from pqd.deciders.single.inverse_sensitivity import most_rows_beyond
 from pqd.deciders.single.margins import (
     changes_to_lower,
     changes_to_raise,
@@ -292,3 +293,21 @@ def test_margins_of_plain_cases() -> None:
     assert sum_margin(hundred, Interval(150, 190), 0, 10) == -5
     held = Histogram.from_values([1, 1, 1, 2, 2, 3]).multiplicities()
     assert distinct_margin(held, Interval(1, 9)) == 3
+
+
+@pytest.mark.parametrize(("epsilon", "rows"), [("0.25", 15), ("1", 3)])
+def test_a_yes_admits_so_few_rows_beyond_that_nine_runs_of_ten_prove_none(
+    epsilon: str, rows: int
+) -> None:
+    assert most_rows_beyond(epsilon, "0.05") == rows
+    decay = math.exp(-float(epsilon))
+
+    def proof_chance(margin: int) -> float:
+        """Chance that the p-value of a noisy margin is at most 5 %."""
+        least = next(m for m in range(1, 100) if decay**m / (1 + decay) <= 0.05)
+        above = least - margin
+        tail = decay ** abs(above) / (1 + decay)
+        return tail if above > 0 else 1 - decay * tail
+
+    # Without a row beyond, the margin of the claim is rows + 1.
+    assert proof_chance(rows + 1) >= 0.9 > proof_chance(rows)
