@@ -142,6 +142,16 @@ class RankingOptions:
         ),
     ] = False
 
+    copy_epsilon: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=EPSILON",
+            help="Without queries: the epsilon under which a table was made, if its generator is "
+            "differentially private: if it is very near, that is no error but a note. May be given "
+            "several times.",
+        ),
+    ] = None
+
     @property
     def stated(self) -> dict[str, object]:
         """Stated options by name, except the budget."""
@@ -150,6 +160,7 @@ class RankingOptions:
             "--columns": self.columns,
             "--cells": self.cells,
             "--marginals": self.marginals,
+            "--copy-epsilon": self.copy_epsilon,
         }
 
     def read(self, alpha: str, facts: ColumnOptions) -> RankingParameters:
@@ -165,6 +176,7 @@ class RankingOptions:
             columns=columns or None,
             cells=parse_all_cells(self.cells or []),
             marginals=self.marginals,
+            copy_epsilon=values_by_name(self.copy_epsilon or [], "copy epsilon", "tree=1"),
             facts=facts.read(),
         )
 

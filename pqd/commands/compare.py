@@ -73,6 +73,7 @@ def compare(
     columns: Sequence[str] | None = ...,
     cells: Mapping[str, Any] | None = ...,
     marginals: bool = ...,
+    copy_epsilon: Mapping[str, Number] | None = ...,
     facts: Mapping[str, Mapping[str, Any]] | None = ...,
     ledger: str | Path | None = ...,
     fresh: bool = ...,
@@ -98,6 +99,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     ways: int | None = None,
     cells: Mapping[str, Any] | None = None,
     marginals: bool = False,
+    copy_epsilon: Mapping[str, Number] | None = None,
     facts: Mapping[str, Mapping[str, Any]] | None = None,
     ledger: str | Path | None = None,
     fresh: bool = False,
@@ -144,6 +146,9 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     marginals
         Without queries: also measure the distance of every column and pair for each candidate.
         These distances share the budget, so the ranking becomes less certain.
+    copy_epsilon
+        Without queries: the epsilon under which a copy was made, by its name, if its generator is
+        differentially private.  A copy that is very near is then no error but a note.
     ledger, fresh, unit, max_rows
         As for ``pqd.audit``.
 
@@ -175,6 +180,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
         "ways": ways,
         "cells": cells,
         "marginals": marginals,
+        "copy_epsilon": copy_epsilon,
         "facts": facts,
         "columns by name": named,
     }
@@ -186,6 +192,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
             columns=named,
             cells=cells,
             marginals=marginals,
+            copy_epsilon=copy_epsilon,
             facts=facts,
         )
         with cell_progress() as progress:

@@ -41,6 +41,7 @@ def run_ranking(
     unit: PrivacyUnit | None = None,
 ) -> RankingReport:
     """Rank with ``noise``; see ``pqd.compare``.  Without an accountant no account is kept."""
+    parameters.check(list(map(str, synthetics)))
     candidates = Candidates(private, synthetics, accountant, parameters.request.column_names(unit))
     progress(Step.READING_COPIES)
     plan = bind_ranking(candidates, parameters, unit)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import permutations
@@ -13,17 +13,19 @@ from pqd.deciders.distances.estimates import DistanceEstimates, holm, mean_half_
 from pqd.deciders.distances.ratio_intervals import ShareEstimate
 from pqd.deciders.distances.statistics import Distance, TotalVariation
 from pqd.deciders.distances.vector import CubeVector
-from pqd.deciders.exact import Number
+from pqd.deciders.exact import Number, positive
+from pqd.deciders.names import suggestion
 from pqd.deciders.note import Note
 from pqd.engine.marginals import RowMap
 from pqd.engine.scan_plan import rows_per_person
+from pqd.errors import ParameterError
 from pqd.marginals.bound_distances import mean_distance
 from pqd.marginals.bound_profile import BoundMarginal, BoundProfile, mean_weights
 from pqd.marginals.chance import CopyChance
 from pqd.marginals.measurements import DistancesMeasurement
 from pqd.marginals.profile_parameters import ProfileParameters, ProfileRequest
 from pqd.reports.models.figure import Figure
-from pqd.reports.models.profile import Score
+from pqd.reports.models.profile import Alarm, Score
 from pqd.reports.models.ranking import RankedCopy, RankedMarginal
 
 if TYPE_CHECKING:
@@ -44,6 +46,9 @@ class RankingParameters:
         Error probability that the caller accepts.
     marginals
         Whether the distance of each marginal is measured; these distances then share the budget.
+    copy_epsilon
+        The epsilon under which a copy was made, by the name of the copy, where the caller states
+        it.  A copy that is very near is then no error but a note.
     warnings
         Warnings of parameters that are allowed, but are often a mistake.
     """
@@ -52,10 +57,11 @@ class RankingParameters:
     total_epsilon: Fraction
     alpha: Fraction
     marginals: bool
+    copy_epsilon: Mapping[str, Fraction] = field(default_factory=dict)
     warnings: tuple[Note, ...] = ()
 
     @classmethod
-    def parse(
+    def parse(  # noqa: PLR0913 - the facts of a ranking
         cls,
         *,
         total_epsilon: Number,
@@ -64,6 +70,7 @@ class RankingParameters:
         columns: Sequence[str] | None = None,
         cells: Mapping[str, Any] | None = None,
         marginals: bool = False,
+        copy_epsilon: Mapping[str, Number] | None = None,
         facts: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> RankingParameters:
         """Parameters that a caller states; ParameterError names the mistake and allowed values."""
@@ -81,8 +88,26 @@ class RankingParameters:
             total_epsilon=profile.total_epsilon,
             alpha=profile.alpha,
             marginals=marginals,
+            copy_epsilon=_copy_epsilon({} if copy_epsilon is None else copy_epsilon),
             warnings=tuple(profile.warnings()),
         )
+
+    def check(self, copies: Collection[str]) -> None:
+        """Raise ParameterError if an epsilon is stated for none of the ``copies``."""
+        for name in self.copy_epsilon:
+            if name not in copies:
+                raise ParameterError(
+                    f"copy_epsilon (--copy-epsilon) names {name!r}; {suggestion(name, copies)}"
+                )
+
+
+def _copy_epsilon(stated: Mapping[str, Number]) -> dict[str, Fraction]:
+    """Epsilon of each copy; ParameterError unless each is above 0."""
+    if not isinstance(stated, Mapping):
+        raise ParameterError(
+            'copy_epsilon (--copy-epsilon) is by the name of a copy, such as {"boot": 1}'
+        )
+    return {str(name): positive(value, "copy_epsilon") for name, value in stated.items()}
 
 
 # Without slots, since ``cached_property`` needs a ``__dict__``.
@@ -100,12 +125,15 @@ class RankingPlan:
         The number of rows, with either the mean distance or all distances of each copy.
     each
         Whether the measurement has all distances.
+    copy_epsilon
+        The epsilon under which a copy was made, by its name, where it is stated.
     """
 
     bound: BoundProfile
     names: tuple[str, ...]
     measurement: DistancesMeasurement
     each: bool
+    copy_epsilon: Mapping[str, Fraction] = field(default_factory=dict)
 
     def weights(self, copy: int, ways: int | None = None) -> tuple[Fraction, ...]:
         """Weight of each measured number in a copy's mean distance.
@@ -143,7 +171,11 @@ def plan_ranking(
         mechanism=CubeVector(len(distances)),
     )
     return RankingPlan(
-        bound=bound, names=tuple(names), measurement=measurement, each=parameters.marginals
+        bound=bound,
+        names=tuple(names),
+        measurement=measurement,
+        each=parameters.marginals,
+        copy_epsilon=parameters.copy_epsilon,
     )
 
 
@@ -196,10 +228,15 @@ class Ranking:
                 best_rank=1 + sum(worse == copy for _, worse in self.better),
                 worst_rank=number - sum(better == copy for better, _ in self.better),
                 scores=tuple(self._score(copy, ways) for ways in sizes),
-                alarm=self._chances[copy].alarm(self._scores[copy], self._alpha, None),
+                alarm=self._alarm(copy),
             )
             for copy in self.order
         )
+
+    def _alarm(self, copy: int) -> Alarm:
+        """Alarm of a copy; an error becomes a note if the copy's own epsilon is stated."""
+        stated = self._plan.copy_epsilon.get(self._plan.names[copy])
+        return self._chances[copy].alarm(self._scores[copy], self._alpha, stated)
 
     def marginals(self) -> tuple[RankedMarginal, ...]:
         """Distances of each marginal for each copy, the largest first; empty if not measured."""

@@ -228,8 +228,10 @@ def _headline(report: RankingReport) -> tuple[str, str]:
     """Title and lead: which copy is the best, and how sure this result is."""
     if not report.copies:
         return "Nothing was compared", "There is nothing to tell."
-    first, others = report.copies[0], [copy.candidate for copy in report.copies[1:]]
-    rivals = [name for name in others if (first.candidate, name) not in report.better]
+    first, others = report.copies[0], report.copies[1:]
+    near = [copy.candidate for copy in others if copy.alarm and copy.alarm.is_error]
+    honest = [copy.candidate for copy in others if copy.candidate not in near]
+    rivals = [name for name in honest if (first.candidate, name) not in report.better]
     name, lead = first.candidate, _copy_sentence(first)
     if not others:
         quality = percent_text(first.overall.value or 0.0, digits_of(first.overall.estimate))
@@ -240,9 +242,13 @@ def _headline(report: RankingReport) -> tuple[str, str]:
     elif rivals:
         title = undecided_title([first.candidate, *rivals])
         lead += f" It cannot be told apart from {listed(rivals)} at this epsilon."
-    else:
-        title = f"{name} is the best of {counted(len(report.copies), 'copy', 'copies')}"
+    elif honest:
+        title = f"{name} is the best of {counted(1 + len(honest), 'copy', 'copies')}"
         lead += " It is established that it is better than each of the others."
+    else:
+        title = f"{name} is the only copy that is not too near"
+    if near:
+        lead += f" Too near to be called the best: {listed(near)}."
     return title, lead
 
 

@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from pqd.comparison import ranking as module
 from pqd.comparison.ranking import Ranking, RankingParameters, RankingPlan
 from pqd.deciders.noise import SimulatedNoise
 from pqd.engine.scan_plan import PrivacyUnit
+from pqd.errors import ParameterError
 from pqd.reports.models.ranking import RankingReport
 from tests.support.noises import Absent
 
@@ -186,3 +189,80 @@ def test_what_is_far_apart_is_told_apart() -> None:
     found = [set(ranking.better) for ranking in drawn("1", 40)]
     assert all({(0, 3), (1, 3), (2, 3)} <= better for better in found)
     assert sum((2, 0) in better for better in found) > 30
+
+
+# Alarms ------------------------------------------------------------------------------------------
+
+LEAK, SAMPLE = PRIVATE.iloc[1:].drop(columns="person"), COPIES["good"]
+
+
+def standings(report: RankingReport) -> dict[str, str | None]:
+    return {each.candidate: each.alarm.standing if each.alarm else None for each in report.copies}
+
+
+@pytest.mark.parametrize("names", [("leak", "good"), ("leak", "good", "worse", "worst")])
+def test_a_copy_that_is_too_near_is_never_the_best(names: Sequence[str]) -> None:
+    report = ranked(copies={"leak": LEAK, **{name: COPIES[name] for name in names[1:]}})
+    assert report.copies[0].candidate == "leak"
+    assert standings(report) == {"leak": "closer than drawn"} | dict.fromkeys(names[1:])
+    text = " ".join(str(report).split())
+    assert "leak has the highest quality, but is too near to be called the best" in text
+    assert "leak is the best" not in text
+    assert text.startswith("ERROR: leak is closer to the private table than rows drawn")
+
+
+def test_a_copy_that_is_too_near_is_no_rival_either() -> None:
+    """Whatever the noise makes of the order, the title names honest copies alone."""
+    copies = {"twin": LEAK, "leak": LEAK.iloc[2:], "good": SAMPLE}
+    report = ranked(copies=copies)
+    swapped = replace(report, copies=(report.copies[2], *report.copies[:2]), better=())
+    assert swapped.copies[0].candidate == "good"
+    text = " ".join(str(swapped).split())
+    assert "good is the only copy that is not too near" in text
+    assert "Too near to be called the best: leak and twin." in " ".join(swapped.to_html().split())
+    assert "undecided between" not in text
+
+
+def test_the_epsilon_of_a_copy_explains_its_alarm_alone() -> None:
+    copies = {"boot": LEAK, "leak": LEAK.iloc[2:], "good": SAMPLE}
+    report = ranked(copies=copies, copy_epsilon={"boot": "0.5"})
+    assert standings(report) == {
+        "boot": "closer than independent", "leak": "closer than drawn", "good": None
+    }  # fmt: skip
+    (boot,) = [each.alarm for each in report.copies if each.candidate == "boot"]
+    assert boot
+    assert boot.copy_epsilon == Fraction(1, 2)
+    text = " ".join(str(report).split())
+    assert "NOTE: boot is closer to the private table than an independent real sample" in text
+    assert "It is said to be made under epsilon 0.5" in text
+
+
+@pytest.mark.parametrize(
+    ("stated", "message"),
+    [
+        ({"bot": 1}, r"names 'bot'; did you mean boot\?"),
+        ({"boot": 0}, "greater than 0"),
+        (1, "by the name of a copy"),
+    ],
+)
+def test_an_epsilon_is_of_a_copy_that_is_there(stated: Any, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        ranked(copies={"boot": LEAK, "good": SAMPLE}, copy_epsilon=stated)
+
+
+def test_the_command_takes_the_epsilon_of_each_copy(
+    tmp_path: Path, command: Callable[..., tuple[int, str, str]]
+) -> None:
+    tables = {"private": PRIVATE, "boot": LEAK, "good": SAMPLE}
+    for name, each in tables.items():
+        each.to_csv(tmp_path / f"{name}.csv", index=False)
+    private, *copies = (f"{name}={tmp_path / name}.csv" for name in tables)
+    run = ["compare", private.partition("=")[2], *copies]
+    code, out, _ = command(*run, "--total-epsilon", "1", "--copy-epsilon", "boot=1")
+    assert code == 0
+    assert out.startswith("NOTE: boot")
+    code, _, err = command(*run, "--total-epsilon", "1", "--copy-epsilon", "1")
+    assert (code, "write it as tree=1" in err) == (2, True)
+    query = ("-q", "SELECT COUNT(*) FROM D", "--tau", "5%", "--epsilon", "1")
+    code, _, err = command(*run, *query, "--copy-epsilon", "boot=1")
+    assert (code, "--copy-epsilon" in err) == (2, True)
