@@ -33,13 +33,15 @@ class Decision:
     ``outcome`` is True for yes ("within tolerance").  ``p_value`` is an upper bound on the chance
     of this outcome, on every table for which the outcome is wrong.  It is None if the released
     numbers give no bound.  ``margin`` is the noisy margin.  ``released`` is the noisy statistic,
-    from which the rest follows, for deciders that show the statistic.
+    from which the rest follows, for deciders that show the statistic.  ``by_stated_bound``: one of
+    the two bounds of the values is stated, and it alone proves this no.
     """
 
     outcome: bool
     p_value: float | None = None
     margin: int | None = None
     released: tuple[int, ...] = ()
+    by_stated_bound: bool = False
 
 
 class Estimate(NamedTuple):

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, Literal, Protocol, Self
 
 from pqd.deciders.bounds import LatticeBounds, NoBounds, ValueBounds
 from pqd.deciders.decided import DECIDED
@@ -22,7 +22,7 @@ from pqd.deciders.distributions import budget_tail
 from pqd.deciders.evaluation.effectiveness import Threshold, searched_threshold
 from pqd.deciders.evaluation.needed_budget import above
 from pqd.deciders.evaluation.trials import Trial, least_distance
-from pqd.deciders.exact import Number, budget_of, probability, ratio
+from pqd.deciders.exact import Number, as_float, budget_of, probability, ratio
 from pqd.deciders.histogram import HALF, Histogram, answer
 from pqd.deciders.interval import Interval
 from pqd.deciders.lattice import Lattice
@@ -34,6 +34,7 @@ from pqd.deciders.single.margins import (
     count_margin,
     distinct_margin,
     distinct_reach,
+    margin_with_stated_end,
     margin_within,
     mean_margin,
     mean_reach,
@@ -44,6 +45,9 @@ from pqd.deciders.single.margins import (
 )
 
 _HALVINGS = 60
+_BOUND_FIELDS = ("lower", "upper", "step")
+# More than what rounding can take from a factor between 1 and 2.
+_ROUNDING = Fraction(1, 2**50)
 
 
 class SensitivityDecider(Decider, Protocol):
@@ -59,10 +63,11 @@ class MarginLaw:
     """Chance of a yes as a function of the margin; the chance is not private, for analysis only.
 
     ``distance`` is the margin.  It is infinite if every table is a yes, and minus infinite if
-    every table is a no.
+    every table is a no.  ``floor`` is that of a margin with a stated end (``StatedEnd``).
     """
 
     distance: float
+    floor: int | None = None
 
     def __call__(self, epsilon: Fraction) -> float:
         """``1 - a^s/(1 + a)`` for a margin s >= 1, else ``a^(1-s)/(1 + a)``, with a = e^-eps."""
@@ -76,7 +81,10 @@ class MarginLaw:
         """Exact chance of a yes with a p-value of at most alpha."""
         if abs(self.distance) == math.inf:
             return self(epsilon)
-        return budget_tail(least_margin(epsilon, alpha) - int(self.distance), epsilon)
+        level = probability(alpha, "alpha")
+        if self.floor is not None:
+            level /= two_sided(self.floor, epsilon)
+        return budget_tail(least_margin(epsilon, level) - int(self.distance), epsilon)
 
     def refutation_chance(self, epsilon: Fraction, alpha: Number) -> float:
         """Exact chance of a no with a p-value of at most alpha."""
@@ -99,6 +107,11 @@ class InverseSensitivity(ABC):
     def margin(self, histogram: Histogram, interval: Interval) -> float:
         """Margin, a whole number; plus or minus infinite if no change of rows flips the verdict."""
 
+    @property
+    def floor(self) -> int | None:
+        """Floor of a margin with a stated end (``StatedEnd``), else None."""
+        return None
+
     @abstractmethod
     def reach(self, histogram: Histogram, changes: int) -> Reach:
         """Farthest answers that adding or removing ``changes`` rows can produce."""
@@ -115,7 +128,7 @@ class InverseSensitivity(ABC):
         """``accept`` as a function of epsilon; the margin is computed once."""
         answer = self.constant_verdict(interval)
         if answer is None:
-            return MarginLaw(self.margin(histogram, interval))
+            return MarginLaw(self.margin(histogram, interval), self.floor)
         return MarginLaw(math.inf if answer else -math.inf)
 
     def tau_min(
@@ -137,14 +150,19 @@ class InverseSensitivity(ABC):
         (``most_rows_beyond``), and leaves as many rows as the noise needs.
         """
         decider: object = self
-        if isinstance(self, InverseSum | InverseMean):
+        if isinstance(self, StatedEnd):
             decider = replace(self, most_beyond=None)
         least = math.inf
         for trial in trials:
             least = min(least, least_distance(decider, trial))
             if least <= 1:
                 break
-        return deciding_epsilon(least, alpha)
+        needed, level = deciding_epsilon(least, alpha), probability(alpha, "alpha")
+        if isinstance(self, StatedEnd) and self.stated_end and 0 < needed < math.inf:
+            epsilon = budget_of(needed)
+            rows = most_rows_beyond(epsilon, level)
+            needed = deciding_epsilon(least, level / two_sided(rows, epsilon))
+        return needed
 
     def decide(
         self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
@@ -159,7 +177,8 @@ class InverseSensitivity(ABC):
         if answer is not None:
             return Decision(answer, p_value=0.0)
         budget = budget_of(epsilon)
-        return verdict_of(noise.laplace(int(self.margin(histogram, interval)), 1 / budget), budget)
+        noisy = noise.laplace(int(self.margin(histogram, interval)), 1 / budget)
+        return verdict_of(noisy, budget, self.floor)
 
 
 def least_margin(epsilon: Number, alpha: Number) -> int:
@@ -167,13 +186,23 @@ def least_margin(epsilon: Number, alpha: Number) -> int:
     return least_steps(budget_of(epsilon), probability(alpha, "alpha"))
 
 
-def most_rows_beyond(epsilon: Number, alpha: Number) -> int:
+def most_rows_beyond(epsilon: Number, alpha: Number, *, one_stated: bool = False) -> int:
     """Rows beyond the bounds that a yes admits, so that it is proven in 90 % of runs without any.
 
     ``m(alpha) + m(1/10) - 2``: without a row beyond, the signed distance of this claim is one more
-    (docs/theory.md, section 3).
+    (docs/theory.md, section 3).  With ``one_stated`` the p-value of a yes is larger by a factor
+    (``two_sided``), which is largest for the least number of rows.
     """
-    return least_margin(epsilon, alpha) + least_margin(epsilon, Fraction(1, 10)) - 2
+    level = probability(alpha, "alpha")
+    rows = least_margin(epsilon, level) + least_margin(epsilon, Fraction(1, 10)) - 2
+    if not one_stated:
+        return rows
+    return most_rows_beyond(epsilon, level / two_sided(rows, budget_of(epsilon)))
+
+
+def two_sided(floor: int, epsilon: Fraction) -> Fraction:
+    """Factor ``1 + e^(-epsilon floor)`` of the p-values of a margin with a stated end, or more."""
+    return 1 + Fraction(math.exp(-as_float(floor * epsilon))) + _ROUNDING
 
 
 def least_steps(rate: Fraction, level: Fraction) -> int:
@@ -248,11 +277,13 @@ def margin_ends(margin: int, epsilon: Number, alpha: Number) -> tuple[int, int]:
     return low, min(high, 0) if 1 - margin >= least else high
 
 
-def verdict_of(noisy: int, epsilon: Fraction) -> Decision:
-    """Verdict that follows from a noisy margin, by post-processing."""
+def verdict_of(noisy: int, epsilon: Fraction, floor: int | None = None) -> Decision:
+    """Verdict that follows from a noisy margin with that ``floor``, by post-processing."""
     outcome = noisy >= 1
     p_value = budget_tail(noisy if outcome else 1 - noisy, epsilon)
-    return Decision(outcome, p_value, noisy)
+    if outcome and floor is not None:
+        p_value *= float(two_sided(floor, epsilon))
+    return Decision(outcome, min(1.0, p_value), noisy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,23 +311,82 @@ class InverseCount(InverseSensitivity, NoBounds, DeciderDefaults):
         return Threshold(least_margin(epsilon, alpha), exact=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InverseSum(InverseSensitivity, ValueBounds, DeciderDefaults):
-    """SUM decider for values in ``lower .. upper``, which may be negative.
+End = Literal["lower", "upper"]
 
-    With ``most_beyond`` a yes also says that at most so many rows lie beyond these bounds.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedEnd(InverseSensitivity, ValueBounds):
+    """Mix-in of the deciders whose values are cut to ``lower .. upper``.
+
+    With ``most_beyond`` a yes also says that at most so many rows lie beyond the bounds that nobody
+    stated.  ``stated_end`` is the bound that is stated, if only the other one is not.  Cutting
+    values above only lowers a sum or a mean.  So "NO, too large" needs a stated lower bound alone,
+    and "NO, too small" a stated upper bound alone.  The margin then tells such a no from all
+    others (``margin_with_stated_end``).
+
+    Guarantee: let a be e^-epsilon, k ``most_beyond`` and M the noisy margin.
+
+    * A table with another verdict than yes has a margin of at most 0.
+    * A table that is not beyond the stated end's side has a margin of at least -k.
+
+    So ``Pr[M >= t] <= a^t/(1 + a)`` for the former, ``Pr[M <= -k - t] <= a^t/(1 + a)`` for the
+    latter.  On a table of both kinds, with margin s in ``-k .. 0``, the two are wrong on different
+    outputs: together with probability ``(a^(t - s) + a^(t + k + s))/(1 + a)``.  This is convex in
+    s, and at both ends it is ``a^t (1 + a^k)/(1 + a)``.  Both p-values are this number.  A no of
+    which no side is told is the complement of yes, so its p-value is ``a^(1 - M)/(1 + a)``; on a
+    table of verdict yes, whatever side is told is among these outputs.  So with probability at most
+    alpha a verdict is wrong and has a p-value of at most alpha (docs/theory.md, Theorem 1c).
     """
 
     most_beyond: int | None = None
+    stated_end: End | None = None
 
-    id: ClassVar[str] = "inv_sum"
-    key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step", "most_beyond")
-    aggregate: ClassVar[str] = "SUM"
+    @property
+    def floor(self) -> int | None:
+        """Floor k of the margin on all sides but that of the stated end; None without one."""
+        return None if self.stated_end is None else self.most_beyond
+
+    @abstractmethod
+    def plain_margin(self, histogram: Histogram, interval: Interval) -> float:
+        """Margin of the answer to the cut values alone."""
+
+    @abstractmethod
+    def is_beyond(self, histogram: Histogram, interval: Interval, end: End) -> bool:
+        """Whether a no is proven by the bound ``end`` alone: the other one cannot restore a yes."""
 
     def margin(self, histogram: Histogram, interval: Interval) -> float:
+        """Margin of the answer, and of the rows beyond."""
+        margin = self.plain_margin(histogram, interval)
+        if self.stated_end is None or self.most_beyond is None:
+            return margin_within(margin, histogram, self.most_beyond)
+        beyond = self.is_beyond(histogram, interval, self.stated_end)
+        return margin_with_stated_end(margin, histogram, self.most_beyond, beyond_stated=beyond)
+
+    def side_p_value(self, noisy: int, epsilon: Number) -> float:
+        """P-value of the no on the side of the stated end; 1 if ``noisy`` does not tell this."""
+        if self.floor is None or noisy + self.floor >= 0:
+            return 1.0
+        budget = budget_of(epsilon)
+        wrong = budget_tail(-self.floor - noisy, budget)
+        return min(1.0, wrong * float(two_sided(self.floor, budget)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InverseSum(StatedEnd, DeciderDefaults):
+    """SUM decider for values in ``lower .. upper``, which may be negative."""
+
+    id: ClassVar[str] = "inv_sum"
+    key_fields: ClassVar[tuple[str, ...]] = (*_BOUND_FIELDS, "most_beyond", "stated_end")
+    aggregate: ClassVar[str] = "SUM"
+
+    def plain_margin(self, histogram: Histogram, interval: Interval) -> float:
         """Margin of the sum."""
-        margin = sum_margin(histogram, interval, self.lower, self.upper)
-        return margin_within(margin, histogram, self.most_beyond)
+        return sum_margin(histogram, interval, self.lower, self.upper)
+
+    def is_beyond(self, histogram: Histogram, interval: Interval, end: End) -> bool:
+        """Whether the sum is too large, for a stated lower bound, or too small."""
+        total = histogram.total
+        return total >= interval.upper if end == "lower" else total <= interval.lower
 
     def reach(self, histogram: Histogram, changes: int) -> Reach:
         """Reach of the sum."""
@@ -312,19 +402,22 @@ class InverseSum(InverseSensitivity, ValueBounds, DeciderDefaults):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InverseMean(InverseSensitivity, ValueBounds, DeciderDefaults):
-    """AVG decider for values in ``lower .. upper``; ``most_beyond`` as for a SUM."""
-
-    most_beyond: int | None = None
+class InverseMean(StatedEnd, DeciderDefaults):
+    """AVG decider for values in ``lower .. upper``."""
 
     id: ClassVar[str] = "inv_mean"
-    key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step", "most_beyond")
+    key_fields: ClassVar[tuple[str, ...]] = (*_BOUND_FIELDS, "most_beyond", "stated_end")
     aggregate: ClassVar[str] = "AVG"
 
-    def margin(self, histogram: Histogram, interval: Interval) -> float:
+    def plain_margin(self, histogram: Histogram, interval: Interval) -> float:
         """Margin of the mean."""
-        margin = mean_margin(histogram, interval, self.lower, self.upper)
-        return margin_within(margin, histogram, self.most_beyond)
+        return mean_margin(histogram, interval, self.lower, self.upper)
+
+    def is_beyond(self, histogram: Histogram, interval: Interval, end: End) -> bool:
+        """Whether the mean is too large, for a stated lower bound, or too small; true of no row."""
+        if end == "lower":
+            return histogram.total >= interval.upper * histogram.mass
+        return histogram.total <= interval.lower * histogram.mass
 
     def reach(self, histogram: Histogram, changes: int) -> Reach:
         """Reach of the mean."""

@@ -63,10 +63,34 @@ def margin_within(margin: float, histogram: RunningSums, most_beyond: int | None
     ``most_beyond + 1 - rows_beyond``.  The minimum of two 1-Lipschitz whole numbers is 1-Lipschitz,
     and it is at least 1 exactly if both claims hold (docs/theory.md, section 3).
     """
-    if most_beyond is None:
-        return margin
-    # A public stand-in has no row beyond.
-    return min(margin, most_beyond + 1 - getattr(histogram, "rows_beyond", 0))
+    return margin if most_beyond is None else min(margin, _rows_left(histogram, most_beyond))
+
+
+def margin_with_stated_end(
+    margin: float, histogram: RunningSums, most_beyond: int, *, beyond_stated: bool
+) -> float:
+    """Margin that also tells on which side of the interval a no lies, if one bound is stated.
+
+    Let A be the signed distance of the half-line that values beyond the other bound cannot restore:
+    ``q < r`` if the lower bound is stated, ``q > l`` if the upper one is.  B is the signed distance
+    of the other half-line, o the number of rows beyond the bound that is not stated, and k is
+    ``most_beyond``.  This margin is ``min(A, max(min(B, k + 1 - o), -k))``.  ``margin`` is
+    ``min(A, B)``, and ``beyond_stated`` says whether A is below 1; then B is at least 1, unless
+    both are 0 (a mean of no row).
+
+    Guarantee: A, B and ``k + 1 - o`` are 1-Lipschitz whole numbers, and so are their minima and
+    maxima.  The margin is at least 1 exactly if the answer is inside the interval and at most k
+    rows lie beyond.  It is below -k only if A is below 1 (docs/theory.md, Theorem 1c).
+    """
+    rows_left = _rows_left(histogram, most_beyond)
+    if beyond_stated:
+        return min(margin, max(rows_left, -most_beyond))
+    return max(min(margin, rows_left), -most_beyond)
+
+
+def _rows_left(histogram: RunningSums, most_beyond: int) -> int:
+    """Signed distance of "at most ``most_beyond`` rows beyond"; a stand-in has no row beyond."""
+    return most_beyond + 1 - int(getattr(histogram, "rows_beyond", 0))
 
 
 def mean_margin(histogram: Histogram, interval: Interval, lower: int, upper: int) -> float:

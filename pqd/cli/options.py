@@ -181,8 +181,8 @@ class ColumnOptions:
         list[str] | None,
         typer.Option(
             metavar="COLUMN=RANGE",
-            help="Public bounds of an aggregated column, LOW:HIGH or LOW:HIGH:STEP; else from the "
-            "synthetic table.",
+            help="Public bounds of an aggregated column, LOW:HIGH or LOW:HIGH:STEP, or one of them "
+            "(LOW: or :HIGH); else from the synthetic table.",
         ),
     ] = None
     type_: Annotated[

@@ -62,7 +62,7 @@ def _verdict(
         epsilon=planned.measurement.cost,
         leans="yes" if decision.outcome else "no",
         evidence=evidence,
-        condition=None if evidence == "none" else planned.condition,
+        condition=None if evidence == "none" or decision.by_stated_bound else planned.condition,
         p_value=p_value,
         margin=decision.margin,
         margin_low=margin_low,

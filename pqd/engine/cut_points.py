@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -30,25 +30,29 @@ _BEYOND = 2
 _MOST = 2**61
 
 
+# Lower and upper bound of values; None if nothing bounds them there.
+Bounds: TypeAlias = tuple[Fraction | None, Fraction | None]
+
+
 @dataclass(frozen=True, slots=True)
 class CutPoints:
     """Ascending public ends, and the marks of values before, between and after the ends.
 
     An end is a value and a flag.  If the flag is true, only greater values have passed the end; if
     not, equal values have passed it, too.  Marks are in lattice units.  The caller may state
-    ``bounds``: values outside count as the nearer bound.
+    ``bounds``, or one of them: values outside count as the nearer bound.
     """
 
     ends: tuple[tuple[Fraction, bool], ...] = ()
     marks: tuple[int, ...] = (0,)
-    bounds: tuple[Fraction, Fraction] | None = None
+    bounds: Bounds | None = None
 
     @classmethod
     def of(
         cls,
         intervals: Iterable[Interval],
         scale: Fraction,
-        bounds: tuple[Fraction, Fraction] | None,
+        bounds: Bounds | None,
     ) -> CutPoints:
         """Cut points at the ends of open ``intervals``, in units of ``scale`` each.
 
@@ -104,7 +108,9 @@ class CutPoints:
         edges = np.maximum.accumulate([_passed(*end) for end in self.ends])
         if self.bounds:
             # Values outside count as the bounds.
-            low, high = map(as_float, self.bounds)
+            least, most = self.bounds
+            low = -math.inf if least is None else as_float(least)
+            high = math.inf if most is None else as_float(most)
             values = np.clip(values, low, high)
         return np.searchsorted(edges, values, side="right")
 
@@ -115,19 +121,22 @@ def _passed(value: Fraction, beyond: bool) -> float:  # noqa: FBT001 - half of a
     return math.nextafter(nearest, math.inf) if beyond else nearest
 
 
-def reaching(lattice: Lattice, intervals: Sequence[Interval]) -> Lattice:
+def reaching(
+    lattice: Lattice, intervals: Sequence[Interval], stated: tuple[bool, bool] = (False, False)
+) -> Lattice:
     """``lattice``, extended by whole steps to leave room beyond ``intervals`` (in its units).
 
-    Otherwise the bounds of the synthetic table would limit the private answer.
+    Otherwise the bounds of the synthetic table would limit the private answer.  A lower or upper
+    bound that is ``stated`` stays.
     """
     unit, step = lattice.unit, lattice.step
     rooms = [(interval, _BEYOND * interval.tau) for interval in intervals]
     low = min(interval.lower - room for interval, room in rooms) * unit
     high = max(interval.upper + room for interval, room in rooms) * unit
-    if lattice.lower <= low and high <= lattice.upper:
+    below = 0 if stated[0] else max(0, math.ceil((lattice.lower - low) / step))
+    above = 0 if stated[1] else max(0, math.ceil((high - lattice.upper) / step))
+    if not below + above:
         return lattice
-    below = max(0, math.ceil((lattice.lower - low) / step))
-    above = max(0, math.ceil((high - lattice.upper) / step))
     return Lattice(lattice.lower - below * step, lattice.upper + above * step, step)
 
 

@@ -110,7 +110,7 @@ def _histogram(statistic: Statistic, tally: Tally, *, totalled: bool) -> Histogr
     lattice = measure.total if totalled and statistic.collapsed else measure.lattice
     if lattice is None:
         return Histogram.ascending(tally.keys, tally.counts)
-    if measure.beyond == "none":
+    if not measure.beyond:
         return Histogram.ascending(lattice.units_at(tally.keys), tally.counts)
     places, has_value, changed = _decoded(tally.keys, lattice)
     units, counts = lattice.units_at(places[has_value]), tally.counts[has_value]
@@ -285,7 +285,7 @@ def _persons(measured: _Measured, measure: Measure | None, rows: Integers) -> Ta
     high = np.clip(high + (low >> 32), -_HIGH, _HIGH - 1)
     totals = (high << 32) + (low & _LOW)
     clamped = _clamped(totals, total)
-    if measure.beyond == "none":
+    if not measure.beyond:
         return Tally.of(clamped)
     # A person counts beyond if one of the rows does, or if the total does.
     is_cut = clamped != totals - round(total.lower / total.step)

@@ -48,8 +48,9 @@ class TablePlan(Protocol):
         """Key of the hashes that rank the rows of a person."""
 
 
-# Rows that are counted beyond a lattice: none, those outside its range, or also those off its step.
-Beyond = Literal["none", "range", "step"]
+# Rows that are counted beyond a lattice: those below it, above it, or off its step.
+Beyond = Literal["below", "above", "step"]
+RANGE: tuple[Beyond, ...] = "below", "above"
 # Part of a step by which a double may miss the step that it stands for.
 _SAME_STEP = "1e-6"
 
@@ -60,14 +61,13 @@ class Measure:
 
     Without a lattice, values are counted by equality (COUNT DISTINCT).  With ``cut_points``, they
     are counted by the cut points that they have passed (MEDIAN, QUANTILE).  ``total`` is the
-    lattice of a person's total, if the person's rows are added up first.  ``stated`` says that the
-    bounds come from the caller, not from the synthetic table.
+    lattice of a person's total, if the person's rows are added up first.  ``stated`` says of the
+    lower and of the upper bound whether it comes from the caller, not from the synthetic table.
 
     ``accepted``: the caller takes the synthetic table's bounds.
 
-    ``beyond`` says which rows are counted once more, apart: those whose number lies outside the
-    ``range`` of the lattice, or also off its ``step``.  A cell that holds something, but does not
-    read as its kind, counts as well.
+    ``beyond`` says which rows are counted once more, apart; empty if none are.  If some are, a cell
+    that holds something, but does not read as its kind, counts as well.
     """
 
     sql: str
@@ -75,13 +75,18 @@ class Measure:
     total: Lattice | None = None
     cut_points: CutPoints | None = None
     # Two measures that differ in ``stated`` or ``accepted`` alone are one number, counted once.
-    stated: bool = field(default=False, compare=False)
-    beyond: Beyond = "none"
+    stated: tuple[bool, bool] = field(default=(False, False), compare=False)
+    beyond: tuple[Beyond, ...] = ()
     accepted: bool = field(default=False, compare=False)
 
     def __hash__(self) -> int:
         """Hash of the SQL alone, since different measures rarely have the same SQL."""
         return hash(self.sql)
+
+    @property
+    def is_stated(self) -> bool:
+        """Whether both bounds come from the caller."""
+        return all(self.stated)
 
     @property
     def number(self) -> str:
@@ -161,12 +166,15 @@ def place_sql(measure: Measure, unreadable: str = "FALSE") -> str:
     number = finite_sql(measure.sql)
     place = f"LEAST(GREATEST(round(({number} - {lower}) / {step}), 0e0), {lattice.points - 1}e0)"
     # GREATEST and LEAST ignore a NULL, so CASE looks for it first.
-    if measure.beyond == "none":
+    if not measure.beyond:
         return f"CASE WHEN ({number}) IS NULL THEN NULL ELSE CAST({place} AS BIGINT) END"
     steps = f"(({number} - {lower}) / {step})"
-    changed = f"{steps} < -{_SAME_STEP} OR {steps} > {lattice.points - 1}e0 + {_SAME_STEP}"
-    if measure.beyond == "step":
-        changed += f" OR abs({steps} - round({steps})) > {_SAME_STEP}"
+    changes = {
+        "below": f"{steps} < -{_SAME_STEP}",
+        "above": f"{steps} > {lattice.points - 1}e0 + {_SAME_STEP}",
+        "step": f"abs({steps} - round({steps})) > {_SAME_STEP}",
+    }
+    changed = " OR ".join(changes[each] for each in measure.beyond)
     raised = f"CASE WHEN {changed} THEN {lattice.points} ELSE 0 END"
     missing = f"CASE WHEN {unreadable} THEN {2 * lattice.points} END"
     return (

@@ -250,7 +250,8 @@ class _Binding:
     def _steps(self, name: str) -> Partition:
         facts = {fold_case(column): each for column, each in self._request.facts.items()}
         stated = facts.get(fold_case(name))
-        bounds = stated.bounds if stated else None
+        low, high = (stated.bounds if stated else None) or (None, None)
+        bounds = None if low is None or high is None else (low, high)
         return steps_partition(name, self._schema[name], self._summaries[name], bounds)
 
     def _counts(self, marginals: Sequence[Marginal]) -> Callable[[Marginal], BoundMarginal]:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from pqd.deciders import Interval, Lattice, ParameterError, UnanswerableError, answer
 from pqd.deciders.histogram import HALF
 from pqd.deciders.note import Note, note
-from pqd.deciders.numbers import plain
+from pqd.deciders.numbers import number_text, plain
 from pqd.engine.cut_points import ORDERED, CutPoints, reaching
-from pqd.engine.scan_plan import Beyond, Measure, PrivacyUnit, Statistic
+from pqd.engine.scan_plan import RANGE, Beyond, Measure, PrivacyUnit, Statistic
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.planning.bound_workload import QueryRequest
 from pqd.reports.models.audit import Condition
@@ -43,6 +43,11 @@ _CLAMPED = ("SUM", "AVG")
 NUMERIC = (*_CLAMPED, *ORDERED)
 # Bounds of a WHERE that are farther apart are not taken.
 _WIDEST = 1e9
+_ZERO = Fraction(0)
+
+
+# SQL of an attribute, whether it is a person's total, and the ends that the WHERE states.
+_Place = tuple[str, bool, tuple[float | None, float | None] | None]
 
 
 class Bounds:
@@ -53,12 +58,14 @@ class Bounds:
     ) -> None:
         """Read no table yet."""
         self._tables, self._schema, self._stated, self._unit = tables, schema, stated, unit
-        self._lattices: dict[tuple[str, bool, tuple[float, float] | None], Lattice] = {}
+        self._lattices: dict[_Place, Lattice] = {}
         # Bounds for the notes, by the name of the attribute.  They are taken from the copy
         # (``_copy_spans``), widened beyond it (``_wider_spans``) or stated (``_stated_spans``).
+        # Of ``_half_spans`` one of the two is stated.
         self._copy_spans: dict[str, dict[str, None]] = {}
         self._wider_spans: dict[str, dict[str, None]] = {}
         self._where_spans: dict[str, dict[str, None]] = {}
+        self._half_spans: dict[str, dict[str, None]] = {}
         self._stated_spans: dict[bool, dict[str, str]] = {True: {}, False: {}}
 
     def notes(self) -> Iterator[Note]:
@@ -68,6 +75,8 @@ class Bounds:
                 yield note("bounds-stated", bounds=tuple(spans.items()), snapped=snapped)
         if self._where_spans:
             yield note("bounds-of-where", bounds=_spans(self._where_spans))
+        if self._half_spans:
+            yield note("bounds-half-stated", bounds=_spans(self._half_spans))
         if self._copy_spans:
             yield note("bounds-of-copy", bounds=_spans(self._copy_spans))
         if self._wider_spans:
@@ -84,18 +93,24 @@ class Bounds:
         # For a SUM, add up each person's rows, since a person may have several rows.
         total_of = self._unit if query.aggregate == "SUM" else None
         attribute = query.attribute or ""
-        facts = facts_of_attribute(self._stated, attribute)
-        stated = facts is not None and facts.bounds is not None
-        ends = None if stated or total_of else self._ends_of_where(query, resolved)
-        place = resolved.value or "", total_of is not None, ends
+        facts = facts_of_attribute(self._stated, attribute) or ColumnFacts()
+        ends = (None, None) if total_of else self._ends_of_where(query, resolved)
+        of_where = not any(facts.stated) and None not in ends
+        place = resolved.value or "", total_of is not None, ends if of_where else None
         if place not in self._lattices:
-            self._lattices[place] = self._lattice(query, resolved, total_of, ends)
-        lattice = self._lattices[place]
+            self._lattices[place] = self._lattice(query, resolved, total_of, place[2])
+        lattice, stated = self._lattices[place], facts.stated
+        if of_where:
+            stated = True, True
+        elif not all(stated):
+            lattice, stated = self._with_one_end(query, lattice, stated, ends)
+        if total_of and not all(stated) and lattice.lower < 0:
+            # A person's rows may lie on both sides of 0, so the bound of a total is none of rows.
+            stated = False, False
         subject = f"a person's total of {attribute}" if total_of else attribute
-        if ends:
-            stated = True
+        if of_where:
             self._where_spans.setdefault(subject, {})[span(lattice)] = None
-        elif stated:
+        elif all(stated):
             snapped = query.aggregate in _CLAMPED
             self._stated_spans[snapped][subject] = span(lattice)
         elif query.aggregate == "SUM":
@@ -104,18 +119,65 @@ class Bounds:
                     f"{subject} is 0 throughout in the synthetic table, so that its bounds leave "
                     "nothing to add up; state its bounds (--bounds)"
                 )
-            self._copy_spans.setdefault(subject, {})[span(lattice)] = None
-        beyond: Beyond = "none"
-        if query.aggregate in _CLAMPED and not stated:
-            beyond = "range" if facts is not None and facts.step is not None else "step"
+            self._note_bounds(subject, lattice, stated, facts)
+        beyond: tuple[Beyond, ...] = ()
+        if query.aggregate in _CLAMPED and not all(stated):
+            # A WHERE selects no row beyond its ends, so those need not be left out here.
+            own = facts.stated if any(stated) else (False, False)
+            beyond = tuple(side for side, known in zip(RANGE, own, strict=True) if not known)
+            beyond += () if facts.step is not None else ("step",)
         return Measure(
             resolved.value or "",
             row_lattice(lattice) if total_of else lattice,
             lattice if total_of else None,
             stated=stated,
             beyond=beyond,
-            accepted=facts is not None and facts.takes_copy,
+            accepted=facts.takes_copy,
         )
+
+    def _with_one_end(
+        self,
+        query: Query,
+        lattice: Lattice,
+        stated: tuple[bool, bool],
+        ends: tuple[float | None, float | None],
+    ) -> tuple[Lattice, tuple[bool, bool]]:
+        """Lattice, and which of its bounds are stated, with the ends of the WHERE.
+
+        An end of the WHERE between 0 and the lattice, or on the lattice, costs nothing: no row
+        beyond is selected.  The lattice is cut there to whole steps.  The lattice of a SUM is cut
+        only where that lowers what one row can add, since queries that sum up one measure can be
+        answered together.
+        """
+        step, low, high = lattice.step, lattice.lower, lattice.upper
+        lower, upper = (None if end is None else Fraction(str(end)) for end in ends)
+        # Whole steps must not carry an end across 0.
+        if lower is not None and not stated[0] and min(low, _ZERO) <= lower <= high:
+            end = low + (lower - low) // step * step
+            if not end < 0 <= lower:
+                low, stated = end, (True, stated[1])
+        if upper is not None and not stated[1] and lattice.lower <= upper <= max(high, _ZERO):
+            end = high - (high - upper) // step * step
+            if not upper <= 0 < end:
+                high, stated = end, (stated[0], True)
+        cut = Lattice(low, high, step) if low <= high else lattice
+        wider = low < lattice.lower or high > lattice.upper
+        if query.aggregate == "AVG" or wider or _largest(cut) < _largest(lattice):
+            lattice = cut
+        return lattice, stated
+
+    def _note_bounds(
+        self, subject: str, lattice: Lattice, stated: tuple[bool, bool], facts: ColumnFacts
+    ) -> None:
+        """Record bounds of which not both are stated, for the notes."""
+        text = span(lattice)
+        if not any(stated):
+            self._copy_spans.setdefault(subject, {})[text] = None
+            return
+        place = stated.index(True)
+        source = "stated" if facts.stated[place] else "from the WHERE"
+        text += f" (the {('lower', 'upper')[place]} bound {source})"
+        self._half_spans.setdefault(subject, {})[text] = None
 
     def for_tolerance(
         self, request: QueryRequest, statistic: Statistic, synthetic: Sequence[Histogram]
@@ -131,42 +193,53 @@ class Bounds:
             If the lattice would be too wide.
         """
         query, measure = request.query, statistic.measure
-        if query.aggregate != "AVG" or measure is None or measure.stated:
+        if query.aggregate != "AVG" or measure is None or measure.is_stated:
             return statistic
         pairs = tolerances(query, request.criteria.tolerance, statistic, synthetic)
         intervals = [pair[1] for pair in pairs if pair]
         wider = with_wider_lattice(query, statistic, intervals) if intervals else statistic
-        if measure.lattice and wider.measure and wider.measure.lattice:
+        if measure.lattice and wider.measure and wider.measure.lattice and any(measure.stated):
+            facts = facts_of_attribute(self._stated, query.attribute or "") or ColumnFacts()
+            self._note_bounds(query.attribute or "", wider.measure.lattice, measure.stated, facts)
+        elif measure.lattice and wider.measure and wider.measure.lattice:
             spans = self._copy_spans if wider is statistic else self._wider_spans
             spans.setdefault(query.attribute or "", {})[span(wider.measure.lattice)] = None
         return wider
 
-    def _ends_of_where(self, query: Query, resolved: BoundExpression) -> tuple[float, float] | None:
-        """Ends between which the WHERE itself keeps the column that a SUM or an AVG aggregates."""
+    def _ends_of_where(
+        self, query: Query, resolved: BoundExpression
+    ) -> tuple[float | None, float | None]:
+        """Ends between which the WHERE itself keeps the column that a SUM or an AVG aggregates.
+
+        An end is None if the WHERE has none.  Two ends that are too far apart for a lattice serve
+        nobody.
+        """
         if query.aggregate not in _CLAMPED or resolved.where is None:
-            return None
+            return None, None
         column = next(
             (name for name in resolved.columns if quote_identifier(name) == resolved.value), None
         )
         values = region(resolved.where).get(column) if column else None
-        ends = values.ends if values else None
-        if ends is None or not all(map(math.isfinite, ends)):
-            return None
-        # Bounds that are too far apart for a lattice serve nobody.
-        return ends if ends[1] - ends[0] < _WIDEST else None
+        low, high = (
+            None if end is None or not math.isfinite(end) else end
+            for end in (values.ends if values else (None, None))
+        )
+        if low is not None and high is not None and not 0 <= high - low < _WIDEST:
+            return None, None
+        return low, high
 
     def _lattice(
         self,
         query: Query,
         resolved: BoundExpression,
         total_of: PrivacyUnit | None,
-        ends: tuple[float, float] | None,
+        ends: tuple[float | None, float | None] | None,
     ) -> Lattice:
         """Lattice of an attribute: the stated bounds and step, or else the bounds of the copies."""
         name = query.attribute or ""
         facts = facts_of_attribute(self._stated, name)
         if ends:
-            low, high = map(Fraction, map(str, ends))
+            low, high = (Fraction(str(end)) for end in ends)
             facts = replace(facts or ColumnFacts(), bounds=(low, high))
         try:
             synthetic = self._tables.profile(self._schema, resolved.value or "", total_of)
@@ -189,18 +262,23 @@ def exceeded_bounds(
 ) -> str:
     """Stated bounds, as text, if the tolerance reaches beyond them; else an empty text."""
     measure = statistic.measure
-    if measure is None or measure.lattice is None or not measure.stated:
+    if measure is None or measure.lattice is None or not any(measure.stated):
         return ""
     if query.aggregate not in ("AVG", *ORDERED):
         return ""
-    lattice = measure.lattice
+    lattice, (lower, upper) = measure.lattice, measure.stated
     for histogram in synthetic:
         centre = answer(query.aggregate, histogram, query.p or HALF)
         if centre is None or (tolerance.relative and not centre):
             continue
         middle = centre * lattice.unit
         tau = tolerance.of(middle)
-        if middle - tau < lattice.lower or middle + tau > lattice.upper:
+        below, above = middle - tau < lattice.lower, middle + tau > lattice.upper
+        if lower and below and not upper:
+            return f"{number_text(lattice.lower)} and more"
+        if upper and above and not lower:
+            return f"{number_text(lattice.upper)} and less"
+        if (lower and below) or (upper and above):
             return span(lattice)
     return ""
 
@@ -217,10 +295,20 @@ def condition_of(
 ) -> Condition | None:
     """Condition of a verdict: the bounds to which values are cut, if nobody stated them."""
     measure = statistic.measure
-    if measure is None or measure.beyond == "none":
+    if measure is None or not measure.beyond:
         return None
-    lattice = lattice_of(query, statistic)[0]
-    return Condition(plain(lattice.lower), plain(lattice.upper), rows_beyond, measure.accepted)
+    lattice, (lower, upper) = lattice_of(query, statistic)[0], measure.stated
+    return Condition(
+        None if lower else plain(lattice.lower),
+        None if upper else plain(lattice.upper),
+        rows_beyond,
+        measure.accepted,
+    )
+
+
+def _largest(lattice: Lattice) -> Fraction:
+    """Most that one row can add to a sum, in either direction."""
+    return max(abs(lattice.lower), abs(lattice.upper))
 
 
 def synthetic_answer(query: Query, synthetic: Histogram) -> Fraction:
@@ -275,12 +363,12 @@ def with_wider_lattice(
         If the lattice would be too wide.
     """
     measure = statistic.measure
-    if query.aggregate not in ("AVG", *ORDERED) or measure is None or measure.stated:
+    if query.aggregate not in ("AVG", *ORDERED) or measure is None or measure.is_stated:
         return statistic
     if measure.lattice is None:
         return statistic
     try:
-        lattice = reaching(measure.lattice, intervals)
+        lattice = reaching(measure.lattice, intervals, measure.stated)
     except ParameterError as error:
         raise UnanswerableError(f"tau is too wide: {error}") from None
     if lattice is measure.lattice:
@@ -295,7 +383,8 @@ def on_cut_points(
     measure = statistic.measure
     if measure is None or measure.lattice is None:
         return statistic
-    lattice = measure.lattice
-    bounds = (lattice.lower, lattice.upper) if measure.stated else None
+    lattice, (lower, upper) = measure.lattice, measure.stated
+    ends = lattice.lower if lower else None, lattice.upper if upper else None
+    bounds = ends if any(measure.stated) else None
     points = CutPoints.of(intervals, scale, bounds)
     return replace(statistic, measure=replace(measure, lattice=None, cut_points=points))

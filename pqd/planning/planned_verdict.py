@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pqd.accounting.cache_keys import digest, parameters_of
 from pqd.deciders import Decider, Decision, Interval
 from pqd.deciders.estimators import EstimatorOutput, LaplaceEstimate
+from pqd.deciders.exact import exceeds
 from pqd.deciders.single.base import Estimate
-from pqd.deciders.single.inverse_sensitivity import margin_ends
+from pqd.deciders.single.inverse_sensitivity import End, StatedEnd, margin_ends
 from pqd.deciders.single.noisy_answer import NoisyAnswer
 from pqd.parameters import Criteria
 from pqd.reports.models.audit import Condition
@@ -70,7 +71,7 @@ class DeciderMeasurement(VerdictMeasurement[Decision]):
         """Parameters of the decider, and the interval."""
         parameters = {"kind": "verdict", "interval": self.interval, **parameters_of(self.decider)}
         if getattr(self.decider, "most_beyond", None) is not None and self.statistic.measure:
-            parameters["beyond"] = self.statistic.measure.beyond
+            parameters["beyond"] = list(self.statistic.measure.beyond)
         return parameters
 
     def run(self, counts: Histogram, noise: Noise) -> Decision:
@@ -154,12 +155,43 @@ class MarginRule:
         return margin_ends(decision.margin, self.epsilon, self.alpha)
 
 
+def _on_stated_side(
+    decision: Decision, estimate: Estimate, interval: Interval, stated_end: End | None
+) -> Decision:
+    """Decision; a no whose estimate is beyond the interval, on the side of the stated bound, is so.
+
+    Values beyond the other bound were cut, which cannot have moved the answer to this side.  The
+    p-value of a no counts both sides, so it is also one of this side alone.
+    """
+    value = estimate.value
+    if decision.outcome or stated_end is None or value is None:
+        return decision
+    too_large = value >= interval.upper
+    beyond = too_large if stated_end == "lower" else value <= interval.lower
+    return replace(decision, by_stated_bound=beyond)
+
+
 @dataclass(frozen=True, slots=True)
 class DeciderRule(MarginRule):
     """Rule of a verdict on a query, for deciders that may also release the answer."""
 
     decider: Decider
     interval: Interval
+    stated_end: End | None = None
+
+    def decision(self, output: Decision) -> Decision:
+        """Verdict: the output, by its p-value on the side of the stated bound if that decides.
+
+        Below its floor the margin of any other no is no number of changes, so it is left out.
+        """
+        if not isinstance(self.decider, StatedEnd) or self.decider.floor is None or output.outcome:
+            return _on_stated_side(output, self.estimate(output), self.interval, self.stated_end)
+        if output.margin is None:
+            return output
+        p_value = self.decider.side_p_value(output.margin, self.epsilon)
+        if exceeds(p_value, self.alpha):
+            return replace(output, margin=None)
+        return replace(output, p_value=p_value, by_stated_bound=True)
 
     def estimate(self, decision: Decision) -> Estimate:
         """Estimate from the statistic that the decider releases; empty if it releases none."""
@@ -174,6 +206,7 @@ class AnswerRule:
     alpha: Fraction
     decider: NoisyAnswer
     interval: Interval
+    stated_end: End | None = None
 
     @property
     def identity(self) -> object:
@@ -182,7 +215,8 @@ class AnswerRule:
 
     def decision(self, output: EstimatorOutput) -> Decision:
         """Verdict: post-processing of the noisy answer."""
-        return self.decider.verdict(output, self.interval, self.epsilon)
+        decision = self.decider.verdict(output, self.interval, self.epsilon)
+        return _on_stated_side(decision, self.estimate(decision), self.interval, self.stated_end)
 
     def estimate(self, decision: Decision) -> Estimate:
         """Noisy answer and its interval."""

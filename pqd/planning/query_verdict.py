@@ -16,9 +16,9 @@ from pqd.deciders.noise import check_scale
 from pqd.deciders.note import note
 from pqd.deciders.numbers import plain
 from pqd.deciders.single.base import BOTH
-from pqd.deciders.single.inverse_sensitivity import InverseMean, InverseSum, most_rows_beyond
+from pqd.deciders.single.inverse_sensitivity import End, StatedEnd, most_rows_beyond
 from pqd.deciders.single.noisy_answer import NoisyAnswer
-from pqd.engine.scan_plan import PrivacyUnit, Statistic
+from pqd.engine.scan_plan import RANGE, PrivacyUnit, Statistic
 from pqd.parameters import Criteria, Parameters
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload
 from pqd.planning.choose_decider import (
@@ -171,13 +171,13 @@ def planned_verdict(bound: BoundQuery) -> PlannedQueryVerdict:
     }
     measurement: VerdictMeasurement[Any]
     rule: VerdictRule
-    terms = parameters.epsilon, parameters.alpha
+    terms, end = (parameters.epsilon, parameters.alpha), _stated_end(plan.statistic)
     if isinstance(decider, NoisyAnswer) and decider.constant_verdict(plan.interval) is None:
         measurement = AnswerMeasurement(**facts, estimator=decider.estimator)
-        rule = AnswerRule(*terms, decider, plan.interval)
+        rule = AnswerRule(*terms, decider, plan.interval, end)
     else:
         measurement = DeciderMeasurement(**facts)
-        rule = DeciderRule(*terms, decider, plan.interval)
+        rule = DeciderRule(*terms, decider, plan.interval, end if decider.releases_answer else None)
     rows_beyond = getattr(decider, "most_beyond", None)
     condition = condition_of(plan.query, plan.statistic, rows_beyond)
     return PlannedQueryVerdict(
@@ -190,7 +190,13 @@ def planned_verdict(bound: BoundQuery) -> PlannedQueryVerdict:
 
 def _is_conditional(statistic: Statistic) -> bool:
     """Whether values are cut to bounds that nobody stated."""
-    return statistic.measure is not None and statistic.measure.beyond != "none"
+    return statistic.measure is not None and bool(statistic.measure.beyond)
+
+
+def _stated_end(statistic: Statistic) -> End | None:
+    """Bound that is stated, if only the other one is not."""
+    lower, upper = statistic.measure.stated if statistic.measure else (False, False)
+    return "lower" if lower and not upper else "upper" if upper and not lower else None
 
 
 def plan_fields(plan: DeciderPlan) -> dict[str, Any]:
@@ -254,11 +260,15 @@ def _plan_on(
     shape = {"p": query.p} if query.aggregate == "QUANTILE" else {}
     deciders = applicable(query.aggregate, lattice, **shape)
     conditional = _is_conditional(statistic)
-    if conditional and isinstance(criteria, Parameters):
-        most_beyond = most_rows_beyond(criteria.epsilon, criteria.alpha)
+    if conditional:
+        end, most_beyond = _stated_end(statistic), None
+        if isinstance(criteria, Parameters):
+            most_beyond = most_rows_beyond(
+                criteria.epsilon, criteria.alpha, one_stated=end is not None
+            )
         deciders = tuple(
-            replace(each, most_beyond=most_beyond)
-            if isinstance(each, InverseSum | InverseMean)
+            replace(each, most_beyond=most_beyond, stated_end=end)
+            if isinstance(each, StatedEnd)
             else each
             for each in deciders
         )
@@ -289,14 +299,21 @@ def _cut_at_copy(query: Query, statistic: Statistic, synthetic: Histogram) -> St
     if (low, high) == (lattice.lower, lattice.upper):
         return None
     narrow = Lattice(low, high, lattice.step)
+    kept = low == lattice.lower, high == lattice.upper
+    stated = measure.stated[0] and kept[0], measure.stated[1] and kept[1]
+    if measure.total and low < 0:
+        # As in ``Bounds.measure``.
+        stated = False, False
     return replace(
         statistic,
         measure=replace(
             measure,
             lattice=row_lattice(narrow) if measure.total else narrow,
             total=narrow if measure.total else None,
-            stated=False,
-            beyond="range",
+            stated=stated,
+            beyond=tuple(
+                side for side, is_known in zip(RANGE, stated, strict=True) if not is_known
+            ),
         ),
     )
 

@@ -294,7 +294,7 @@ SECTIONS = (
             Key(
                 "bounds",
                 BOUNDS,
-                "Lowest and highest value; others count as the nearest. copy: those of the copy.",
+                "Lowest and highest value (one may be open), others count as the nearest; or copy.",
             ),
             Key("step", STEP, "What values are whole multiples of, from the lower bound on."),
             Key("type", one_of(*(str(kind) for kind in Kind)), "Kind of the values."),

@@ -14,7 +14,7 @@ from pqd.deciders.names import suggestion
 from pqd.spec.problems import Code, SpecValueError, printable
 from pqd.sql.tolerance import Tolerance
 from pqd.stated.budgets import MOST_EPSILON, stated_budget
-from pqd.stated.column_facts import COPY_BOUNDS, MOST_STATED, read_cells
+from pqd.stated.column_facts import COPY_BOUNDS, MOST_STATED, OPEN, read_cells
 
 _SIZE = r"(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?|[0-9]+/0*[1-9][0-9]*)"
 _ANY_SIZE = rf"^\s*[+-]?{_SIZE}\s*$"
@@ -235,8 +235,12 @@ def _bounds(value: list[Any] | str, name: str) -> list[Any] | str:
         message = f"{name} is a list of {len(value)}; {BOUNDS.wanted} is needed"
         raise SpecValueError(Code.WRONG_TYPE, message)
     _check_items(value, name, "a number", int, Decimal, str)
-    low, high = exact(value[0], "lower bound"), exact(value[1], "upper bound")
-    if low > high:
+    if value.count(OPEN) == 2:
+        message = f"{name} are open on both sides; leave the key out, or state one end"
+        raise SpecValueError(Code.INVALID_VALUE, message)
+    if OPEN in value:
+        exact(next(bound for bound in value if bound != OPEN), "bound")
+    elif exact(value[0], "lower bound") > exact(value[1], "upper bound"):
         message = f"{name} are reversed; write [{value[1]}, {value[0]}]"
         raise SpecValueError(Code.INVALID_VALUE, message)
     return value
@@ -271,13 +275,19 @@ KEYS = ValueType(
 )
 BOUNDS = ValueType(
     (list, str),
-    'a list of two numbers such as [0, 100], or "copy"',
+    'a list of two numbers such as [0, 100], one of them "" where it is open, or "copy"',
     _bounds,
     {
         "anyOf": [
             {
                 "type": "array",
-                "items": {"anyOf": [{"type": "number"}, {"type": "string", "pattern": _ANY_SIZE}]},
+                "items": {
+                    "anyOf": [
+                        {"type": "number"},
+                        {"type": "string", "pattern": _ANY_SIZE},
+                        {"const": OPEN},
+                    ]
+                },
                 "minItems": 2,
                 "maxItems": 2,
             },

@@ -45,12 +45,16 @@ class ValueSet:
         return type(value) if len(self.cuts) == 2 and not self.start else False
 
     @property
-    def ends(self) -> tuple[float, float] | None:
-        """Ends of an interval that holds every number of the set; None if it has no such end."""
-        if self.start or not self.cuts or len(self.cuts) % 2:
-            return None
-        low, high = self.cuts[0][0], self.cuts[-1][0]
-        return (low, high) if isinstance(low, float) and isinstance(high, float) else None
+    def ends(self) -> tuple[float | None, float | None]:
+        """Least and largest number that the set can hold; an end is None if nothing bounds it."""
+        if not self.cuts:
+            return None, None
+        bounded_above = self.start == (len(self.cuts) % 2 == 1)
+        low, high = (value for value, _ in (self.cuts[0], self.cuts[-1]))
+        return (
+            float(low) if not self.start and isinstance(low, float) else None,
+            float(high) if bounded_above and isinstance(high, float) else None,
+        )
 
 
 ANYTHING = ValueSet(null=True, start=True)

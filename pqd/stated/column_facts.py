@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -9,7 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlglot import exp
 
@@ -24,6 +25,10 @@ from pqd.sql.select import statements
 
 # Bounds that a caller takes from the synthetic table.
 COPY_BOUNDS = "copy"
+# A bound of two that is not stated.
+OPEN = ""
+# Lower and upper bound; one of them may be None.
+Bounds: TypeAlias = tuple[Fraction | None, Fraction | None]
 # The most cells that can be stated for one column.
 MOST_STATED = 1000
 
@@ -112,15 +117,21 @@ class StatedCells:
 class ColumnFacts:
     """Public facts of one column or expression; the synthetic table gives a fact that is None.
 
-    ``takes_copy``: the caller takes the bounds of the synthetic table, so a verdict within them
-    counts.
+    One of the two ``bounds`` may be None, too.  ``takes_copy``: the caller takes the bounds of the
+    synthetic table, so a verdict within them counts.
     """
 
-    bounds: tuple[Fraction, Fraction] | None = None
+    bounds: Bounds | None = None
     step: Fraction | None = None
     kind: Kind | None = None
     cells: StatedCells | None = None
     takes_copy: bool = False
+
+    @property
+    def stated(self) -> tuple[bool, bool]:
+        """Whether the lower and the upper bound are stated."""
+        low, high = self.bounds or (None, None)
+        return low is not None, high is not None
 
 
 Facts = Mapping[str, ColumnFacts]
@@ -149,23 +160,34 @@ def _facts(name: str, stated: Mapping[str, Any]) -> ColumnFacts:
             raise ParameterError(f'columns["{name}"] has the unknown key {key!r}; {hint}')
     bounds, kind = stated.get("bounds"), stated.get("type")
     takes_copy = bounds == COPY_BOUNDS
-    bounds = None if takes_copy else bounds
-    if bounds is not None and not (isinstance(bounds, (tuple, list)) and len(bounds) == 2):
-        raise ParameterError(
-            f'columns["{name}"]: bounds are two numbers, such as (0, 100), or "copy"'
-        )
     if kind is not None and kind not in list(Kind):
         raise ParameterError(f'columns["{name}"]: type is {kind!r}; use {", ".join(Kind)}')
     facts = ColumnFacts(
-        (exact(bounds[0], "lower bound"), exact(bounds[1], "upper bound")) if bounds else None,
+        None if bounds is None or takes_copy else _read_bounds(bounds, name),
         positive(stated["step"], "step") if stated.get("step") is not None else None,
         Kind(kind) if kind else None,
         None if stated.get("cells") is None else read_cells(stated["cells"], name),
         takes_copy,
     )
-    if facts.bounds:
-        Lattice(*facts.bounds, facts.step or _finest_step(facts.bounds))
+    if facts.bounds and all(facts.stated):
+        _lattice_of(facts, None)
     return facts
+
+
+def _read_bounds(bounds: object, name: str) -> Bounds:
+    """Bounds of ``(0, 100)``, or of ``(0, None)`` with one open end."""
+    if isinstance(bounds, (tuple, list)) and len(bounds) == 2:
+        ends = ("lower bound", "upper bound")
+        low, high = (
+            None if bound is None or bound == OPEN else exact(bound, what)
+            for bound, what in zip(bounds, ends, strict=True)
+        )
+        if low is not None or high is not None:
+            return low, high
+    raise ParameterError(
+        f'columns["{name}"]: bounds are two numbers, such as (0, 100), one of them open, such as '
+        '(0, None), or "copy"'
+    )
 
 
 def read_cells(stated: object, column: str) -> StatedCells:
@@ -215,17 +237,22 @@ def _listed_cells(what: str, items: list[Any]) -> StatedCells:
 
 
 def parse_bounds(text: str) -> tuple[str, dict[str, Any]]:
-    """Name and bounds of ``capital-gain=0:99999`` or ``price=0:10:0.01`` (lower:upper[:step])."""
+    """Name and bounds of ``price=0:10:0.01`` (lower:upper[:step]), or ``pay=0:`` (an open end).
+
+    ``pay=0..`` is the same as ``pay=0:``.
+    """
     name, equals, numbers = text.rpartition("=")
     if equals and name.strip() and numbers.strip() == COPY_BOUNDS:
         return name.strip().strip('"'), {"bounds": COPY_BOUNDS}
-    parts = numbers.split(":")
-    if not equals or not name.strip() or len(parts) not in {2, 3}:
+    parts = numbers.replace("..", ":").split(":")
+    is_open = len(parts) > 1 and not (parts[0].strip() or parts[1].strip())
+    if not equals or not name.strip() or len(parts) not in {2, 3} or is_open:
         raise ParameterError(
             f'bounds {text!r} are not understood; write "column=lower:upper", '
-            '"column=lower:upper:step", such as "capital-gain=0:99999", or "column=copy"'
+            '"column=lower:upper:step", such as "capital-gain=0:99999", with one open end, such '
+            'as "capital-gain=0:", or "column=copy"'
         )
-    facts: dict[str, Any] = {"bounds": (parts[0], parts[1])}
+    facts: dict[str, Any] = {"bounds": tuple(part if part.strip() else OPEN for part in parts[:2])}
     if len(parts) == 3:
         facts["step"] = parts[2]
     return name.strip().strip('"'), facts
@@ -252,13 +279,35 @@ def bounded_lattice(facts: ColumnFacts | None, synthetic: Lattice | None) -> Lat
     """
     if facts is None or (facts.bounds is None and facts.step is None):
         return synthetic
-    if facts.bounds is None:
-        if synthetic is None:
-            return None
+    if all(facts.stated):
+        return _lattice_of(facts, synthetic)
+    if synthetic is None:
+        return None
+    low, high = facts.bounds or (None, None)
+    if low is None and high is None:
         step = exact(facts.step or 1)
         low, high = synthetic.lower // step * step, -(-synthetic.upper // step) * step
         return Lattice(low, high, step)
-    return Lattice(*facts.bounds, facts.step or _fitting_step(facts.bounds, synthetic))
+    # The open end is whole steps away from the stated one, and holds all values of the copy.
+    step = facts.step or _common_step(synthetic.step, synthetic.lower - (low or high or 0))
+    if low is not None:
+        return Lattice(low, low + max(0, -(-(synthetic.upper - low) // step)) * step, step)
+    high = high or Fraction(0)
+    return Lattice(high - max(0, -(-(high - synthetic.lower) // step)) * step, high, step)
+
+
+def _lattice_of(facts: ColumnFacts, synthetic: Lattice | None) -> Lattice:
+    """Lattice of facts that state both bounds."""
+    low, high = facts.bounds or (None, None)
+    if low is None or high is None:
+        raise ValueError("both bounds are stated")
+    return Lattice(low, high, facts.step or _fitting_step((low, high), synthetic))
+
+
+def _common_step(step: Fraction, offset: Fraction) -> Fraction:
+    """Largest step of which ``step`` and ``offset`` are whole multiples."""
+    common = math.lcm(step.denominator, offset.denominator)
+    return Fraction(math.gcd(int(step * common), int(offset * common)), common)
 
 
 def _fitting_step(bounds: tuple[Fraction, Fraction], synthetic: Lattice | None) -> Fraction:

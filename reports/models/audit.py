@@ -25,14 +25,15 @@ class Condition:
     """Condition of a verdict on a SUM or an AVG whose bounds nobody stated.
 
     The verdict is about private values that are cut to ``lower .. upper``: values outside count as
-    the nearer bound.  If ``rows_beyond`` is a number, a yes makes a second claim: the cut changes
-    at most ``rows_beyond`` of the selected rows.  A no then says that at least one claim is
-    false.  ``rows_beyond`` is None if nothing counted these rows.  ``accepted`` is True if the
-    caller stated that the bounds of the copy are to be used.
+    the nearer bound.  A bound is None if it is stated, since it is no condition then.  If
+    ``rows_beyond`` is a number, a yes makes a second claim: the cut changes at most ``rows_beyond``
+    of the selected rows.  A no then says that at least one claim is false.  ``rows_beyond`` is None
+    if nothing counted these rows.  ``accepted`` is True if the caller stated that the bounds of the
+    copy are to be used.
     """
 
-    lower: int | float
-    upper: int | float
+    lower: int | float | None
+    upper: int | float | None
     rows_beyond: int | None = None
     accepted: bool = False
 

@@ -121,6 +121,15 @@ def bounds_of_where(bounds: Bounds) -> str:
 
 
 @sentence
+def bounds_half_stated(bounds: Bounds) -> str:
+    """Note that one of the two bounds of these attributes is stated."""
+    return (
+        f"SUM and AVG are of {_within(bounds)}; the other bound follows the synthetic table: "
+        f"{_OUTSIDE}"
+    )
+
+
+@sentence
 def bounds_of_copy(bounds: Bounds) -> str:
     """Note that the bounds of these attributes are taken from the synthetic table."""
     return (

@@ -46,14 +46,22 @@ def worth_of_evidence(verdict: Verdict) -> str:
 
 def condition_text(condition: Condition, answer: str, noun: str) -> str:
     """Condition in words, such as ``for values of 0 to 19,581, at most 15 rows beyond``."""
-    ends = f"{number_text(condition.lower)} to {number_text(condition.upper)}"
-    values = f"for values cut to {ends}, which nobody stated"
+    values = f"for values {cut_text(condition)}, which nobody stated"
     if condition.rows_beyond is None:
         return f"{values}; how many rows lie beyond is not known"
     rows = counted(condition.rows_beyond, "row" if noun == "rows" else "person", noun)
     if answer == "yes":
         return f"{values}; at most {rows} beyond"
     return f"{values}, or more than {rows} beyond"
+
+
+def cut_text(condition: Condition) -> str:
+    """Where values are cut, such as ``cut to 0 to 19,581``, or ``cut above 19,581``."""
+    lower, upper = condition.lower, condition.upper
+    if lower is None or upper is None:
+        end, side = (upper, "above") if lower is None else (lower, "below")
+        return f"cut {side} {number_text(end or 0)}"
+    return f"cut to {number_text(lower)} to {number_text(upper)}"
 
 
 def likely_text(facts: CandidateFacts) -> str:

@@ -115,7 +115,7 @@ def verdict_of(
     return report.verdicts[0]
 
 
-SEED = 4
+SEED = 2
 COPY = frame(*range(100), *range(100), *range(100))
 SQL = ["SELECT SUM(x) FROM D", "SELECT AVG(x) FROM D"]
 

@@ -28,6 +28,7 @@ EXAMPLES = (
     note("unit-missing", table="copy.csv", column="person"),
     note("bounds-stated", bounds=(("pay", "0..9 step 1"), ("age", "0..120")), snapped=True),
     note("bounds-of-where", bounds=(("pay", ("2..5 step 1",)),)),
+    note("bounds-half-stated", bounds=(("pay", ("-8..0 step 1 (the upper bound stated)",)),)),
     note("bounds-of-copy", bounds=SPANS),
     note("bounds-widened", bounds=SPANS),
     note("tau-beyond-bounds", queries=("q1", "q2"), attribute="pay", bounds="0..9"),
