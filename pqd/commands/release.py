@@ -36,6 +36,7 @@ from pqd.parameters import Parameters
 from pqd.paths import told_as_unwritten
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import BoundQuery, QueryRequest
+from pqd.planning.lattices import condition_of
 from pqd.planning.table_separation import column_names, separate_tables
 from pqd.progress import Progress, Step, silent
 from pqd.reports.models.release import ReleasedQuery, ReleaseReport
@@ -343,6 +344,7 @@ def _released(
         block=query.block,
         group=query.group,
         block_sql=query.block_sql,
+        condition=condition_of(query, bound.statistic),
     )
 
 

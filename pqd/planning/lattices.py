@@ -160,7 +160,7 @@ class Bounds:
             end = high - (high - upper) // step * step
             if not upper <= 0 < end:
                 high, stated = end, (stated[0], True)
-        cut = Lattice(low, high, step) if low <= high else lattice
+        cut = Lattice(low, high, step) if low < high else lattice
         wider = low < lattice.lower or high > lattice.upper
         if query.aggregate == "AVG" or wider or _largest(cut) < _largest(lattice):
             lattice = cut

@@ -47,7 +47,7 @@ from pqd.reports.text.numbers import (
     plain,
     to_digits_of,
 )
-from pqd.reports.text.query import grouped_text, query_text
+from pqd.reports.text.query import grouped_text, query_text, span_text, within_text
 
 if TYPE_CHECKING:
     from pqd.reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport
@@ -67,6 +67,10 @@ _CUT = (
 _ERRS = (
     "Where values are cut off: how far such answers to this query lie from the exact one on "
     "average, simulated on the copy, the noise and what is cut off together."
+)
+_CONDITION = (
+    "Within: bounds from the copy, to which private values were cut; how many lie beyond is not "
+    "known."
 )
 _SIMULATED_ERROR = (
     "How far a mechanism's answers lie from the exact ones on average, simulated on the copy, "
@@ -124,6 +128,8 @@ def _opening(report: ReleaseReport) -> str:
         level = level_text(report.alpha)
         text = f"Answers are noisy; the exact one lies in its interval with probability {level}."
         text = " ".join(filter(None, (text, _missed_text(report))))
+    if any(query.condition for query in report.queries):
+        text = f"{text} {_CONDITION}"
     if any(query.threshold is not None for query in report.queries):
         text += " Values that are very large are cut off in sums (--explain tells where)."
     return text
@@ -144,6 +150,7 @@ def _answers(report: ReleaseReport) -> Table:
             Column("copy", "number", drop=2),
             Column("difference", "number", drop=5),
             Column("cut at", "number", drop=3),
+            Column("within", "number"),
         ),
         groups=[
             Group(rows=[_row(query, batch, report) for query in members[batch.name]], fate="always")
@@ -169,6 +176,7 @@ def _row(query: ReleasedQuery, batch: ReleasedBatch, report: ReleaseReport) -> R
         Cell(to_digits_of(query.q_synthetic, scale), float(query.q_synthetic)),
         Cell(gap_text(gap), float(gap)),
         Cell(_cut_text(query), None if query.threshold is None else float(query.threshold)),
+        Cell(span_text(query.condition) if query.condition else ""),
     )
     return Row(
         id=query.id,
@@ -365,8 +373,11 @@ def _difference(query: ReleasedQuery) -> int | float:
 def _answer_sentence(query: ReleasedQuery, alpha: Fraction) -> str:
     """Sentence on the private answer, and on its possible error if this is known."""
     answer = f"private answer {number_text(query.answer)}"
+    if cut := within_text(query.condition):
+        answer = f"private answer {number_text(query.answer)}, of values {cut}"
     if within := _interval_text(query):
-        return f"{answer}; with probability {level_text(alpha)} the exact one lies in {within}"
+        exact = "the exact one of such values" if cut else "the exact one"
+        return f"{answer}; with probability {level_text(alpha)} {exact} lies in {within}"
     if query.threshold is not None and query.error is not None:
         error = number_text(query.error, 3)
         return f"{answer}; on tables like the copy it errs by {error} on average (simulated)"
@@ -426,6 +437,8 @@ def _headline(report: ReleaseReport) -> tuple[str, str]:
         lead += "no theory gives an interval here; the simulated error tells how far it may be off."
     if missed := _missed_text(report):
         lead += f" {missed}"
+    if any(query.condition for query in report.queries):
+        lead += f" {_CONDITION}"
     if all(batch.replayed for batch in report.batches):
         lead += " All of this was paid for before."
     return title, lead + refused_lead(report.refused)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pqd.deciders.note import Note
-    from pqd.reports.models.audit import Cost
+    from pqd.reports.models.audit import Condition, Cost
     from pqd.reports.models.refusals import QueryRefusal
 
 
@@ -48,6 +48,7 @@ class ReleasedQuery:
     block: str | None = None
     group: str | None = None
     block_sql: str | None = None
+    condition: Condition | None = None
 
 
 @dataclass(frozen=True, slots=True)

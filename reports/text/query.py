@@ -55,6 +55,21 @@ def condition_text(condition: Condition, answer: str, noun: str) -> str:
     return f"{values}, or more than {rows} beyond"
 
 
+def within_text(condition: Condition | None) -> str:
+    """Bounds that nobody stated, such as ``within 0..19,581 (bounds from the copy)``."""
+    if condition is None:
+        return ""
+    bounds = "bound" if None in {condition.lower, condition.upper} else "bounds"
+    source = f"{bounds} of the copy, as stated" if condition.accepted else f"{bounds} from the copy"
+    return f"within {span_text(condition)} ({source})"
+
+
+def span_text(condition: Condition) -> str:
+    """Bounds that nobody stated, such as ``0..19,581``, or ``..19,581`` if the lower is stated."""
+    ends = condition.lower, condition.upper
+    return "..".join("" if end is None else number_text(end) for end in ends)
+
+
 def cut_text(condition: Condition) -> str:
     """Where values are cut, such as ``cut to 0 to 19,581``, or ``cut above 19,581``."""
     lower, upper = condition.lower, condition.upper

@@ -19,6 +19,7 @@ from pqd.deciders import SimulatedNoise
 from pqd.errors import BudgetError, ParameterError, PqdError, QueryError
 from pqd.parameters import Parameters
 from pqd.reports.documents.release import SIMULATED
+from pqd.reports.models.audit import Condition
 from pqd.reports.models.release import ReleaseReport
 from pqd.reports.writers.terminal import terminal_text
 from pqd.reports.writers.terminal.layout import Extent
@@ -71,6 +72,35 @@ def spent(path: Path) -> list[Fraction]:
 
 
 # What it says -------------------------------------------------------------------------------------
+
+
+def test_a_sum_within_the_copys_bounds_says_so() -> None:
+    """In its line, its details and the JSON; a stated bound is no condition."""
+    queries = ["SELECT COUNT(*) FROM D", "SELECT SUM(pay) FROM D", "SELECT SUM(debt) FROM D"]
+    report = released(queries=queries, columns={**DEBT})
+    count, pay, debt = report.queries
+    low, high = int(COPY.pay.min()), int(COPY.pay.max())
+    assert (count.condition, debt.condition) == (None, None)
+    assert pay.condition == Condition(low, high)
+    text, within = terminal_text(report), f"within {low}..{high:,}"
+    assert "Within: bounds from the copy" in text
+    line = next(line for line in text.splitlines() if line.strip().startswith("q2 "))
+    assert line.endswith(f"{low}..{high:,}")
+    assert f"{within} (bounds from the copy)" in text_in_full(report)
+    content = json.loads(report.to_json())["queries"]
+    assert [each["condition"] and each["condition"]["upper"] for each in content] == [
+        None,
+        high,
+        None,
+    ]
+    half = released(queries=queries[1], columns={"pay": {"bounds": (0, None)}}).queries[0]
+    assert half.condition == Condition(None, high)
+    accepted = released(queries=queries[1], columns={"pay": {"bounds": "copy"}})
+    assert f"{within} (bounds of the copy, as stated)" in text_in_full(accepted)
+
+
+def text_in_full(report: ReleaseReport) -> str:
+    return " ".join(terminal_text(report, extent=Extent.VERBOSE).split())
 
 
 @pytest.mark.parametrize("mechanism", ["auto", "workload", "identity", "clipped_composition"])

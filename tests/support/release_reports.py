@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from pqd.deciders.note import Note
-from pqd.reports.models.audit import CompositionGroup, Cost
+from pqd.reports.models.audit import CompositionGroup, Condition, Cost
 from pqd.reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport, SimulatedError
 
 ALPHA = Fraction(1, 20)
@@ -58,6 +58,7 @@ def total(place: int) -> ReleasedQuery:
         lower_threshold=(None, -512, None)[place % 3],
         deviation=(None, None, 8214.7)[place % 3],
         error=6120.4 * (place + 1),
+        condition=(None, Condition(None, 314_000), Condition(-9_999, 314_000))[place % 3],
     )
 
 
