@@ -121,7 +121,12 @@ def exact_error(
 ) -> str:
     """Exact probability that the decider of a verdict answers wrongly; its own for a condition."""
     if verdict.condition is not None:
-        lattice = Lattice(Fraction(verdict.condition.lower), Fraction(verdict.condition.upper))
+        low, high = verdict.condition.lower, verdict.condition.upper
+        # A bound that is stated is no condition.
+        lattice = Lattice(
+            lattice.lower if low is None else Fraction(low),
+            lattice.upper if high is None else Fraction(high),
+        )
     made = next(each for each in applicable("SUM", lattice) if each.id == verdict.decider)
     values = np.clip(private["v"].to_numpy(), int(lattice.lower), int(lattice.upper))
     histogram = Histogram.from_values(values)
