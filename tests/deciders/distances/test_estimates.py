@@ -277,3 +277,8 @@ def test_overall_quality_lies_among_those_of_its_parts() -> None:
     # Where nothing is cut it is the mean, to the last digit.
     plain = DistanceEstimates(RELEASED, LAW, 0.05)
     assert plain.mean_of([one, other]) == plain.mean(half)
+
+
+def test_intervals_at_once_are_those_of_an_equal_share_of_alpha() -> None:
+    together = DistanceEstimates(RELEASED, LAW, 0.06).at_once
+    assert together.tolist() == DistanceEstimates(RELEASED, LAW, 0.02).distances.tolist()

@@ -130,3 +130,37 @@ def test_a_p_of_many_digits_has_its_quantile(digits: int) -> None:
     quantile = ExponentialQuantile(lower=0, upper=9, p=Fraction("0." + "3" * digits))
     histogram = Histogram.from_values(list(range(10)) * 300)
     assert quantile.release(histogram, 1, Silent()) == released(histogram.quantile(quantile.p))
+
+
+class _Script:
+    """Noise whose choices follow a script; it multiplies their probabilities."""
+
+    def __init__(self, script: tuple[bool, ...]) -> None:
+        self.rest, self.chance, self.used = list(script), 1.0, 0
+
+    def choose(self, logit: float) -> bool:
+        chosen = self.rest.pop(0) if self.rest else True
+        self.used += 1
+        self.chance /= 1 + math.exp(-logit if chosen else logit)
+        return chosen
+
+
+@pytest.mark.parametrize("values", [[], [3] * 3, [0, 0, 9]])
+@pytest.mark.parametrize("step", [1, 3])
+def test_the_points_of_a_draw_have_the_chances_of_their_weights(
+    values: list[int], step: int
+) -> None:
+    """Every way of all choices is followed: each point has the chance that ``accept`` tells."""
+    quantile = ExponentialQuantile(lower=0, upper=9, step=step)
+    histogram = Histogram.from_values(values)
+    found: dict[float, float] = {}
+    for script in itertools.product((True, False), repeat=6):
+        noise = _Script(script)
+        (point,) = quantile.release(histogram, 1, noise).numbers  # type: ignore[arg-type]
+        # Of scripts that differ in choices that were not made, one is counted.
+        if all(script[noise.used :]):
+            found[point] = found.get(point, 0) + noise.chance
+    assert sorted(found) == list(range(0, 10, step))
+    for point, chance in found.items():
+        interval = Interval(Fraction(2 * point - 1, 2), Fraction(2 * point + 1, 2))
+        assert chance == pytest.approx(quantile.accept(histogram, interval, 1), rel=1e-9)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pqd.deciders import DECIDERS, Histogram, Interval, Lattice, SimulatedNoise, answer, for_lattice
-from pqd.deciders.single.inverse_sensitivity import most_rows_beyond
+from pqd.deciders.single.inverse_sensitivity import MarginLaw, most_rows_beyond
 from pqd.deciders.single.margins import (
     changes_to_lower,
     changes_to_raise,
@@ -311,3 +311,19 @@ def test_a_yes_admits_so_few_rows_beyond_that_nine_runs_of_ten_prove_none(
 
     # Without a row beyond, the margin of the claim is rows + 1.
     assert proof_chance(rows + 1) >= 0.9 > proof_chance(rows)
+
+
+@pytest.mark.parametrize("margin", range(-6, 8))
+@pytest.mark.parametrize("epsilon", ["0.25", "1"])
+def test_chances_of_a_proof_are_those_of_all_draws(margin: int, epsilon: str) -> None:
+    decay, alpha = math.exp(-float(epsilon)), 0.05
+    chances = {"yes": 0.0, "no": 0.0}
+    for noisy in range(-200, 200):
+        chance = (1 - decay) / (1 + decay) * decay ** abs(noisy - margin)
+        if noisy >= 1 and decay**noisy / (1 + decay) <= alpha:
+            chances["yes"] += chance
+        if noisy < 1 and decay ** (1 - noisy) / (1 + decay) <= alpha:
+            chances["no"] += chance
+    law = MarginLaw(margin)
+    assert law.proof_chance(Fraction(epsilon), alpha) == pytest.approx(chances["yes"], rel=1e-9)
+    assert law.refutation_chance(Fraction(epsilon), alpha) == pytest.approx(chances["no"], rel=1e-9)
