@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pqd.deciders.noise import Noise, SecureNoise, SimulatedNoise
     from pqd.deciders.single.base import Decider, Decision
     from pqd.deciders.single.published import published_tau
-    from pqd.deciders.single.registry import DECIDERS, applicable, for_lattice
+    from pqd.deciders.single.registry import DECIDERS, applicable, for_lattice, with_options
 
 __all__ = [
     "DECIDERS",
@@ -53,6 +53,7 @@ __all__ = [
     "needed_epsilon",
     "operating_characteristic",
     "published_tau",
+    "with_options",
 ]
 
 # Module of each public name.  A module, and with it numpy, is imported on first use.
@@ -80,6 +81,7 @@ _HOMES = {
     "SimulatedNoise": "pqd.deciders.noise",
     "Threshold": "pqd.deciders.evaluation.effectiveness",
     "UnanswerableError": "pqd.deciders.errors",
+    "with_options": "pqd.deciders.single.registry",
 }
 
 

@@ -14,6 +14,7 @@ from pqd.engine.scan_plan import PrivacyUnit
 from pqd.sql.tolerance import Tolerance
 from pqd.stated.budgets import stated_budget
 from pqd.stated.column_facts import Facts, parse_columns
+from pqd.stated.decider_options import Options, read_options
 
 _MOST_ROWS = 1_000_000
 
@@ -42,6 +43,8 @@ class Criteria:
         The error probability that the caller accepts.
     mechanism
         The id of a decider, an estimator or a batch mechanism, or a way to choose one.
+    options
+        The options of the decider that ``mechanism`` names, by name.
     columns
         Public facts of columns.
     detail
@@ -53,6 +56,7 @@ class Criteria:
     mechanism: str
     columns: Facts
     detail: Detail = Detail.THRESHOLDS
+    options: Options = ()
 
     @classmethod
     def of(
@@ -63,6 +67,7 @@ class Criteria:
         mechanism: str = "auto",
         columns: Mapping[str, Mapping[str, Any]] | None = None,
         detail: Detail = Detail.THRESHOLDS,
+        options: Mapping[str, Number] | None = None,
     ) -> Criteria:
         """Criteria that a caller states; ParameterError names the mistake and allowed values."""
         return Criteria(
@@ -71,6 +76,7 @@ class Criteria:
             mechanism=mechanism,
             columns=parse_columns(columns),
             detail=detail,
+            options=read_options(mechanism, options),
         )
 
     def at(self, epsilon: Number | None, detail: Detail | None = None) -> Parameters:

@@ -119,6 +119,8 @@ class Decider(Protocol):
     p-value is never decided.  ``releases_answer`` is True if the decider releases the noisy answer.
     That answer does not depend on the interval, so one release gives the verdict for every
     tolerance.
+    ``options`` are the names of the fields that a caller may state, each between 0 and 1; by
+    default they are the paper's.
     """
 
     id: ClassVar[str]
@@ -126,6 +128,7 @@ class Decider(Protocol):
     compares: ClassVar[bool]
     proves: ClassVar[frozenset[bool]]
     releases_answer: ClassVar[bool]
+    options: ClassVar[tuple[str, ...]]
 
     @property
     def bounds(self) -> tuple[int | None, int | None, int]:
@@ -180,6 +183,7 @@ class DeciderDefaults:
     compares: ClassVar[bool] = False
     proves: ClassVar[frozenset[bool]] = NEITHER
     releases_answer: ClassVar[bool] = False
+    options: ClassVar[tuple[str, ...]] = ()
 
     def constant_verdict(self, interval: Interval) -> bool | None:
         """None, because the published deciders spend their budget on every query."""

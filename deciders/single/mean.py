@@ -33,6 +33,7 @@ class LaplaceMean(GenericDecider, ValueBounds, DeciderDefaults):
 
     id: ClassVar[str] = "lm_mean"
     key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step", "share")
+    options: ClassVar[tuple[str, ...]] = ("share",)
     aggregate: ClassVar[str] = "AVG"
 
     def __post_init__(self) -> None:

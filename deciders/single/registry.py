@@ -1,9 +1,11 @@
 """All deciders by public id, and the deciders that fit a query."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from pqd.deciders.errors import DeciderError
 from pqd.deciders.lattice import Lattice
@@ -96,6 +98,21 @@ def for_lattice(
     except DeciderError as error:
         raise DeciderError(f"{decider_id} does not fit: {error}") from None
     return decider
+
+
+def with_options(decider: Decider, stated: Iterable[tuple[str, Fraction]]) -> Decider:
+    """``decider`` with the fields of ``stated``, each of which must be one of its ``options``.
+
+    A value takes the type of the field, so a stated default makes the same decider.
+
+    Raises
+    ------
+    ParameterError
+        If a value is not between 0 and 1, also after it is rounded to a double.
+    """
+    fields = {name: type(getattr(decider, name))(value) for name, value in stated}
+    made: Decider = replace(cast("Any", decider), **fields)
+    return made
 
 
 # The cache is shared by the queries of one column.

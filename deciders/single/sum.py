@@ -66,6 +66,7 @@ class RaceToTheTopSum(GenericDecider, RaceEstimate, DeciderDefaults):
 
     id: ClassVar[str] = "r2t_sum"
     key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step", "beta")
+    options: ClassVar[tuple[str, ...]] = ("beta",)
     proves: ClassVar[frozenset[bool]] = NO_ALONE
 
     def estimator(self, interval: Interval, epsilon: Number) -> RaceEstimate:
@@ -189,6 +190,7 @@ class SparseVectorSum(PlainSparseVectorSum):
 
     id: ClassVar[str] = "svt_sum"
     key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step", "theta")
+    options: ClassVar[tuple[str, ...]] = ("theta",)
 
     def __post_init__(self) -> None:
         """Raise an error for a negative lattice or for a theta outside (0, 1)."""

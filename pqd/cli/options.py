@@ -171,6 +171,15 @@ class VerdictOptions(CriteriaOptions):
             "paper's deciders that one), or the id of a decider.",
         ),
     ] = "auto"
+    decider_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="Option of the decider that --decider names: beta of r2t_sum and r2t_sum_tight "
+            "(0.05), theta of svt_sum (0.95), share of epsilon for the count of lm_mean (0.5). May "
+            "be given several times.",
+        ),
+    ] = None
 
 
 @option_group
@@ -282,6 +291,7 @@ def criteria(
     planning: bool = False,
 ) -> Criteria:
     """Criteria of verdicts, without a budget."""
+    texts = stated.decider_option if isinstance(stated, VerdictOptions) else None
     from pqd.parameters import Criteria, Detail
 
     return Criteria.of(
@@ -289,6 +299,7 @@ def criteria(
         alpha=stated.alpha,
         mechanism=decider,
         columns=columns.read(),
+        options=values_by_name(texts or [], "decider option", "beta=0.05"),
         detail=Detail.CURVES if detailed else Detail.BUDGETS if planning else Detail.THRESHOLDS,
     )
 

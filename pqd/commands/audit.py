@@ -47,6 +47,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     sharing: str | None = None,
     alpha: Number = 0.05,
     decider: str = AUTO,
+    decider_options: Mapping[str, Number] | None = None,
     columns: Mapping[str, Mapping[str, Any]] | None = None,
     ledger: str | Path | None = None,
     fresh: bool = False,
@@ -86,6 +87,9 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     decider
         ``"auto"`` (the decider that is most often right on test tables made from the copy),
         ``"paper"`` (the least wrong of Patwa 2023's deciders), or the id of a decider.
+    decider_options
+        Options of the decider that ``decider`` names, such as ``{"beta": 0.01}`` for ``r2t_sum``;
+        those left out are the paper's.
     columns
         Public facts of columns, such as ``{"age": {"bounds": (0, 120), "step": 1}}``; other facts
         come from the synthetic table.
@@ -125,6 +129,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         epsilon=budget.epsilon,
         alpha=alpha,
         mechanism=decider,
+        options=decider_options,
         columns=columns,
         detail=Detail.CURVES if detailed else Detail.THRESHOLDS,
     )

@@ -44,6 +44,7 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
     sharing: str | None = None,
     alpha: Number = 0.05,
     decider: str = AUTO,
+    decider_options: Mapping[str, Number] | None = None,
     columns: Mapping[str, Mapping[str, Any]] | None = None,
     unit: str | None = None,
     max_rows: int = 1,
@@ -65,6 +66,7 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
         tau=tau,
         alpha=alpha,
         mechanism=decider,
+        options=decider_options,
         columns=columns,
         detail=Detail.CURVES if detailed else Detail.BUDGETS,
     )

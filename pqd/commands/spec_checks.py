@@ -208,6 +208,7 @@ class BoundChecks:
             tolerance=check.tolerance,
             alpha=check.alpha,
             mechanism=check.decider,
+            options=check.decider_options,
             columns={},
             detail=Detail.CURVES if shown else self._detail,
         )

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from pqd.deciders import Histogram, Interval, Lattice, applicable
+from pqd.deciders import Histogram, Interval, Lattice, applicable, with_options
 from pqd.deciders.evaluation.tails import largest_error
 from pqd.deciders.exact import exceeds
 from pqd.deciders.noise import check_scale
@@ -24,6 +24,7 @@ from pqd.planning.bound_workload import BoundQuery, BoundWorkload
 from pqd.planning.choose_decider import (
     Candidate,
     Choice,
+    VerdictMechanism,
     choose_decider,
     likely_choice,
 )
@@ -44,7 +45,7 @@ from pqd.planning.planned_verdict import (
     VerdictPlan,
     VerdictRule,
 )
-from pqd.reports.models.query import CandidateFacts
+from pqd.reports.models.query import CandidateFacts, DeciderOption
 from pqd.run.measurement import counted_noun
 from pqd.sql.query import Query
 from pqd.stated.budgets import AUTO
@@ -117,6 +118,7 @@ class DeciderPlan:
             "tau": plain(self.tau),
             "alpha": self.criteria.alpha,
             "decider": choice.decider.id,
+            "decider_options": options_of(choice.decider),
             "reason": str(choice.reason),
             "block": query.block,
             "group": query.group,
@@ -186,6 +188,12 @@ def planned_verdict(bound: BoundQuery) -> PlannedQueryVerdict:
         rule=rule,
         condition=condition,
     )
+
+
+def options_of(mechanism: VerdictMechanism) -> tuple[DeciderOption, ...]:
+    """Options of a decider with their values, stated or not; a batch has none."""
+    names: tuple[str, ...] = getattr(mechanism, "options", ())
+    return tuple(DeciderOption(name, float(getattr(mechanism, name))) for name in names)
 
 
 def _is_conditional(statistic: Statistic) -> bool:
@@ -258,7 +266,10 @@ def _plan_on(
     statistic = with_wider_lattice(query, statistic, [interval])
     lattice, scale = lattice_of(query, statistic)
     shape = {"p": query.p} if query.aggregate == "QUANTILE" else {}
-    deciders = applicable(query.aggregate, lattice, **shape)
+    deciders = tuple(
+        with_options(each, criteria.options) if each.id == criteria.mechanism else each
+        for each in applicable(query.aggregate, lattice, **shape)
+    )
     conditional = _is_conditional(statistic)
     if conditional:
         end, most_beyond = _stated_end(statistic), None

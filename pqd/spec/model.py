@@ -14,6 +14,7 @@ from pqd.deciders.exact import Number
 from pqd.reports.models.profile import DistanceId
 from pqd.reports.models.query import DISTANCE_AGGREGATES, MEAN_DISTANCE
 from pqd.sql.tolerance import Tolerance
+from pqd.stated.decider_options import Options
 
 Scalar = str | int | bool | Decimal
 
@@ -62,6 +63,7 @@ class Check:
     at_least: Number | None = None
     ways: int = 2
     alarm: str | None = None
+    decider_options: Options = ()
 
     @property
     def tolerance(self) -> Tolerance:

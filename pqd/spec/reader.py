@@ -28,6 +28,7 @@ from pqd.spec.toml import UnreadableError, read_toml
 from pqd.spec.validation import Document, Values, header
 from pqd.spec.value_types import quoted
 from pqd.stated.column_facts import parse_columns
+from pqd.stated.decider_options import Options, read_options
 
 if TYPE_CHECKING:
     from pqd.spec.positions import Where
@@ -217,7 +218,9 @@ def _checks(document: Document, synthetic: tuple[str, ...]) -> Iterator[Values]:
     section = SECTION["check"]
     general = {**dict.fromkeys(section.key), **section.defaults, "sql": "", "synthetic": synthetic}
     shared = document.table("defaults")
-    _check_synthetic(document, SECTION["defaults"].header, ("defaults",), shared, synthetic)
+    in_defaults = document, SECTION["defaults"].header, ("defaults",), shared
+    _check_synthetic(*in_defaults, synthetic)
+    common = _options(*in_defaults, general["decider"])
     lines: dict[str, int] = {}
     for number, (label, values) in enumerate(document.list_of_tables("check")):
         where, line = ("check", number), document.line(("check", number))
@@ -230,8 +233,23 @@ def _checks(document: Document, synthetic: tuple[str, ...]) -> Iterator[Values]:
             lines[name] = line
         # [defaults] may hold keys that this kind of check does not use; they are ignored.
         own = {**general, **shared, **values, "line": line}
+        if "decider_options" in values:
+            options = _options(document, label, where, values, own["decider"])
+        else:
+            # A check that names a decider of its own takes no options of another one.
+            options = common if "sql" in values and "decider" not in values else ()
+        own["decider_options"] = options
         fixed = _OF_ALARM if "alarm" in values else {"tau": None} if "score" in values else {}
         yield own | fixed
+
+
+def _options(document: Document, label: str, where: Where, values: Values, decider: str) -> Options:
+    """Options of the decider that ``values`` state, or else of ``decider``; a problem is noted."""
+    try:
+        return read_options(values.get("decider", decider), values.get("decider_options"))
+    except ParameterError as error:
+        document.add(Code.INVALID_VALUE, (*where, "decider_options"), f"{label}: {error}")
+        return ()
 
 
 def _check_terms(document: Document, label: str, where: tuple[str, int]) -> None:

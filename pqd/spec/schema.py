@@ -20,6 +20,7 @@ from pqd.spec.value_types import (
     KEYS,
     MARGINAL,
     NAMES,
+    OPTIONS,
     PRICE,
     ROWS,
     SQL,
@@ -164,6 +165,13 @@ _CHECK_DEFAULTS = (
         "auto (most often right on test tables made from the copy), paper (the least wrong of the "
         "paper's), or the id of a decider.",
         default=AUTO,
+    ),
+    Key(
+        "decider_options",
+        OPTIONS,
+        "Options of the decider that the check or [defaults] names, each between 0 and 1: beta of "
+        "r2t_sum and r2t_sum_tight, theta of svt_sum, share of lm_mean.",
+        "decider_options = { beta = 0.05 }",
     ),
     Key(
         "expect",
@@ -369,6 +377,7 @@ SECTIONS = (
             "bins": "sql",
             "keys": "sql",
             "decider": "sql",
+            "decider_options": "sql",
             "distance": "marginal",
             "at_least": "score",
             "ways": "score",

@@ -225,6 +225,16 @@ def _keys(value: list[Any], name: str) -> tuple[Any, ...]:
     return tuple(tuple(item) for item in value) if several else tuple(value)
 
 
+def _options(value: dict[str, Any], name: str) -> dict[str, Any]:
+    if not value:
+        message = f"{name} is an empty table; name an option, or leave the key out"
+        raise SpecValueError(Code.EMPTY_VALUE, message)
+    for option, number in value.items():
+        _check_type(number, f"{quoted(option)} of {name}", "a number such as 0.05", *ALPHA.types)
+        probability(number, f"{quoted(option)} of {name}")
+    return value
+
+
 def _bounds(value: list[Any] | str, name: str) -> list[Any] | str:
     if isinstance(value, str):
         if value != COPY_BOUNDS:
@@ -271,6 +281,21 @@ KEYS = ValueType(
             {"items": _SCALAR},
             {"items": {"type": "array", "items": _SCALAR, "minItems": 1}},
         ],
+    },
+)
+OPTIONS = ValueType(
+    (dict,),
+    "a table such as { beta = 0.05 }",
+    _options,
+    {
+        "type": "object",
+        "minProperties": 1,
+        "additionalProperties": {
+            "anyOf": [
+                {"type": "number", **_UNIT},
+                {"type": "string", "pattern": _ABOVE_ZERO},
+            ]
+        },
     },
 )
 BOUNDS = ValueType(

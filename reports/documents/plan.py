@@ -49,6 +49,7 @@ from pqd.reports.text.numbers import (
 )
 from pqd.reports.text.query import (
     amount_text,
+    decider_text,
     few_rows_text,
     likely_sentence,
     proof_sentence,
@@ -242,7 +243,7 @@ def _reasons(query: PlannedQuery) -> Iterator[Line]:
     if query.chosen.tau_min is not None:
         text, enough = worth_sentence(query)
         yield Line(text, "plain" if enough else "warning")
-    yield Line(f"{query.decider} would decide: {query.reason}", "detail")
+    yield Line(f"{decider_text(query)} would decide: {query.reason}", "detail")
 
 
 def _interval(query: PlannedQuery) -> Interval:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from pqd.deciders.decided import DECIDED
 
@@ -14,6 +15,13 @@ DISTANCE_AGGREGATES = {
     "emd": "EARTH MOVER'S DISTANCE",
 }
 MEAN_DISTANCE = "MEAN DISTANCE"
+
+
+class DeciderOption(NamedTuple):
+    """Option of a decider and its value, such as the beta of Race-to-the-Top."""
+
+    name: str
+    value: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +86,8 @@ class QueryFacts:
     words.  ``counted`` says what margins count: people, or rows if several rows of a person count.
     ``tolerance`` is tau as it was stated, such as ``10`` or ``5%``.  ``copy_rows`` is the number of
     rows of the copy that the query selects, or None for a distance.  ``likely`` says that an answer
-    without a p-value is wrong at most alpha of the time on all public stand-ins.
+    without a p-value is wrong at most alpha of the time on all public stand-ins.  The
+    ``decider_options`` are those of the decider, with their values.
     """
 
     id: str
@@ -100,6 +109,7 @@ class QueryFacts:
     tolerance: str = ""
     copy_rows: int | None = None
     likely: bool = False
+    decider_options: tuple[DeciderOption, ...] = ()
 
     @property
     def is_distance(self) -> bool:

@@ -375,10 +375,16 @@ def few_rows_text(facts: QueryFacts) -> str:
     return f"selects {counted(rows, 'row')} of the copy"
 
 
+def decider_text(facts: QueryFacts) -> str:
+    """Decider of a query, with the values of its options in parentheses."""
+    options = ", ".join(f"{name} {number_text(value, 3)}" for name, value in facts.decider_options)
+    return f"{facts.decider} ({options})" if options else facts.decider
+
+
 def decider_sentence(verdict: Verdict) -> str:
     """Decider of a verdict, why it was chosen, and how often it is wrong."""
     chosen = verdict.chosen
-    text = f"decided by {verdict.decider}: {verdict.reason}"
+    text = f"decided by {decider_text(verdict)}: {verdict.reason}"
     if verdict.epsilon and chosen.false_no is not None:
         wrong = share_words(chosen.worst)
         text += f" (wrong {wrong} of the time on test tables made from the copy)"
