@@ -12,6 +12,7 @@ from pqd.deciders.batch.decision_rule import (
     SimulatedErrors,
     accept,
     answer_verdict,
+    decision_chance,
     on_either_side,
     rates,
     reach,
@@ -180,6 +181,30 @@ def test_the_threshold_is_about_the_least_whole_tau(noise: NoiseSum, alpha: floa
     assert worst(int(found.tau)) <= alpha
     least = next(tau for tau in range(1, 10_000) if worst(tau) <= alpha)
     assert least <= found.tau <= least + 1 + least / 100
+
+
+@pytest.mark.parametrize("alpha", [0.3, 0.05])
+@pytest.mark.parametrize(
+    "interval", [Interval(-9, 9), Interval(10, 20), Interval(-40, 40)], ids=str
+)
+@pytest.mark.parametrize("noise", NOISE, ids=named)
+def test_the_chance_of_a_decision_is_that_of_every_value(
+    noise: NoiseSum, interval: Interval, alpha: float
+) -> None:
+    exact, centre = chances(noise), round(interval.centre)
+    gap = math.ceil(2 * interval.tau)
+
+    def decided(answer: int) -> float:
+        right = interval.contains(answer)
+        verdicts = ((answer_verdict(noise, answer + z, interval), p) for z, p in exact.items())
+        return math.fsum(
+            p
+            for verdict, p in verdicts
+            if verdict.outcome == right and verdict.p_value is not None and verdict.p_value <= alpha
+        )
+
+    least = min(decided(centre), decided(centre - gap), decided(centre + gap))
+    assert decision_chance(noise, interval, alpha) == pytest.approx(least, abs=3e-8)
 
 
 def test_a_wide_threshold_is_found() -> None:
