@@ -1,6 +1,7 @@
 """How often `pqd profile` calls a copy beyond chance or too near, if it is independent or planted.
 
     python -m benchmarks.alarm_level PRIVATE [--rows 24421 2000] [--runs 200] [--epsilon 1 4]
+    python -m benchmarks.alarm_level PRIVATE --marks [--rows 24421 2000] [--runs 200]
 
 Each run splits the rows of PRIVATE at random.  One half is the private table, the other half is an
 independent copy.  A planted copy is made from the private half in one of these ways:
@@ -16,7 +17,7 @@ The noise is seeded, which protects nobody.  So use public tables only.
 import argparse
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -25,11 +26,18 @@ from sklearn.tree import DecisionTreeRegressor
 
 from pqd.commands.profile import run_profile
 from pqd.deciders import SimulatedNoise
-from pqd.marginals.profile_parameters import ProfileParameters
+from pqd.deciders.distances.statistics import TotalVariation
+from pqd.engine.marginals import MarginalPlan
+from pqd.engine.synthetic_tables import SyntheticTables
+from pqd.engine.tables import open_table
+from pqd.marginals.bound_profile import bind_profile, mean_weights
+from pqd.marginals.chance import CopyChance
+from pqd.marginals.profile_parameters import ProfileParameters, ProfileRequest
 from pqd.reports.models.profile import ProfileReport
 from pqd.reports.models.standings import Standing
 
-SEED = 40
+SEED, LEVEL = 40, 0.05
+WORDS = ("note", "error", "overall beyond", "a marginal beyond", "anything beyond")
 Plant = Callable[[pd.DataFrame, np.random.Generator], pd.DataFrame]
 
 
@@ -128,6 +136,9 @@ def told(report: ProfileReport) -> Iterator[str]:
         yield "overall beyond"
     if any(each.chance is Standing.BEYOND_CHANCE for each in report.marginals):
         yield "a marginal beyond"
+    scores = (report.overall, *report.scores, *report.marginals)
+    if any(each.chance is Standing.BEYOND_CHANCE for each in scores):
+        yield "anything beyond"
     if report.overall.chance is Standing.AT_CHANCE:
         yield "overall at"
 
@@ -135,7 +146,10 @@ def told(report: ProfileReport) -> Iterator[str]:
 def counted(table: pd.DataFrame, name: str, rows: int, epsilon: str, runs: int) -> Counter[str]:
     """Number of runs whose report has each word."""
     found: Counter[str] = Counter()
-    parameters, plant = ProfileParameters.parse(total_epsilon=epsilon), PLANTS.get(name)
+    parameters, plant = (
+        ProfileParameters.parse(total_epsilon=epsilon, anyway=True),
+        PLANTS.get(name),
+    )
     for run in range(runs):
         rng = np.random.default_rng([SEED, run])
         order = rng.permutation(len(table))
@@ -147,6 +161,49 @@ def counted(table: pd.DataFrame, name: str, rows: int, epsilon: str, runs: int) 
         report = run_profile(private, copy, parameters, SimulatedNoise(rng))
         found.update(told(report))
     return found
+
+
+def print_marks(table: pd.DataFrame, sizes: Sequence[int], runs: int) -> None:
+    """Print how often exact distances of independent halves are beyond the marks of chance.
+
+    The marks are those of a report at level 5 %: all of them hold at once with probability 97.5 %.
+    """
+    print("| rows | halves | overall beyond | a marginal beyond | anything beyond | note | error |")
+    print(f"|{' --- |' * 7}")
+    for rows in sizes:
+        found: Counter[str] = Counter()
+        for run in range(runs):
+            order = np.random.default_rng([SEED, run]).permutation(len(table))
+            halves = (order[:rows], order[rows : 2 * rows])
+            private, copy = (table.iloc[half].reset_index(drop=True) for half in halves)
+            found.update(beyond(private, copy))
+        cells = " | ".join(share(found[word], runs) for word in (*WORDS[2:], *WORDS[:2]))
+        print(f"| {rows:,} | {runs:,} | {cells} |", flush=True)
+
+
+def beyond(private: pd.DataFrame, copy: pd.DataFrame) -> Iterator[str]:
+    """Words that a release without noise would tell of two tables."""
+    bound = bind_profile(SyntheticTables([open_table(copy, "synthetic")]), ProfileRequest(), None)
+    maps = MarginalPlan(tuple(each.marginal for each in bound.marginals), None)
+    counts = bound.tables.engines[0].marginals(open_table(private, "private"), bound.schema, maps)
+    distances = np.array(
+        [
+            float(TotalVariation(each.copies[0]).rows(counts[each.marginal])) / len(private)
+            for each in bound.marginals
+        ]
+    )
+    scores = np.array([[*map(float, mean_weights(bound.marginals, ways))] for ways in (None, 1, 2)])
+    chance, number = CopyChance(bound, len(private)), len(bound.marginals)
+    both = np.concatenate([np.eye(number), scores.T], axis=1)
+    above = distances @ both > chance.independent.at_once(LEVEL / 2, both)
+    told = {
+        "note": distances @ scores[0] < chance.independent.quantile(LEVEL, scores[0]),
+        "error": distances @ scores[0] < chance.drawn.quantile(LEVEL, scores[0]),
+        "overall beyond": above[number],
+        "a marginal beyond": above[:number].any(),
+        "anything beyond": above.any(),
+    }
+    yield from (word for word, is_told in told.items() if is_told)
 
 
 def share(number: int, runs: int) -> str:
@@ -162,11 +219,16 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="+", default=[24_421, 2_000])
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--plants", type=int, default=5)
+    parser.add_argument("--marks", action="store_true", help="the marks of halves alone, no noise")
     parser.add_argument("--epsilon", nargs="+", default=["1", "4"])
     stated = parser.parse_args()
     table = pd.read_parquet(stated.private)
-    words = ("note", "error", "overall beyond", "a marginal beyond", "overall at")
-    print(f"| copy | rows | epsilon | {' | '.join(words)} |\n| --- | --- | --- {'| --- ' * 5}|")
+    if stated.marks:
+        print_marks(table, stated.rows, stated.runs)
+        return
+    words = (*WORDS, "overall at")
+    print(f"| copy | rows | epsilon | {' | '.join(words)} |")
+    print(f"| --- | --- | --- {'| --- ' * len(words)}|")
     for name in ("an independent half", *PLANTS, FITTED):
         runs = stated.runs if name == "an independent half" else stated.plants
         for rows in stated.rows:

@@ -167,18 +167,33 @@ class JointChance(NamedTuple):
     def quantile(self, share: float, weights: Sequence[float]) -> float:
         """Quantile of the weighted mean of the distances."""
         own = np.asarray(weights, dtype=np.float64)
-        return float(self.means @ own + np.quantile(self.deviations @ own, share))
+        return float(self.means @ own) + _quantile(self.deviations @ own, share)
 
-    def at_once(self, alpha: float) -> Floats:
-        """Distances that no marginal exceeds, all at once with probability 1 - alpha, (K,).
+    def at_once(self, alpha: float, weights: ArrayLike) -> Floats:
+        """Values that no weighted mean exceeds, all at once with probability 1 - alpha, (J,).
 
-        Each is as many of its own deviations above its mean as the largest of all reaches.
+        ``weights``, of shape (K, J), has a column for each of J means; the mean of one marginal is
+        a column of zeros with a single 1.  Each value is as many of its own deviations above its
+        mean as the largest of all J reaches.
         """
-        spread = self.deviations.std(axis=0)
+        own = np.asarray(weights, dtype=np.float64)
+        deviations: Floats = self.deviations @ own
+        spread = deviations.std(axis=0)
         units = np.where(spread > 0, spread, 1.0)
-        most = np.quantile((self.deviations / units).max(axis=1), 1 - alpha)
-        marks: Floats = self.means + max(0.0, float(most)) * spread
+        most = _quantile((deviations / units).max(axis=1), 1 - alpha)
+        marks: Floats = self.means @ own + max(0.0, most) * spread
         return marks
+
+
+def _quantile(simulated: Floats, share: float) -> float:
+    """Quantile of a law of which N values were simulated; rounded away from the middle.
+
+    One more value of the same law exceeds the k-th smallest with probability ``1 - k/(N + 1)``.
+    """
+    number = simulated.size
+    place = share * (number + 1)
+    k = math.ceil(place) if 2 * share >= 1 else math.floor(place)
+    return float(np.sort(simulated)[min(max(k, 1), number) - 1])
 
 
 def simulated_deviations(

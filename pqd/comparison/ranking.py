@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pqd.deciders.distances.estimates import DistanceEstimates, holm, mean_half_width
-from pqd.deciders.distances.ratio_intervals import ShareEstimate
 from pqd.deciders.distances.statistics import Distance, TotalVariation
 from pqd.deciders.distances.vector import CubeVector
 from pqd.deciders.exact import Number, positive
@@ -22,6 +23,7 @@ from pqd.errors import ParameterError
 from pqd.marginals.bound_distances import mean_distance
 from pqd.marginals.bound_profile import BoundMarginal, BoundProfile, mean_weights
 from pqd.marginals.chance import CopyChance
+from pqd.marginals.figures import quality_of
 from pqd.marginals.measurements import DistancesMeasurement
 from pqd.marginals.profile_parameters import ProfileParameters, ProfileRequest
 from pqd.reports.models.figure import Figure
@@ -219,7 +221,6 @@ class Ranking:
     def copies(self, files: Mapping[str, str]) -> tuple[RankedCopy, ...]:
         """Copies, the best first, each with the range of its possible ranks."""
         number = len(self._plan.names)
-        sizes = sorted({each.ways for each in self._bound.marginals}) if self._plan.each else ()
         return tuple(
             RankedCopy(
                 candidate=self._plan.names[copy],
@@ -227,7 +228,7 @@ class Ranking:
                 overall=self._scores[copy],
                 best_rank=1 + sum(worse == copy for _, worse in self.better),
                 worst_rank=number - sum(better == copy for better, _ in self.better),
-                scores=tuple(self._score(copy, ways) for ways in sizes),
+                scores=tuple(self._score(copy, ways) for ways in self._sizes),
                 alarm=self._alarm(copy),
             )
             for copy in self.order
@@ -255,17 +256,37 @@ class Ranking:
         ]
         return tuple(sorted(rows, key=lambda each: -max(e.value for e in each.estimates)))
 
-    def _mean(self, copy: int, ways: int | None) -> ShareEstimate:
-        """Mean distance of a copy over the marginals of ``ways`` columns; None means all marginals.
+    @cached_property
+    def _sizes(self) -> list[int]:
+        """Numbers of columns whose scores are known apart, in ascending order."""
+        return sorted({each.ways for each in self._bound.marginals}) if self._plan.each else []
+
+    def _parts(self, copy: int, ways: int | None) -> list[tuple[Fraction, ...]]:
+        """Weights of the means whose average is the mean distance over marginals of ``ways``.
 
         If all distances are measured, the mean over all marginals is the mean of the means of
         columns, pairs and triples.
         """
-        if not self._plan.each:
-            return self._estimates.mean(self._plan.weights(copy))
-        sizes = {each.ways for each in self._bound.marginals} if ways is None else {ways}
-        parts = [self._plan.weights(copy, size) for size in sorted(sizes)]
-        return self._estimates.mean_of(parts)
+        sizes = (self._sizes or [None]) if ways is None else [ways]
+        return [self._plan.weights(copy, size) for size in sizes]
+
+    @cached_property
+    def _simultaneous(self) -> DistanceEstimates:
+        """Estimates whose intervals of all scores of all copies hold at once (Bonferroni)."""
+        number = len(self._plan.names) * (1 + len(self._sizes))
+        return replace(self._estimates, alpha=self._alpha / number)
+
+    @cached_property
+    def _marks(self) -> tuple[dict[int | None, float], ...]:
+        """Mean distance that chance does not exceed, for each copy by the ways of its scores.
+
+        They hold for all scores of all copies at once, each copy at its part of alpha.
+        """
+        scores: list[int | None] = [None, *self._sizes]
+        own = [[*map(float, mean_weights(self._bound.marginals, ways))] for ways in scores]
+        alpha = self._alpha / (2 * len(self._plan.names))
+        marks = [each.independent.at_once(alpha, np.array(own).T) for each in self._chances]
+        return tuple(dict(zip(scores, each.tolist(), strict=True)) for each in marks)
 
     @cached_property
     def _chances(self) -> tuple[CopyChance, ...]:
@@ -283,14 +304,14 @@ class Ranking:
         weighted, chance = [*map(float, own)], self._chances[copy]
         pairs = zip(weighted, chance.references, strict=True)
         reference = sum(weight * distance for weight, distance in pairs)
-        mark = chance.independent.quantile(1 - self._alpha / 2, weighted)
         law, copy_rows = plan.measurement.law, self._bound.copy_rows[copy]
-        value, low, high = map(float, self._mean(copy, ways))
+        parts = self._parts(copy, ways)
         return Score(
             ways=ways,
             marginals=sum(weight > 0 for weight in own),
             reference=1 - reference,
-            mark=1 - mark,
+            mark=1 - self._marks[copy][ways],
             half_width=float(mean_half_width(law, weights, copy_rows, self._alpha)),
-            estimate=Figure(1 - value, 1 - high, 1 - low),
+            estimate=quality_of(self._estimates, parts),
+            simultaneous=quality_of(self._simultaneous, parts),
         )

@@ -5,7 +5,8 @@ They are computed from released numbers and public counts: post-processing of th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -74,15 +75,38 @@ class ProfileFigures:
         return CopyChance(self._bound, rows)
 
     @cached_property
-    def _marks(self) -> Sequence[float | None]:
-        """Distance of each marginal that chance does not exceed, all at once; None in a dry run.
+    def _marks(self) -> tuple[Sequence[float | None], Mapping[int | None, float]]:
+        """Distances that chance does not exceed, all at once: of each marginal, and of each score.
 
-        The marks take rows as independent, so there are none where a person has several rows.
+        The score of ``ways`` columns has the key ``ways``, the overall score the key None.  The
+        marks take rows as independent, so there are none where a person has several rows.  There
+        are none in a dry run either.
         """
+        marginals = self._bound.marginals
         if self._estimates is None or rows_per_person(self._bound.unit) > 1:
-            return [None] * len(self._bound.marginals)
-        marks: list[float | None] = self.chance.independent.at_once(self._alpha / 2).tolist()
-        return marks
+            return [None] * len(marginals), {}
+        scores = [None, *self._sizes]
+        weights = [[*map(float, mean_weights(marginals, ways))] for ways in scores]
+        both = np.concatenate([np.eye(len(marginals)), np.array(weights).T], axis=1)
+        marks = self.chance.independent.at_once(self._alpha / 2, both).tolist()
+        return marks[: len(marginals)], dict(zip(scores, marks[len(marginals) :], strict=True))
+
+    @cached_property
+    def _sizes(self) -> list[int]:
+        """Numbers of columns that marginals have, in ascending order."""
+        return sorted({each.ways for each in self._bound.marginals})
+
+    @cached_property
+    def _simultaneous(self) -> DistanceEstimates | None:
+        """Estimates whose intervals of all distances and all scores hold at once (Bonferroni).
+
+        Whoever lists the largest distances first sees those that the noise has raised, and a report
+        tells beside each distance and each score whether it is beyond chance.
+        """
+        if self._estimates is None:
+            return None
+        number = len(self._estimates.released) - 1 + 1 + len(self._sizes)
+        return replace(self._estimates, alpha=self._alpha / number)
 
     @property
     def alarm(self) -> Alarm | None:
@@ -93,9 +117,9 @@ class ProfileFigures:
 
     def _listed(self, place: int) -> Figure | None:
         """Distance in a list, which the noise has sorted: all its intervals hold at once."""
-        if self._estimates is None:
+        if self._simultaneous is None:
             return None
-        return Figure(*map(float, self._estimates.at_once[place]))
+        return Figure(*map(float, self._simultaneous.distances[place]))
 
     @cached_property
     def distances(self) -> tuple[DistanceFacts, ...]:
@@ -127,7 +151,7 @@ class ProfileFigures:
                     alpha=parameters.alpha,
                     tau=float(parameters.tau),
                     reference=self.chance.references[place] if distance == "tv" else None,
-                    mark=self._marks[place] if distance == "tv" else None,
+                    mark=self._marks[0][place] if distance == "tv" else None,
                     tau_min=tau_min,
                     tau_decided=tau_decided,
                     half_width=width,
@@ -143,8 +167,7 @@ class ProfileFigures:
     @cached_property
     def scores(self) -> tuple[Score, ...]:
         """Quality of the columns, of the pairs, and of the triples."""
-        sizes = {each.ways for each in self._bound.marginals}
-        return tuple(self._score(ways) for ways in sorted(sizes))
+        return tuple(self._score(ways) for ways in self._sizes)
 
     @property
     def overall(self) -> Score:
@@ -165,22 +188,16 @@ class ProfileFigures:
         weights = self._weights(ways)
         pairs = zip(marginals, self.chance.references, strict=True)
         width = mean_half_width(self._plan.law, weights, self._copy_rows, self._alpha)
-        estimate, mark = None, None
-        if self._estimates is not None:
-            if rows_per_person(self._bound.unit) == 1:
-                own = [*map(float, marginals)]
-                mark = 1 - self.chance.independent.quantile(1 - self._alpha / 2, own)
-            sizes = {each.ways for each in self._bound.marginals} if ways is None else {ways}
-            parts = [self._weights(size) for size in sorted(sizes)]
-            value, low, high = map(float, self._estimates.mean_of(parts))
-            estimate = Figure(1 - value, 1 - high, 1 - low)
+        mark = self._marks[1].get(ways)
+        parts = [self._weights(size) for size in (self._sizes if ways is None else [ways])]
         return Score(
             ways=ways,
             marginals=sum(1 for each in marginals if each),
             reference=1 - sum(float(weight) * distance for weight, distance in pairs),
-            mark=mark,
+            mark=None if mark is None else 1 - mark,
             half_width=float(width),
-            estimate=estimate,
+            estimate=quality_of(self._estimates, parts),
+            simultaneous=quality_of(self._simultaneous, parts),
         )
 
     def zoomed(self, marginal: BoundMarginal, noisy: Sequence[int]) -> ZoomedMarginal:
@@ -214,6 +231,16 @@ class ProfileFigures:
             ),
             epsilon=self._plan.cost_of(epsilon),
         )
+
+
+def quality_of(
+    estimates: DistanceEstimates | None, parts: Sequence[Sequence[Fraction]]
+) -> Figure | None:
+    """Quality, with its interval: 1 minus the average of the means of ``parts``."""
+    if estimates is None:
+        return None
+    value, low, high = map(float, estimates.mean_of(parts))
+    return Figure(1 - value, 1 - high, 1 - low)
 
 
 def _difference(share: NDArray[np.float64], copy: float) -> Figure:

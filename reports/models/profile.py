@@ -96,8 +96,11 @@ class Score(Estimated):
 
     ``ways`` is None for the overall score, which is the mean of the scores of all ways.
     ``reference`` is the average score of an independent real sample of the copy's size.  The score
-    of such a sample is above ``mark`` with probability 1 - alpha/2.  ``estimate`` and ``mark`` are
-    None in a plan.  ``mark`` is also None if several rows of one person count.
+    of such a sample is above ``mark`` with probability 1 - alpha/2, for all scores and marginals of
+    the report at once.  The interval of ``estimate`` holds by itself; the interval of
+    ``simultaneous`` holds at once with all other intervals of the report.  ``estimate``,
+    ``simultaneous`` and ``mark`` are None in a plan.  ``mark`` is also None if several rows of one
+    person count.
     """
 
     ways: int | None
@@ -106,13 +109,15 @@ class Score(Estimated):
     half_width: float
     estimate: Figure | None = None
     mark: float | None = None
+    simultaneous: Figure | None = None
 
     @property
     def chance(self) -> Standing | None:
         """Standing beside an independent real sample: at chance or beyond it; None if unknown."""
-        if self.estimate is None or self.mark is None:
+        if self.simultaneous is None or self.mark is None:
             return None
-        return chance_of(1 - self.estimate.high, 1 - self.estimate.low, 1 - self.mark)
+        _, low, high = self.simultaneous
+        return chance_of(1 - high, 1 - low, 1 - self.mark)
 
     def computed(self) -> dict[str, Any]:
         """Value that JSON holds in addition to the fields."""

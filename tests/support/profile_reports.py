@@ -111,6 +111,7 @@ def scores(found: Sequence[DistanceFacts]) -> tuple[Score, tuple[Score, ...]]:
                 mark=0.999 - sum(known) / len(known),
                 half_width=HALF / math.sqrt(len(members)),
                 estimate=figure(value, HALF / math.sqrt(len(members))),
+                simultaneous=figure(value, HALF / math.sqrt(len(members))),
             )
         )
     count = len(by_ways)
@@ -121,6 +122,7 @@ def scores(found: Sequence[DistanceFacts]) -> tuple[Score, tuple[Score, ...]]:
         mark=sum(each.mark or 0.0 for each in by_ways) / count,
         half_width=0.0011,
         estimate=figure(sum(each.score or 0 for each in by_ways) / count, 0.0011),
+        simultaneous=figure(sum(each.score or 0 for each in by_ways) / count, 0.0011),
     )
     return overall, tuple(by_ways)
 
@@ -255,12 +257,12 @@ PLAIN = replace(
 # A copy that holds rows of the private table, and one that is fitted closely to them.
 TOO_NEAR = replace(
     PLAIN,
-    overall=replace(OVERALL, estimate=figure(0.9991, 0.0004)),
+    overall=replace(OVERALL, estimate=figure(0.9991, 0.0004), simultaneous=figure(0.9991, 0.0004)),
     alarm=Alarm(0.9904, 0.9931, None, Standing.DRAWN),
 )
 NEAR = replace(
     PLAIN,
-    overall=replace(OVERALL, estimate=figure(0.9921, 0.0004)),
+    overall=replace(OVERALL, estimate=figure(0.9921, 0.0004), simultaneous=figure(0.9921, 0.0004)),
     alarm=Alarm(0.9904, 0.9931, Fraction(1), Standing.INDEPENDENT),
 )
 
@@ -276,8 +278,8 @@ def planned(each: DistanceFacts) -> DistanceFacts:
 
 DRY = replace(
     ADULT_PROFILE,
-    overall=replace(OVERALL, estimate=None, mark=None),
-    scores=tuple(replace(score, estimate=None, mark=None) for score in SCORES),
+    overall=replace(OVERALL, estimate=None, simultaneous=None, mark=None),
+    scores=tuple(replace(score, estimate=None, simultaneous=None, mark=None) for score in SCORES),
     marginals=tuple(planned(each) for each in MARGINALS),
     rows=None,
     unseen=None,
@@ -312,8 +314,10 @@ THREE_WAYS = replace(
 DRY_SMALL = replace(
     THREE_WAYS,
     dry=True,
-    overall=replace(THREE_WAYS.overall, estimate=None, mark=None),
-    scores=tuple(replace(score, estimate=None, mark=None) for score in THREE_WAYS.scores),
+    overall=replace(THREE_WAYS.overall, estimate=None, simultaneous=None, mark=None),
+    scores=tuple(
+        replace(score, estimate=None, simultaneous=None, mark=None) for score in THREE_WAYS.scores
+    ),
     marginals=tuple(planned(each) for each in THREE_WAYS.marginals),
     rows=None,
     unseen=None,

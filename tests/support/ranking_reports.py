@@ -40,6 +40,7 @@ def score(value: float, ways: int | None = None) -> Score:
         mark=0.9915,
         half_width=0.0012,
         estimate=figure(value, 0.0012),
+        simultaneous=figure(value, 0.0012),
     )
 
 

@@ -82,7 +82,23 @@ def test_joint_quantiles() -> None:
     spread = np.linspace(-1, 1, 2_001)
     chance = JointChance(np.array([5.0, 7.0]), np.stack([spread, -2 * spread], axis=1))
     assert chance.quantile(0.975, [2 / 3, 1 / 3]) == pytest.approx(17 / 3)
-    assert chance.quantile(0.975, [1, 0]) == pytest.approx(5.95)
-    assert chance.at_once(0.05) == pytest.approx([5.95, 8.9], abs=1e-3)
-    share = ((chance.means + chance.deviations) > chance.at_once(0.05)).any(axis=1).mean()
+    assert chance.quantile(0.975, [1, 0]) == pytest.approx(5.951)
+    assert chance.quantile(0.025, [1, 0]) == pytest.approx(4.049)
+    both = np.array([[1, 0, 0.5], [0, 1, 0.5]])
+    marks = chance.at_once(0.05, both)
+    assert marks[:2] == pytest.approx([5.95, 8.9], abs=3e-3)
+    means = chance.means @ both
+    assert marks[2] == pytest.approx(means[2] + 0.475, abs=3e-3)
+    share = ((means + chance.deviations @ both) > marks).any(axis=1).mean()
     assert share == pytest.approx(0.05, abs=0.001)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.975, 0.999])
+def test_quantiles_of_few_simulations_are_rounded_away_from_the_middle(share: float) -> None:
+    """One more value of the same law lies beyond with at most the stated probability."""
+    chance = JointChance(np.zeros(1), np.arange(1.0, 201.0)[:, None])
+    place = chance.quantile(share, [1])
+    if share < 0.5:
+        assert place / 201 <= share < (place + 1) / 201
+    else:
+        assert place == 200 or (place - 1) / 201 < share <= place / 201
