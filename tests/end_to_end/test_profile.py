@@ -543,6 +543,24 @@ def test_the_command_shows_and_writes_what_the_function_returns(
     assert "cells of" in out
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_the_overall_score_lies_among_its_parts_whatever_the_noise(seed: int) -> None:
+    """At this budget the noise is larger than the table, and cuts most of the means to 0 or 1."""
+    report = profiled(noise=SimulatedNoise(seed), total_epsilon="0.02")
+    parts = [each.score or 0.0 for each in report.scores]
+    overall = report.overall
+    assert overall.estimate
+    assert overall.simultaneous
+    assert overall.score == pytest.approx(sum(parts) / len(parts))
+    assert min(parts) <= overall.estimate.value <= max(parts)
+    # What holds at once with all others is no narrower, and so never says more.
+    for score in (overall, *report.scores):
+        assert score.estimate
+        assert score.simultaneous
+        assert score.simultaneous.low <= score.estimate.low
+        assert score.estimate.high <= score.simultaneous.high
+
+
 def test_seeded_noise_is_marked() -> None:
     report = profiled(noise=SimulatedNoise(1))
     assert report.simulated
