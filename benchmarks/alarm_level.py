@@ -136,8 +136,8 @@ def told(report: ProfileReport) -> Iterator[str]:
         yield "overall beyond"
     if any(each.chance is Standing.BEYOND_CHANCE for each in report.marginals):
         yield "a marginal beyond"
-    scores = (report.overall, *report.scores, *report.marginals)
-    if any(each.chance is Standing.BEYOND_CHANCE for each in scores):
+    scores = [each.chance for each in (report.overall, *report.scores)]
+    if Standing.BEYOND_CHANCE in {*scores, *(each.chance for each in report.marginals)}:
         yield "anything beyond"
     if report.overall.chance is Standing.AT_CHANCE:
         yield "overall at"

@@ -267,7 +267,8 @@ class Ranking:
         If all distances are measured, the mean over all marginals is the mean of the means of
         columns, pairs and triples.
         """
-        sizes = (self._sizes or [None]) if ways is None else [ways]
+        sizes: list[int | None] = [*self._sizes] if ways is None else [ways]
+        sizes = sizes or [None]
         return [self._plan.weights(copy, size) for size in sizes]
 
     @cached_property
