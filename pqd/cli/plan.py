@@ -112,9 +112,10 @@ def _profile(
     from pqd.cli.progress import progress
     from pqd.commands.profile import run_profile_plan
 
-    if criteria.decider != "auto":
+    if criteria.decider != "auto" or criteria.decider_option:
         raise ParameterError(
-            "there is no query, so no decider (--decider) to choose; give queries (-q)"
+            "there is no query, so no decider (--decider, --decider-option) to choose; give "
+            "queries (-q)"
         )
     stated = ProfileOptions(total_epsilon or "1", criteria.tau or "5%", criteria.alpha)
     parameters = stated.read(marginals, columns)

@@ -7,8 +7,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import pqd
+from pqd.cli import command_line
 from pqd.deciders import DECIDERS, Lattice, for_lattice, with_options
 from pqd.errors import ParameterError
 from pqd.reports.writers.terminal import terminal_text
@@ -93,6 +95,28 @@ def test_a_plan_evaluates_the_option() -> None:
         return plan.queries[0].chosen.worst
 
     assert worst(theta=0.5) > worst(theta=0.95)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--decider", "svt_sum", "--decider-option", "theta=0.5"), "svt_sum (theta 0.5) would"),
+        (("--decider-option", "theta=0.5"), "the decider is 'auto'"),
+        (("--decider", "svt_sum", "--decider-option", "theta"), "write it as beta=0.05"),
+    ],
+)
+def test_the_command_line_states_options(
+    tmp_path: Path, options: tuple[str, ...], words: str
+) -> None:
+    COPY.to_csv(tmp_path / "copy.csv", index=False)
+    command = ["plan", str(tmp_path / "copy.csv"), "--bounds", "x=0:127", "--tau", "10%"]
+    page = tmp_path / "plan.html"
+    query = ["-q", SUM, "--epsilon", "1", "--html", str(page)]
+    result = CliRunner().invoke(command_line(), [*command, *query, *options])
+    shown = page.read_text("utf-8") if page.exists() else str(result.exception)
+    assert words in " ".join(shown.split())
+    without = CliRunner().invoke(command_line(), [*command, *options])
+    assert "there is no query, so no decider" in str(without.exception)
 
 
 SPEC = """
