@@ -126,24 +126,18 @@ def never_counted(check: Check, verdicts: Sequence[PlannedVerdict]) -> list[str]
     """Why no answer to a check could count, and what the spec can say; empty if one could.
 
     The reasons are public: they follow from the plan alone.  A verdict that holds within the copy's
-    bounds counts only if the spec accepts these bounds, or if one bound is stated: then a no may
-    hold whatever the private table has beyond the other one.  A decider that can prove neither
-    answer counts only if the check takes likely answers.
+    bounds counts only if the spec accepts these bounds.  If one bound is stated, a no may hold
+    whatever the private table has beyond the other one, so a check that expects a no can be as
+    expected.  A decider that can prove neither answer counts only if the check takes likely
+    answers.
     """
     hints = []
-    if any(_is_conditional(verdict) for verdict in verdicts):
+    open_ = [each for each in verdicts if each.condition and not each.condition.accepted]
+    if any(check.expect == "close" or each.is_conditional for each in open_):
         hints.append(CONDITIONAL_HINT)
     if check.evidence == "proof" and any(not (v.taken.proves or v.is_constant) for v in verdicts):
         hints.append(proofless_hint(named=check.decider != AUTO))
     return hints
-
-
-def _is_conditional(verdict: PlannedVerdict) -> bool:
-    """Whether both answers would hold within bounds that nobody stated or accepted."""
-    condition = verdict.condition
-    if condition is None or condition.accepted:
-        return False
-    return getattr(verdict.rule, "stated_end", None) is None
 
 
 def _result(

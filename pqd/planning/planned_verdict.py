@@ -288,6 +288,20 @@ class PlannedVerdict(ABC):
         return self.measurement.is_constant
 
     @property
+    def is_conditional(self) -> bool:
+        """Whether both answers hold within bounds alone that nobody stated or accepted; public.
+
+        If one bound is stated, a no on its side may hold without the other one.
+        """
+        if self.condition is None or self.condition.accepted:
+            return False
+        rule = self.rule
+        if not isinstance(rule, DeciderRule | AnswerRule):
+            return True
+        by_floor = isinstance(rule.decider, StatedEnd) and rule.decider.floor is not None
+        return rule.stated_end is None and not by_floor
+
+    @property
     def identity(self) -> tuple[object, ...]:
         """Identity of the verdict: two verdicts with the same identity are the same verdict."""
         return self.measurement.cache_key, self.rule.identity

@@ -499,6 +499,21 @@ def test_a_sum_within_the_bounds_of_the_copy_counts_only_where_the_spec_says_so(
     assert (entry.verdicts[0].condition is None) == ("[0, 9]" in facts)
 
 
+@pytest.mark.parametrize("facts", ['[0, ""]', '["", 9]'])
+def test_one_stated_bound_lets_a_no_count_and_no_yes(tmp_path: Path, facts: str) -> None:
+    spec = conditional(tmp_path, f"[columns.x]\nbounds = {facts}\n")
+    (entry,) = pqd.check(spec, dry_run=True).checks
+    assert entry.gate == "error"
+    with pytest.raises(SpecError, match="since it holds within the copy's bounds alone"):
+        pqd.check(spec)
+    text = spec.read_text("utf-8").replace("[defaults]", '[defaults]\nexpect = "far"')
+    spec.write_text(text, encoding="utf-8")
+    (entry,) = pqd.check(spec, dry_run=True).checks
+    assert entry.gate == "pass"
+    (entry,) = run_check(read_spec(spec, {}), SimulatedNoise(4), fresh=True).checks
+    assert (entry.status, entry.gate) == ("conditional", "error")
+
+
 # A count beside the sum, which could be decided.
 AND_A_COUNT = """
 [[check]]
