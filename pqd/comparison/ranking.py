@@ -281,8 +281,11 @@ class Ranking:
     def _marks(self) -> tuple[dict[int | None, float], ...]:
         """Mean distance that chance does not exceed, for each copy by the ways of its scores.
 
-        They hold for all scores of all copies at once, each copy at its part of alpha.
+        They hold for all scores of all copies at once, each copy at its part of alpha.  They take
+        rows as independent, so there are none where a person has several rows.
         """
+        if rows_per_person(self._bound.unit) > 1:
+            return tuple({} for _ in self._plan.names)
         scores: list[int | None] = [None, *self._sizes]
         own = [[*map(float, mean_weights(self._bound.marginals, ways))] for ways in scores]
         alpha = self._alpha / (2 * len(self._plan.names))
@@ -306,12 +309,12 @@ class Ranking:
         pairs = zip(weighted, chance.references, strict=True)
         reference = sum(weight * distance for weight, distance in pairs)
         law, copy_rows = plan.measurement.law, self._bound.copy_rows[copy]
-        parts = self._parts(copy, ways)
+        parts, mark = self._parts(copy, ways), self._marks[copy].get(ways)
         return Score(
             ways=ways,
             marginals=sum(weight > 0 for weight in own),
             reference=1 - reference,
-            mark=1 - self._marks[copy][ways],
+            mark=None if mark is None else 1 - mark,
             half_width=float(mean_half_width(law, weights, copy_rows, self._alpha)),
             estimate=quality_of(self._estimates, parts),
             simultaneous=quality_of(self._simultaneous, parts),

@@ -104,6 +104,9 @@ id = "quality"
 score = "overall"
 at_least = "60%"
 [[check]]
+id = "near"
+alarm = "overall"
+[[check]]
 id = "count"
 sql = "SELECT COUNT(*) FROM D WHERE age > 25"
 """
