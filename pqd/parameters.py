@@ -17,6 +17,8 @@ from pqd.stated.column_facts import Facts, parse_columns
 from pqd.stated.decider_options import Options, read_options
 
 _MOST_ROWS = 1_000_000
+# Share of a question's epsilon that pays for the number of its rows beyond bounds.
+OUTSIDE_SHARE = Fraction(1, 10)
 
 
 class Detail(IntEnum):
@@ -49,6 +51,8 @@ class Criteria:
         Public facts of columns.
     detail
         The detail in which the deciders that fit the query are evaluated.
+    outside
+        Whether a share of the budget (``OUTSIDE_SHARE``) counts the rows beyond unstated bounds.
     """
 
     tolerance: Tolerance
@@ -57,6 +61,7 @@ class Criteria:
     columns: Facts
     detail: Detail = Detail.THRESHOLDS
     options: Options = ()
+    outside: bool = False
 
     @classmethod
     def of(
@@ -68,6 +73,7 @@ class Criteria:
         columns: Mapping[str, Mapping[str, Any]] | None = None,
         detail: Detail = Detail.THRESHOLDS,
         options: Mapping[str, Number] | None = None,
+        outside: bool = False,
     ) -> Criteria:
         """Criteria that a caller states; ParameterError names the mistake and allowed values."""
         return Criteria(
@@ -77,6 +83,7 @@ class Criteria:
             columns=parse_columns(columns),
             detail=detail,
             options=read_options(mechanism, options),
+            outside=outside,
         )
 
     def at(self, epsilon: Number | None, detail: Detail | None = None) -> Parameters:

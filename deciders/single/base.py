@@ -34,7 +34,8 @@ class Decision:
     of this outcome, on every table for which the outcome is wrong.  It is None if the released
     numbers give no bound.  ``margin`` is the noisy margin.  ``released`` is the noisy statistic,
     from which the rest follows, for deciders that show the statistic.  ``by_stated_bound``: one of
-    the two bounds of the values is stated, and it alone proves this no.
+    the two bounds of the values is stated, and it alone proves this no.  ``rows_beyond`` is a noisy
+    number of rows beyond the bounds, which is released beside the verdict.
     """
 
     outcome: bool
@@ -42,6 +43,7 @@ class Decision:
     margin: int | None = None
     released: tuple[int, ...] = ()
     by_stated_bound: bool = False
+    rows_beyond: int | None = None
 
 
 class Estimate(NamedTuple):

@@ -309,6 +309,8 @@ def encode(answer: Answer) -> Body:
         return {"released": list(answer.numbers)}
     if isinstance(answer, Decision):
         verdict = {"yes": answer.outcome, "p_value": answer.p_value, "margin": answer.margin}
+        if answer.rows_beyond is not None:
+            verdict["rows_beyond"] = answer.rows_beyond
         return {**verdict, "statistic": list(answer.released)} if answer.released else verdict
     ends = {"thresholds": answer.thresholds, "deviations": answer.deviations}
     return {"batch": answer.answers, **ends}
@@ -324,4 +326,10 @@ def decode(body: Body) -> Answer:
 
         return BatchOutput.of(body["batch"], body["thresholds"], body["deviations"])
     statistic = tuple(map(int, body.get("statistic", ())))
-    return Decision(bool(body["yes"]), body["p_value"], body["margin"], statistic)
+    return Decision(
+        bool(body["yes"]),
+        body["p_value"],
+        body["margin"],
+        statistic,
+        rows_beyond=body.get("rows_beyond"),
+    )

@@ -13,6 +13,7 @@ from pqd.planning.bound_workload import BoundWorkload
 from pqd.planning.budget_split import SharedQueries, equal_shares
 from pqd.planning.query_verdict import QueryVerdictPlan, select_deciders
 from pqd.planning.query_warnings import budget_warnings
+from pqd.stated.budgets import AUTO
 
 
 def verdict_plans(
@@ -57,6 +58,13 @@ def verdict_plans_beside(
                 "a query has no epsilon; give it one, or a total_epsilon for all to share"
             )
         return [select_deciders(bound) for bound in workloads], None
+    if any(each.outside for each in criteria) and budget.sharing != ALONE:
+        if budget.sharing != AUTO:
+            raise ParameterError(
+                f"{budget.sharing} answers queries together, and so counts no rows beyond the "
+                "bounds of each; leave outside (--outside) or sharing out"
+            )
+        budget = RunBudget(budget.epsilon, ALONE)
     shared = [SharedQueries(bound, budget.epsilon / max(1, sharing)) for bound in workloads]
     number = sum(each.number for each in shared)
     share = budget.epsilon / (number + others) if number + others else None

@@ -180,6 +180,14 @@ class VerdictOptions(CriteriaOptions):
             "be given several times.",
         ),
     ] = None
+    outside: Annotated[
+        bool,
+        typer.Option(
+            "--outside",
+            help="Take a tenth of each epsilon to count the rows beyond bounds that nobody stated; "
+            "where some lie beyond, a verdict within these bounds is withheld.",
+        ),
+    ] = False
 
 
 @option_group
@@ -300,6 +308,7 @@ def criteria(
         mechanism=decider,
         columns=columns.read(),
         options=values_by_name(texts or [], "decider option", "beta=0.05"),
+        outside=getattr(stated, "outside", False),
         detail=Detail.CURVES if detailed else Detail.BUDGETS if planning else Detail.THRESHOLDS,
     )
 

@@ -53,6 +53,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     fresh: bool = False,
     unit: str | None = None,
     max_rows: int = 1,
+    outside: bool = False,
     detailed: bool = False,
 ) -> AuditReport:
     """Decide, per query, whether ``|q(private) - q(synthetic)| < tau``.
@@ -103,6 +104,10 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         A column of the private table, such as ``"patient"``.  All rows with the same value belong
         to one person, and at most ``max_rows`` of them count (COUNT and SUM count a person once).
         By default one row is one person.
+    outside
+        Take a tenth of a question's epsilon, for a SUM or an AVG without stated bounds, to count
+        the rows beyond the copy's bounds, with noise.  Where some lie beyond, a verdict within
+        these bounds is withheld.
     detailed
         Also give every decider's operating characteristic and needed epsilon; this costs only time.
 
@@ -132,6 +137,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         options=decider_options,
         columns=columns,
         detail=Detail.CURVES if detailed else Detail.THRESHOLDS,
+        outside=outside,
     )
     with cell_progress() as progress:
         return run_audit(

@@ -211,6 +211,7 @@ class BoundChecks:
             options=check.decider_options,
             columns={},
             detail=Detail.CURVES if shown else self._detail,
+            outside=check.outside,
         )
         return criteria if check.epsilon is None else criteria.at(check.epsilon)
 

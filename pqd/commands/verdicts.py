@@ -10,12 +10,13 @@ from pqd.deciders.exact import exceeds
 from pqd.deciders.note import Note, note
 from pqd.deciders.numbers import plain_ratio
 from pqd.deciders.running_sums import Exact
+from pqd.deciders.single.inverse_sensitivity import least_margin
 from pqd.planning.planned_verdict import PlannedVerdict
-from pqd.reports.models.audit import Evidence, Verdict
+from pqd.reports.models.audit import Evidence, Outside, Verdict
 from pqd.run.execution import Outputs
 
 if TYPE_CHECKING:
-    from pqd.deciders import Noise
+    from pqd.deciders import Decision, Noise
 
 _ZERO = Fraction(0)
 
@@ -55,6 +56,10 @@ def _verdict(
         evidence = "proof"
     elif p_value is None and planned.is_likely:
         evidence = "likely"
+    outside = _outside(planned, decision)
+    if outside and outside.low > 0 and not decision.by_stated_bound:
+        # What is said of the values that were cut would not hold for all.
+        evidence = "none"
     known = dict(
         facts,
         lower=_plain(planned.interval.lower, scale),
@@ -77,8 +82,23 @@ def _verdict(
         replayed=replayed,
         looks=max(1, outputs.looks.get(planned.measurement.question, 1)),
         simulated=noise.simulated,
+        outside=outside,
     )
     return Verdict(**known, candidates=planned.candidates, tau_min=planned.taken.tau_min)
+
+
+def _outside(planned: PlannedVerdict, decision: Decision) -> Outside | None:
+    """Number of rows beyond the bounds, and its ends, each wrong with probability at most alpha.
+
+    The ends invert the law of the noise: on every table it exceeds ``reach`` with probability at
+    most alpha, and falls short of ``-reach`` as often.
+    """
+    noisy, condition = decision.rows_beyond, planned.condition
+    if noisy is None or condition is None:
+        return None
+    reach = least_margin(planned.outside_epsilon, planned.criteria.alpha) - 1
+    rows, low, high = (max(0, noisy + step) for step in (0, -reach, reach))
+    return Outside(rows, low, high, 2 * reach + 1, condition.lower, condition.upper)
 
 
 def look_notes(verdicts: Iterable[Verdict]) -> tuple[Note, ...]:

@@ -65,18 +65,33 @@ class VerdictMeasurement(QueryMeasurement[Output]):
 # Without slots, for the same reason.
 @dataclass(frozen=True, kw_only=True)
 class DeciderMeasurement(VerdictMeasurement[Decision]):
-    """Measurement whose output is a verdict on one interval."""
+    """Measurement whose output is a verdict on one interval.
+
+    With ``outside_epsilon`` this part of epsilon pays for the number of rows beyond the bounds,
+    which one row moves by at most 1, with two-sided geometric noise.  The decider has the rest.
+    Guarantee: epsilon-DP, by basic composition of the two.
+    """
+
+    outside_epsilon: Fraction = Fraction(0)
 
     def parameters(self) -> Mapping[str, Any]:
         """Parameters of the decider, and the interval."""
         parameters = {"kind": "verdict", "interval": self.interval, **parameters_of(self.decider)}
         if getattr(self.decider, "most_beyond", None) is not None and self.statistic.measure:
             parameters["beyond"] = list(self.statistic.measure.beyond)
+        if self.outside_epsilon and self.statistic.measure:
+            parameters["beyond"] = list(self.statistic.measure.beyond)
+            parameters["outside"] = self.outside_epsilon
         return parameters
 
     def run(self, counts: Histogram, noise: Noise) -> Decision:
         """Verdict of the decider."""
-        return self.decider.decide(counts, self.interval, self.epsilon, noise)
+        epsilon = self.epsilon - self.outside_epsilon
+        decision = self.decider.decide(counts, self.interval, epsilon, noise)
+        if not self.outside_epsilon or self.is_constant:
+            return decision
+        rows_beyond = noise.laplace(counts.rows_beyond, 1 / self.outside_epsilon)
+        return replace(decision, rows_beyond=rows_beyond)
 
 
 # Without slots, for the same reason.
@@ -252,6 +267,8 @@ class PlannedVerdict(ABC):
         The bounds to which private values are cut, where nobody stated them.
     is_likely
         Whether a verdict without a p-value errs with at most alpha on all public stand-ins.
+    outside_epsilon
+        The part of the budget that pays for the number of rows beyond the bounds; 0 without it.
     """
 
     criteria: Criteria
@@ -262,6 +279,7 @@ class PlannedVerdict(ABC):
     rule: VerdictRule
     condition: Condition | None = None
     is_likely: bool = False
+    outside_epsilon: Fraction = Fraction(0)
 
     @property
     @abstractmethod

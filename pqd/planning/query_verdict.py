@@ -19,7 +19,7 @@ from pqd.deciders.single.base import BOTH
 from pqd.deciders.single.inverse_sensitivity import End, StatedEnd, most_rows_beyond
 from pqd.deciders.single.noisy_answer import NoisyAnswer
 from pqd.engine.scan_plan import RANGE, PrivacyUnit, Statistic
-from pqd.parameters import Criteria, Parameters
+from pqd.parameters import OUTSIDE_SHARE, Criteria, Parameters
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload
 from pqd.planning.choose_decider import (
     Candidate,
@@ -76,6 +76,8 @@ class DeciderPlan:
         The interval of answers within the tolerance, in lattice units.
     is_likely
         Whether an answer without a p-value errs with at most alpha on all public stand-ins.
+    outside_epsilon
+        The part of the budget that pays for the number of rows beyond the bounds; 0 without it.
     copy_rows
         The number of rows of the copy that the query selects, without those that are NULL.
     choice
@@ -93,6 +95,7 @@ class DeciderPlan:
     choice: Choice
     copy_rows: int
     is_likely: bool = field(default=False, kw_only=True)
+    outside_epsilon: Fraction = field(default=Fraction(0), kw_only=True)
 
     @property
     def taken(self) -> CandidateFacts:
@@ -158,8 +161,9 @@ def select_deciders(bound: BoundWorkload) -> QueryVerdictPlan:
 
 def planned_verdict(bound: BoundQuery) -> PlannedQueryVerdict:
     """Verdict on one query alone, which has its budget; raises the errors of ``decider_plan``."""
-    parameters = bound.parameters
     plan = decider_plan(bound)
+    parameters = plan.criteria if isinstance(plan.criteria, Parameters) else bound.parameters
+    outside = plan.outside_epsilon
     decider = plan.choice.decider
     facts: dict[str, Any] = {
         "query": plan.query,
@@ -174,11 +178,14 @@ def planned_verdict(bound: BoundQuery) -> PlannedQueryVerdict:
     measurement: VerdictMeasurement[Any]
     rule: VerdictRule
     terms, end = (parameters.epsilon, parameters.alpha), _stated_end(plan.statistic)
-    if isinstance(decider, NoisyAnswer) and decider.constant_verdict(plan.interval) is None:
+    drawn = not outside and decider.constant_verdict(plan.interval) is None
+    if isinstance(decider, NoisyAnswer) and drawn:
         measurement = AnswerMeasurement(**facts, estimator=decider.estimator)
         rule = AnswerRule(*terms, decider, plan.interval, end)
     else:
-        measurement = DeciderMeasurement(**facts)
+        measurement = DeciderMeasurement(
+            **facts | {"epsilon": parameters.epsilon + outside}, outside_epsilon=outside
+        )
         rule = DeciderRule(*terms, decider, plan.interval, end if decider.releases_answer else None)
     rows_beyond = getattr(decider, "most_beyond", None)
     condition = condition_of(plan.query, plan.statistic, rows_beyond)
@@ -215,11 +222,32 @@ def plan_fields(plan: DeciderPlan) -> dict[str, Any]:
 def decider_plan(bound: BoundQuery) -> DeciderPlan:
     """Decider of one query, given the histogram of the synthetic table.
 
+    If the caller asks for the number of rows beyond bounds that nobody stated, the decider has what
+    is left of the budget.
+
     Raises
     ------
     PqdError
         If the query has no synthetic answer, no decider fits, or the sampler cannot draw the noise.
     """
+    plan, criteria = _plan_of(bound), bound.criteria
+    if not (isinstance(criteria, Parameters) and criteria.outside):
+        return plan
+    if not _is_conditional(plan.statistic) or _is_constant(plan):
+        return plan
+    outside = OUTSIDE_SHARE * criteria.epsilon
+    plan = _plan_of(bound.with_criteria(replace(criteria, epsilon=criteria.epsilon - outside)))
+    check_scale(1 / outside)
+    return replace(plan, outside_epsilon=outside) if _is_conditional(plan.statistic) else plan
+
+
+def _is_constant(plan: DeciderPlan) -> bool:
+    """Whether every table within the bounds has the same verdict, which then costs nothing."""
+    return plan.choice.decider.constant_verdict(plan.interval) is not None
+
+
+def _plan_of(bound: BoundQuery) -> DeciderPlan:
+    """Decider of one query at the whole budget."""
     (synthetic,), query, criteria = bound.synthetic, bound.query, bound.criteria
     centre = synthetic_answer(query, synthetic)
     scale = lattice_of(query, bound.statistic)[1]

@@ -62,6 +62,7 @@ class Check:
     score: str | None = None
     at_least: Number | None = None
     ways: int = 2
+    outside: bool = False
     alarm: str | None = None
     decider_options: Options = ()
 

@@ -16,6 +16,7 @@ from pqd.spec.value_types import (
     BUDGET,
     CELLS,
     DELTA,
+    FLAG,
     ID,
     KEYS,
     MARGINAL,
@@ -197,6 +198,12 @@ _CHECK_DEFAULTS = (
         "What a verdict needs to count: a proof (a p-value of at most alpha), or also the answer "
         "of a decider without p-values that is likely right.",
         default="proof",
+    ),
+    Key(
+        "outside",
+        FLAG,
+        "Whether a tenth of epsilon counts the rows beyond bounds that nobody stated.",
+        default=False,
     ),
     Key("synthetic", NAMES, "Names of the synthetic tables to check; all if left out."),
 )

@@ -65,6 +65,7 @@ epsilon = {epsilon:<24}# privacy budget of one check
 # severity = "error"              # or "warn"
 # on_undecided = "fail"           # or "warn", "pass"
 # evidence = "proof"              # or "likely": an answer without a p-value counts too
+# outside = false                 # true: a tenth of epsilon counts rows beyond unstated bounds
 
 {tolerances}"""
 _LEDGER = """\

@@ -177,6 +177,9 @@ def one_of(*words: str) -> ValueType:
     return ValueType((str,), f"one of the texts {', '.join(words)}", parse, {"enum": list(words)})
 
 
+FLAG = ValueType((bool,), "true or false", lambda value, _: value, {"type": "boolean"})
+
+
 def _check_distinct(items: list[Any], name: str) -> None:
     """Refuse an empty list, and a list with two equal items; true and 1 are not equal here."""
     if not items:

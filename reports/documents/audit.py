@@ -39,7 +39,13 @@ from pqd.reports.text.cost import (
 )
 from pqd.reports.text.notes import refused_lead
 from pqd.reports.text.numbers import EACH_ITS_OWN, counted
-from pqd.reports.text.query import SIMULATED, chance_sentence, remarks, worth_of_evidence
+from pqd.reports.text.query import (
+    SIMULATED,
+    chance_sentence,
+    outside_sentence,
+    remarks,
+    worth_of_evidence,
+)
 
 if TYPE_CHECKING:
     from pqd.reports.models.audit import AuditReport, Verdict
@@ -129,6 +135,8 @@ def _conditions(verdicts: Sequence[Verdict]) -> Iterator[str]:
     """Sentences on verdicts without a full proof: one per condition or evidence, with queries."""
     by_words: dict[str, list[str]] = {}
     for verdict in verdicts:
+        if verdict.is_withheld:
+            by_words.setdefault(outside_sentence(verdict), []).append(verdict.id)
         if verdict.outcome != "undecided" and verdict.standing.is_open:
             words = f"{verdict.standing.words}, {worth_of_evidence(verdict)}"
             by_words.setdefault(words, []).append(verdict.id)

@@ -203,6 +203,8 @@ def _sure(verdict: Verdict) -> str:
     """P-value of a verdict; for an undecided verdict, the epsilon that would decide it."""
     p_value = p_value_text(verdict.p_value, verdict.alpha)
     needed = verdict.chosen.epsilon_needed
+    if verdict.is_withheld and verdict.outside:
+        return f"> {verdict.outside.low - 1:,} beyond"
     if verdict.conclusive or proof_sentence(verdict.chosen):
         return p_value
     if verdict.decidable is not False or needed is None:

@@ -38,6 +38,22 @@ class Condition:
     accepted: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """Noisy number of selected rows beyond ``lower .. upper``; an end is None if it is stated.
+
+    Each end of ``low .. high`` is wrong with probability at most alpha, as those of an estimate.
+    ``found`` is the least number of rows for which ``low`` is above 0 with probability 1 - alpha.
+    """
+
+    rows: int
+    low: int
+    high: int
+    found: int
+    lower: int | float | None
+    upper: int | float | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict(QueryFacts):
     """Verdict on one query.
@@ -62,7 +78,8 @@ class Verdict(QueryFacts):
 
     ``epsilon`` is what the verdict costs by itself.  It is 0 if every private table would have
     given the same verdict.  The ``cost`` of the report is what the run costs.  ``replayed`` says
-    that the verdict was asked and paid for before.  ``looks`` is how often the question was drawn
+    that the verdict was asked and paid for before.  ``outside`` is the noisy number of rows beyond
+    bounds that nobody stated, if it was asked for.  ``looks`` is how often the question was drawn
     on this table, at any epsilon.
     """
 
@@ -87,6 +104,13 @@ class Verdict(QueryFacts):
     replayed: bool = False
     simulated: bool = False
     looks: int = 1
+    outside: Outside | None = None
+
+    @property
+    def is_withheld(self) -> bool:
+        """Whether rows lie beyond unstated bounds, so that no verdict within them is given."""
+        beyond = self.outside is not None and self.outside.low > 0
+        return beyond and self.evidence == "none"
 
     @property
     def outcome(self) -> str:

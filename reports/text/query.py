@@ -21,7 +21,7 @@ from pqd.reports.text.numbers import (
 )
 
 if TYPE_CHECKING:
-    from pqd.reports.models.audit import Condition, Verdict
+    from pqd.reports.models.audit import Condition, Outside, Verdict
     from pqd.reports.models.query import CandidateFacts, QueryFacts
 
 SIMULATED = "SIMULATED: these verdicts come from seeded noise and protect nobody."
@@ -53,6 +53,34 @@ def condition_text(condition: Condition, answer: str, noun: str) -> str:
     if answer == "yes":
         return f"{values}; at most {rows} beyond"
     return f"{values}, or more than {rows} beyond"
+
+
+def outside_sentence(verdict: Verdict) -> str:
+    """Number of rows beyond bounds that nobody stated, and what that means; empty if not asked."""
+    outside = verdict.outside
+    if outside is None:
+        return ""
+    noun = "rows" if verdict.counted == "rows" else "people"
+    cut = _beyond_text(outside)
+    number = f"about {outside.rows:,} ({outside.low:,} to {outside.high:,}) selected {noun}"
+    if verdict.is_withheld:
+        return (
+            f"{number} lie {cut}, which nobody stated, so no verdict within these bounds "
+            "is given: state bounds that hold for everybody (--bounds), ask for a MEDIAN, or "
+            "release the answer within wider bounds"
+        )
+    sure = number_text(100 - 100 * float(verdict.alpha), 3)
+    return f"{number} lie {cut}; {outside.found:,} or more would be found with probability {sure} %"
+
+
+def _beyond_text(outside: Outside) -> str:
+    """Where rows beyond lie, such as ``outside 0..19,581`` or, of one bound, ``above 19,581``."""
+    lower, upper = outside.lower, outside.upper
+    if lower is None or upper is None:
+        return (
+            f"above {number_text(upper or 0)}" if lower is None else f"below {number_text(lower)}"
+        )
+    return f"outside {number_text(lower)}..{number_text(upper)}"
 
 
 def within_text(condition: Condition | None) -> str:
@@ -293,6 +321,8 @@ def estimating_sentence(verdict: Verdict) -> str | None:
     """
     if verdict.standing is Standing.NO_OR_BEYOND:
         return "which of the two: state bounds that hold for everybody (--bounds), and ask again"
+    if verdict.is_withheld:
+        return None
     near = verdict.standing.answer == "yes"
     known = verdict.estimate is not None or near or not verdict.epsilon
     command = _ESTIMATES.get(verdict.aggregate)
@@ -414,7 +444,12 @@ def sentences(verdict: Verdict, stated: str) -> Iterator[tuple[str, str]]:
     else:
         ends = f"{number_text(verdict.lower, 9)} and {number_text(verdict.upper, 9)}"
         yield f"{question}: is the private answer between {ends}?", "plain"
-    private = worth_of_evidence(verdict), _private(verdict), gap_sentence(verdict)
+    private = (
+        worth_of_evidence(verdict),
+        outside_sentence(verdict),
+        _private(verdict),
+        gap_sentence(verdict),
+    )
     for text in (*private, margin_sentence(verdict), estimating_sentence(verdict)):
         if text:
             yield text, "plain"

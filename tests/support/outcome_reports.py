@@ -4,7 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from pqd.deciders.note import note
-from pqd.reports.models.audit import Condition, Evidence, Verdict
+from pqd.reports.models.audit import Condition, Evidence, Outside, Verdict
 from pqd.reports.models.check import CheckReport, CheckResult, Gate, Status, status_of
 from pqd.reports.models.query import CandidateFacts
 from pqd.reports.text.check import single_message
@@ -37,6 +37,9 @@ OUTCOMES = (
     _named("likely-no", _bit("no", "likely")),
     _named("leans-no", _bit("no", "none")),
     _named("undecided", OPEN),
+    _named(
+        "withheld", replace(_SUM, evidence="none", outside=Outside(212, 180, 240, 65, 0, 19581))
+    ),
     _named("leans-yes", _bit("yes", "none")),
     _named("likely-yes", _bit("yes", "likely")),
     _named("yes-within", replace(_SUM, condition=_COPY)),
