@@ -16,6 +16,7 @@ from pqd.planning.bound_workload import BoundQuery, BoundWorkload
 from pqd.planning.lattices import lattice_of
 from pqd.reports.models.release import ReleasedBatch, SimulatedError
 from pqd.run.measurement import MeasurementSet
+from pqd.stated.column_facts import span
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +98,28 @@ def select_batches(bound: BoundWorkload, parameters: Parameters) -> ReleasePlan:
         queries.setdefault(selection(query.statistic), query)
     number = sum(map(len, groups.values()))
     batches = []
-    for queries in groups.values():
+    names: set[str] = set()
+    for measure, queries in groups.items():
         # Sort the queries, so that the batch does not depend on their order.
         ordered = [queries[text] for text in sorted(queries)]
         epsilon = parameters.epsilon * len(queries) / number
-        batches.append(_planned_batch(bound, ordered, parameters.mechanism, epsilon))
+        name = name_of(ordered[0].query)
+        if name in names and measure and measure.lattice:
+            # Ends of the WHERE beyond the copy's values are bounds of their own.
+            name = f"{name} in {span(measure.lattice)}"
+        names.add(name)
+        batches.append(_planned_batch(bound, name, ordered, parameters.mechanism, epsilon))
     return ReleasePlan(bound, tuple(batches))
 
 
 def _planned_batch(
-    bound: BoundWorkload, queries: Sequence[BoundQuery], mechanism: str, epsilon: Fraction
+    bound: BoundWorkload,
+    name: str,
+    queries: Sequence[BoundQuery],
+    mechanism: str,
+    epsilon: Fraction,
 ) -> PlannedBatch:
-    name, scale = name_of(queries[0].query), scale_of(queries[0])
+    scale = scale_of(queries[0])
     with naming(name):
         planner = BatchPlanner(queries, bound, epsilon)
         plans = planner.plans(mechanism)

@@ -66,6 +66,8 @@ class Measure:
 
     ``accepted``: the caller takes the synthetic table's bounds.
 
+    ``alone`` is the measure for a query that is answered by itself: its bounds follow the WHERE.
+
     ``beyond`` says which rows are counted once more, apart; empty if none are.  If some are, a cell
     that holds something, but does not read as its kind, counts as well.
     """
@@ -78,6 +80,7 @@ class Measure:
     stated: tuple[bool, bool] = field(default=(False, False), compare=False)
     beyond: tuple[Beyond, ...] = ()
     accepted: bool = field(default=False, compare=False)
+    alone: Measure | None = field(default=None, compare=False)
 
     def __hash__(self) -> int:
         """Hash of the SQL alone, since different measures rarely have the same SQL."""

@@ -96,37 +96,38 @@ class Bounds:
         facts = facts_of_attribute(self._stated, attribute) or ColumnFacts()
         ends = (None, None) if total_of else self._ends_of_where(query, resolved)
         of_where = not any(facts.stated) and None not in ends
-        place = resolved.value or "", total_of is not None, ends if of_where else None
-        if place not in self._lattices:
-            self._lattices[place] = self._lattice(query, resolved, total_of, place[2])
-        lattice, stated = self._lattices[place], facts.stated
-        if of_where:
+        lattice = self._once(query, resolved, total_of, None)
+        narrow, stated = self._with_ends(query, lattice, facts.stated, ends)
+        of_ends: Lattice | None = None
+        if of_where and not (query.aggregate == "SUM" and all(stated)):
+            # The ends of the WHERE may lie beyond the copy's.
+            lattice = narrow = of_ends = self._once(query, resolved, total_of, ends)
             stated = True, True
-        elif not all(stated):
-            lattice, stated = self._with_one_end(query, lattice, stated, ends)
+        elif query.aggregate == "AVG":
+            lattice = narrow
         if total_of and not all(stated) and lattice.lower < 0:
             # A person's rows may lie on both sides of 0, so the bound of a total is none of rows.
             stated = False, False
         subject = f"a person's total of {attribute}" if total_of else attribute
         if of_where:
-            self._where_spans.setdefault(subject, {})[span(lattice)] = None
+            self._where_spans.setdefault(subject, {})[span(narrow)] = None
         elif all(stated):
             snapped = query.aggregate in _CLAMPED
-            self._stated_spans[snapped][subject] = span(lattice)
+            self._stated_spans[snapped][subject] = span(narrow)
         elif query.aggregate == "SUM":
             if lattice.lower == lattice.upper == 0:
                 raise UnanswerableError(
                     f"{subject} is 0 throughout in the synthetic table, so that its bounds leave "
                     "nothing to add up; state its bounds (--bounds)"
                 )
-            self._note_bounds(subject, lattice, stated, facts)
+            self._note_bounds(subject, narrow, stated, facts)
         beyond: tuple[Beyond, ...] = ()
-        if query.aggregate in _CLAMPED and not all(stated):
-            # A WHERE selects no row beyond its ends, so those need not be left out here.
+        if query.aggregate in _CLAMPED and not all(facts.stated) and narrow is not of_ends:
+            # A WHERE selects no row beyond its ends, so these need not be left out here.
             own = facts.stated if any(stated) else (False, False)
             beyond = tuple(side for side, known in zip(RANGE, own, strict=True) if not known)
             beyond += () if facts.step is not None else ("step",)
-        return Measure(
+        measure = Measure(
             resolved.value or "",
             row_lattice(lattice) if total_of else lattice,
             lattice if total_of else None,
@@ -134,37 +135,52 @@ class Bounds:
             beyond=beyond,
             accepted=facts.takes_copy,
         )
+        if narrow == lattice:
+            return measure
+        alone = replace(measure, lattice=narrow, beyond=() if all(stated) else beyond)
+        return replace(measure, alone=alone)
 
-    def _with_one_end(
+    def _once(
+        self,
+        query: Query,
+        resolved: BoundExpression,
+        total_of: PrivacyUnit | None,
+        ends: tuple[float | None, float | None] | None,
+    ) -> Lattice:
+        """Lattice of an attribute, or of one between two ``ends``; each is computed once."""
+        place = resolved.value or "", total_of is not None, ends
+        if place not in self._lattices:
+            self._lattices[place] = self._lattice(query, resolved, total_of, ends)
+        return self._lattices[place]
+
+    def _with_ends(
         self,
         query: Query,
         lattice: Lattice,
         stated: tuple[bool, bool],
         ends: tuple[float | None, float | None],
     ) -> tuple[Lattice, tuple[bool, bool]]:
-        """Lattice, and which of its bounds are stated, with the ends of the WHERE.
+        """Lattice, cut to whole steps at the ends of the WHERE, and which bounds are stated then.
 
-        An end of the WHERE between 0 and the lattice, or on the lattice, costs nothing: no row
-        beyond is selected.  The lattice is cut there to whole steps.  The lattice of a SUM is cut
-        only where that lowers what one row can add, since queries that sum up one measure can be
-        answered together.
+        An end of the WHERE is taken if it costs nothing: if it lies on the lattice, or for a mean
+        between the lattice and 0.  No row beyond it is selected, so the lattice as it was cuts no
+        row there either; queries that sum up one measure are answered together on it.
         """
         step, low, high = lattice.step, lattice.lower, lattice.upper
         lower, upper = (None if end is None else Fraction(str(end)) for end in ends)
+        least, most = low, high
+        if query.aggregate == "AVG":
+            least, most = min(low, _ZERO), max(high, _ZERO)
         # Whole steps must not carry an end across 0.
-        if lower is not None and not stated[0] and min(low, _ZERO) <= lower <= high:
+        if lower is not None and not stated[0] and least <= lower <= high:
             end = low + (lower - low) // step * step
             if not end < 0 <= lower:
                 low, stated = end, (True, stated[1])
-        if upper is not None and not stated[1] and lattice.lower <= upper <= max(high, _ZERO):
+        if upper is not None and not stated[1] and lattice.lower <= upper <= most:
             end = high - (high - upper) // step * step
             if not upper <= 0 < end:
                 high, stated = end, (stated[0], True)
-        cut = Lattice(low, high, step) if low < high else lattice
-        wider = low < lattice.lower or high > lattice.upper
-        if query.aggregate == "AVG" or wider or _largest(cut) < _largest(lattice):
-            lattice = cut
-        return lattice, stated
+        return Lattice(low, high, step) if low < high else lattice, stated
 
     def _note_bounds(
         self, subject: str, lattice: Lattice, stated: tuple[bool, bool], facts: ColumnFacts
@@ -290,12 +306,18 @@ def lattice_of(query: Query, statistic: Statistic) -> tuple[Lattice, Fraction]:
     return lattice, Fraction(1) if query.aggregate in _COUNTS else lattice.unit
 
 
+def is_conditional(statistic: Statistic) -> bool:
+    """Whether values are cut to bounds of which not both are stated."""
+    measure = statistic.measure
+    return measure is not None and bool(measure.beyond) and not measure.is_stated
+
+
 def condition_of(
     query: Query, statistic: Statistic, rows_beyond: int | None = None
 ) -> Condition | None:
     """Condition of a verdict: the bounds to which values are cut, if nobody stated them."""
     measure = statistic.measure
-    if measure is None or not measure.beyond:
+    if measure is None or not is_conditional(statistic):
         return None
     lattice, (lower, upper) = lattice_of(query, statistic)[0], measure.stated
     return Condition(
@@ -304,11 +326,6 @@ def condition_of(
         rows_beyond,
         measure.accepted,
     )
-
-
-def _largest(lattice: Lattice) -> Fraction:
-    """Most that one row can add to a sum, in either direction."""
-    return max(abs(lattice.lower), abs(lattice.upper))
 
 
 def synthetic_answer(query: Query, synthetic: Histogram) -> Fraction:

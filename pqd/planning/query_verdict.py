@@ -30,6 +30,7 @@ from pqd.planning.choose_decider import (
 )
 from pqd.planning.lattices import (
     condition_of,
+    is_conditional,
     lattice_of,
     on_cut_points,
     synthetic_answer,
@@ -203,11 +204,6 @@ def options_of(mechanism: VerdictMechanism) -> tuple[DeciderOption, ...]:
     return tuple(DeciderOption(name, float(getattr(mechanism, name))) for name in names)
 
 
-def _is_conditional(statistic: Statistic) -> bool:
-    """Whether values are cut to bounds that nobody stated."""
-    return statistic.measure is not None and bool(statistic.measure.beyond)
-
-
 def _stated_end(statistic: Statistic) -> End | None:
     """Bound that is stated, if only the other one is not."""
     lower, upper = statistic.measure.stated if statistic.measure else (False, False)
@@ -233,12 +229,12 @@ def decider_plan(bound: BoundQuery) -> DeciderPlan:
     plan, criteria = _plan_of(bound), bound.criteria
     if not (isinstance(criteria, Parameters) and criteria.outside):
         return plan
-    if not _is_conditional(plan.statistic) or _is_constant(plan):
+    if not is_conditional(plan.statistic) or _is_constant(plan):
         return plan
     outside = OUTSIDE_SHARE * criteria.epsilon
     plan = _plan_of(bound.with_criteria(replace(criteria, epsilon=criteria.epsilon - outside)))
     check_scale(1 / outside)
-    return replace(plan, outside_epsilon=outside) if _is_conditional(plan.statistic) else plan
+    return replace(plan, outside_epsilon=outside) if is_conditional(plan.statistic) else plan
 
 
 def _is_constant(plan: DeciderPlan) -> bool:
@@ -248,6 +244,9 @@ def _is_constant(plan: DeciderPlan) -> bool:
 
 def _plan_of(bound: BoundQuery) -> DeciderPlan:
     """Decider of one query at the whole budget."""
+    measure = bound.statistic.measure
+    if measure and measure.alone:
+        bound = replace(bound, statistic=replace(bound.statistic, measure=measure.alone))
     (synthetic,), query, criteria = bound.synthetic, bound.query, bound.criteria
     centre = synthetic_answer(query, synthetic)
     scale = lattice_of(query, bound.statistic)[1]
@@ -255,7 +254,7 @@ def _plan_of(bound: BoundQuery) -> DeciderPlan:
     tau = criteria.tolerance.of(answer)
     interval = Interval.around(centre, tau / scale)
     plan = _plan_on(bound, bound.statistic, answer, tau, interval)
-    if not (plan.choice.is_reliable(criteria.alpha) or _is_conditional(plan.statistic)):
+    if not (plan.choice.is_reliable(criteria.alpha) or is_conditional(plan.statistic)):
         plan = _second_plan(bound, plan) or plan
     decider = plan.choice.decider
     if isinstance(criteria, Parameters):
@@ -298,7 +297,7 @@ def _plan_on(
         with_options(each, criteria.options) if each.id == criteria.mechanism else each
         for each in applicable(query.aggregate, lattice, **shape)
     )
-    conditional = _is_conditional(statistic)
+    conditional = is_conditional(statistic)
     if conditional:
         end, most_beyond = _stated_end(statistic), None
         if isinstance(criteria, Parameters):

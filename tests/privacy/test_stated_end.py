@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+import pqd
 from pqd.commands.audit import run_audit
 from pqd.deciders import Histogram, Interval, SimulatedNoise
 from pqd.deciders.exact import exceeds
@@ -358,3 +359,21 @@ def test_no_verdict_without_a_condition_is_false_more_often_than_alpha() -> None
         found = verdict(private, "SELECT SUM(x) FROM D", OPEN, seed)
         wrong += found.condition is None and found.evidence == "proof"
     assert wrong <= 6
+
+
+def test_sums_between_ends_are_answered_together() -> None:
+    """A lattice that is cut at the WHERE is that of a query alone; one batch takes the whole."""
+    wheres = ("", " WHERE x <= 60", " WHERE x BETWEEN 20 AND 60", " WHERE x > 30")
+    queries = [f"SELECT SUM(x) FROM D{where}" for where in wheres]
+    report = pqd.release(TOO_LARGE, COPY, queries, total_epsilon=1)
+    assert [batch.queries for batch in report.batches] == [4]
+    conditions = [each.condition for each in report.queries]
+    ends = [(each.lower, each.upper) if each else None for each in conditions]
+    assert ends == [(0, 99), (0, None), None, (None, 99)]
+
+
+def test_sums_between_ends_beyond_the_copy_have_batches_of_their_own() -> None:
+    queries = ["SELECT SUM(x) FROM D", "SELECT SUM(x) FROM D WHERE x BETWEEN 0 AND 9999"]
+    report = pqd.release(TOO_LARGE, COPY, [*queries, f"{queries[1]} AND g = 1"], total_epsilon=1)
+    assert [batch.queries for batch in report.batches] == [1, 2]
+    assert len({batch.name for batch in report.batches}) == 2
