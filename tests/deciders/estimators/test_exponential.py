@@ -153,7 +153,7 @@ def test_the_points_of_a_draw_have_the_chances_of_their_weights(
     """Every way of all choices is followed: each point has the chance that ``accept`` tells."""
     quantile = ExponentialQuantile(lower=0, upper=9, step=step)
     histogram = Histogram.from_values(values)
-    found: dict[float, float] = {}
+    found: dict[int, float] = {}
     for script in itertools.product((True, False), repeat=6):
         noise = _Script(script)
         (point,) = quantile.release(histogram, 1, noise).numbers  # type: ignore[arg-type]
