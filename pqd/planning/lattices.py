@@ -180,7 +180,9 @@ class Bounds:
             end = high - (high - upper) // step * step
             if not upper <= 0 < end:
                 high, stated = end, (stated[0], True)
-        return Lattice(low, high, step) if low < high else lattice, stated
+        # Bounds of 0 alone would leave nothing to add up.
+        is_cut = low < high or (low == high and low)
+        return Lattice(low, high, step) if is_cut else lattice, stated
 
     def _note_bounds(
         self, subject: str, lattice: Lattice, stated: tuple[bool, bool], facts: ColumnFacts
