@@ -39,6 +39,9 @@ from pqd.reports.models.profile import (
     ZoomedMarginal,
 )
 
+# Rows from which on the marks of single marginals have their level, as measured.
+_LEAST_ROWS = 2_000
+
 
 class ProfileFigures:
     """Figures of a plan and its released distances.
@@ -80,13 +83,17 @@ class ProfileFigures:
 
         The score of ``ways`` columns has the key ``ways``, the overall score the key None.  The
         marks take rows as independent, so there are none where a person has several rows.  There
-        are none in a dry run either.
+        are none in a dry run either.  Of a small copy only the scores have marks, since its cells
+        have too few rows for those of single marginals (benchmarks/README.md).
         """
         marginals = self._bound.marginals
         if self._estimates is None or rows_per_person(self._bound.unit) > 1:
             return [None] * len(marginals), {}
         scores = [None, *self._sizes]
         weights = [[*map(float, mean_weights(marginals, ways))] for ways in scores]
+        if self._copy_rows < _LEAST_ROWS:
+            means = self.chance.independent.at_once(self._alpha / 2, np.array(weights).T)
+            return [None] * len(marginals), dict(zip(scores, means.tolist(), strict=True))
         both = np.concatenate([np.eye(len(marginals)), np.array(weights).T], axis=1)
         marks = self.chance.independent.at_once(self._alpha / 2, both).tolist()
         return marks[: len(marginals)], dict(zip(scores, marks[len(marginals) :], strict=True))

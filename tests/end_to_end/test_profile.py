@@ -561,6 +561,15 @@ def test_the_overall_score_lies_among_its_parts_whatever_the_noise(seed: int) ->
         assert score.estimate.high <= score.simultaneous.high
 
 
+@pytest.mark.parametrize(("rows", "marked"), [(1_999, False), (2_000, True)])
+def test_a_small_copy_has_marks_of_chance_for_its_scores_alone(rows: int, *, marked: bool) -> None:
+    parameters = stated(columns=["sex", "old"], cells={})
+    report = run_profile(SECRET, people(3, rows), parameters, Absent())
+    totals = [each for each in report.marginals if each.distance == "tv"]
+    assert {each.mark is not None for each in totals} == {marked}
+    assert all(score.mark is not None for score in (report.overall, *report.scores))
+
+
 def test_seeded_noise_is_marked() -> None:
     report = profiled(noise=SimulatedNoise(1))
     assert report.simulated
