@@ -132,10 +132,13 @@ def _others(outside: int, undecided: int, unproven: int) -> str:
 
 
 def _conditions(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """Sentences on verdicts without a full proof: one per condition or evidence, with queries."""
+    """Sentences on rows beyond that were counted, and on verdicts without a full proof.
+
+    There is one sentence per condition or evidence, with its queries.
+    """
     by_words: dict[str, list[str]] = {}
     for verdict in verdicts:
-        if verdict.is_withheld:
+        if verdict.outside is not None:
             by_words.setdefault(outside_sentence(verdict), []).append(verdict.id)
         if verdict.outcome != "undecided" and verdict.standing.is_open:
             words = f"{verdict.standing.words}, {worth_of_evidence(verdict)}"
