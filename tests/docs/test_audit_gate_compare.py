@@ -52,10 +52,10 @@ def test_the_readme_shows_an_audit_as_it_is_printed(
     monkeypatch.chdir(ROOT)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     found = re.search(
-        r"```console\n\$ \S*(pqd audit .*)\n[^`]*```\n+```text\n(.*?)```", text, re.DOTALL
+        r"```console\n\$ \S*(pqd audit [^\n]*)\n```\n+```text\n(.*?)```", text, re.DOTALL
     )
     assert found
-    line, shown = found[1].splitlines()[0], found[2]
+    line, shown = found.groups()
     code, out, _ = command(*shlex.split(line)[1:])
     assert code == 0
     assert len(told(shown)) == 6

@@ -229,4 +229,4 @@ def test_quiet_shows_failures_and_all_every_line(command: Command) -> None:
     assert "and 4 more   (--all lists them)" in brief
     assert len(re.findall("^ *yes ", brief, re.MULTILINE)) == 10 + 1
     assert len(re.findall("^ *yes ", all_, re.MULTILINE)) == 20
-    assert quiet.startswith("20 trusted, 0 not. In all epsilon ")
+    assert quiet.startswith("20 trusted, 0 not; by noisy_count. In all epsilon ")
