@@ -19,6 +19,8 @@ from pqd.errors import NotPublicError
 QUERIES = ["SELECT COUNT(*) FROM D WHERE a > 3", "SELECT SUM(b) FROM D", "SELECT AVG(b) FROM D"]
 SPEC = """[private]
 path = "{private}"
+[columns.b]
+bounds = "copy"
 [synthetic.one]
 path = "{one}"
 [synthetic.two]
