@@ -1,7 +1,6 @@
 """Work of an audit grows with the number of queries, not with its square: counted, not timed."""
 
-import sys
-from types import FrameType
+from functools import partial
 
 import pandas as pd
 import pytest
@@ -12,6 +11,7 @@ from pqd.deciders import SimulatedNoise
 from pqd.parameters import Parameters
 from pqd.sql.regions import Region, separating
 from pqd.sql.workload_files import as_queries
+from tests.support.calls import calls_of
 
 ROWS = 400
 COPY = pd.DataFrame(
@@ -44,27 +44,10 @@ def audit(number: int) -> None:
     assert str(report)
 
 
-def calls(number: int) -> int:
-    """Calls of functions, of Python and of C, in an audit of as many queries, with its report."""
-    counted = 0
-
-    def count(_frame: FrameType, event: str, _argument: object) -> None:
-        nonlocal counted
-        counted += event in {"call", "c_call"}
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        audit(number)
-    finally:
-        sys.setprofile(before)
-    return counted
-
-
 def test_the_work_of_each_query_does_not_grow_with_their_number() -> None:
     # What is read once for all runs is read before.
     audit(40)
-    first, second, third = (calls(number) for number in (100, 200, 400))
+    first, second, third = (calls_of(partial(audit, number)) for number in (100, 200, 400))
     # Twice as many more take twice as much more, here 2.2 times; by a square it would be 4 times.
     assert third - second < 3 * (second - first)
 

@@ -1,7 +1,5 @@
 """Which SQL is a query, which is refused, and where the refusal points."""
 
-import sys
-
 import pytest
 
 from pqd.errors import QueryError
@@ -9,6 +7,7 @@ from pqd.sql.expressions import SQL_LIMIT
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind
 from pqd.sql.select import BoundExpression
+from tests.support.calls import calls_of
 
 SCHEMA = {
     "age": Kind.NUMBER,
@@ -332,21 +331,8 @@ def test_deep_nesting_is_answered_or_refused(depth: int, opening: str, closing: 
 
 def test_a_long_sum_does_not_cost_its_square() -> None:
     def calls(terms: int) -> int:
-        """Calls of Python functions, which no load of the machine changes."""
-        count = 0
-
-        def note(_frame: object, event: str, _argument: object) -> None:
-            nonlocal count
-            count += event == "call"
-
         sql = "SELECT SUM(" + "+".join(["age"] * terms) + ") FROM D"
-        before = sys.getprofile()
-        sys.setprofile(note)
-        try:
-            refused(sql)
-        finally:
-            sys.setprofile(before)
-        return count
+        return calls_of(lambda: refused(sql))
 
     calls(500)  # What the first reading imports or caches is no part of either.
     # Printing every partial sum would make four times as many calls for twice as many terms.
