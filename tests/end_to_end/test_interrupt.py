@@ -200,6 +200,8 @@ AT = """
 import signal, sys
 import pqd.__main__
 sent, at, sys.argv = signal.Signals[sys.argv[1]], int(sys.argv[2]), ["pqd", *sys.argv[3:]]
+# Who started the tests may have it ignored, as nohup does.
+signal.signal(sent, signal.default_int_handler if sent == signal.SIGINT else signal.SIG_DFL)
 calls = 0
 def count(frame, event, _):
     global calls
