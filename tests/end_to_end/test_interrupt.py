@@ -278,8 +278,8 @@ def test_a_signal_after_the_charge_tells_of_it(
 def test_a_signal_that_is_ignored_stays_so(process: Callable[..., Ran]) -> None:
     """As by nohup."""
     ignoring = AT.replace(
-        "import pqd.__main__\n",
-        "import pqd.__main__\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\n",
+        "pqd.__main__.main()",
+        "signal.signal(signal.SIGHUP, signal.SIG_IGN)\npqd.__main__.main()",
     )
     arguments = ["plan", "copy.csv", "-q", SQL, "--tau", "5"]
     code, out, err = process("-c", ignoring, "SIGHUP", "3000", *arguments)
