@@ -63,7 +63,7 @@ THOROUGH = (
     *("spark", "test_csv_blocks", "test_duckdb_tables", "test_cut_points", "test_row_classes"),
     *("test_chance", "test_ranking", "test_target", "test_profile_target", "test_samples"),
     *("test_first_report", "test_audit_gate_compare", "test_stand_ins", "test_noisy_answer"),
-    *("test_regions", "test_planned_comparison"),
+    *("test_regions", "test_planned_comparison", "test_grouping", "test_shared_budget"),
 )
 
 
