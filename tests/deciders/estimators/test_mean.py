@@ -147,3 +147,17 @@ def test_confidence_of_a_mean_is_where_the_claims_end(
 def test_a_centre_outside_the_bounds_is_refused(centre: int) -> None:
     with pytest.raises(ParameterError, match="centre"):
         SumAndCount(lower=0, upper=9, centre=centre)
+
+
+@pytest.mark.parametrize("scale", [10**15, 10**18])
+def test_products_beyond_64_bits_are_exact(scale: int) -> None:
+    """Values, bounds and interval of a larger unit leave the chances as they are."""
+
+    def chance(unit: int, low: int, high: int) -> float:
+        values = [4 * unit] * 300 + [7 * unit] * 100
+        mean = SumAndCount(lower=0, upper=9 * unit)
+        interval = Interval(low * unit // 100, high * unit // 100)
+        return mean.accept(Histogram.from_values(values), interval, "0.5")
+
+    for low, high in ((400, 500), (475, 500), (470, 476)):
+        assert chance(scale, low, high) == pytest.approx(chance(10**6, low, high), abs=1e-6)
