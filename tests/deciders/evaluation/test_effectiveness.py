@@ -23,11 +23,17 @@ from pqd.deciders import (
     applicable,
     decision_chance,
     error_rates,
+    for_lattice,
     needed_epsilon,
     operating_characteristic,
 )
 from pqd.deciders.evaluation import needed_budget
-from pqd.deciders.evaluation.effectiveness import WEIGHED, expected_wrong, shape_of
+from pqd.deciders.evaluation.effectiveness import (
+    WEIGHED,
+    expected_wrong,
+    searched_threshold,
+    shape_of,
+)
 from pqd.deciders.evaluation.shapes import Reranked, shapes
 from pqd.deciders.evaluation.stand_ins import Shape, stand_ins_at
 from pqd.deciders.evaluation.trials import trial_of
@@ -412,3 +418,10 @@ def test_many_values_are_drawn_by_ranges() -> None:
         moved = abs(table.count_at_most(24_999) - 25_000) / math.sqrt(50_000 / 4)
         assert table.mass == wide.mass
         assert 0 < moved < 4
+
+
+def test_no_tau_is_searched_where_none_is_known_to_suffice() -> None:
+    decider = for_lattice("inv_sum", "SUM", Lattice(0, 9))
+    table = Histogram.from_values([4] * 30)
+    found = searched_threshold(decider, table, 1, "0.05", beyond=math.inf)
+    assert (found.tau, found.exact) == (math.inf, False)
