@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import NamedTuple, Self, TypeVar
 
 from pqd.deciders.errors import DeciderError, ParameterError
-from pqd.deciders.exact import Number, budget_of
-from pqd.deciders.histogram import Histogram
+from pqd.deciders.exact import Number, budget_of, probability
+from pqd.deciders.histogram import HALF, Histogram
 from pqd.deciders.interval import Interval
 from pqd.deciders.lattice import Lattice
 
@@ -125,6 +125,29 @@ class LatticeBounds:
         if self.lower is not None:
             first = self.lower + max(0, -(-(first - self.lower) // self.step)) * self.step
         return first < interval.upper and (self.upper is None or first <= self.upper)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuantileBounds(LatticeBounds):
+    """Mix-in of the deciders of the p-quantile: the public lattice and ``p``, ``0 < p < 1``."""
+
+    p: Fraction = HALF
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError unless ``0 < p < 1`` and the bounds form a lattice."""
+        # A class with slots is made anew, so super() without arguments would name another one.
+        super(QuantileBounds, self).__post_init__()
+        object.__setattr__(self, "p", probability(self.p, "the quantile's p"))
+
+    @classmethod
+    def on(cls, lattice: Lattice, p: Number = HALF) -> Self:
+        """Decider of the ``p``-quantile on ``lattice``."""
+        return cls(
+            lower=lattice.lower_units,
+            upper=lattice.upper_units,
+            step=lattice.step_units,
+            p=probability(p, "the quantile's p"),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

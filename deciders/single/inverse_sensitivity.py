@@ -14,9 +14,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import ClassVar, Literal, Protocol, Self
+from typing import ClassVar, Literal, Protocol
 
-from pqd.deciders.bounds import LatticeBounds, NoBounds, ValueBounds
+from pqd.deciders.bounds import NoBounds, QuantileBounds, ValueBounds
 from pqd.deciders.decided import DECIDED
 from pqd.deciders.distributions import budget_tail
 from pqd.deciders.evaluation.effectiveness import Threshold, searched_threshold
@@ -25,7 +25,6 @@ from pqd.deciders.evaluation.trials import Trial, least_distance
 from pqd.deciders.exact import Number, as_float, budget_of, probability, ratio
 from pqd.deciders.histogram import HALF, Histogram, answer
 from pqd.deciders.interval import Interval
-from pqd.deciders.lattice import Lattice
 from pqd.deciders.noise import Noise
 from pqd.deciders.single.base import BOTH, Decider, DeciderDefaults, Decision
 from pqd.deciders.single.margins import (
@@ -430,30 +429,13 @@ class InverseMean(StatedEnd, DeciderDefaults):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InverseQuantile(InverseSensitivity, LatticeBounds, DeciderDefaults):
+class InverseQuantile(InverseSensitivity, QuantileBounds, DeciderDefaults):
     """Decider of the p-quantile, ``0 < p < 1``: the ``ceil(p n)``-th smallest value."""
-
-    p: Fraction = Fraction(1, 2)
 
     id: ClassVar[str] = "inv_quantile"
     key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step", "p")
     aggregate: ClassVar[str] = "QUANTILE"
     compares: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        """Raise ParameterError unless ``0 < p < 1`` and the bounds form a lattice."""
-        LatticeBounds.__post_init__(self)
-        object.__setattr__(self, "p", probability(self.p, "the quantile's p"))
-
-    @classmethod
-    def on(cls, lattice: Lattice, p: Number = Fraction(1, 2)) -> Self:
-        """Decider of the ``p``-quantile on ``lattice``."""
-        return cls(
-            lower=lattice.lower_units,
-            upper=lattice.upper_units,
-            step=lattice.step_units,
-            p=probability(p, "the quantile's p"),
-        )
 
     def margin(self, histogram: Histogram, interval: Interval) -> float:
         """Margin of the quantile."""

@@ -3,20 +3,19 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
-from pqd.deciders.bounds import LatticeBounds
+from pqd.deciders.bounds import LatticeBounds, QuantileBounds
 from pqd.deciders.distributions import Floats
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.estimators.base import Estimator, EstimatorOutput, whole_span
 from pqd.deciders.estimators.exponential import ExponentialQuantile
 from pqd.deciders.estimators.majority import HalfLaw, MajorityCounts, MajorityLaw, counts_beyond
-from pqd.deciders.exact import Number, as_float, budget_of, probability
+from pqd.deciders.exact import Number, as_float, budget_of
 from pqd.deciders.histogram import HALF, Histogram, Integers
 from pqd.deciders.interval import Interval
-from pqd.deciders.lattice import Lattice
 from pqd.deciders.single.base import (
     DeciderDefaults,
     Decision,
@@ -101,7 +100,7 @@ def _log_weight(points: Floats, exponents: Floats) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExponentialQuantileRank(ExponentialMedian):
+class ExponentialQuantileRank(QuantileBounds, ExponentialMedian):
     """``em_median`` for the p-quantile: the score of ``e`` is ``-|rank(e) - p n|``.
 
     Guarantee: epsilon-DP.  Patwa 2023, end of section 6.2, puts p n in place of n/2 and keeps the
@@ -110,26 +109,9 @@ class ExponentialQuantileRank(ExponentialMedian):
     Points after many equal values are favoured as by ``em_median`` (docs/errata.md, 4).
     """
 
-    p: Fraction = HALF
-
     id: ClassVar[str] = "em_quantile"
     key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step", "p")
     aggregate: ClassVar[str] = "QUANTILE"
-
-    def __post_init__(self) -> None:
-        """Raise ParameterError unless ``0 < p < 1`` and both bounds form a lattice."""
-        ExponentialMedian.__post_init__(self)
-        object.__setattr__(self, "p", probability(self.p, "the quantile's p"))
-
-    @classmethod
-    def on(cls, lattice: Lattice, p: Number = HALF) -> Self:
-        """Decider of the ``p``-quantile on ``lattice``."""
-        return cls(
-            lower=lattice.lower_units,
-            upper=lattice.upper_units,
-            step=lattice.step_units,
-            p=probability(p, "the quantile's p"),
-        )
 
     def logit(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """Log-odds that a lattice point inside the interval is chosen."""
@@ -209,7 +191,7 @@ class HistogramMedian(GenericDecider, LatticeBounds, DeciderDefaults):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HistogramQuantile(HistogramMedian):
+class HistogramQuantile(QuantileBounds, HistogramMedian):
     """Algorithm 3 for the p-quantile: yes unless one side of the interval holds too many rows.
 
     Let ``q1`` count the values <= l, ``q2`` the values >= r, and n all rows.  Each count has noise
@@ -225,26 +207,9 @@ class HistogramQuantile(HistogramMedian):
     guarantee does not depend on p, which is public and enters only afterwards.
     """
 
-    p: Fraction = HALF
-
     id: ClassVar[str] = "hist_quantile"
     key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step", "p")
     aggregate: ClassVar[str] = "QUANTILE"
-
-    def __post_init__(self) -> None:
-        """Raise ParameterError unless ``0 < p < 1`` and the bounds form a lattice."""
-        LatticeBounds.__post_init__(self)
-        object.__setattr__(self, "p", probability(self.p, "the quantile's p"))
-
-    @classmethod
-    def on(cls, lattice: Lattice, p: Number = HALF) -> Self:
-        """Decider of the ``p``-quantile on ``lattice``."""
-        return cls(
-            lower=lattice.lower_units,
-            upper=lattice.upper_units,
-            step=lattice.step_units,
-            p=probability(p, "the quantile's p"),
-        )
 
     def estimator(self, interval: Interval, epsilon: Number) -> MajorityCounts:
         """Estimator of the three noisy counts on the fine grid."""
