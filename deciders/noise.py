@@ -7,6 +7,8 @@ Both sources draw whole numbers from three laws:
   and Steinke 2020),
 * a law of vectors that depends on their largest coordinate (cube_noise.py).
 
+A fourth draw gives the place of a small score among several, and nothing else of the scores.
+
 The real Laplace noise of the papers is drawn on a fine grid: at least 2^40 grid points fit into one
 noise scale.  The statistic and the noise are whole numbers of grid points, so no double is used.
 If the statistic has sensitivity ``s`` (a whole number of grid points) and ``scale = s / epsilon``,
@@ -59,6 +61,15 @@ class Noise(Protocol):
 
     def choose(self, logit: float) -> bool:
         """True with probability ``1 / (1 + exp(-logit))``."""
+        ...
+
+    def least_place(self, scores: Sequence[int], scale: Fraction) -> int:
+        """Place of a small score, by permute-and-flip.
+
+        It has the law of the least of ``scores + E``, ties broken at random, where each E is
+        exponential of ``scale`` and negative (McKenna and Sheldon 2020; Ding et al. 2021).  If one
+        row moves each score by at most 1, in any direction, the place is ``2/scale``-DP.
+        """
         ...
 
 
@@ -265,6 +276,19 @@ class SecureNoise:
         unlikely = int(drawn) >= 1
         return unlikely != (logit > 0)
 
+    def least_place(self, scores: Sequence[int], scale: Fraction) -> int:
+        """Place of a small score, by OpenDP's permute-and-flip; ``scale`` is public."""
+        check_scale(scale)
+        opendp = self._opendp
+        select = opendp.measurements.make_noisy_max(
+            opendp.domains.vector_domain(opendp.domains.atom_domain(T="i64")),
+            opendp.metrics.linf_distance(T="i64"),
+            opendp.measures.max_divergence(),
+            scale=rounded_up(scale),
+            negate=True,
+        )
+        return int(select(list(scores)))
+
 
 class SimulatedNoise:
     """The same laws from a seeded numpy generator, for simulation only.
@@ -311,13 +335,22 @@ class SimulatedNoise:
         """True with probability ``1 / (1 + exp(-logit))``."""
         return bool(self._rng.logistic() < logit)
 
+    def least_place(self, scores: Sequence[int], scale: Fraction) -> int:
+        """Place of a small score: scores in a random order, each taken with its own chance."""
+        lowest = min(scores)
+        order = self._rng.permutation(len(scores)).tolist()
+        while True:
+            for place in order:
+                if self._rng.random() < math.exp(-(scores[place] - lowest) / float(scale)):
+                    return int(place)
+
 
 def _import_opendp() -> Any:  # noqa: ANN401 - OpenDP is untyped
     """OpenDP, imported with its samplers only.
 
     OpenDP's prelude would also import scikit-learn, scipy and polars, if they are installed.
     """
-    for name in ("mod", "domains", "metrics", "measurements"):
+    for name in ("mod", "domains", "metrics", "measures", "measurements"):
         importlib.import_module(f"opendp.{name}")
     return importlib.import_module("opendp")
 

@@ -56,6 +56,10 @@ class QuasiRandomNoise:
         """Raise NotImplementedError, because no batch draws this noise."""
         raise NotImplementedError
 
+    def least_place(self, scores: Sequence[int], scale: Fraction) -> int:
+        """Raise NotImplementedError: no mechanism of a batch selects a place."""
+        raise NotImplementedError
+
     def choose(self, logit: float) -> bool:
         """Choice that is True for the share ``1 / (1 + exp(-logit))`` of the points."""
         point = self._point()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from pqd.deciders import ParameterError, UnanswerableError
@@ -80,6 +81,11 @@ class BoundDistance:
     distance: Distance
     aggregate: str
     attribute: str
+
+    @property
+    def tau(self) -> Fraction:
+        """Tolerance, a share of the rows; ParameterError unless it is below 1."""
+        return self.request.criteria.tolerance.share
 
 
 class BoundDistances(NamedTuple):

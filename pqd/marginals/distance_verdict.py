@@ -8,12 +8,13 @@ from functools import cached_property
 from typing import Any
 
 from pqd.deciders import Interval
+from pqd.deciders.distances.claims import DistanceBelow
 from pqd.deciders.distances.decider import DistanceDecider
 from pqd.deciders.noise import check_scale
 from pqd.deciders.note import note
 from pqd.deciders.numbers import plain
 from pqd.marginals.bound_distances import BoundDistance
-from pqd.marginals.measurements import DistanceMeasurement
+from pqd.marginals.measurements import ClaimMeasurement
 from pqd.planning.planned_verdict import MarginRule, PlannedVerdict
 from pqd.reports.models.query import CandidateFacts
 
@@ -26,7 +27,7 @@ class PlannedDistanceVerdict(PlannedVerdict):
     """Planned verdict on the distance ``bound``."""
 
     bound: BoundDistance
-    measurement: DistanceMeasurement
+    measurement: ClaimMeasurement
 
     @property
     def check(self) -> str:
@@ -36,7 +37,7 @@ class PlannedDistanceVerdict(PlannedVerdict):
     @cached_property
     def taken(self) -> CandidateFacts:
         """Decider, evaluated for a private table with as many rows as the copy."""
-        rows, tau = self.bound.profile.copy_rows[0], self.measurement.tau
+        rows, tau = self.bound.profile.copy_rows[0], self.bound.tau
         epsilon, alpha = self.measurement.epsilon, self.criteria.alpha
         rates = _DECIDER.error_rates(rows, tau, epsilon)
         return CandidateFacts(
@@ -65,7 +66,7 @@ class PlannedDistanceVerdict(PlannedVerdict):
             "p": None,
             "where": None,
             "q_synthetic": 0,
-            "tau": plain(self.measurement.tau),
+            "tau": plain(self.bound.tau),
             "alpha": self.criteria.alpha,
             "decider": _DECIDER.id,
             "reason": str(note("rows-to-change")),
@@ -85,21 +86,20 @@ def distance_verdict(bound: BoundDistance, epsilon: Fraction) -> PlannedDistance
     check_scale(_DECIDER.largest_scale(epsilon))
     profile, criteria = bound.profile, bound.request.criteria
     names = bound.row_maps.columns if not isinstance(bound.row_maps, tuple) else None
-    measurement = DistanceMeasurement(
+    measurement = ClaimMeasurement(
         kinds=profile.kinds if names is None else profile.kinds_of(names),
         unit=profile.unit,
         epsilon=epsilon,
         name=bound.request.id,
         row_maps=bound.row_maps,
-        distance=bound.distance,
-        tau=criteria.tolerance.share,
+        claim=DistanceBelow(bound.distance, bound.tau),
     )
     return PlannedDistanceVerdict(
         criteria=criteria,
         # The answer is a share of the rows; the copy's distance from itself is 0.
         scale=Fraction(1),
         answer=Fraction(0),
-        interval=Interval.around(0, measurement.tau),
+        interval=Interval.around(0, bound.tau),
         measurement=measurement,
         rule=MarginRule(epsilon, criteria.alpha),
         bound=bound,

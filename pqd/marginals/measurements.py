@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,13 +13,14 @@ from pqd.accounting.cache_keys import digest, parameters_of
 from pqd.accounting.disjoint_groups import MeasurementCost
 from pqd.accounting.zcdp import rho_of
 from pqd.deciders.distances.cells import LAPLACE_CELLS, release_cells
-from pqd.deciders.distances.decider import DistanceDecider
+from pqd.deciders.distances.claims import Claim
 from pqd.deciders.distances.statistics import Distance
 from pqd.deciders.distances.vector import CubeVector, GaussianVector, VectorLaw
 from pqd.deciders.estimators import EstimatorOutput
 from pqd.deciders.exact import budget_of
 from pqd.deciders.noise import check_scale
 from pqd.deciders.single.base import Decision
+from pqd.deciders.single.inverse_sensitivity import verdict_of
 from pqd.engine.marginals import MarginalCounts, RowMap
 from pqd.engine.scan_plan import rows_per_person
 from pqd.run.measurement import Measurement, Output
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from pqd.deciders import Noise
 
 
+# Share of epsilon that pays for the number of private rows, where a claim needs it.
+ROWS_SHARE = Fraction(1, 20)
 # The map of one marginal, or, for a mean of distances, the maps of all its marginals.
 RowMaps = RowMap | tuple[RowMap, ...]
 
@@ -188,44 +191,63 @@ class DistancesMeasurement(MarginalMeasurement[EstimatorOutput]):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class DistanceMeasurement(MarginalMeasurement[Decision]):
-    """Measurement of one distance against one tolerance.
+class ClaimMeasurement(MarginalMeasurement[Decision]):
+    """Measurement of one claim about the counts of marginals: its noisy margin.
+
+    Guarantee: ``epsilon``-DP for one row.  The margin has sensitivity 1 (claims.py).  If the claim
+    needs the number of private rows and nobody stated it, a twentieth of epsilon pays for that
+    number, and the margin has the rest.
 
     Attributes
     ----------
-    row_maps, distance
-        The map of rows to cells (for a mean all maps), and the distance between the counts.
-    tau
-        The tolerance, a share of the rows.
+    row_maps
+        The map of rows to cells; for a claim about several marginals all maps.
+    claim
+        The claim.
+    stated_rows
+        The number of private rows, if it is stated.
     """
 
     row_maps: RowMaps
-    distance: Distance
-    tau: Fraction
-    decider = DistanceDecider()
+    claim: Claim
+    stated_rows: int | None = None
 
     @property
     def marginals(self) -> tuple[RowMap, ...]:
         """Marginals whose cells are counted."""
         return tuple(dict.fromkeys(_maps_of(self.row_maps)))
 
+    @property
+    def rows_epsilon(self) -> Fraction:
+        """Part of epsilon that pays for the number of private rows; 0 if it is not released."""
+        needed = self.claim.needs_rows and self.stated_rows is None
+        return self.epsilon * ROWS_SHARE if needed else Fraction(0)
+
     def parameters(self) -> Mapping[str, Any]:
-        """Parameters of the decider, and the tolerance."""
-        return {"kind": "distance", "tau": str(self.tau), **parameters_of(self.decider)}
+        """Parameters of the mechanism, and the number of rows that it takes as known."""
+        stated = {"rows": self.stated_rows} if self.claim.needs_rows else {}
+        return {"kind": "claim", "id": f"inv_{self.claim.id}", **stated}
+
+    def margin(self, counts: MarginalCounts, rows: int) -> int:
+        """Exact margin of the claim, given the stated or released number of rows; private."""
+        return self.claim.margin(_counts(counts, self.row_maps), rows)
 
     def run(self, counts: MarginalCounts, noise: Noise) -> Decision:
-        """Verdict whether the distance is below ``tau``."""
-        rows = self.distance.rows(_counts(counts, self.row_maps))
-        n = int(counts[self.marginals[0]].sum())
-        return self.decider.decide(rows, n, self.tau, self.epsilon, noise)
+        """Verdict whether the claim holds."""
+        rows, share = self.stated_rows or 0, self.rows_epsilon
+        if share:
+            rows = max(0, noise.laplace(int(counts[self.marginals[0]].sum()), 1 / share))
+        budget = self.epsilon - share
+        decision = verdict_of(noise.laplace(self.margin(counts, rows), 1 / budget), budget)
+        return replace(decision, released=(rows,)) if share else decision
 
     def _key_facts(self) -> Any:  # noqa: ANN401 - JSON values
-        return [_facts(self.row_maps), self.distance.facts()]
+        return [_facts(self.row_maps), self.claim.facts()]
 
     @cached_property
     def question(self) -> str:
-        """Hash of the distance and the tolerance."""
-        return digest({"marginals": self._key_facts(), "tau": self.tau, "kinds": self.kinds})
+        """Hash of the claim."""
+        return digest({"marginals": self._key_facts(), "kinds": self.kinds})
 
     def ledger_facts(self) -> dict[str, Any]:
         """Public facts that the ledger keeps of the charge."""

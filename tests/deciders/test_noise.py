@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
-from itertools import count
+from itertools import count, permutations, product
 from unittest.mock import MagicMock
 
 import pytest
@@ -73,6 +73,49 @@ def test_choose_is_fair_for_tiny_odds() -> None:
     noise = SecureNoise()
     hits = sum(noise.choose(1e-310) for _ in range(DRAWS))
     assert odds_of_hits(hits, DRAWS, 0.5) > RARE
+
+
+def law_of_permute_and_flip(scores: list[int], scale: float) -> list[float]:
+    """Exact chance of each place, over all orders in which the places may be tried."""
+    chances = [math.exp(-(score - min(scores)) / scale) for score in scores]
+    law = [0.0] * len(scores)
+    orders = list(permutations(range(len(scores))))
+    for order in orders:
+        left = 1.0
+        for place in order:
+            law[place] += left * chances[place] / len(orders)
+            left *= 1 - chances[place]
+    return law
+
+
+@pytest.mark.parametrize("scores", [[3, 0, 1, 7], [5, 5], [-40, 2, -39]])
+def test_the_least_place_has_the_law_of_permute_and_flip(noise: Noise, scores: list[int]) -> None:
+    scale = Fraction(2)
+    seen = Counter(noise.least_place(scores, scale) for _ in range(DRAWS))
+    for place, chance in enumerate(law_of_permute_and_flip(scores, float(scale))):
+        assert odds_of_hits(seen[place], DRAWS, chance) > RARE
+    # The check has power: half the noise is rejected where two scores are near each other.
+    halved = law_of_permute_and_flip(scores, float(scale / 2))
+    if len(set(scores)) > 1:
+        assert min(odds_of_hits(seen[i], DRAWS, p) for i, p in enumerate(halved)) < RARE
+
+
+def test_permute_and_flip_costs_two_over_its_scale() -> None:
+    """Exact law over all neighbours of small scores; with half the scale it loses twice as much."""
+
+    def loss(scale: float) -> float:
+        worst = 0.0
+        for scores in product(range(4), repeat=3):
+            law = law_of_permute_and_flip(list(scores), scale)
+            for steps in product((-1, 0, 1), repeat=3):
+                moved = [score + step for score, step in zip(scores, steps, strict=True)]
+                pairs = zip(law, law_of_permute_and_flip(moved, scale), strict=True)
+                worst = max(worst, *(abs(math.log(p / q)) for p, q in pairs))
+        return worst
+
+    epsilon = 0.5
+    assert 0.9 * epsilon < loss(2 / epsilon) <= epsilon + 1e-12
+    assert loss(1 / epsilon) > 1.5 * epsilon
 
 
 def test_negative_statistics_keep_their_place() -> None:
@@ -159,7 +202,7 @@ def test_a_draw_in_the_midst_of_another_shares_nothing_with_it() -> None:
 
 FORKED = """
 import os
-from itertools import count
+from itertools import count, permutations, product
 from pqd.deciders import noise
 
 numbers = count()

@@ -119,6 +119,9 @@ class Recorder:
     def choose(self, logit: float) -> bool:
         raise AssertionError(logit)
 
+    def least_place(self, scores: Sequence[int], scale: Fraction) -> int:
+        raise AssertionError(scores, scale)
+
 
 Release = Callable[[Rows, Noise], Sequence[int]]
 

@@ -16,6 +16,9 @@ class LaplaceAlone:
     def cube(self, statistics: Sequence[int], scale: Fraction) -> tuple[int, ...]:
         raise AssertionError(f"no cube noise was expected: {statistics}, {scale}")
 
+    def least_place(self, scores: Sequence[int], scale: Fraction) -> int:
+        raise AssertionError(f"no selection was expected: {scores}, {scale}")
+
 
 class Recorded:
     """Noise that gives what was recorded, again and again, whatever the statistic."""
@@ -38,6 +41,9 @@ class Recorded:
         del logit
         return self._answer
 
+    def least_place(self, scores: Sequence[int], scale: Fraction) -> int:
+        return self.laplace(0, scale) % len(scores)
+
 
 class Absent:
     """The wrong noise: none at all."""
@@ -56,6 +62,10 @@ class Absent:
 
     def choose(self, logit: float) -> bool:
         return logit > 0
+
+    def least_place(self, scores: Sequence[int], scale: Fraction) -> int:
+        del scale
+        return scores.index(min(scores))
 
 
 class Silent(Absent):
@@ -89,6 +99,9 @@ class Scaled(SimulatedNoise):
 
     def choose(self, logit: float) -> bool:
         return super().choose(logit / float(self._factor))
+
+    def least_place(self, scores: Sequence[int], scale: Fraction) -> int:
+        return super().least_place(scores, scale * self._factor)
 
 
 class Watched(LaplaceAlone):

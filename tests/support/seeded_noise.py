@@ -13,7 +13,7 @@ from pqd.deciders import SecureNoise, SimulatedNoise
 from pqd.deciders.noise import check_scale
 
 SEED = 1
-METHODS = ("laplace", "gaussian", "cube", "choose")
+METHODS = ("laplace", "gaussian", "cube", "choose", "least_place")
 SECURE = {name: getattr(SecureNoise, name) for name in METHODS}
 
 
@@ -36,6 +36,10 @@ class SeededNoise(SecureNoise):
 
     def choose(self, logit: float) -> bool:
         return SeededNoise.drawn.choose(logit)
+
+    def least_place(self, scores: Sequence[int], scale: Fraction) -> int:
+        check_scale(scale)
+        return SeededNoise.drawn.least_place(scores, scale)
 
 
 def begin_anew() -> None:

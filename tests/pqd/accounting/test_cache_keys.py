@@ -28,6 +28,7 @@ from pqd.deciders import DECIDERS, Interval, Lattice
 from pqd.deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
 from pqd.deciders.batch.range_sums import select as ranking
 from pqd.deciders.batch.range_sums.workload import Buckets, RangeSums
+from pqd.deciders.distances.claims import DistanceBelow
 from pqd.deciders.distances.decider import DistanceDecider
 from pqd.deciders.distances.vector import CubeVector, GaussianVector
 from pqd.deciders.estimators import Estimator
@@ -41,7 +42,7 @@ from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.marginals.bound_profile import bind_profile
-from pqd.marginals.measurements import DistanceMeasurement, MarginalMeasurement
+from pqd.marginals.measurements import ClaimMeasurement, MarginalMeasurement
 from pqd.marginals.profile_parameters import ProfileParameters
 from pqd.marginals.profile_plan import plan_profile
 from pqd.parameters import Parameters
@@ -171,14 +172,13 @@ def profiled(
     tables = SyntheticTables([open_table(copy, "synthetic")])
     plan = plan_profile(bind_profile(tables, parameters.request, unit), parameters)
     of, distance = plan.distances.distances[0]
-    single = DistanceMeasurement(
+    single = ClaimMeasurement(
         kinds=plan.bound.kinds_of(plan.terms[0].marginal.columns),
         unit=unit,
         epsilon=Fraction(1, 3),
         name="a distance",
         row_maps=of,
-        distance=distance,
-        tau=parameters.tau,
+        claim=DistanceBelow(distance, parameters.tau),
     )
     numbers = range(1 + len(plan.distances.distances))
     zoomed = {f"cells {number}": each for number, each in enumerate(plan.cells(numbers))}

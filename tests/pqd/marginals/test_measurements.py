@@ -14,6 +14,7 @@ from pqd.accounting.cache_keys import digest
 from pqd.accounting.composition import charge_of
 from pqd.accounting.disjoint_groups import composition_groups
 from pqd.deciders import ParameterError
+from pqd.deciders.distances.claims import DistanceBelow
 from pqd.engine.marginals import MarginalCounts, MarginalPlan
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
@@ -21,7 +22,7 @@ from pqd.engine.tables import open_table
 from pqd.marginals.bound_profile import BoundProfile, bind_profile
 from pqd.marginals.measurements import (
     CellsMeasurement,
-    DistanceMeasurement,
+    ClaimMeasurement,
     DistancesMeasurement,
     UnchosenCells,
 )
@@ -167,14 +168,13 @@ def test_a_distance_against_a_tolerance_is_decided_by_its_margin() -> None:
     (private,) = private_tables(12, 1)
     plan = planned(private)
     for of, distance in plan.distances.distances[:3]:
-        one = DistanceMeasurement(
+        one = ClaimMeasurement(
             kinds=plan.bound.kinds_of(of.columns),  # type: ignore[union-attr]
             unit=None,
             epsilon=Fraction(1),
             name="a distance",
             row_maps=of,
-            distance=distance,
-            tau=Fraction(1, 10),
+            claim=DistanceBelow(distance, Fraction(1, 10)),
         )
         counts = counts_of(plan.bound, one)
         rows = distance.rows(counts[of])  # type: ignore[index]
