@@ -17,6 +17,8 @@ from pqd.stated.column_facts import Facts, parse_columns
 from pqd.stated.decider_options import Options, read_options
 
 _MOST_ROWS = 1_000_000
+# The largest number of private rows that may be stated.
+MOST_PRIVATE_ROWS = 10**12
 # Share of a question's epsilon that pays for the number of its rows beyond bounds.
 OUTSIDE_SHARE = Fraction(1, 10)
 
@@ -53,6 +55,8 @@ class Criteria:
         The detail in which the deciders that fit the query are evaluated.
     outside
         Whether a share of the budget (``OUTSIDE_SHARE``) counts the rows beyond unstated bounds.
+    private_rows
+        The number of private rows that the caller states; None if it is not stated.
     """
 
     tolerance: Tolerance
@@ -62,6 +66,7 @@ class Criteria:
     detail: Detail = Detail.THRESHOLDS
     options: Options = ()
     outside: bool = False
+    private_rows: int | None = None
 
     @classmethod
     def of(
@@ -74,6 +79,7 @@ class Criteria:
         detail: Detail = Detail.THRESHOLDS,
         options: Mapping[str, Number] | None = None,
         outside: bool = False,
+        private_rows: Number | None = None,
     ) -> Criteria:
         """Criteria that a caller states; ParameterError names the mistake and allowed values."""
         return Criteria(
@@ -84,6 +90,7 @@ class Criteria:
             detail=detail,
             options=read_options(mechanism, options),
             outside=outside,
+            private_rows=stated_rows(private_rows),
         )
 
     def at(self, epsilon: Number | None, detail: Detail | None = None) -> Parameters:
@@ -109,6 +116,28 @@ class Parameters(Criteria):
     def criteria(self) -> Criteria:
         """These criteria without the budget, for queries that share a budget."""
         return Criteria(**{field.name: getattr(self, field.name) for field in fields(Criteria)})
+
+
+def stated_rows(rows: Number | None) -> int | None:
+    """Number of private rows that a caller states; None if it is not stated.
+
+    The number is public.  Nobody compares it with the private table, since that would reveal how
+    many rows the table has.
+
+    Raises
+    ------
+    ParameterError
+        If the number is not a whole number from 1 to ``MOST_PRIVATE_ROWS``.
+    """
+    if rows is None:
+        return None
+    number = exact(rows, "private_rows")
+    if number.denominator != 1 or not 1 <= number <= MOST_PRIVATE_ROWS:
+        raise ParameterError(
+            f"private_rows (--private-rows) is {rows}; it is the number of rows of the private "
+            f"table, a whole number from 1 to {MOST_PRIVATE_ROWS:,}, as it may be published"
+        )
+    return int(number)
 
 
 def privacy_unit(column: str | None, max_rows: int | str = 1) -> PrivacyUnit | None:

@@ -163,7 +163,7 @@ class RankingOptions:
             "--copy-epsilon": self.copy_epsilon,
         }
 
-    def read(self, alpha: str, facts: ColumnOptions) -> RankingParameters:
+    def read(self, criteria: CriteriaOptions, facts: ColumnOptions) -> RankingParameters:
         """Parameters of the ranking."""
         from pqd.comparison.ranking import RankingParameters
         from pqd.stated.cells import parse_all_cells
@@ -171,13 +171,14 @@ class RankingOptions:
         columns = [name.strip() for text in self.columns or [] for name in text.split(",")]
         return RankingParameters.parse(
             total_epsilon=self.total_epsilon or "",
-            alpha=alpha,
+            alpha=criteria.alpha,
             ways=2 if self.ways is None else self.ways,
             columns=columns or None,
             cells=parse_all_cells(self.cells or []),
             marginals=self.marginals,
             copy_epsilon=values_by_name(self.copy_epsilon or [], "copy epsilon", "tree=1"),
             facts=facts.read(),
+            private_rows=criteria.private_rows or None,
         )
 
 
@@ -244,7 +245,7 @@ def compare(
     if ranks:
         from pqd.commands.rank import run_ranking
 
-        wanted = ranking.read(criteria.alpha, columns)
+        wanted = ranking.read(criteria, columns)
         accountant = ledger.accountant(private, replaying=display.explains)
         with progress() as show:
             ranked = run_ranking(

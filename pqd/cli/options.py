@@ -54,6 +54,14 @@ TotalEpsilon = Annotated[
         metavar="EPSILON", help="Privacy budget of all queries of the run together, such as 1."
     ),
 ]
+PrivateRows = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N",
+        help="Number of rows of the private table, where it may be published; it is never compared "
+        "with the table.",
+    ),
+]
 _THREADS = "threads"
 Threads = Annotated[
     str | None,
@@ -149,6 +157,7 @@ class CriteriaOptions:
             "--tau. May be given several times.",
         ),
     ] = None
+    private_rows: PrivateRows = None
 
     def of(self, queries: tuple[Query, ...]) -> tuple[tuple[Query, ...], Self]:
         """Queries, of which some have a tolerance of their own, and criteria for all others."""
@@ -309,6 +318,7 @@ def criteria(
         columns=columns.read(),
         options=values_by_name(texts or [], "decider option", "beta=0.05"),
         outside=getattr(stated, "outside", False),
+        private_rows=stated.private_rows or None,
         detail=Detail.CURVES if detailed else Detail.BUDGETS if planning else Detail.THRESHOLDS,
     )
 

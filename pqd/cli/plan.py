@@ -117,7 +117,12 @@ def _profile(
             "there is no query, so no decider (--decider, --decider-option) to choose; give "
             "queries (-q)"
         )
-    stated = ProfileOptions(total_epsilon or "1", criteria.tau or "5%", criteria.alpha)
+    stated = ProfileOptions(
+        total_epsilon or "1",
+        criteria.tau or "5%",
+        criteria.alpha,
+        private_rows=criteria.private_rows,
+    )
     parameters = stated.read(marginals, columns)
     people = unit.read()
     with progress() as show:

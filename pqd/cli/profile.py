@@ -111,6 +111,7 @@ class ProfileOptions:
             "private: a copy that is very near is then no error but a note.",
         ),
     ] = None
+    private_rows: options.PrivateRows = None
     anyway: Annotated[
         bool,
         typer.Option(
@@ -140,6 +141,7 @@ class ProfileOptions:
             facts=facts.read(),
             copy_epsilon=self.copy_epsilon,
             anyway=self.anyway,
+            private_rows=self.private_rows or None,
         )
 
 

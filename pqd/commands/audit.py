@@ -54,6 +54,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     unit: str | None = None,
     max_rows: int = 1,
     outside: bool = False,
+    private_rows: int | None = None,
     detailed: bool = False,
 ) -> AuditReport:
     """Decide, per query, whether ``|q(private) - q(synthetic)| < tau``.
@@ -108,6 +109,9 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         Take a tenth of a question's epsilon, for a SUM or an AVG without stated bounds, to count
         the rows beyond the copy's bounds, with noise.  Where some lie beyond, a verdict within
         these bounds is withheld.
+    private_rows
+        The number of rows of the private table, where it may be published.  Nobody compares it with
+        the table.
     detailed
         Also give every decider's operating characteristic and needed epsilon; this costs only time.
 
@@ -138,6 +142,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         columns=columns,
         detail=Detail.CURVES if detailed else Detail.THRESHOLDS,
         outside=outside,
+        private_rows=private_rows,
     )
     with cell_progress() as progress:
         return run_audit(

@@ -58,6 +58,7 @@ def compare(
     fresh: bool = ...,
     unit: str | None = ...,
     max_rows: int = ...,
+    private_rows: int | None = ...,
 ) -> CompareReport: ...
 
 
@@ -79,6 +80,7 @@ def compare(
     fresh: bool = ...,
     unit: str | None = ...,
     max_rows: int = ...,
+    private_rows: int | None = ...,
 ) -> RankingReport: ...
 
 
@@ -105,6 +107,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     fresh: bool = False,
     unit: str | None = None,
     max_rows: int = 1,
+    private_rows: int | None = None,
 ) -> CompareReport | RankingReport:
     """Compare synthetic tables, by ``queries`` or by overall quality, at the cost of one table.
 
@@ -149,7 +152,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     copy_epsilon
         Without queries: the epsilon under which a copy was made, by its name, if its generator is
         differentially private.  A copy that is very near is then no error but a note.
-    ledger, fresh, unit, max_rows
+    ledger, fresh, unit, max_rows, private_rows
         As for ``pqd.audit``.
 
     Returns
@@ -194,6 +197,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
             marginals=marginals,
             copy_epsilon=copy_epsilon,
             facts=facts,
+            private_rows=private_rows,
         )
         with cell_progress() as progress:
             return run_ranking(
@@ -208,7 +212,12 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     workload = as_queries(() if queries is None else queries)
     workload, tau = with_tolerances(workload, tau, tolerances)
     shared = Parameters.parse(
-        tau=tau, epsilon=epsilon, alpha=alpha, mechanism=estimator, columns=stated
+        tau=tau,
+        epsilon=epsilon,
+        alpha=alpha,
+        mechanism=estimator,
+        columns=stated,
+        private_rows=private_rows,
     )
     with cell_progress() as progress:
         return run_compare(

@@ -48,6 +48,7 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
     columns: Mapping[str, Mapping[str, Any]] | None = None,
     unit: str | None = None,
     max_rows: int = 1,
+    private_rows: int | None = None,
     detailed: bool = False,
 ) -> PlanReport:
     """Plan a verdict on each query, from public data only and at no cost: decider, reliability.
@@ -68,6 +69,7 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
         mechanism=decider,
         options=decider_options,
         columns=columns,
+        private_rows=private_rows,
         detail=Detail.CURVES if detailed else Detail.BUDGETS,
     )
     people = privacy_unit(unit, max_rows)

@@ -55,6 +55,7 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
     max_rows: int = 1,
     copy_epsilon: Number | None = None,
     anyway: bool = False,
+    private_rows: int | None = None,
     ledger: str | Path | None = None,
     fresh: bool = False,
     dry_run: bool = False,
@@ -104,7 +105,7 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
     anyway
         Measure even if less than a fifth of the distances can be decided at this epsilon and this
         tolerance.  By default such a run is refused before it spends anything.
-    ledger, fresh
+    private_rows, ledger, fresh
         As for ``pqd.audit``.
     dry_run
         Only plan and quote: which distances can be told from ``tau``; nothing is spent.
@@ -137,6 +138,7 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
         facts=facts,
         copy_epsilon=copy_epsilon,
         anyway=anyway,
+        private_rows=private_rows,
     )
     people = privacy_unit(unit, max_rows)
     if private is None:

@@ -212,6 +212,7 @@ class BoundChecks:
             columns={},
             detail=Detail.CURVES if shown else self._detail,
             outside=check.outside,
+            private_rows=self._spec.private_rows,
         )
         return criteria if check.epsilon is None else criteria.at(check.epsilon)
 

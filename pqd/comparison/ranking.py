@@ -74,6 +74,7 @@ class RankingParameters:
         marginals: bool = False,
         copy_epsilon: Mapping[str, Number] | None = None,
         facts: Mapping[str, Mapping[str, Any]] | None = None,
+        private_rows: Number | None = None,
     ) -> RankingParameters:
         """Parameters that a caller states; ParameterError names the mistake and allowed values."""
         profile = ProfileParameters.parse(
@@ -84,6 +85,7 @@ class RankingParameters:
             distances=("tv",),
             alpha=alpha,
             facts=facts,
+            private_rows=private_rows,
         )
         return cls(
             request=profile.request,

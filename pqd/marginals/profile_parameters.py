@@ -13,6 +13,7 @@ from pqd.deciders.note import Note, note
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.errors import ParameterError
 from pqd.marginals.marginal_selection import check_ways
+from pqd.parameters import stated_rows
 from pqd.planning.query_warnings import budget_warnings
 from pqd.reports.models.profile import DistanceId
 from pqd.sql.schema import fold_case
@@ -43,6 +44,8 @@ class ProfileRequest:
         Stated cells, by column.
     facts
         Public facts of columns.
+    private_rows
+        The number of private rows that the caller states; None if it is not stated.
     """
 
     columns: tuple[str, ...] | None = None
@@ -51,6 +54,7 @@ class ProfileRequest:
     distances: tuple[DistanceId, ...] = USUAL
     cells: Mapping[str, StatedCells] = field(default_factory=dict)
     facts: Facts = field(default_factory=dict)
+    private_rows: int | None = None
 
     @property
     def named(self) -> tuple[str, ...] | None:
@@ -126,6 +130,7 @@ class ProfileParameters:
         facts: Mapping[str, Mapping[str, Any]] | None = None,
         copy_epsilon: Number | None = None,
         anyway: bool = False,
+        private_rows: Number | None = None,
     ) -> ProfileParameters:
         """Parameters that a caller states; ParameterError names the mistake and allowed values."""
         stated = parse_columns(facts)
@@ -137,6 +142,7 @@ class ProfileParameters:
                 distances=_distances(distances),
                 cells=_cells(cells or {}, stated),
                 facts=stated,
+                private_rows=stated_rows(private_rows),
             ),
             total_epsilon=total_budget(total_epsilon),
             delta=None if delta is None else probability(delta, "delta"),

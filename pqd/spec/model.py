@@ -108,6 +108,7 @@ class Spec:
     may spend this much.  ``shared_budget`` is the total epsilon of all checks without an epsilon of
     their own, and the way in which they share it.  ``copy_epsilon`` has, by the name of a
     synthetic table, the epsilon under which the table was made, where the spec states it.
+    ``private_rows`` is the number of private rows.
     """
 
     path: Path
@@ -123,3 +124,4 @@ class Spec:
     columns: dict[str, dict[str, Any]]
     checks: tuple[Check, ...]
     copy_epsilon: Mapping[str, Fraction] = field(default_factory=dict)
+    private_rows: int | None = None

@@ -65,7 +65,8 @@ def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec
     files = _Files(document, path.parent, environ)
     tables = dict(document.named_tables("synthetic"))
     synthetic = {name: files.source(v, ("synthetic", name)) for name, v in tables.items()}
-    private = files.source(document.table("private"), ("private",))
+    stated = document.table("private")
+    private = files.source(stated, ("private",))
     ledger = files.source(document.table("ledger"), ("ledger",))
     budget, privacy = document.table("budget"), _privacy(document)
     columns, shared_budget = _columns(document), _shared_budget(document)
@@ -98,6 +99,7 @@ def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec
             for name, values in tables.items()
             if "copy_epsilon" in values
         },
+        private_rows=stated.get("rows"),
     )
 
 

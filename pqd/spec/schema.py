@@ -23,6 +23,7 @@ from pqd.spec.value_types import (
     NAMES,
     OPTIONS,
     PRICE,
+    PRIVATE_ROWS,
     ROWS,
     SQL,
     STEP,
@@ -213,7 +214,15 @@ SECTIONS = (
         "private",
         "[private]",
         "The private table.",
-        (_path(f"The private table: {_PLACES}", "private.csv"),),
+        (
+            _path(f"The private table: {_PLACES}", "private.csv"),
+            Key(
+                "rows",
+                PRIVATE_ROWS,
+                "Number of its rows, where it may be published; it is never compared with the "
+                "table.",
+            ),
+        ),
         required=True,
         example="[private]",
     ),

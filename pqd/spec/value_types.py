@@ -11,6 +11,7 @@ from typing import Any
 from pqd.deciders import ParameterError
 from pqd.deciders.exact import budget_of, exact, positive, probability
 from pqd.deciders.names import suggestion
+from pqd.parameters import MOST_PRIVATE_ROWS
 from pqd.spec.problems import Code, SpecValueError, printable
 from pqd.sql.tolerance import Tolerance
 from pqd.stated.budgets import MOST_EPSILON, stated_budget
@@ -162,6 +163,7 @@ ID = ValueType(
     (str,), 'a text such as "employed-women"', _id, {"type": "string", "pattern": r"^\S(.*\S)?$"}
 )
 ROWS = _whole("a whole number of 1 or more")
+PRIVATE_ROWS = _whole(f"a whole number from 1 to {MOST_PRIVATE_ROWS:,}", maximum=MOST_PRIVATE_ROWS)
 WAYS = _whole("1 (columns), 2 (and pairs) or 3 (and triples)", maximum=3)
 
 

@@ -321,3 +321,16 @@ def spent(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
 
     monkeypatch.setattr(SecureNoise, "laplace", counted)
     return lambda: len(draws)
+
+
+@pytest.mark.parametrize("rows", [1, "30000", 10**12, Fraction(4, 2)])
+def test_a_stated_number_of_private_rows_is_a_whole_number(rows: Any) -> None:
+    found = Parameters.parse(tau=1, epsilon=1, alpha="0.05", private_rows=rows).private_rows
+    assert found == int(rows)
+    assert isinstance(found, int)
+
+
+@pytest.mark.parametrize("rows", [0, -1, "1.5", "x", 10**12 + 1, True, [], float("nan"), ""])
+def test_other_numbers_of_private_rows_are_refused(rows: Any) -> None:
+    with pytest.raises(ParameterError, match="private_rows"):
+        Parameters.parse(tau=1, epsilon=1, alpha="0.05", private_rows=rows)
