@@ -69,7 +69,7 @@ class Criteria:
     private_rows: int | None = None
 
     @classmethod
-    def of(
+    def of(  # noqa: PLR0913 - the facts of a verdict
         cls,
         *,
         tau: Number | None,
