@@ -35,6 +35,8 @@ TESTS = {
     Kind.TIME: "TRY_CAST({0} AS TIMESTAMP) IS NOT NULL",
 }
 _FIRST = 2048
+# A code, such as the ZIP code 06680: a number would lose the zero in front.
+_CODE = r"^\s*0[0-9]+\s*$"
 _FLOATS = {"float", "double"}
 # Arrow's types of texts.
 TEXTS = {"string", "large_string"}
@@ -60,9 +62,23 @@ def kind_of(stored: str) -> Kind:
 def text_kinds(sql: ArrowSQL, columns: Mapping[str, pa.Array]) -> dict[str, Kind]:
     """Kind of each column of texts: the first kind that all values but NULL fit.
 
+    A column with a code such as 06680 (digits after a zero) holds texts, not numbers.
+
     One statement tests the first values of all columns, which rules out most kinds.  Only the
     remaining kinds are tested on all values.
     """
+    kinds = _fitting_kinds(sql, columns)
+    numbers = [name for name, kind in kinds.items() if kind is Kind.NUMBER]
+    return kinds | {name: Kind.TEXT for name in numbers if len(codes_of(columns[name]))}
+
+
+def codes_of(texts: pa.Array) -> pa.Array:
+    """Distinct ``texts`` that are codes: two or more digits, the first of which is 0."""
+    return texts.filter(pc.match_substring_regex(texts, _CODE))
+
+
+def _fitting_kinds(sql: ArrowSQL, columns: Mapping[str, pa.Array]) -> dict[str, Kind]:
+    """Kind of each column of texts: the first kind that all values but NULL fit."""
     every = {name: values.drop_null() for name, values in columns.items()}
     # Whole numbers fit no earlier kind, so DuckDB need not test them.
     numbers = {

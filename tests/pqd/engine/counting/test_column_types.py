@@ -15,7 +15,7 @@ from pqd.sql.schema import Kind
 from tests.support.drawing import examples
 
 TEXTS = (
-    *("1", "-20", "-0", "007", "-2.5", "1e3", "nan", "9007199254740993", "true", "FALSE"),
+    *("1", "0", "-20", "-0", "007", " 00 ", "00.5", "-01", "-2.5", "1e3", "nan", "9007199254740993", "true", "FALSE"),
     *("2020-01-31", "2020-02-30", "12:30", "a", ""),
 )
 
@@ -26,10 +26,17 @@ def fits(value: str, kind: Kind) -> bool:
     return duckdb.execute(test, [value]).fetchall() == [(True,)]
 
 
+def is_code(value: str) -> bool:
+    digits = value.strip()
+    return len(digits) > 1 and set(digits) <= set("0123456789") and digits[0] == "0"
+
+
 def plain_kind(values: list[str | None]) -> Kind:
     """First kind that every value fits, each looked at by itself."""
     held = [value for value in values if value is not None]
     kinds = [kind for kind in TESTS if held and all(fits(value, kind) for value in held)]
+    if kinds[:1] == [Kind.NUMBER] and any(is_code(value) for value in held):
+        return Kind.TEXT
     return kinds[0] if kinds else Kind.TEXT
 
 
@@ -54,6 +61,24 @@ def test_a_column_has_the_first_kind_that_all_of_its_values_fit(
         arrays = {f"c{n}": pa.array(each, pa.large_string()) for n, each in enumerate(cells)}
         found = text_kinds(ArrowSQL(connection), arrays)
     assert found == {f"c{n}": plain_kind(each) for n, each in enumerate(cells)}
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (["06680", "13055"], Kind.TEXT),
+        (["01", "12", None], Kind.TEXT),
+        (["1.5", "007"], Kind.TEXT),
+        (["0", "10", "-0"], Kind.NUMBER),
+        (["0.5", "00.5", "+1"], Kind.NUMBER),
+        (["00.5", "1e05"], Kind.NUMBER),
+        (["2020-01-01"], Kind.TIME),
+    ],
+)
+def test_a_column_with_a_code_holds_texts(cells: list[str | None], kind: Kind) -> None:
+    with duckdb.connect() as connection:
+        found = text_kinds(ArrowSQL(connection), {"x": pa.array(cells, pa.large_string())})
+    assert found == {"x": kind}
 
 
 def test_types_of_columns_of_any_length_take_one_look() -> None:
