@@ -22,7 +22,7 @@ from pqd.deciders.exact import probability
 class Claim(Protocol):
     """Claim about the counts of one marginal, or of several, as a frozen value.
 
-    Conformers: DistanceBelow.
+    Conformers: DistanceBelow; RelationsKept (relations.py).
     """
 
     id: ClassVar[str]

@@ -112,10 +112,14 @@ class Combination:
         """
         angles = 2 * np.pi / self._period * _ODD
         logs: Floats = np.zeros_like(angles)
+        signs: Floats = np.ones_like(angles)
         for term in self.terms:
-            logs += term.draws * np.log(np.maximum(term.law.transform(term.weight * angles), 1e-99))
+            values = term.law.transform(term.weight * angles)
+            logs += term.draws * np.log(np.maximum(np.abs(values), 1e-99))
+            # The transform of a uniform law is negative at some angles.
+            signs *= np.sign(values) ** term.draws
         # Factors below 1e-86 do not matter, and they are slow to compute.
-        factors: Floats = np.exp(np.maximum(logs, -200.0)) * _KERNEL
+        factors: Floats = signs * np.exp(np.maximum(logs, -200.0)) * _KERNEL
         if self.smoothed:
             for term in self.terms:
                 factors *= _sinc(term.weight * angles / 2)

@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +26,8 @@ from pqd.deciders.monotone_search import bracket, halfway
 _RADII, _PLACES, _FINE, _VALUES = 600, 1500, 4096, 1200
 # A radius is left out if its chance is below exp(-_NEGLIGIBLE) of the largest; bound on the loss.
 _NEGLIGIBLE, _LOST = 45.0, 1e-12
+# Sums of so many coordinates have a tail in closed form, if no weight is far below another.
+_FEW, _LEAST_RATIO = 3, 1 / 64
 # The table of a tail ends at this number of deviations, where the tail is below 1e-9.
 _REACH = 16.0
 # A critical value is computed to a relative error of one over this number.
@@ -82,12 +85,19 @@ class CubeNoise:
     def _tail(self, x: Floats, share: float, rows: NoiseLaw) -> Floats:
         """Tail, at places ``x >= 0``, of the sum with its uniforms and the rows' noise."""
         if not share:
-            return self._own(x)
+            return _few_tail(self, x) if self._is_few else self._own(x)
         values, chances = _values(rows)
         moved = np.multiply.outer(share * values, np.ones_like(x))
         both = self._own(x - moved) + self._own(x + moved)
         tails: Floats = np.minimum(chances @ both + _LOST, 1.0)
         return tails
+
+    @property
+    def _is_few(self) -> bool:
+        """Whether the tail without the rows' noise is computed in closed form."""
+        sizes = [weight for weight, _ in self.weights]
+        few = sum(count for _, count in self.weights) <= _FEW
+        return few and min(sizes) >= _LEAST_RATIO * max(sizes)
 
     def _own(self, x: Floats) -> Floats:
         """Tail of the sum with its uniforms, without the rows' noise."""
@@ -96,6 +106,23 @@ class CubeNoise:
         near = above[np.floor(places).astype(np.int64)]
         far = 1 - below[np.ceil(places).astype(np.int64)]
         return np.where(x >= 0, near, far)
+
+
+def _few_tail(noise: CubeNoise, x: Floats) -> Floats:
+    """Tail, at places ``x >= 0``, of the sum of few coordinates with their uniforms.
+
+    A sum of d uniforms with the weights w is x or more with probability
+    ``sum_s (s_1 .. s_d) max(s w - x, 0)^d / (2^d d! w_1 .. w_d)``, the sum over all signs s
+    (Polya 1912).  The radii are those of the tables.
+    """
+    weights = np.array([weight for weight, count in noise.weights for _ in range(count)])
+    signs = np.array(list(product((1.0, -1.0), repeat=weights.size)))
+    radii, masses = _radii(noise.law.numbers, noise.law.scale)
+    scaled = np.divide.outer(x, radii)
+    powers = np.maximum(signs @ weights - scaled[..., None], 0.0) ** weights.size
+    whole = 2.0**weights.size * math.factorial(weights.size) * weights.prod()
+    tails = np.clip(powers @ signs.prod(axis=1) / whole, 0.0, 0.5) @ masses
+    return np.minimum(np.asarray(tails) + _LOST, 1.0)
 
 
 @lru_cache(maxsize=64)

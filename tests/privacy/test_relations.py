@@ -1,0 +1,247 @@
+"""Relations kept: scores, margin and release are private on neighbouring tables, exactly.
+
+The scores are held to a plain computation with fractions.  Every table of up to two rows is
+compared with every neighbour.  Broken twins must be caught by the same checks.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pqd.deciders import ParameterError
+from pqd.deciders.distances.relations import Relations, RelationsKept, release_relations
+from tests.support.drawing import examples
+
+# Three columns of 3, 2 and 2 values, so three pairs; the copy never has the last first value.
+Row = tuple[int, int, int]
+Rows = Sequence[Row]
+SIZES = (3, 2, 2)
+ROWS: list[Row] = list(itertools.product(range(3), range(2), range(2)))
+PAIRS = [(0, 1), (0, 2), (1, 2)]
+COPY: list[Row] = [(0, 0, 0)] * 4 + [(0, 1, 1)] * 1 + [(1, 1, 0)] * 2 + [(1, 0, 1)] * 3
+SIGMAS = [Fraction(0), Fraction(1, 3), Fraction(1, 2), Fraction(9, 10)]
+EPSILON = Fraction(7, 10)
+
+
+def tables(rows: Rows) -> list[Any]:
+    """Rows in the cells of each pair."""
+    counts = [np.zeros((SIZES[a], SIZES[b]), dtype=np.int64) for a, b in PAIRS]
+    for row in rows:
+        for count, (a, b) in zip(counts, PAIRS, strict=True):
+            count[row[a], row[b]] += 1
+    return counts
+
+
+RELATIONS = Relations(tuple(tables(COPY)))
+
+
+def share(rows: Rows, columns: Sequence[int], values: Sequence[int]) -> Fraction:
+    number = sum(all(row[c] == v for c, v in zip(columns, values, strict=True)) for row in rows)
+    return Fraction(number, len(rows)) if rows else Fraction(0)
+
+
+def variation(rows: Rows, columns: Sequence[int], of: Callable[..., Fraction]) -> Fraction:
+    """Total variation in rows from shares that are a function of the values."""
+    cells = itertools.product(*(range(SIZES[column]) for column in columns))
+    n = len(rows)
+    return sum((abs(n * share(rows, columns, v) - n * of(*v)) for v in cells), Fraction(0)) / 2
+
+
+def plain(rows: Rows) -> list[Fraction]:
+    """T, T0 and M by their definitions."""
+    scores = [Fraction(0)] * 3
+    for a, b in PAIRS:
+        scores[0] += variation(rows, (a, b), lambda x, y, a=a, b=b: share(COPY, (a, b), (x, y)))
+        scores[1] += variation(
+            rows, (a, b), lambda x, y, a=a, b=b: share(COPY, (a,), (x,)) * share(COPY, (b,), (y,))
+        )
+        scores[2] += max(
+            variation(rows, (c,), lambda x, c=c: share(COPY, (c,), (x,))) for c in (a, b)
+        )
+    return [score / len(PAIRS) for score in scores]
+
+
+def scores(rows: Rows) -> list[Fraction]:
+    return list(RELATIONS.rows(tables(rows)))
+
+
+def margins(rows: Rows) -> list[Fraction]:
+    counts = tables(rows)
+    return [Fraction(RelationsKept(RELATIONS, sigma).margin(counts)) for sigma in SIGMAS[::2]]
+
+
+def neighbours(rows: Rows) -> Iterator[list[Row]]:
+    yield from ([*rows, row] for row in ROWS)
+
+
+SMALL = [rows for size in range(3) for rows in itertools.combinations_with_replacement(ROWS, size)]
+# Tables at which the steps are large, since every cell has too many rows or too few.
+LARGE: list[Rows] = [
+    [(0, 0, 0)] * 30 + [(1, 1, 0)] * 9,
+    [(2, 1, 1)] * 8,
+    COPY * 3,
+    [(0, 1, 0)] * 20 + [(1, 0, 1)] * 20,
+    [(0, 0, 1)] * 11 + [(1, 1, 1)] * 13 + [(2, 0, 0)],
+]
+TABLES = st.lists(st.sampled_from(ROWS), max_size=40)
+
+
+def step(numbers: Callable[[Rows], list[Fraction]], rows: Rows) -> Fraction:
+    """Largest change of any number when a row is added."""
+    here = numbers(rows)
+    return max(
+        abs(a - b) for other in neighbours(rows) for a, b in zip(here, numbers(other), strict=True)
+    )
+
+
+@given(rows=TABLES)
+@examples(30)
+def test_scores_are_what_they_are_defined_as(rows: Rows) -> None:
+    assert scores(rows) == plain(rows)
+
+
+@pytest.mark.parametrize("numbers", [scores, margins])
+def test_one_row_moves_each_number_by_at_most_one(
+    numbers: Callable[[Rows], list[Fraction]],
+) -> None:
+    assert max(step(numbers, rows) for rows in [*SMALL, *LARGE]) <= 1
+
+
+@given(rows=TABLES)
+@examples(20)
+def test_one_row_moves_drawn_tables_by_at_most_one(rows: Rows) -> None:
+    assert max(step(scores, rows), step(margins, rows)) <= 1
+
+
+@given(rows=TABLES)
+@examples(100)
+def test_the_margin_has_the_sign_of_the_claim(rows: Rows) -> None:
+    pairs, product, columns = plain(rows)
+    assert columns <= min(pairs, product)
+    for sigma, margin in zip(SIGMAS[::2], margins(rows), strict=True):
+        there = product > columns
+        kept = 1 - (pairs - columns) / (product - columns) if there else Fraction(-1)
+        assert (margin >= 1) == (there and kept > sigma)
+
+
+def test_exact_pairs_keep_all_and_shuffled_columns_nothing() -> None:
+    exact = RELATIONS.rows(tables(COPY * 5))
+    assert exact.pairs == exact.columns == 0 < exact.product
+    alone = [[row[c] for row in COPY] for c in range(3)]
+    shuffled = [(x, y, z) for x in alone[0] for y in alone[1] for z in alone[2]]
+    copy = Relations(tuple(tables(shuffled)))
+    for rows in (COPY, *LARGE):
+        row = copy.rows(tables(rows))
+        assert row.pairs == row.product
+
+
+def released(rows: Rows) -> list[Fraction]:
+    """What the release puts noise on."""
+
+    class Kept:
+        simulated = True
+
+        def cube(self, statistics: Sequence[int], scale: Fraction) -> tuple[int, ...]:
+            assert scale == 1 / EPSILON
+            return tuple(statistics)
+
+    twice = [RELATIONS.rows(tables(rows))] * 2
+    return [*map(Fraction, release_relations(twice, EPSILON, Kept()))]  # type: ignore[arg-type]
+
+
+def test_a_release_of_several_copies_costs_epsilon() -> None:
+    """The largest coordinate moves by at most 1, and the scale is 1 / epsilon."""
+    assert max(step(released, rows) for rows in [*SMALL[::7], *LARGE]) <= 1
+    assert len(released(COPY)) == 6
+
+
+# Broken twins.
+
+
+def _private_columns(rows: Rows) -> list[Fraction]:
+    """Pairs against the product of the *private* columns, which moves with every row."""
+    return [
+        variation(
+            rows, (a, b), lambda x, y, a=a, b=b: share(rows, (a,), (x,)) * share(rows, (b,), (y,))
+        )
+        for a, b in PAIRS
+    ]
+
+
+def _sum_of_columns(rows: Rows) -> list[Fraction]:
+    """The sum of a pair's columns in place of the larger one."""
+    return [
+        sum(
+            (variation(rows, (c,), lambda x, c=c: share(COPY, (c,), (x,))) for c in pair),
+            Fraction(),
+        )
+        for pair in PAIRS
+    ]
+
+
+def _sum_over_pairs(rows: Rows) -> list[Fraction]:
+    """The sum over the pairs in place of their mean."""
+    return [len(PAIRS) * score for score in scores(rows)]
+
+
+def _share(rows: Rows) -> list[Fraction]:
+    """The share kept in thousandths, as if a row moved it by one of them."""
+    pairs, product, columns = scores(rows)
+    there = product > columns
+    return [1000 * (1 - (pairs - columns) / (product - columns)) if there else Fraction(0)]
+
+
+MUTANTS = [_private_columns, _sum_of_columns, _sum_over_pairs, _share]
+
+
+@pytest.mark.parametrize("broken", MUTANTS)
+def test_a_broken_score_is_caught(
+    broken: Callable[[Rows], list[Fraction]], record_property: Callable[[str, object], None]
+) -> None:
+    found = max(step(broken, rows) for rows in [*SMALL[:60], *LARGE])
+    assert found > 1
+    record_property("mutant", f"relations with {broken.__name__.strip('_').replace('_', ' ')}")
+    record_property("caught_by", f"exact neighbour check: a row moves it by {float(found):.2f}")
+
+
+def test_a_margin_that_is_not_divided_by_two_is_caught(
+    record_property: Callable[[str, object], None],
+) -> None:
+    """All counts lie between the copy's pairs and the product of its columns."""
+    relations = Relations((np.array([[1, 98], [0, 1]]),))
+    here, there = np.array([[199, 19601], [1, 199]]), np.array([[200, 19601], [1, 199]])
+    before, after = (relations.rows([each]).excess(Fraction(0)) for each in (here, there))
+    assert 1 < after - before <= 2
+    claim = RelationsKept(relations, Fraction(0))
+    assert claim.margin([there]) - claim.margin([here]) == 1
+    record_property("mutant", "relations with a margin that is not divided by two")
+    moved = math.ceil(after) - math.ceil(before)
+    assert moved > 1
+    record_property("caught_by", f"exact neighbour check: a row moves it by {moved}")
+
+
+def test_facts_tell_copies_and_bars_apart() -> None:
+    other = Relations(tuple(tables([*COPY, (2, 1, 1)])))
+    claims = [RelationsKept(each, sigma) for each in (RELATIONS, other) for sigma in SIGMAS]
+    assert len({str(claim.facts()) for claim in claims}) == len(claims)
+    flat = Relations((np.array([[1, 2, 3]]),)), Relations((np.array([[1], [2], [3]]),))
+    assert flat[0].facts() != flat[1].facts()
+
+
+@pytest.mark.parametrize("sigma", [1, "1.5", -0.1])
+def test_a_bar_that_is_no_share_is_refused(sigma: Any) -> None:
+    with pytest.raises(ParameterError, match="at least 0 and below 1"):
+        RelationsKept(RELATIONS, sigma)
+
+
+@pytest.mark.parametrize("copies", [(), (np.array([1, 2]),)])
+def test_relations_need_pairs(copies: tuple[Any, ...]) -> None:
+    with pytest.raises(ParameterError, match="pairs of columns"):
+        Relations(copies)

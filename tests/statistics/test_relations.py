@@ -1,0 +1,119 @@
+"""Simulated releases of relations against what is said of them: coverage and levels.
+
+The same checks must reject an interval that forgets a part of the noise.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from pqd.deciders import SimulatedNoise
+from pqd.deciders.distances import cube_law, relations
+from pqd.deciders.distances.cube_law import CubeLaw, CubeNoise
+from pqd.deciders.distances.noise_laws import LaplaceLaw
+from pqd.deciders.distances.relations import RelationsEstimates, critical, half_width, tail
+
+ALPHA, RUNS, LIMIT = 0.1, 400, 4.5
+SCALE = Fraction(10)
+# True T, T0 and M: much is kept, half, nothing, and less than nothing.
+TRUE = [(130, 700, 60), (400, 700, 100), (640, 640, 20), (90, 60, 5), (95, 30, 20)]
+
+
+def share(rows: tuple[int, int, int]) -> float:
+    pairs, product, columns = rows
+    return max(-1.0, 1 - (pairs - columns) / (product - columns))
+
+
+def releases(rows: tuple[int, int, int], copies: int) -> list[RelationsEstimates]:
+    noise, law = SimulatedNoise(np.random.default_rng(7)), CubeLaw(3 * copies, SCALE)
+    drawn = [noise.cube([*rows] * copies, SCALE)[-3:] for _ in range(RUNS)]
+    return [RelationsEstimates(tuple(each), law, ALPHA) for each in drawn]  # type: ignore[arg-type]
+
+
+def most(rate: float) -> float:
+    return rate + LIMIT * (rate * (1 - rate) / RUNS) ** 0.5
+
+
+@pytest.mark.parametrize("rows", TRUE)
+@pytest.mark.parametrize("copies", [1, 2])
+def test_intervals_hold_the_share_that_is_kept(rows: tuple[int, int, int], copies: int) -> None:
+    kept = [each.kept for each in releases(rows, copies)]
+    misses = sum(not low <= share(rows) <= high for _, low, high in kept)
+    assert misses <= most(ALPHA) * RUNS
+    assert all(-1 <= low <= value <= high <= 1 for value, low, high in kept)
+
+
+@pytest.mark.parametrize("rows", TRUE)
+def test_intervals_hold_what_there_is_to_keep_and_what_is_lost(rows: tuple[int, int, int]) -> None:
+    every = releases(rows, 1)
+    for true, name in ((rows[1] - rows[2], "relations"), (rows[0] - rows[2], "lost")):
+        ends = [getattr(each, name) for each in every]
+        assert sum(not low <= true <= high for _, low, high in ends) <= most(ALPHA) * RUNS
+
+
+@pytest.mark.parametrize("bar", ["0", "0.5", "0.8"])
+def test_a_wrong_verdict_seldom_has_a_small_p_value(bar: str) -> None:
+    """At the bar itself the truth is no."""
+    sigma = Fraction(bar)
+    for rows in [*TRUE, (int(60 + 640 * (1 - sigma)), 700, 60)]:
+        true = 1 - Fraction(rows[0] - rows[2], rows[1] - rows[2]) > sigma
+        verdicts = [each.verdict(sigma) for each in releases(rows, 1)]
+        wrong = sum(each.outcome != true and each.p_value <= ALPHA for each in verdicts)
+        assert wrong <= most(ALPHA) * RUNS
+
+
+def test_an_interval_is_not_much_wider_than_it_must_be() -> None:
+    kept = [each.kept for each in releases(TRUE[1], 1)]
+    misses = sum(not low <= share(TRUE[1]) <= high for _, low, high in kept)
+    assert misses >= ALPHA * RUNS / 3
+    width = np.mean([high - low for _, low, high in kept])
+    assert width == pytest.approx(2 * half_width(CubeLaw(3, SCALE), 600, 0.5, ALPHA), rel=0.25)
+
+
+def test_an_interval_without_the_noise_of_two_numbers_is_caught(
+    monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]
+) -> None:
+    def of_one(law: CubeLaw, weights: object, alpha: float) -> float:
+        del weights
+        return critical(law, (1.0,), alpha)
+
+    monkeypatch.setattr(relations, "critical", of_one)
+    kept = [each.kept for each in releases(TRUE[0], 1)]
+    misses = sum(not low <= share(TRUE[0]) <= high for _, low, high in kept)
+    assert misses > most(ALPHA) * RUNS
+    record_property("mutant", "relations with the noise of one number")
+    record_property("caught_by", f"coverage {1 - misses / RUNS:.3f} where {1 - ALPHA} is said")
+
+
+def test_nothing_may_be_there_to_keep() -> None:
+    law = CubeLaw(3, SCALE)
+    assert RelationsEstimates((50, 40, 60), law, ALPHA).kept == (0, -1, 1)
+    assert RelationsEstimates((50, 40, 60), law, ALPHA).relations[:2] == (0, 0)
+
+
+@pytest.mark.parametrize("weights", [(0.5, 1.0, 0.5), (0.9, 1.0, 0.1), (1.0, 1.0)])
+def test_the_closed_form_of_few_coordinates_is_that_of_the_tables(
+    weights: tuple[float, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tables are rounded to larger tails, by less than a per cent."""
+    places, rows = np.linspace(0, 200, 41), LaplaceLaw(SCALE)
+    noise = CubeNoise(CubeLaw(3, SCALE), tuple((weight, 1) for weight in weights))
+    exact, reach = noise.at_least(places, 0.0, rows), noise.critical(0.0, rows, ALPHA)
+    monkeypatch.setattr(cube_law, "_FEW", 0)
+    tables = noise.at_least(places, 0.0, rows)
+    assert (exact <= tables + 1e-12).all()
+    assert np.abs(exact - tables).max() < 0.01
+    assert reach <= noise.critical(0.0, rows, ALPHA) <= 1.01 * reach + 1
+
+
+def test_tails_are_those_of_simulated_noise() -> None:
+    noise, runs = SimulatedNoise(np.random.default_rng(11)), 20_000
+    drawn = np.array([noise.cube([0, 0, 0], SCALE) for _ in range(runs)])
+    for weights in ((0.5, 1.0, 0.5), (0.8, 1.0, 0.2)):
+        sums = drawn @ np.array(weights)
+        for rows in (10.0, 40.0, 70.0):
+            rate, bound = (sums >= rows).mean(), tail(CubeLaw(3, SCALE), weights, rows)
+            assert rate <= bound + LIMIT * (bound / runs) ** 0.5
+            assert bound <= 1.25 * rate + 0.002
