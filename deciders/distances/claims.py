@@ -22,7 +22,8 @@ from pqd.deciders.exact import probability
 class Claim(Protocol):
     """Claim about the counts of one marginal, or of several, as a frozen value.
 
-    Conformers: DistanceBelow; RelationsKept (relations.py).
+    Conformers: DistanceBelow; FilledBelow, CountKept, FewLost and AllHold (value_claims.py);
+    RelationsKept (relations.py).
     """
 
     id: ClassVar[str]

@@ -29,8 +29,8 @@ _LARGEST = 2**62
 class Distance(Protocol):
     """Distance in rows, with sensitivity 1, as a frozen value.
 
-    Conformers: TotalVariation, KolmogorovSmirnov, EarthMovers; MeanDistance, for the counts of
-    several marginals.
+    Conformers: TotalVariation, FilledVariation, KolmogorovSmirnov, EarthMovers; MeanDistance, for
+    the counts of several marginals.
     """
 
     id: ClassVar[str]
@@ -111,6 +111,36 @@ class TotalVariation(_CellDistance):
     def _rows(self, private: Any, copy: Any, n: int) -> Fraction:  # noqa: ANN401 - of either type
         total = int(np.abs(self.copy_rows * private - n * copy).sum())
         return Fraction(total, 2 * self.copy_rows)
+
+
+@dataclass(frozen=True, eq=False)
+class FilledVariation(_CellDistance):
+    """Total variation among the filled rows, ``1/2 sum |h(x) - F p(x)|`` over all cells but NULL.
+
+    Cell 0 is NULL, F is the number of filled private rows, and ``p`` are the copy's shares among
+    its own filled rows.  So ``T / F`` is the share of the filled rows that would have to move to
+    another cell.  A row without a value moves nothing, and a filled row moves T by at most 1
+    (Theorem V1).
+
+    Raises
+    ------
+    ParameterError
+        If the copy has no filled row.
+    """
+
+    id: ClassVar[str] = "filled_variation"
+
+    def __post_init__(self) -> None:
+        """Check that the copy has filled rows."""
+        super().__post_init__()
+        if not self.copy[1:].any():
+            raise ParameterError("a distance among filled rows needs a copy that has some")
+
+    def _rows(self, private: Any, copy: Any, n: int) -> Fraction:  # noqa: ANN401 - of either type
+        filled, own = int(private[1:].sum()), int(copy[1:].sum())
+        del n
+        total = int(np.abs(own * private[1:] - filled * copy[1:]).sum())
+        return Fraction(total, 2 * own)
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 _FEW = 32
 # The scan gives cells of texts as whole numbers of 16 bits.
 MOST_CATEGORIES = 2**16 - 3
+# Steps by whose multiples numbers are heaped; more steps than the second number are not told apart.
+HEAPS, _MOST_STEPS = (1, 5, 10, 50, 100, 1_000), 2.0**50
 
 
 def number_sql(column: str, kind: Kind) -> str:
@@ -296,6 +298,46 @@ class Steps(Partition):
     def facts(self) -> list[Any]:
         """Range and number of steps, exactly."""
         return self._facts("steps", _exact((self.lower, self.upper)), self.points)
+
+
+@dataclass(frozen=True, eq=False)
+class Heaps(Partition):
+    """Cells of a NUMBER column by roundness: the largest of some steps that divides the value.
+
+    A step is ``10^-decimals``.  The cells are: NULL, no whole number of steps, and the largest of
+    1, 5, 10, 50, 100 and 1,000 steps that divides the value; 0 is divided by all of them.  A double
+    is k steps if it is the double nearest to the decimal ``k 10^-decimals`` (docs/theory.md,
+    Theorem V5).
+    """
+
+    decimals: int
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Text of each cell."""
+        steps = self._texts_of([size / 10.0**self.decimals for size in HEAPS])
+        return (NULL, f"finer than {steps[0]}", *(f"multiples of {each}" for each in steps))
+
+    @property
+    def unseen(self) -> None:
+        """None: a value that the copy never has may be as round as others."""
+        return
+
+    def codes(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        """Cell of each row."""
+        scale = 10.0**self.decimals
+        with np.errstate(over="ignore", invalid="ignore"):
+            steps = np.rint(values * scale)
+            whole = (np.abs(steps) < _MOST_STEPS) & (steps / scale == values)
+        numbers = np.where(whole, steps, 0.0).astype(np.int64)
+        cells = np.full(values.size, 1, np.int64)
+        for cell, size in enumerate(HEAPS, 2):
+            cells[whole & (numbers % size == 0)] = cell
+        return np.where(np.isnan(values), 0, cells)
+
+    def facts(self) -> list[Any]:
+        """Decimal places of a step, and the steps."""
+        return self._facts("heaps", self.decimals, list(HEAPS))
 
 
 def beyond(value: float) -> float:

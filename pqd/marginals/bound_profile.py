@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pqd.engine.marginals import Marginal, MarginalPlan, RowMap, Unseen
 from pqd.engine.partitions import Partition
@@ -18,7 +18,12 @@ from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import NothingSelectedError, ParameterError
 from pqd.marginals.marginal_selection import select_marginals
-from pqd.marginals.partition_choice import choose_partition, ordered_partition, steps_partition
+from pqd.marginals.partition_choice import (
+    choose_partition,
+    heaps_partition,
+    ordered_partition,
+    steps_partition,
+)
 from pqd.marginals.profile_parameters import ProfileRequest
 from pqd.marginals.profiled_columns import NOT_PRIVATE, profiled_columns, shared_columns
 from pqd.planning.binding import unit_notes
@@ -58,6 +63,19 @@ class BoundMarginal:
         return len(self.marginal.partitions)
 
 
+class ColumnValues(NamedTuple):
+    """Values of one column of the synthetic tables; all of it public.
+
+    ``histogram`` is the marginal of the column alone.  ``singles`` has, for each table that chooses
+    the cells, the number of values that exactly one row has.  ``heaps`` is the marginal of its
+    numbers by roundness; it is None for a column without numbers, or with few values.
+    """
+
+    histogram: BoundMarginal
+    singles: tuple[int, ...]
+    heaps: BoundMarginal | None
+
+
 def mean_weights(
     marginals: Sequence[BoundMarginal], ways: int | None = None
 ) -> tuple[Fraction, ...]:
@@ -90,6 +108,8 @@ class BoundProfile(BoundTables):
     steps
         A marginal with equal steps for each ordered column, for the earth mover's distance; empty
         if this distance is not measured.
+    column_values
+        The values of each of ``columns``: its histogram, single values and heaps.
     unseen
         The map of rows to two cells; the last cell is for rows with a value that no copy has.
     left_out
@@ -103,6 +123,7 @@ class BoundProfile(BoundTables):
     marginals: tuple[BoundMarginal, ...]
     ordered: tuple[BoundMarginal, ...]
     steps: tuple[BoundMarginal, ...]
+    column_values: tuple[ColumnValues, ...]
     unseen: RowMap
     left_out: tuple[LeftOut, ...]
     copy_rows: tuple[int, ...]
@@ -157,7 +178,12 @@ class _Binding:
         self._partitions = {name: partition for name, (partition, _) in chosen.items()}
         marginals = [self._marginal(each) for each in self._marginal_columns(names)]
         ordered, steps = self._ordered_marginals(names, "ks"), self._ordered_marginals(names, "emd")
-        counts = self._counts([*marginals, *ordered, *steps])
+        # A column that is a marginal is counted once.
+        singles = {each.columns: each for each in marginals}
+        histograms = [singles.get((name,)) or self._marginal([name]) for name in names]
+        heaps = [self._heaps(name) for name in names]
+        rounded = [each for each in heaps if each]
+        counts = self._counts([*marginals, *histograms, *rounded, *ordered, *steps])
         partitions = tuple(self._partitions.values())
         return BoundProfile(
             tables=tables,
@@ -168,6 +194,10 @@ class _Binding:
             marginals=tuple(map(counts, marginals)),
             ordered=tuple(map(counts, ordered)),
             steps=tuple(map(counts, steps)),
+            column_values=tuple(
+                ColumnValues(counts(own), self._singles(name), counts(heap) if heap else None)
+                for name, own, heap in zip(names, histograms, heaps, strict=True)
+            ),
             unseen=Unseen(partitions),
             left_out=tuple(self._left_out),
             notes=(*tables.kind_notes, *tables.notes, *notes),
@@ -247,6 +277,14 @@ class _Binding:
     def _order(self, name: str) -> Partition:
         return ordered_partition(name, self._schema[name], self._summaries[name])
 
+    def _heaps(self, name: str) -> Marginal | None:
+        heaps = heaps_partition(name, self._schema[name], self._summaries[name])
+        return Marginal((heaps,)) if heaps else None
+
+    def _singles(self, name: str) -> tuple[int, ...]:
+        """Number of values that exactly one row has, in each table whose values are known."""
+        return tuple(int((each.counts == 1).sum()) for each in self._summaries[name])
+
     def _steps(self, name: str) -> Partition:
         facts = {fold_case(column): each for column, each in self._request.facts.items()}
         stated = facts.get(fold_case(name))
@@ -256,7 +294,7 @@ class _Binding:
 
     def _counts(self, marginals: Sequence[Marginal]) -> Callable[[Marginal], BoundMarginal]:
         """Function from a marginal to its counts; each synthetic table is scanned once for all."""
-        tables, plan = self._tables, MarginalPlan(tuple(marginals), self._unit)
+        tables, plan = self._tables, MarginalPlan(tuple(dict.fromkeys(marginals)), self._unit)
         copies = [
             engine.marginals(table, self._schema, plan)
             for engine, table in zip(tables.engines, tables.tables, strict=True)

@@ -16,7 +16,16 @@ from numpy.typing import NDArray
 
 from pqd.deciders.exact import as_float
 from pqd.engine.marginals import ValueCounts
-from pqd.engine.partitions import Bins, Categories, Ordered, Partition, Points, Steps, beyond
+from pqd.engine.partitions import (
+    Bins,
+    Categories,
+    Heaps,
+    Ordered,
+    Partition,
+    Points,
+    Steps,
+    beyond,
+)
 from pqd.errors import ParameterError
 from pqd.reports.models.profile import ProfiledColumn
 from pqd.sql.schema import Kind
@@ -30,6 +39,8 @@ FEW_VALUES, BINS, TEXTS = 20, 10, 50
 MOST_ORDERED = 4_000
 # The most equal steps between the bounds of a column, for the earth mover's distance.
 MOST_STEPS = 1_000
+# The most decimal places of numbers whose roundness is compared.
+MOST_DECIMALS = 6
 
 How = Literal["values", "quantiles", "frequent", "stated"]
 
@@ -144,6 +155,23 @@ def steps_partition(
     if whole and upper - lower <= MOST_STEPS and bool(np.all(finite == np.rint(finite))):
         return Steps(name, kind, lower, upper, int(upper - lower) + 1)
     return Steps(name, kind, lower, upper, MOST_STEPS + 1)
+
+
+def heaps_partition(name: str, kind: Kind, summaries: Sequence[ValueCounts]) -> Heaps | None:
+    """Cells by roundness, whose step is the least decimal place of the copies' numbers.
+
+    The step is 1 if numbers have more than six decimal places.  None for times and texts, and for
+    numbers that have a cell for each value.
+    """
+    values, _ = pooled_counts(summaries)
+    if kind is not Kind.NUMBER or len(values) <= FEW_VALUES:
+        return None
+    finite = values[np.isfinite(values)]
+    for decimals in range(MOST_DECIMALS + 1):
+        heaps = Heaps(name, kind, decimals)
+        if bool(np.all(heaps.codes(finite) > 1)):
+            return heaps
+    return Heaps(name, kind, 0)
 
 
 def pooled_counts(summaries: Sequence[ValueCounts]) -> tuple[NDArray[Any], NDArray[np.int64]]:

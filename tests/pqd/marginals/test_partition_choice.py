@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqd.engine.marginals import Marginal, ValueCounts
-from pqd.engine.partitions import Bins, Categories, Ordered, Partition, Points, Steps
+from pqd.engine.partitions import Bins, Categories, Heaps, Ordered, Partition, Points, Steps
 from pqd.errors import ParameterError
 from pqd.marginals.partition_choice import (
     MOST_ORDERED,
     choose_partition,
+    heaps_partition,
     ordered_partition,
     pooled_counts,
     quantiles,
@@ -356,3 +357,41 @@ def test_facts_tell_partitions_apart() -> None:
         Categories("x", Kind.TEXT, (), ("b", "a")).facts()
         == Categories("x", Kind.TEXT, (), ("a", "b")).facts()
     )
+
+
+@pytest.mark.parametrize("decimals", range(7))
+def test_heaps_are_those_of_exact_decimals(decimals: int) -> None:
+    """A double that a decimal of so many places reads as is so many steps, also a huge one."""
+    rng = np.random.default_rng(decimals)
+    steps = np.concatenate([np.arange(-2_100, 2_100), rng.integers(-(2**49), 2**49, 3_000)])
+    values = np.array([float(Fraction(int(step), 10**decimals)) for step in steps])
+    cells = Heaps("x", Kind.NUMBER, decimals).codes(values)
+    sizes = (1, 5, 10, 50, 100, 1_000)
+    for step, cell in zip(steps.tolist(), cells.tolist(), strict=True):
+        assert cell == 2 + max(i for i, size in enumerate(sizes) if step % size == 0)
+
+
+def test_heaps_of_numbers_that_are_none_of_the_steps() -> None:
+    heaps = Heaps("x", Kind.NUMBER, 2)
+    values = np.array([np.nan, 0.001, 1 / 3, math.inf, -math.inf, MOST, 2.0**60, 0.0, -0.0, -2.5])
+    assert heaps.codes(values).tolist() == [0, 1, 1, 1, 1, 1, 1, 7, 7, 5]
+    assert heaps.labels[:4] == ("NULL", "finer than 0.01", "multiples of 0.01", "multiples of 0.05")
+    assert heaps.size == 8
+    assert heaps.unseen is None
+    assert heaps.facts() != Heaps("x", Kind.NUMBER, 1).facts()
+
+
+def test_the_step_of_heaps_is_the_least_decimal_place_of_the_copies() -> None:
+    def decimals(*copies: Sequence[float]) -> int | None:
+        heaps = heaps_partition("x", Kind.NUMBER, [summary(copy) for copy in copies])
+        return None if heaps is None else heaps.decimals
+
+    whole = [float(n) for n in range(30)]
+    assert decimals(whole) == 0
+    assert decimals([n / 4 for n in whole]) == 2
+    assert decimals(whole, [0.1]) == 1
+    # Nothing is known of so fine numbers but which of them are whole.
+    assert decimals([n / 7 for n in whole]) == 0
+    assert decimals(whole[:20]) is None
+    assert heaps_partition("x", Kind.TIME, [summary(whole)]) is None
+    assert heaps_partition("x", Kind.TEXT, [summary([f"t{n}" for n in range(30)])]) is None

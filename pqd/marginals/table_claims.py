@@ -1,0 +1,292 @@
+"""Claims about a whole table: each marginal within its tolerance, and the values of each column.
+
+They are bound to a copy and to a number of private rows that was stated or released; all of it is
+public.  A gate takes the least margin of all claims, or the margin of a formula over them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pqd.deciders.distances.claims import Claim, DistanceBelow
+from pqd.deciders.distances.statistics import FilledVariation, TotalVariation
+from pqd.deciders.distances.value_claims import (
+    LOST_SHARE,
+    RARE_TOLERANCE,
+    Chance,
+    CountKept,
+    FewLost,
+    FilledBelow,
+    normal_deviations,
+    spare_rows,
+)
+from pqd.deciders.exact import Number
+from pqd.deciders.single.inverse_sensitivity import least_margin
+from pqd.engine.marginals import RowMap
+from pqd.engine.partitions import Categories, Points
+from pqd.marginals.bound_profile import BoundMarginal, BoundProfile, ColumnValues
+from pqd.marginals.tolerances import chance_mark, tolerances_with_chance, with_chance
+
+# A distance whose tolerance with chance is above this share says too little.
+MOST_TOLERANCE = Fraction(1, 2)
+# All marginals must be within so many tolerances.
+THRICE = 3
+# Ends of a range, beyond which two independent samples have about as many rows as single values.
+_ENDS = 2
+
+
+class NamedClaim(NamedTuple):
+    """Claim about the counts of one row map, with its name and its columns in reports."""
+
+    name: str
+    columns: tuple[str, ...]
+    row_map: RowMap
+    claim: Claim
+
+
+class NotJudged(NamedTuple):
+    """Claim that is left out, and the reason."""
+
+    name: str
+    columns: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableClaims:
+    """Claims about a whole table.
+
+    Attributes
+    ----------
+    within
+        The claims that each marginal is within its tolerance with chance.
+    thrice
+        The claims that each marginal is within three times that; those that cannot fail are left
+        out.
+    columns
+        The claims about the values of single columns: the distance among filled rows, filled rows,
+        rare values, lost values, heaping.
+    left_out
+        What is not judged: chance or the noise of the gate alone would explain too much.
+    """
+
+    within: tuple[NamedClaim, ...]
+    thrice: tuple[NamedClaim, ...]
+    columns: tuple[NamedClaim, ...]
+    left_out: tuple[NotJudged, ...]
+
+
+def table_claims(
+    bound: BoundProfile,
+    rows: int,
+    tau: Fraction,
+    epsilon: Number,
+    *,
+    copy: int = 0,
+    rare: Fraction = RARE_TOLERANCE,
+) -> TableClaims:
+    """Claims about one copy, for a gate of ``epsilon``.
+
+    Parameters
+    ----------
+    bound
+        The marginals with the copies' counts.
+    rows
+        The number of private rows, which was stated or released, at least 1.
+    tau
+        The tolerance of each distance; chance and noise are added to it.
+    epsilon
+        The budget of one margin.
+    copy
+        The number of the copy.
+    rare
+        The relative tolerance of the rows that have one value.
+    """
+    judge = _Judge(bound, rows, tau, epsilon, copy)
+    within, thrice = judge.marginals()
+    values = [claim for each in bound.column_values for claim in judge.values(each, rare)]
+    return TableClaims(
+        within=tuple(within),
+        thrice=tuple(thrice),
+        columns=tuple(values),
+        left_out=tuple(judge.left_out),
+    )
+
+
+def column_claims(
+    bound: BoundProfile,
+    column: str,
+    rows: int,
+    tau: Fraction,
+    epsilon: Number,
+    *,
+    rare: Fraction = RARE_TOLERANCE,
+) -> TableClaims:
+    """Claims about the values of one column alone, as ``table_claims``."""
+    judge = _Judge(bound, rows, tau, epsilon, 0, only=column)
+    values = [claim for each in judge.columns for claim in judge.values(each, rare)]
+    return TableClaims(within=(), thrice=(), columns=tuple(values), left_out=tuple(judge.left_out))
+
+
+class _Judge:
+    """Claims of one copy, and what is left out."""
+
+    def __init__(
+        self,
+        bound: BoundProfile,
+        rows: int,
+        tau: Fraction,
+        epsilon: Number,
+        copy: int,
+        only: str | None = None,
+    ) -> None:
+        """No claim is made yet."""
+        self._bound, self._rows, self._tau, self._epsilon = bound, rows, tau, epsilon
+        self._copy, self._copy_rows = copy, bound.copy_rows[copy]
+        self.columns = tuple(
+            each for each in bound.column_values if only in {None, each.histogram.columns[0]}
+        )
+        self._chance = Chance(normal_deviations(self._statements()), spare_rows(epsilon))
+        # A margin that is found to hold in nine runs of ten.
+        alpha, missed = Fraction(1, 20), Fraction(1, 10)
+        self._needed = least_margin(epsilon, alpha) + least_margin(epsilon, missed) - 1
+        self.left_out: list[NotJudged] = []
+
+    def _statements(self) -> int:
+        """Number of counts that are compared: every cell of each column, filled and lost rows."""
+        return sum(each.histogram.marginal.size + 2 for each in self.columns)
+
+    def marginals(self) -> tuple[list[NamedClaim], list[NamedClaim]]:
+        """Claims that each marginal is within its tolerance, and within three times that."""
+        bound = self._bound
+        within: list[NamedClaim] = []
+        thrice: list[NamedClaim] = []
+        taus = tolerances_with_chance(bound, self._rows, self._tau, self._epsilon, self._copy)
+        for each, tau in zip(bound.marginals, taus, strict=True):
+            name = " by ".join(each.columns)
+            if not self._says_something(name, each, tau, self._rows):
+                continue
+            distance = TotalVariation(each.copies[self._copy])
+            claim = DistanceBelow(distance, tau)
+            within.append(NamedClaim(name, each.columns, each.marginal, claim))
+            if THRICE * tau < 1:
+                thrice.append(within[-1]._replace(claim=DistanceBelow(distance, THRICE * tau)))
+        return within, thrice
+
+    def values(self, column: ColumnValues, rare: Fraction) -> Iterator[NamedClaim]:
+        """Claims about the values of one column."""
+        own, (name,) = column.histogram, column.histogram.columns
+        copy, partition = own.copies[self._copy], own.marginal.partitions[0]
+        empty, filled = int(copy[0]), int(copy[1:].sum())
+        if empty and filled:
+            yield from self._filled(name, own, filled)
+            cells = tuple(range(1, copy.size))
+            yield from self._kept(f"{name}: filled rows", own, cells, filled, rare)
+        yield from self._kept(f"{name}: empty rows", own, (0,), empty, rare)
+        word = "value " if isinstance(partition, Categories | Points) else ""
+        for cell in (np.flatnonzero(copy[1:]) + 1).tolist():
+            title = f"{name}: {word}{partition.labels[cell]}"
+            yield from self._kept(title, own, (cell,), int(copy[cell]), rare)
+        yield from self._lost(name, column)
+        if column.heaps is not None:
+            yield from self._heaped(f"{name}: heaping", column.heaps)
+
+    def _filled(self, name: str, own: BoundMarginal, filled: int) -> Iterator[NamedClaim]:
+        """Claim that the distance among the filled rows is within its tolerance."""
+        title, counts = f"{name}: among filled rows", own.copies[self._copy]
+        rows = max(1, self._rows * filled // self._copy_rows)
+        tau = self._tolerance(counts[1:], rows)
+        if self._says_something(title, own, tau, rows):
+            yield self._named(title, own, FilledBelow(FilledVariation(counts), tau))
+
+    def _heaped(self, title: str, heaps: BoundMarginal) -> Iterator[NamedClaim]:
+        """Claim that numbers are as round as the copy's."""
+        counts = heaps.copies[self._copy]
+        tau = self._tolerance(counts, self._rows)
+        if self._says_something(title, heaps, tau, self._rows):
+            yield self._named(title, heaps, DistanceBelow(TotalVariation(counts), tau))
+
+    def _kept(
+        self, title: str, own: BoundMarginal, cells: tuple[int, ...], count: int, rare: Fraction
+    ) -> Iterator[NamedClaim]:
+        """Claim that the rows in some cells are about as frequent as in the copy.
+
+        What more than half of the rows have is not rare: the distance of the column judges it.
+        """
+        if 2 * count > self._copy_rows:
+            return
+        claim = CountKept(cells, count, self._copy_rows, rare, self._chance)
+        if claim.judged(self._rows):
+            yield self._named(title, own, claim)
+        else:
+            self._leave_out(title, own, claim.allowed(self._rows) / self._rows)
+
+    def _lost(self, name: str, column: ColumnValues) -> Iterator[NamedClaim]:
+        """Claim that few rows have a value that the copy never has."""
+        title = f"{name}: lost values"
+        claims = list(self._lost_claims(column))
+        for own, claim in claims:
+            if claim.judged(self._rows):
+                yield self._named(title, own, claim)
+                return
+        if claims:
+            own, claim = claims[-1]
+            self._leave_out(title, own, Fraction(claim.most(self._rows), self._rows))
+
+    def _lost_claims(self, column: ColumnValues) -> Iterator[tuple[BoundMarginal, FewLost]]:
+        """Claims on lost values, the one that sees most of them first.
+
+        A column with a cell for each value sees all of them.  Others see them at the places between
+        the copy's values, or else beyond the range of the copy.
+        """
+        if self._copy >= len(column.singles):
+            return
+        own, singles = column.histogram, column.singles[self._copy]
+        if isinstance(own.marginal.partitions[0], Categories | Points):
+            yield from self._of_lacking(own, _lacking(own, self._copy), singles)
+            return
+        for each in self._bound.ordered:
+            between = tuple(range(1, each.marginal.size, 2))
+            if each.columns == own.columns and not each.copies[self._copy][list(between)].any():
+                yield from self._of_lacking(each, between, singles)
+        yield from self._of_lacking(own, _lacking(own, self._copy), _ENDS)
+
+    def _of_lacking(
+        self, own: BoundMarginal, cells: tuple[int, ...], singles: int
+    ) -> Iterator[tuple[BoundMarginal, FewLost]]:
+        if cells:
+            yield own, FewLost(cells, singles, self._copy_rows, LOST_SHARE, self._chance)
+
+    def _tolerance(self, counts: NDArray[np.int64], rows: int) -> Fraction:
+        """Tolerance with chance of a distance between ``counts`` and ``rows`` private rows."""
+        mark = chance_mark(counts, rows, len(self._bound.marginals))
+        return with_chance(self._tau, mark, rows, self._epsilon)
+
+    def _says_something(self, title: str, own: BoundMarginal, tau: Fraction, rows: int) -> bool:
+        """Whether a distance is judged; the copy itself must pass in nine runs of ten."""
+        of_copy = math.ceil(tau * rows / (1 + tau))
+        if tau <= MOST_TOLERANCE and of_copy >= self._needed:
+            return True
+        self._leave_out(title, own, tau)
+        return False
+
+    def _leave_out(self, title: str, own: BoundMarginal, allowed: Fraction) -> None:
+        percent = math.ceil(100 * allowed)
+        reason = f"chance and noise alone may explain {percent} % of {self._rows:,} rows"
+        self.left_out.append(NotJudged(title, own.columns, reason))
+
+    @staticmethod
+    def _named(title: str, own: BoundMarginal, claim: Claim) -> NamedClaim:
+        return NamedClaim(title, own.columns, own.marginal, claim)
+
+
+def _lacking(own: BoundMarginal, copy: int) -> tuple[int, ...]:
+    """Cells of values that the copy never has; NULL is none of them."""
+    return tuple((np.flatnonzero(own.copies[copy][1:] == 0) + 1).tolist())
