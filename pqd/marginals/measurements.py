@@ -23,6 +23,7 @@ from pqd.deciders.single.base import Decision
 from pqd.deciders.single.inverse_sensitivity import verdict_of
 from pqd.engine.marginals import MarginalCounts, RowMap
 from pqd.engine.scan_plan import rows_per_person
+from pqd.run.gate import ROWS_SHARE
 from pqd.run.measurement import Measurement, Output
 from pqd.sql.schema import fold_case
 
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from pqd.deciders import Noise
 
 
-# Share of epsilon that pays for the number of private rows, where a claim needs it.
-ROWS_SHARE = Fraction(1, 20)
 # The map of one marginal, or, for a mean of distances, the maps of all its marginals.
 RowMaps = RowMap | tuple[RowMap, ...]
 
@@ -220,7 +219,7 @@ class ClaimMeasurement(MarginalMeasurement[Decision]):
     @property
     def rows_epsilon(self) -> Fraction:
         """Part of epsilon that pays for the number of private rows; 0 if it is not released."""
-        needed = self.claim.needs_rows and self.stated_rows is None
+        needed = self.needs_rows and self.stated_rows is None
         return self.epsilon * ROWS_SHARE if needed else Fraction(0)
 
     def parameters(self) -> Mapping[str, Any]:
@@ -228,15 +227,28 @@ class ClaimMeasurement(MarginalMeasurement[Decision]):
         stated = {"rows": self.stated_rows} if self.claim.needs_rows else {}
         return {"kind": "claim", "id": f"inv_{self.claim.id}", **stated}
 
-    def margin(self, counts: MarginalCounts, rows: int) -> int:
-        """Exact margin of the claim, given the stated or released number of rows; private."""
-        return self.claim.margin(_counts(counts, self.row_maps), rows)
+    @property
+    def needs_rows(self) -> bool:
+        """Whether the claim depends on the number of private rows."""
+        return self.claim.needs_rows
+
+    def private_rows(self, counts: MarginalCounts) -> int:
+        """Exact number of private rows; private."""
+        return int(counts[self.marginals[0]].sum())
+
+    def margin(self, counts: MarginalCounts, rows: int, *, expected: bool = True) -> int:
+        """Exact margin of the claim, or of its opposite; private.
+
+        ``rows`` is the number of private rows as it was stated or released.
+        """
+        margin = self.claim.margin(_counts(counts, self.row_maps), rows)
+        return margin if expected else 1 - margin
 
     def run(self, counts: MarginalCounts, noise: Noise) -> Decision:
         """Verdict whether the claim holds."""
         rows, share = self.stated_rows or 0, self.rows_epsilon
         if share:
-            rows = max(0, noise.laplace(int(counts[self.marginals[0]].sum()), 1 / share))
+            rows = max(0, noise.laplace(self.private_rows(counts), 1 / share))
         budget = self.epsilon - share
         decision = verdict_of(noise.laplace(self.margin(counts, rows), 1 / budget), budget)
         return replace(decision, released=(rows,)) if share else decision

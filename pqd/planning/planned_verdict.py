@@ -14,7 +14,12 @@ from pqd.deciders import Decider, Decision, Interval
 from pqd.deciders.estimators import EstimatorOutput, LaplaceEstimate
 from pqd.deciders.exact import exceeds
 from pqd.deciders.single.base import Estimate
-from pqd.deciders.single.inverse_sensitivity import End, StatedEnd, margin_ends
+from pqd.deciders.single.inverse_sensitivity import (
+    End,
+    InverseSensitivity,
+    StatedEnd,
+    margin_ends,
+)
 from pqd.deciders.single.noisy_answer import NoisyAnswer
 from pqd.parameters import Criteria
 from pqd.reports.models.audit import Condition
@@ -73,6 +78,34 @@ class DeciderMeasurement(VerdictMeasurement[Decision]):
     """
 
     outside_epsilon: Fraction = Fraction(0)
+
+    @property
+    def needs_rows(self) -> bool:
+        """False: the interval is one of answers."""
+        return False
+
+    def private_rows(self, counts: Histogram) -> int:
+        """Raise TypeError: the number of private rows is not counted."""
+        raise TypeError(self.id)
+
+    def margin(self, counts: Histogram, rows: int, *, expected: bool = True) -> int:
+        """Exact margin of "the answer is within the interval", or of "it is not"; private.
+
+        The decider must be an ``InverseSensitivity``.  If it admits k rows beyond bounds that
+        nobody stated, the opposite is "not within the interval, and at most k rows beyond".  Both
+        parts have sensitivity 1, and so has their least.
+        """
+        del rows
+        decider = self.decider
+        if not isinstance(decider, InverseSensitivity):
+            raise TypeError(decider.id)
+        if expected:
+            return int(decider.margin(counts, self.interval))
+        if not isinstance(decider, StatedEnd) or decider.most_beyond is None:
+            return 1 - int(decider.margin(counts, self.interval))
+        within = replace(decider, most_beyond=None, stated_end=None)
+        least = 1 - int(within.margin(counts, self.interval))
+        return min(least, decider.most_beyond + 1 - counts.rows_beyond)
 
     def parameters(self) -> Mapping[str, Any]:
         """Parameters of the decider, and the interval."""

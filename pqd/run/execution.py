@@ -13,8 +13,7 @@ from pqd.accounting.accountant import Accountant, Quote, RecognisedTable, quote_
 from pqd.accounting.accounts import Budget, Reservation
 from pqd.accounting.composition import Charge
 from pqd.deciders.histogram import EMPTY
-from pqd.engine.contingency import ContingencyTable
-from pqd.engine.marginals import MarginalCounts, MarginalPlan
+from pqd.engine.marginals import MarginalPlan
 from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.sources.source import Version
 from pqd.errors import RunError
@@ -24,9 +23,7 @@ from pqd.run.measurement import Measurement, MeasurementSet, Output, QueryMeasur
 
 if TYPE_CHECKING:
     from pqd.accounting.accounts import Answer
-    from pqd.deciders import Histogram, Noise
-
-    _Counts = Histogram | ContingencyTable | MarginalCounts
+    from pqd.deciders import Noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +166,13 @@ class _Run:
             outputs[name] = new[name].run(counts[name], noise)
         return outputs
 
-    def _counts(self, quote: Quote, key: bytes) -> dict[str, _Counts]:
+    def _counts(self, quote: Quote, key: bytes) -> dict[str, Any]:
         """Counts for each new measurement; RunError if the table changes during the scans."""
-        counts: dict[str, _Counts] = {}
+        counts: dict[str, Any] = {}
         try:
             for each in self._sets:
-                counts.update(_scan(each, quote, key))
+                new = {m.cache_key: m for m in each.measurements if _is_new(m, quote)}
+                counts.update(_scan(each, new, key))
         except Exception:
             # Two scans of a changing table may contradict each other and raise some error.  Report
             # the change in place of that error.
@@ -193,15 +191,21 @@ def _is_new(measurement: Measurement[Any], quote: Quote) -> bool:
     return quote.new.get(measurement.cache_key) is measurement
 
 
-def _scan(each: MeasurementSet, quote: Quote, key: bytes) -> dict[str, _Counts]:
-    """Histogram, contingency table or marginals for each new measurement, by cache key.
+def _scan(each: MeasurementSet, new: Mapping[str, Measurement[Any]], key: bytes) -> dict[str, Any]:
+    """Histogram, contingency table or marginals for each ``new`` measurement, by cache key.
 
-    One scan of the private table makes all histograms.  One scan makes all marginals.  Each
-    contingency table takes a scan of its own.
+    A measurement that is about the measurements of other sets has the counts of all of these.  One
+    scan of the private table makes all histograms.  One scan makes all marginals.  Each contingency
+    table takes a scan of its own.
     """
-    counts: dict[str, _Counts] = {}
-    new = {m.cache_key: m for m in each.measurements if _is_new(m, quote)}
+    counts: dict[str, Any] = {}
     for name, measurement in new.items():
+        if measurement.sets:
+            counts[name] = {
+                one: part
+                for own in measurement.sets
+                for one, part in _scan(own, {m.cache_key: m for m in own.measurements}, key).items()
+            }
         if measurement.joint_statistics:
             plan = ScanPlan(measurement.joint_statistics, each.unit, key)
             counts[name] = each.engine.contingency(each.private, each.schema, plan)

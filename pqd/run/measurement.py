@@ -89,6 +89,11 @@ class Measurement(ABC, Generic[Output]):
         """Marginals whose cells are counted; empty for a histogram or a contingency table."""
         return ()
 
+    @property
+    def sets(self) -> tuple[MeasurementSet, ...]:
+        """Sets whose measurements this measurement is about; empty for all but a gate."""
+        return ()
+
     @abstractmethod
     def parameters(self) -> Mapping[str, Any]:
         """Parameters that the output depends on: the mechanism's ``id``, the ``kind``, and others.

@@ -1,0 +1,267 @@
+"""Gate: one test of whether many conditions hold together, by the least of their margins.
+
+Each condition has a margin, a whole number that one row moves by at most 1, and which is at least 1
+exactly if the condition holds.  So the least margin is such a number for "all conditions hold",
+however many there are and whatever rows they share (docs/theory.md, Theorem G1).  The gate draws
+once, and costs one epsilon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pqd.accounting.cache_keys import digest
+from pqd.accounting.disjoint_groups import MeasurementCost
+from pqd.deciders.estimators import EstimatorOutput
+from pqd.deciders.noise import check_scale
+from pqd.deciders.single.base import Decision
+from pqd.deciders.single.inverse_sensitivity import verdict_of
+from pqd.run.measurement import Measurement, MeasurementSet, Output
+
+if TYPE_CHECKING:
+    from pqd.deciders import Noise
+
+# Share of a gate's epsilon that pays for the number of private rows, where a condition needs it.
+ROWS_SHARE = Fraction(1, 20)
+
+
+class MarginMeasurement(Protocol):
+    """Measurement whose exact margin is known.  Conformers: DeciderMeasurement, ClaimMeasurement.
+
+    ``rows`` is the number of counted rows that one person may change.
+    """
+
+    @property
+    def cache_key(self) -> str:
+        """Ledger cache key."""
+        ...
+
+    @property
+    def question(self) -> str:
+        """Hash of what is asked, whatever the epsilon."""
+        ...
+
+    @property
+    def rows(self) -> int:
+        """Number of counted rows that one person may change."""
+        ...
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether the margin depends on the number of private rows, stated or released."""
+        ...
+
+    def private_rows(self, counts: Any) -> int:  # noqa: ANN401 - counts of this measurement
+        """Exact number of private rows, of a measurement that needs it; private."""
+        ...
+
+    def margin(self, counts: Any, rows: int, *, expected: bool) -> int:  # noqa: ANN401 - as above
+        """Exact margin of the answer ``expected``; private."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class GateCondition:
+    """Condition of a gate: a measurement, and the answer to it that is expected."""
+
+    name: str
+    measurement: MarginMeasurement
+    expected: bool = True
+
+    def margin(self, counts: Any, rows: int) -> int:  # noqa: ANN401 - counts of the measurement
+        """Margin in persons; private.
+
+        A person who changes up to k rows moves the margin s in rows by at most k.  So
+        ``ceil(s / k)`` moves by at most 1, and it is at least 1 exactly if s is.
+        """
+        of_rows = self.measurement.margin(counts, rows, expected=self.expected)
+        return -(-of_rows // self.measurement.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """Requirement of a gate: of the conditions at ``places``, at most ``misses`` do not hold.
+
+    Its margin is the least but ``misses`` of their margins.  One row moves it by at most 1, since
+    it moves each of the sorted margins by at most 1.
+    """
+
+    places: tuple[int, ...]
+    misses: int = 0
+
+    def margin(self, margins: Sequence[int]) -> int:
+        """Margin, given those of all conditions; private."""
+        return sorted(margins[place] for place in self.places)[self.misses]
+
+
+# Without slots, so that the cache key is computed once.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ConditionsMeasurement(Measurement[Output]):
+    """Measurement of the margins of many conditions, whose statistics lie in several ``sets``.
+
+    Attributes
+    ----------
+    name
+        The name in reports and in the ledger.
+    sets
+        The sets whose measurements the conditions are about, one for each reading of a copy.
+    conditions
+        The conditions.
+    known_rows
+        The number of private rows, if it is stated or was released before.
+    """
+
+    name: str
+    sets: tuple[MeasurementSet, ...]
+    conditions: tuple[GateCondition, ...]
+    known_rows: int | None = None
+
+    @property
+    def id(self) -> str:
+        """Name in reports and in the ledger."""
+        return self.name
+
+    @property
+    def rows(self) -> int:
+        """1: the margins are in persons."""
+        return 1
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether a condition depends on the number of private rows."""
+        return any(each.measurement.needs_rows for each in self.conditions)
+
+    def margins(self, counts: Mapping[str, Any], rows: int) -> list[int]:
+        """Exact margins in persons, given the counts of each measurement by cache key; private."""
+        return [each.margin(counts[each.measurement.cache_key], rows) for each in self.conditions]
+
+    @property
+    def composition_cost(self) -> MeasurementCost:
+        """Cost to be composed; the conditions may read any row."""
+        return MeasurementCost(self.id, self.cost, None)
+
+    @cached_property
+    def cache_key(self) -> str:
+        """Ledger cache key: a hash of the conditions and of the mechanism."""
+        return digest(
+            {
+                "conditions": [[e.measurement.cache_key, e.expected] for e in self.conditions],
+                "epsilon": self.epsilon,
+                "mechanism": self.parameters(),
+            }
+        )
+
+    def ledger_facts(self) -> dict[str, Any]:
+        """Public facts that the ledger keeps of the charge."""
+        return {
+            "id": self.id,
+            "sql": "",
+            "epsilon": str(self.epsilon),
+            "decider": self.parameters()["id"],
+            "unit": self.unit.column if self.unit else None,
+        }
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GateMeasurement(ConditionsMeasurement[Decision]):
+    """Measurement of whether all ``requirements`` hold: their least margin, with noise.
+
+    Guarantee: ``epsilon``-DP for one person (Theorem G1).  If a condition needs the number of
+    private rows and nobody stated it, ``ROWS_SHARE`` of epsilon pays for that number first.
+    """
+
+    requirements: tuple[Requirement, ...]
+
+    def __post_init__(self) -> None:
+        """Raise UnanswerableError if the sampler cannot draw the noise."""
+        super().__post_init__()
+        check_scale(1 / (self.rows_epsilon or self.epsilon))
+
+    @property
+    def rows_epsilon(self) -> Fraction:
+        """Part of epsilon that pays for the number of private rows; 0 if it is not released."""
+        released = self.needs_rows and self.known_rows is None
+        return self.epsilon * ROWS_SHARE if released else Fraction(0)
+
+    @property
+    def margin_epsilon(self) -> Fraction:
+        """Part of epsilon that pays for the least margin."""
+        return self.epsilon - self.rows_epsilon
+
+    def parameters(self) -> Mapping[str, Any]:
+        """Parameters of the mechanism."""
+        return {
+            "kind": "gate",
+            "id": "inv_gate",
+            "rows": self.known_rows if self.needs_rows else None,
+            "requirements": [[list(each.places), each.misses] for each in self.requirements],
+        }
+
+    @cached_property
+    def question(self) -> str:
+        """Hash of the conditions, whatever their epsilon."""
+        asked = [[each.measurement.question, each.expected] for each in self.conditions]
+        return digest({"gate": asked, "mechanism": self.parameters()})
+
+    def ledger_facts(self) -> dict[str, Any]:
+        """Public facts that the ledger keeps of the charge."""
+        return {**super().ledger_facts(), "question": self.question}
+
+    def run(self, counts: Mapping[str, Any], noise: Noise) -> Decision:
+        """Verdict whether all requirements hold; with the number of rows if it is released."""
+        rows, share = self.known_rows or 0, self.rows_epsilon
+        if share:
+            rows = max(0, noise.laplace(self._private_rows(counts), 1 / share))
+        least = min(each.margin(self.margins(counts, rows)) for each in self.requirements)
+        budget = self.margin_epsilon
+        decision = verdict_of(noise.laplace(least, 1 / budget), budget)
+        return replace(decision, released=(rows,)) if share else decision
+
+    def _private_rows(self, counts: Mapping[str, Any]) -> int:
+        measurement = next(e.measurement for e in self.conditions if e.measurement.needs_rows)
+        # A person counts in each of its kept rows; the number is of persons' rows.
+        return measurement.private_rows(counts[measurement.cache_key]) // measurement.rows
+
+    def worst(self, epsilon: Fraction, rows: int | None) -> WorstMeasurement:
+        """Measurement that names the worst condition, after a gate that released ``rows``."""
+        return WorstMeasurement(
+            kinds=self.kinds,
+            unit=self.unit,
+            epsilon=epsilon,
+            name=f"{self.name}: the worst",
+            sets=self.sets,
+            conditions=self.conditions,
+            known_rows=self.known_rows if rows is None else rows,
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WorstMeasurement(ConditionsMeasurement[EstimatorOutput]):
+    """Measurement of the place of the worst condition, and of its margin.
+
+    Guarantee: ``epsilon``-DP for one person, by basic composition of two halves.  Permute-and-flip
+    selects the place: one person moves each margin by at most 1, in any direction, so at the scale
+    ``2 / (epsilon / 2)`` the place costs half of epsilon (McKenna and Sheldon 2020, Theorem 1).
+    The margin of that condition has fresh noise at the other half.  So its p-value holds although
+    the condition was chosen.
+    """
+
+    def parameters(self) -> Mapping[str, Any]:
+        """Parameters of the mechanism."""
+        rows = self.known_rows if self.needs_rows else None
+        return {"kind": "gate", "id": "permute_and_flip", "rows": rows}
+
+    @property
+    def half(self) -> Fraction:
+        """Epsilon of the place, and epsilon of the margin."""
+        return self.epsilon / 2
+
+    def run(self, counts: Mapping[str, Any], noise: Noise) -> EstimatorOutput:
+        """Place of the worst condition, and its noisy margin."""
+        margins = self.margins(counts, self.known_rows or 0)
+        place = noise.least_place(margins, 2 / self.half)
+        return EstimatorOutput((place, noise.laplace(margins[place], 1 / self.half)))
