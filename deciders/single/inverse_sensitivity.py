@@ -106,6 +106,10 @@ class InverseSensitivity(ABC):
     def margin(self, histogram: Histogram, interval: Interval) -> float:
         """Margin, a whole number; plus or minus infinite if no change of rows flips the verdict."""
 
+    def opposite_margin(self, histogram: Histogram, interval: Interval) -> float:
+        """Margin of "the answer is not inside the interval": one minus that of the answer yes."""
+        return 1 - self.margin(histogram, interval)
+
     @property
     def floor(self) -> int | None:
         """Floor of a margin with a stated end (``StatedEnd``), else None."""
@@ -360,6 +364,15 @@ class StatedEnd(InverseSensitivity, ValueBounds):
             return margin_within(margin, histogram, self.most_beyond)
         beyond = self.is_beyond(histogram, interval, self.stated_end)
         return margin_with_stated_end(margin, histogram, self.most_beyond, beyond_stated=beyond)
+
+    def opposite_margin(self, histogram: Histogram, interval: Interval) -> float:
+        """Margin of "the cut answer is not inside, and at most ``most_beyond`` rows lie beyond".
+
+        Both parts have sensitivity 1, and so has their least.
+        """
+        return margin_within(
+            1 - self.plain_margin(histogram, interval), histogram, self.most_beyond
+        )
 
     def side_p_value(self, noisy: int, epsilon: Number) -> float:
         """P-value of the no on the side of the stated end; 1 if ``noisy`` does not tell this."""

@@ -11,7 +11,7 @@ import typer
 
 from pqd.cli.display import DisplayOptions
 from pqd.cli.option_groups import option_group, with_groups
-from pqd.cli.options import LedgerOptions, path, with_threads
+from pqd.cli.options import GateOption, LedgerOptions, NamesOption, path, with_threads
 from pqd.cli.outputs import CheckOutputOptions, check_place, failures_of, standing
 from pqd.deciders.errors import ParameterError
 from pqd.paths import told_as_unwritten, usable
@@ -82,11 +82,15 @@ def check(
         list[str] | None,
         typer.Option(metavar="ID", help="Run this check alone; may be given several times."),
     ] = None,
+    gate: GateOption = None,
+    names: NamesOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Plan and price; decide nothing, spend nothing.")
     ] = False,
 ) -> None:
     """Run the checks of a spec: each says whether a query is expected to be trustworthy.
+
+    With a gate, in the spec or by --gate, one test tells whether all of them hold, for one epsilon.
 
     Plans first, pays for all checks in one step or refuses (exit code 4, nothing spent), then
     decides. Repeated checks are replayed from the ledger and cost nothing.
@@ -106,11 +110,11 @@ def check(
                 "--update-baseline out"
             )
         only = [display.explain]
-    from pqd.spec import read_spec
+    from pqd.commands.check import read_gated_spec
     from pqd.spec.sources import ledger_of
 
     with targets.stopping():
-        read = read_spec(spec)
+        read = read_gated_spec(spec, gate, names)
     # If an output is refused, nothing is rendered: the output may be a file that must not be
     # overwritten.
     tables = [table.path for table in (read.private, *read.synthetic.values())]
@@ -122,7 +126,7 @@ def check(
         report = _run(
             read,
             # Checks that share a budget can be replayed only together.
-            [] if display.explains and read.shared_budget else only or [],
+            [] if display.explains and (read.shared_budget or read.gate) else only or [],
             ledger,
             baseline.known,
             dry_run=dry_run,

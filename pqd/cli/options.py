@@ -62,6 +62,24 @@ PrivateRows = Annotated[
         "with the table.",
     ),
 ]
+GateOption = Annotated[
+    str | None,
+    typer.Option(
+        "--gate",
+        metavar="EPSILON",
+        help="Make one test of whether all conditions hold, for this epsilon in all, in place of a "
+        "verdict on each.",
+    ),
+]
+NamesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--names",
+        metavar="EPSILON",
+        help="Name the worst condition if the gate does not pass, for this epsilon, spent only "
+        "then.",
+    ),
+]
 _THREADS = "threads"
 Threads = Annotated[
     str | None,

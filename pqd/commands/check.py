@@ -8,17 +8,27 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pqd.accounting.accountant import Accountant
+from pqd.accounting.accountant import Accountant, Quote
 from pqd.accounting.accounts import Budget
 from pqd.accounting.charge_report import reporting_charges
 from pqd.batches.mechanisms import RunBudget
 from pqd.batches.shared_budget import verdict_plans_beside
 from pqd.commands.baseline import against, read_baseline
 from pqd.commands.cell_progress import cell_progress
-from pqd.commands.gates import broken, judged, never_counted, planned
+from pqd.commands.gate import GateTerms, decided_gate, names_of, plan_gate, quoted_gate
+from pqd.commands.gates import (
+    broken,
+    gate_notes,
+    gate_result,
+    judged,
+    never_counted,
+    of_gate,
+    planned,
+)
 from pqd.commands.spec_checks import BoundChecks, SelectedCheck
 from pqd.commands.verdicts import look_notes, verdicts_of
-from pqd.deciders import SecureNoise
+from pqd.deciders import ParameterError, SecureNoise
+from pqd.deciders.exact import Number, positive
 from pqd.deciders.note import Note
 from pqd.engine.scan_plan import rows_per_person
 from pqd.engine.synthetic_tables import kinds_note
@@ -31,9 +41,9 @@ from pqd.progress import Progress, silent
 from pqd.reports.models.audit import Cost, Verdict
 from pqd.reports.models.check import CheckReport, CheckResult
 from pqd.reports.text.check import NEVER_COUNTED
-from pqd.run.costs import cost_of
+from pqd.run.costs import added_costs, cost_of
 from pqd.run.execution import measure, quote_sets
-from pqd.run.measurement import MeasurementSet
+from pqd.run.measurement import BoundTables, MeasurementSet
 from pqd.spec import Spec, read_spec
 from pqd.spec.problems import Code, Place, Problem, SpecError
 from pqd.spec.sources import label_of, ledger_of, paths_as_written
@@ -43,7 +53,7 @@ if TYPE_CHECKING:
     from pqd.deciders import Noise
 
 
-def check(
+def check(  # noqa: PLR0913 - the facts of a run, all but one by keyword
     spec: str | Path,
     *,
     only: str | Sequence[str] = (),
@@ -52,6 +62,8 @@ def check(
     dry_run: bool = False,
     baseline: str | Path | None = None,
     detailed: bool = False,
+    gate: Number | None = None,
+    names: Number | None = None,
 ) -> CheckReport:
     """Run the checks of a spec file (docs/ci.md), and say whether a build passes.
 
@@ -71,6 +83,11 @@ def check(
         A file of earlier results.  A check that failed there is ``known`` and does not fail again.
     detailed
         Also give every decider's operating characteristic; this costs only time.
+    gate
+        Epsilon of one test of all checks together, in place of a test of each: it takes the place
+        of ``gate`` in ``[budget]``, and of the budgets of the checks.
+    names
+        Epsilon that names the worst check if the gate does not pass; it is spent only then.
 
     Returns
     -------
@@ -87,7 +104,7 @@ def check(
     """
     with cell_progress() as progress:
         return run_check(
-            read_spec(spec),
+            read_gated_spec(spec, gate, names),
             SecureNoise(),
             only=only,
             ledger=ledger,
@@ -97,6 +114,15 @@ def check(
             detailed=detailed,
             progress=progress,
         )
+
+
+def read_gated_spec(spec: str | Path, gate: Number | None, names: Number | None) -> Spec:
+    """Spec of a file; the epsilons of a gate and of a name take the place of those in the file."""
+    return read_spec(
+        spec,
+        gate=None if gate is None else positive(gate, "gate (--gate)"),
+        names=None if names is None else positive(names, "names (--names)"),
+    )
 
 
 @reporting_charges()
@@ -119,6 +145,16 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
     The report shows all candidates and curves of the check ``explained``, even if it shows fewer of
     other checks.  If ``replaying``, nothing is spent, and a run that needs a new answer is refused.
     """
+    if spec.names is not None and spec.gate is None:
+        raise ParameterError(
+            "names (--names) is the epsilon that names the worst check of a gate that does not "
+            "pass; state a gate too (--gate 0.25), or leave it out"
+        )
+    if baseline and spec.gate is not None:
+        raise ParameterError(
+            "a baseline compares checks that are decided one by one, and a gate is one test of "
+            "all; leave --baseline or the gate out"
+        )
     earlier = read_baseline(baseline) if baseline else None
     with paths_as_written(spec):
         path = ledger_of(spec, ledger)
@@ -126,8 +162,10 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
         accountant = Accountant(path, budget, fresh=fresh, replaying=replaying)
         detail = Detail.CURVES if detailed else Detail.THRESHOLDS
         bound = BoundChecks(spec, only, accountant, detail, progress, explained)
-        plan = plan_checks(bound, spec.shared_budget)
-        if dry_run:
+        plan = plan_checks(bound, None if spec.gate is not None else spec.shared_budget)
+        if spec.gate is not None:
+            report = _gated(spec, bound, plan, accountant, noise, progress, dry_run=dry_run)
+        elif dry_run:
             report = _planned(spec, bound, plan, accountant, progress)
         else:
             report = _decided(spec, bound, plan, accountant, noise, progress)
@@ -177,6 +215,82 @@ def _decided(
     return replace(report, notes=(*report.notes, *look_notes(every)))
 
 
+def _gated(
+    spec: Spec,
+    bound: BoundChecks,
+    plan: CheckPlan,
+    accountant: Accountant,
+    noise: Noise,
+    progress: Progress,
+    *,
+    dry_run: bool,
+) -> CheckReport:
+    """Report of one test of all checks.
+
+    A broken check leaves the others without an answer, and nothing is spent: the gate is a test of
+    all of them.
+
+    Raises
+    ------
+    SpecError
+        If no answer to some check could count; nothing is spent.
+    """
+    if not accountant.replaying and not dry_run:
+        _refuse_never_counted(spec, bound, plan, is_gated=True)
+    conditions = {each.id: _conditions(spec, each, plan) for each in bound.checks}
+    chosen = [one for each in conditions.values() for one in each]
+    facts, quotes = None, list[Quote]()
+    if chosen and not bound.broken:
+        terms = GateTerms(
+            epsilon=spec.gate or Fraction(0),
+            names=spec.names,
+            alpha=min(each.check.alpha for each in bound.checks),
+            private_rows=spec.private_rows,
+        )
+        gate = plan_gate(terms, chosen)
+        if dry_run:
+            facts, quote = quoted_gate(gate, accountant, progress)
+            quotes = [quote]
+        else:
+            facts, quotes = decided_gate(gate, accountant, noise, progress)
+
+    def result(each: SelectedCheck) -> CheckResult:
+        verdicts = [verdict for _, _, verdict, _ in conditions[each.id]]
+        names = [name for _, name, _, _ in conditions[each.id]]
+        return of_gate(each.check, each.id, verdicts, names, facts)
+
+    checks = bound.results(result, broken)
+    if facts is not None:
+        checks = (gate_result(facts, spec.path.name), *checks)
+    costs = [cost_of(quote, accountant, bound.unit) for quote in quotes]
+    report = _report(spec, bound, plan, checks, added_costs(costs) if costs else Cost())
+    notes = (*report.notes, *gate_notes(facts)) if facts else report.notes
+    return replace(report, gate=facts, dry=dry_run, notes=notes)
+
+
+def _conditions(
+    spec: Spec, each: SelectedCheck, plan: CheckPlan
+) -> list[tuple[BoundTables, str, PlannedVerdict, bool]]:
+    """Conditions of one check: the tables, a name, the verdict, and the answer that is expected.
+
+    An alarm is none where the copy was made under a stated epsilon, since it then fails nothing.
+    """
+    if each.check.alarm is not None and each.synthetic in spec.copy_epsilon:
+        return []
+    expected = each.check.expect == "close"
+    own = [
+        (one.bound, verdict)
+        for name, one in plan.plans
+        if name == each.synthetic
+        for verdict in one.verdicts
+        if verdict.check == each.id
+    ]
+    names = names_of([verdict for _, verdict in own], each.id)
+    return [
+        (bound, name, verdict, expected) for name, (bound, verdict) in zip(names, own, strict=True)
+    ]
+
+
 def _planned(
     spec: Spec, bound: BoundChecks, plan: CheckPlan, accountant: Accountant, progress: Progress
 ) -> CheckReport:
@@ -192,7 +306,9 @@ def _planned(
     return replace(_report(spec, bound, plan, bound.results(result, broken), cost), dry=True)
 
 
-def _refuse_never_counted(spec: Spec, bound: BoundChecks, plan: CheckPlan) -> None:
+def _refuse_never_counted(
+    spec: Spec, bound: BoundChecks, plan: CheckPlan, *, is_gated: bool = False
+) -> None:
     """Refuse a spec with checks whose answer could never count; all of them in one message.
 
     All checks stop, since what the spec must say instead (bounds of a column, a decider) may change
@@ -207,7 +323,7 @@ def _refuse_never_counted(spec: Spec, bound: BoundChecks, plan: CheckPlan) -> No
         Problem(Code.NEVER_COUNTED, Place("check", None, each.check.line), f"{each.id}: {hint}")
         for each in bound.checks
         if each.id not in bound.broken
-        for hint in never_counted(each.check, plan.of_check(each))
+        for hint in never_counted(each.check, plan.of_check(each), is_gated=is_gated)
     ]
     if problems:
         raise SpecError(spec.path.name, problems, NEVER_COUNTED)

@@ -9,10 +9,11 @@ from typing import Any
 from pqd.accounting.accountant import Quote
 from pqd.accounting.composition import charge_of
 from pqd.accounting.disjoint_groups import composition_groups
+from pqd.deciders.note import Note, note
 from pqd.errors import PqdError
 from pqd.planning.planned_verdict import PlannedVerdict
 from pqd.reports.models.audit import Verdict
-from pqd.reports.models.check import CheckResult, Gate, Status, status_of
+from pqd.reports.models.check import CheckResult, Gate, GateFacts, Status, status_of
 from pqd.reports.models.profile import Alarm
 from pqd.reports.models.query import QueryFacts
 from pqd.reports.text.check import (
@@ -20,6 +21,7 @@ from pqd.reports.text.check import (
     FREE_ASKED,
     FREE_KNOWN,
     FREE_SETTLED,
+    NEVER_HOLDS,
     alarm_message,
     alarm_tolerance,
     grouped_message,
@@ -27,6 +29,15 @@ from pqd.reports.text.check import (
     proofless_hint,
     reliability_parts,
     single_message,
+)
+from pqd.reports.text.gate import (
+    ALL_CHECKS,
+    NO_CONDITION,
+    NOT_RUN,
+    condition_message,
+    gate_message,
+    needs_text,
+    worst_message,
 )
 from pqd.reports.text.query import likely_sentence, undecided_parts
 from pqd.spec import Check
@@ -122,20 +133,100 @@ def planned(
     return _result(check, name, "planned", "error" if hints else "pass", "; ".join(parts))
 
 
-def never_counted(check: Check, verdicts: Sequence[PlannedVerdict]) -> list[str]:
+def gate_result(gate: GateFacts, spec: str) -> CheckResult:
+    """Result that stands for the one test of all checks."""
+    status: Status
+    status, outcome = _OF_GATE[gate.outcome]
+    return CheckResult(
+        id=ALL_CHECKS,
+        line=1,
+        sql=f"the least margin of all conditions of {spec}",
+        tolerance="",
+        expect="",
+        severity="error",
+        on_undecided="fail",
+        status=status,
+        gate=outcome,
+        message=gate_message(gate),
+    )
+
+
+_OF_GATE: dict[str | None, tuple[Status, Gate]] = {
+    "holds": ("as expected", "pass"),
+    "fails": ("not as expected", "fail"),
+    "undecided": ("undecided", "fail"),
+    None: ("planned", "pass"),
+}
+
+
+def of_gate(
+    check: Check,
+    name: str,
+    verdicts: Sequence[PlannedVerdict],
+    names: Sequence[str],
+    gate: GateFacts | None,
+) -> CheckResult:
+    """Result of one check of a gate: as expected if the gate passes, else not told.
+
+    If the gate named one of its conditions, which has the ``names``, and the condition's own test
+    fails, the check is not as expected.  Without a ``gate`` another check is broken.
+    """
+    facts = [QueryFacts(**v.facts(), candidates=v.candidates) for v in verdicts]
+    message = condition_message(facts, check.expect) if facts else NO_CONDITION
+    if gate is None:
+        return _result(check, name, "not told", "untold", f"{NOT_RUN} ({message})")
+    if gate.outcome is None:
+        return _result(check, name, "planned", "pass", f"{message}{_needed(facts, gate)}")
+    if gate.outcome == "holds":
+        return _result(check, name, "as expected", "pass", message)
+    worst = gate.worst
+    if worst and worst.name in names:
+        message = f"{worst_message(worst)}; {message}"
+        if worst.conclusive and not worst.holds:
+            return _result(check, name, "not as expected", "fail", message)
+    return _result(check, name, "not told", "untold", message)
+
+
+def _needed(facts: Sequence[QueryFacts], gate: GateFacts) -> str:
+    """Epsilon that the hardest of some conditions needs, where the gate has less."""
+    needed = max((each.chosen.epsilon_needed or 0 for each in facts), default=0)
+    return "" if needed <= gate.epsilon else f"; {needs_text(needed)}"
+
+
+def gate_notes(gate: GateFacts) -> tuple[Note, ...]:
+    """Notes on a gate: how often it was asked, and why nothing is named."""
+    notes = []
+    if gate.looks > 1:
+        notes.append(
+            note("looked-again", queries=(ALL_CHECKS,), looks=gate.looks, alpha=gate.alpha)
+        )
+    return tuple(notes)
+
+
+def never_counted(
+    check: Check, verdicts: Sequence[PlannedVerdict], *, is_gated: bool = False
+) -> list[str]:
     """Why no answer to a check could count, and what the spec can say; empty if one could.
 
     The reasons are public: they follow from the plan alone.  A verdict that holds within the copy's
     bounds counts only if the spec accepts these bounds.  If one bound is stated, a no may hold
     whatever the private table has beyond the other one, so a check that expects a no can be as
     expected.  A decider that can prove neither answer counts only if the check takes likely
-    answers.
+    answers.  In a gate a no must hold whatever lies beyond bounds, and a condition that every table
+    fails leaves nothing to test.
     """
     hints = []
+    expected = check.expect == "close"
+    if is_gated and any(v.is_constant and v.constant != expected for v in verdicts):
+        hints.append(NEVER_HOLDS)
     open_ = [each for each in verdicts if each.condition and not each.condition.accepted]
-    if any(check.expect == "close" or each.is_conditional for each in open_):
+    if any(expected or is_gated or each.is_conditional for each in open_):
         hints.append(CONDITIONAL_HINT)
-    if check.evidence == "proof" and any(not (v.taken.proves or v.is_constant) for v in verdicts):
+    if (
+        not is_gated
+        and check.evidence == "proof"
+        and any(not (v.taken.proves or v.is_constant) for v in verdicts)
+    ):
         hints.append(proofless_hint(named=check.decider != AUTO))
     return hints
 

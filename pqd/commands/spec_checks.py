@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pqd.accounting.accountant import Accountant
+from pqd.commands.gate import INVERSE
 from pqd.deciders.names import names_and_more, nearest_names
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import NothingSelectedError, NotPublicError, PqdError, TableError
@@ -21,6 +22,7 @@ from pqd.spec import Check, Spec
 from pqd.spec.sources import open_source, paths_as_written
 from pqd.sql.grouping import Bins
 from pqd.sql.query import Key, Query
+from pqd.stated.budgets import AUTO
 from pqd.stated.column_facts import parse_columns
 
 
@@ -214,6 +216,8 @@ class BoundChecks:
             outside=check.outside,
             private_rows=self._spec.private_rows,
         )
+        if self._spec.gate is not None:
+            return replace(criteria, mechanism=AUTO, options=(), outside=False).at(self._spec.gate)
         return criteria if check.epsilon is None else criteria.at(check.epsilon)
 
     def _requests(self, selected: SelectedCheck) -> list[QueryRequest]:
@@ -222,6 +226,8 @@ class BoundChecks:
         try:
             criteria = self._criteria(selected)
             query = Query(check.sql, selected.id, keys=keys_of(check))
+            if self._spec.gate is not None:
+                criteria = replace(criteria, mechanism=INVERSE[query.aggregate])
             queries = Bins.parse(check.bins).of(query) if check.bins else (query,)
         except PqdError as error:
             self.broken[selected.id] = error

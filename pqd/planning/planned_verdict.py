@@ -86,26 +86,19 @@ class DeciderMeasurement(VerdictMeasurement[Decision]):
 
     def private_rows(self, counts: Histogram) -> int:
         """Raise TypeError: the number of private rows is not counted."""
-        raise TypeError(self.id)
+        raise TypeError(type(counts))
 
     def margin(self, counts: Histogram, rows: int, *, expected: bool = True) -> int:
         """Exact margin of "the answer is within the interval", or of "it is not"; private.
 
-        The decider must be an ``InverseSensitivity``.  If it admits k rows beyond bounds that
-        nobody stated, the opposite is "not within the interval, and at most k rows beyond".  Both
-        parts have sensitivity 1, and so has their least.
+        The decider must be an ``InverseSensitivity``.
         """
         del rows
         decider = self.decider
         if not isinstance(decider, InverseSensitivity):
             raise TypeError(decider.id)
-        if expected:
-            return int(decider.margin(counts, self.interval))
-        if not isinstance(decider, StatedEnd) or decider.most_beyond is None:
-            return 1 - int(decider.margin(counts, self.interval))
-        within = replace(decider, most_beyond=None, stated_end=None)
-        least = 1 - int(within.margin(counts, self.interval))
-        return min(least, decider.most_beyond + 1 - counts.rows_beyond)
+        margin = decider.margin if expected else decider.opposite_margin
+        return int(margin(counts, self.interval))
 
     def parameters(self) -> Mapping[str, Any]:
         """Parameters of the decider, and the interval."""
@@ -337,6 +330,13 @@ class PlannedVerdict(ABC):
     def is_constant(self) -> bool:
         """Whether every table within the bounds has the same verdict, which then costs nothing."""
         return self.measurement.is_constant
+
+    @property
+    def constant(self) -> bool | None:
+        """Verdict that every table within the bounds has; None if verdicts differ."""
+        if not (self.is_constant and isinstance(self.measurement, VerdictMeasurement)):
+            return None
+        return self.measurement.decider.constant_verdict(self.measurement.interval)
 
     @property
     def is_conditional(self) -> bool:

@@ -101,13 +101,13 @@ class Requirement:
 # Without slots, so that the cache key is computed once.
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ConditionsMeasurement(Measurement[Output]):
-    """Measurement of the margins of many conditions, whose statistics lie in several ``sets``.
+    """Measurement of the margins of many conditions, whose statistics lie in several ``readings``.
 
     Attributes
     ----------
     name
         The name in reports and in the ledger.
-    sets
+    readings
         The sets whose measurements the conditions are about, one for each reading of a copy.
     conditions
         The conditions.
@@ -116,7 +116,7 @@ class ConditionsMeasurement(Measurement[Output]):
     """
 
     name: str
-    sets: tuple[MeasurementSet, ...]
+    readings: tuple[MeasurementSet, ...]
     conditions: tuple[GateCondition, ...]
     known_rows: int | None = None
 
@@ -124,6 +124,11 @@ class ConditionsMeasurement(Measurement[Output]):
     def id(self) -> str:
         """Name in reports and in the ledger."""
         return self.name
+
+    @property
+    def sets(self) -> tuple[MeasurementSet, ...]:
+        """Sets whose measurements the conditions are about."""
+        return self.readings
 
     @property
     def rows(self) -> int:
@@ -233,7 +238,7 @@ class GateMeasurement(ConditionsMeasurement[Decision]):
             unit=self.unit,
             epsilon=epsilon,
             name=f"{self.name}: the worst",
-            sets=self.sets,
+            readings=self.readings,
             conditions=self.conditions,
             known_rows=self.known_rows if rows is None else rows,
         )

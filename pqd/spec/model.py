@@ -108,7 +108,9 @@ class Spec:
     may spend this much.  ``shared_budget`` is the total epsilon of all checks without an epsilon of
     their own, and the way in which they share it.  ``copy_epsilon`` has, by the name of a
     synthetic table, the epsilon under which the table was made, where the spec states it.
-    ``private_rows`` is the number of private rows.
+    ``private_rows`` is the number of private rows.  ``gate`` is the epsilon of one test of all
+    checks, and ``names`` is the epsilon that names the worst check if the gate does not pass.
+    Without a gate each check is decided by itself.
     """
 
     path: Path
@@ -123,5 +125,7 @@ class Spec:
     max_rows: int | None
     columns: dict[str, dict[str, Any]]
     checks: tuple[Check, ...]
+    gate: Fraction | None = None
+    names: Fraction | None = None
     copy_epsilon: Mapping[str, Fraction] = field(default_factory=dict)
     private_rows: int | None = None

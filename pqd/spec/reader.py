@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from pqd.paths import usable
 from pqd.spec.model import Check, ReleaseSpec, Source, Spec
 from pqd.spec.positions import Places
 from pqd.spec.problems import Code, Place, Problem, SpecError, printable
-from pqd.spec.schema import CHECK_NEEDS, SECTION, SECTIONS
+from pqd.spec.schema import CHECK_NEEDS, NOT_GATED, SECTION, SECTIONS
 from pqd.spec.toml import UnreadableError, read_toml
 from pqd.spec.validation import Document, Values, header
 from pqd.spec.value_types import quoted
@@ -47,10 +48,18 @@ _VARIABLE = re.compile(r"\$\$\{|\$\{([^}]*)(\}?)")
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec:
+def read_spec(
+    path: str | Path,
+    environ: Mapping[str, str] = os.environ,
+    *,
+    gate: Fraction | None = None,
+    names: Fraction | None = None,
+) -> Spec:
     """Read a spec file; no table is opened and no SQL is parsed.
 
-    ``${NAME}`` in a path is looked up in ``environ``; ``$${`` stands for ``${`` itself.
+    ``${NAME}`` in a path is looked up in ``environ``; ``$${`` stands for ``${`` itself.  ``gate``
+    and ``names`` take the place of those of the file: with a stated gate, all budgets and deciders
+    of the checks are set aside.
 
     Raises
     ------
@@ -71,7 +80,13 @@ def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec
     budget, privacy = document.table("budget"), _privacy(document)
     columns, shared_budget = _columns(document), _shared_budget(document)
     release = _release(document, files, tuple(synthetic))
-    checks = list(_checks(document, tuple(synthetic)))
+    of_file = gate is None and "gate" in budget
+    if of_file and shared_budget:
+        text = "[shared_budget] is divided among checks, but [budget] has a gate, one test of all"
+        document.add(Code.CONTRADICTION, ("shared_budget",), f"{text}; leave one of them out")
+    checks = list(
+        _checks(document, tuple(synthetic), of_file=of_file, is_gated=of_file or gate is not None)
+    )
     if document.problems or private is None:
         if not checks and "release" not in document.data:
             document.require("check")
@@ -94,6 +109,8 @@ def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec
         max_rows=privacy.get("max_rows"),
         columns=columns,
         checks=tuple(Check(**check) for check in checks),
+        gate=budget.get("gate") if gate is None else gate,
+        names=budget.get("names") if names is None else names,
         copy_epsilon={
             name: values["copy_epsilon"]
             for name, values in tables.items()
@@ -215,19 +232,41 @@ def _columns(document: Document) -> dict[str, dict[str, Any]]:
     return columns
 
 
-def _checks(document: Document, synthetic: tuple[str, ...]) -> Iterator[Values]:
-    """Fields of each check; checks with a problem lack some fields."""
+def _check_gated(document: Document, label: str, where: Where, values: Values) -> None:
+    """Note keys that a file with a gate cannot have, in a check or in [defaults]."""
+    for name in NOT_GATED:
+        if name in values:
+            document.add(
+                Code.CONTRADICTION,
+                (*where, name),
+                f"{label} has {name}, but [budget] has a gate, which is one test of all checks; "
+                f"leave {name} out, or the gate",
+            )
+
+
+def _checks(
+    document: Document, synthetic: tuple[str, ...], *, of_file: bool, is_gated: bool
+) -> Iterator[Values]:
+    """Fields of each check; checks with a problem lack some fields.
+
+    ``is_gated``: there is a gate, so no check needs an epsilon.  ``of_file``: the file states it.
+    """
     section = SECTION["check"]
     general = {**dict.fromkeys(section.key), **section.defaults, "sql": "", "synthetic": synthetic}
     shared = document.table("defaults")
     in_defaults = document, SECTION["defaults"].header, ("defaults",), shared
     _check_synthetic(*in_defaults, synthetic)
+    stated = document.data.get("defaults")
+    if of_file and isinstance(stated, dict):
+        _check_gated(*in_defaults[:3], stated)
     common = _options(*in_defaults, general["decider"])
     lines: dict[str, int] = {}
     for number, (label, values) in enumerate(document.list_of_tables("check")):
         where, line = ("check", number), document.line(("check", number))
-        _check_terms(document, label, where)
+        _check_terms(document, label, where, is_gated=is_gated)
         _check_synthetic(document, label, where, values, synthetic)
+        if of_file:
+            _check_gated(document, label, where, values)
         if (name := values.get("id")) in lines:
             text = f"{label} has the id of the check in line {lines[name]}; ids must differ"
             document.add(Code.DUPLICATE, (*where, "id"), text)
@@ -254,7 +293,7 @@ def _options(document: Document, label: str, where: Where, values: Values, decid
         return ()
 
 
-def _check_terms(document: Document, label: str, where: tuple[str, int]) -> None:
+def _check_terms(document: Document, label: str, where: tuple[str, int], *, is_gated: bool) -> None:
     """Note required keys that neither the check nor [defaults] has; a wrong value is no gap."""
     own, shared = document.data[where[0]][where[1]], document.data.get("defaults")
     if not isinstance(own, dict):
@@ -262,9 +301,10 @@ def _check_terms(document: Document, label: str, where: tuple[str, int]) -> None
     for name, substitutes in CHECK_NEEDS.items():
         table = SECTION.get(substitutes[0])
         replaced = any(each in (document.data if table else own) for each in substitutes)
+        replaced = replaced or (is_gated and name == "epsilon")
         if not replaced and name not in own and not (isinstance(shared, dict) and name in shared):
             example = SECTION["check"].key[name].example
-            others = f", or {table.example} for all" if table else ""
+            others = f", {table.example} or [budget] gate = 0.25 for all" if table else ""
             text = f"{label} has no {name}; add {example} to it or to [defaults]{others}"
             document.add(Code.MISSING_KEY, (*where, name), text)
 

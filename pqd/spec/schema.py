@@ -247,11 +247,24 @@ SECTIONS = (
     Section(
         "budget",
         "[budget]",
-        "The most that the private table may ever spend in its ledger.",
+        "The most that the private table may ever spend in its ledger, and the price of a gate.",
         (
             Key("epsilon", BUDGET, "The most epsilon, over all runs; no limit if left out."),
             Key("delta", DELTA, "The most delta, over all runs.", default=0),
+            Key(
+                "gate",
+                PRICE,
+                "Makes one test of all checks: the epsilon that tells whether all of them hold.",
+                "gate = 0.25",
+            ),
+            Key(
+                "names",
+                PRICE,
+                "The epsilon that names the worst check; spent only if the gate does not pass.",
+                "names = 0.5",
+            ),
         ),
+        together={"names": "gate"},
     ),
     Section(
         "shared_budget",
@@ -412,8 +425,18 @@ SECTIONS = (
 SECTION = {section.name: section for section in SECTIONS}
 # Each check needs the keys on the left, in itself or in [defaults].  The exceptions stand on the
 # right: a check with the key ``score`` or ``alarm`` needs no tau; a file with the section
-# ``shared_budget`` needs no epsilon.
+# ``shared_budget``, or with a gate, needs no epsilon.
 CHECK_NEEDS = {"tau": ("score", "alarm"), "epsilon": ("shared_budget",)}
+# Keys of a check that a spec with a gate cannot have: the gate is one test of all checks.
+NOT_GATED = (
+    "epsilon",
+    "decider",
+    "decider_options",
+    "outside",
+    "evidence",
+    "severity",
+    "on_undecided",
+)
 
 
 def json_schema() -> dict[str, Any]:
@@ -443,6 +466,10 @@ def _check_needs(name: str, substitutes: tuple[str, ...]) -> dict[str, Any]:
         "anyOf": [
             {"properties": {"defaults": key}, "required": ["defaults"]},
             {"properties": {"check": {"items": key if of_file else {"anyOf": [key, *instead]}}}},
-            *(instead if of_file else []),
+            *([*instead, _GATED] if of_file else []),
         ]
     }
+
+
+# A file with a gate.
+_GATED = {"properties": {"budget": {"required": ["gate"]}}, "required": ["budget"]}

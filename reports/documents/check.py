@@ -58,6 +58,8 @@ from pqd.reports.text.cost import (
     spent_cell,
     spent_text,
 )
+from pqd.reports.text.gate import ALL_CHECKS, names_sentence
+from pqd.reports.text.gate import HOW_TO_READ as HOW_TO_READ_GATE
 from pqd.reports.text.numbers import LISTED, MOST_IN_FULL, counted, epsilon_text, p_value_text
 from pqd.reports.text.query import SIMULATED, chance_sentence, marks, remarks
 
@@ -77,6 +79,7 @@ _COLUMNS = (
     Column("expected", drop=PAGE),
 )
 _PLANS = (Column("", "badge"), Column("check", "name", fold=14), Column("plan", fold=20))
+_GATED = (*_PLANS[:2], Column("condition", fold=20))
 
 
 def document(report: CheckReport) -> Document:
@@ -89,7 +92,7 @@ def document(report: CheckReport) -> Document:
         kind="check",
         title=f"{word.text}: {counts.removesuffix('.')}",
         lead=tables,
-        subject=f"{counted(len(report.checks), 'check')} of {report.spec}",
+        subject=f"{counted(len(report.own_checks), 'check')} of {report.spec}",
         spent=_spent(report, replayed),
         opening=[] if report.dry else [Line(_QUESTION, "detail")],
         banner=_banner(report),
@@ -97,12 +100,12 @@ def document(report: CheckReport) -> Document:
         counts=_counts(report),
         meaning="" if report.dry else meaning_sentence(report.cost),
         body=[Section(title="Checks", blocks=[_checks(report)], brief=False)],
-        notes=lines([*map(str, report.notes), baseline_sentence(report)]),
+        notes=lines([_names(report), *map(str, report.notes), baseline_sentence(report)]),
         account=lines(account_sentences(report.cost, report.private, replayed, dry=report.dry)),
         budget=None if report.dry else budget_bar(report.cost),
         cost=[Lines(lines(cost_lines(report)))],
         reading=[
-            Lines(lines(HOW_TO_READ)),
+            Lines(lines([*HOW_TO_READ, *([HOW_TO_READ_GATE] if report.gate else [])])),
             Definitions(TERMS),
             Lines(lines(remarks(verdicts))),
         ],
@@ -111,6 +114,11 @@ def document(report: CheckReport) -> Document:
         replays="verdicts" if report.cost.ledger is not None and not report.dry else "",
         unknown="there is no check {}; its id stands in the report's lines",
     )
+
+
+def _names(report: CheckReport) -> str:
+    """Why a gate that did not pass names no check; empty if it does."""
+    return "" if report.gate is None else names_sentence(report.gate)
 
 
 def _banner(report: CheckReport) -> list[Line]:
@@ -163,7 +171,7 @@ def _checks(report: CheckReport) -> Table:
             )
             groups.append(group)
     return Table(
-        columns=_COLUMNS if verdicts else _PLANS,
+        columns=_COLUMNS if verdicts else _GATED if report.gate and not report.dry else _PLANS,
         groups=groups,
         find="id or words of a check",
         order="What went wrong comes first.",
@@ -305,6 +313,8 @@ def _member(row: Row) -> Row:
 
 def _closing(report: CheckReport) -> Closing:
     failed = [check.id for check in worst_first(report) if check.standing.exit_code]
+    if report.gate and len(failed) > 1:
+        failed.remove(ALL_CHECKS)
     return Closing(
         failed=f"Failed: {first_names(failed)}." if failed else "",
         word=result(report),
@@ -320,7 +330,7 @@ def _step(report: CheckReport) -> Text:
     if report.dry:
         broken = any(check.standing is Standing.BROKEN for check in report.checks)
         return "" if broken else command
-    for check in worst_first(report):
+    for check in worst_first(report) if report.gate is None else ():
         if check.gate in {"fail", "warn", "known"}:
             return f"{command} ", Option("explain", check.id)
     return ""

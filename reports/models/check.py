@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from pqd.deciders.exact import exceeds
 from pqd.reports.models.audit import Verdict
 from pqd.reports.models.profile import Alarm
 from pqd.reports.models.report import Report, data_frame
@@ -17,9 +19,16 @@ if TYPE_CHECKING:
     from pqd.reports.models.audit import Cost
 
 Status = Literal[
-    "as expected", "not as expected", "undecided", "conditional", "likely", "broken", "planned"
+    "as expected",
+    "not as expected",
+    "undecided",
+    "conditional",
+    "likely",
+    "broken",
+    "planned",
+    "not told",
 ]
-Gate = Literal["pass", "warn", "known", "fail", "error"]
+Gate = Literal["pass", "warn", "known", "fail", "error", "untold"]
 
 # Verdict that is as expected, for each value of ``expect``.
 _EXPECTED = {"close": "yes", "far": "no"}
@@ -41,11 +50,13 @@ class CheckResult:
     ``evidence`` is the weakest evidence that lets a verdict count: ``proof`` or ``likely``.
 
     ``status`` is the result.  A ``conditional`` verdict holds within bounds that nobody stated.  A
-    ``likely`` verdict has no proof.  ``gate`` is what the status means for the build.  It depends
-    on ``severity``, on ``on_undecided`` and on the baseline: ``known`` is a failure that the
-    baseline already had.  ``flip`` is set only for a failure that is new since the baseline.  It
-    bounds the probability that noise alone caused this failure, if the true answers are as
-    expected.
+    ``likely`` verdict has no proof.  A check that is ``not told`` is one of a gate that did not
+    pass, and this run does not say whether the check holds.
+
+    ``gate`` is what the status means for the build.  It depends on ``severity``, on
+    ``on_undecided`` and on the baseline: ``known`` is a failure that the baseline already had.
+    ``flip`` is set only for a failure that is new since the baseline.  It bounds the probability
+    that noise alone caused this failure, if the true answers are as expected.
     """
 
     id: str
@@ -110,9 +121,62 @@ def stopped(spec: str, line: int | None, message: str, exit_code: int) -> CheckR
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorstFacts:
+    """The condition that a gate named as the worst, and the verdict of its own noisy margin.
+
+    ``margin_low`` and ``margin_high`` are ends of the exact margin, each wrong with probability at
+    most alpha.  The choice of the condition does not weaken the p-value, since the margin has fresh
+    noise.
+    """
+
+    name: str
+    holds: bool
+    p_value: float
+    margin: int
+    margin_low: int
+    margin_high: int
+    epsilon: Fraction
+    alpha: Fraction
+
+    @property
+    def conclusive(self) -> bool:
+        """Whether the p-value is at most alpha."""
+        return not exceeds(self.p_value, self.alpha)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateFacts:
+    """Gate: one test of whether all ``conditions`` hold.
+
+    ``outcome`` is ``holds``, ``fails`` (at least one condition does) or ``undecided``; None in a
+    plan.  ``p_value`` is that of the outcome that ``margin`` leans to.  ``rows`` is the noisy
+    number of private rows, if the gate released it.  ``names`` is the epsilon that names the
+    ``worst`` condition if the gate does not pass; ``names_refused`` is the reason why the budget
+    did not hold it.
+    """
+
+    epsilon: Fraction
+    names: Fraction | None
+    alpha: Fraction
+    conditions: int
+    outcome: Literal["holds", "fails", "undecided"] | None = None
+    p_value: float | None = None
+    margin: int | None = None
+    rows: int | None = None
+    worst: WorstFacts | None = None
+    names_refused: str = ""
+    looks: int = 1
+    replayed: bool = False
+    simulated: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CheckReport(Report):
     """Results of the checks of a spec.
+
+    ``gate`` holds the facts of the one test of all checks, if the run made one.  The first of
+    ``checks`` is then its result.
 
     ``spec`` and ``private`` are names of files.  ``baseline`` names the baseline with which the
     results were compared.  ``dry`` says that nothing was decided and nothing was spent.
@@ -127,6 +191,7 @@ class CheckReport(Report):
     dry: bool = False
     baseline: str | None = None
     notes: tuple[Note, ...] = ()
+    gate: GateFacts | None = None
 
     @property
     def exit_code(self) -> int:
@@ -135,9 +200,15 @@ class CheckReport(Report):
         return max(map(max, codes), default=0)
 
     @property
+    def own_checks(self) -> tuple[CheckResult, ...]:
+        """Results of the spec's checks, without the one that stands for their gate."""
+        return self.checks if self.gate is None else self.checks[1:]
+
+    @property
     def simulated(self) -> bool:
         """Whether the noise of any verdict was seeded."""
-        return any(v.simulated for entry in self.checks for v in entry.verdicts)
+        seeded = any(v.simulated for entry in self.checks for v in entry.verdicts)
+        return seeded or (self.gate is not None and self.gate.simulated)
 
     def count(self, gate: Gate) -> int:
         """Number of checks with this ``gate``, such as ``pass`` or ``fail``."""

@@ -15,6 +15,7 @@ from pqd.reports.models.query import MEAN_DISTANCE
 from pqd.reports.models.standings import CHECKS, Standing, passes_first
 from pqd.reports.text.cost import cost_sentences
 from pqd.reports.text.distances import alarm_words
+from pqd.reports.text.gate import gate_message
 from pqd.reports.text.numbers import (
     budget_text,
     counted,
@@ -79,6 +80,11 @@ _STATE = (
 )
 # Hint for a planned check whose verdict would hold only within the copy's bounds.
 CONDITIONAL_HINT = f"NOT taken by a check, since it holds within the copy's bounds alone: {_STATE}"
+# Hint for a condition of a gate that no private table meets.
+NEVER_HOLDS = (
+    "NEVER as expected: no table within the bounds can answer so; correct the query, its bounds or "
+    "its tolerance, or expect the other answer"
+)
 # First line on a spec with checks whose answer could never count.
 NEVER_COUNTED = (
     "checks whose answer could never count, so nothing was measured and nothing was spent (--only "
@@ -193,7 +199,9 @@ def result(report: CheckReport) -> Badge:
 
 
 def counts_sentence(report: CheckReport) -> str:
-    """Counts of standings, such as ``3 passed, 2 failed (1 undecided).``."""
+    """Counts of standings, such as ``3 passed, 2 failed (1 undecided).``; of a gate its outcome."""
+    if report.gate and not report.dry:
+        return f"{gate_message(report.gate)}."
     counts = Counter(check.standing for check in report.checks)
     if counts and counts[Standing.PLANNED] == len(report.checks):
         return f"{counted(len(report.checks), 'check')}, nothing decided."

@@ -1,0 +1,88 @@
+"""Sentences on a gate: one test of many conditions, and the name of the worst of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pqd.deciders.names import names_and_more
+from pqd.reports.text.numbers import budget_text, counted, epsilon_text, p_value_text
+from pqd.reports.text.query import asked_sentence
+
+if TYPE_CHECKING:
+    from pqd.reports.models.check import GateFacts, WorstFacts
+    from pqd.reports.models.query import QueryFacts
+
+# Name of the result that stands for the whole gate; no id of a check has a blank.
+ALL_CHECKS = "all checks"
+_MOST_NAMED = 3
+HOW_TO_READ = (
+    "A gate is one test of whether all conditions hold: the least of their margins, with noise. If "
+    "it passes, the p-value is the chance of passing if any of them failed. If it does not, a dash "
+    "stands before each check that it does not name: this run does not say whether it holds."
+)
+# A check that asks nothing of the private table, and a check whose gate was not run.
+NO_CONDITION = "no condition: the copy was made under differential privacy"
+NOT_RUN = "not measured, since another check is broken and the gate is one test of all"
+
+
+def gate_message(gate: GateFacts) -> str:
+    """Outcome of a gate with its p-value, and the condition that it named."""
+    conditions = counted(gate.conditions, "condition")
+    every = f"all {conditions} hold" if gate.conditions != 1 else "the condition holds"
+    if gate.p_value is None:
+        return f"one test of whether {every}, for epsilon {epsilon_text(gate.epsilon)}"
+    odds = p_value_text(gate.p_value, gate.alpha)
+    if gate.outcome == "holds":
+        return f"{every} ({odds})"
+    if gate.outcome == "fails":
+        message = f"at least one of {conditions} fails ({odds})"
+    else:
+        leaning = "one fails" if gate.margin is not None and gate.margin < 1 else every
+        message = f"not shown that {every}: the test leans to {leaning} ({odds})"
+    if gate.worst:
+        message += f"; {worst_message(gate.worst)}"
+    return message
+
+
+def worst_message(worst: WorstFacts) -> str:
+    """Condition that a gate named, and what its own margin says."""
+    odds = p_value_text(worst.p_value, worst.alpha)
+    if not worst.conclusive:
+        return f"the worst seems to be {worst.name}, which its own test leaves undecided ({odds})"
+    if worst.holds:
+        return f"the worst seems to be {worst.name}, but it holds ({odds})"
+    away = 1 - worst.margin_high
+    people = counted(max(away, 1), "person", "people")
+    return f"the worst is {worst.name}: it fails ({odds}), by {people} or more"
+
+
+def needs_text(epsilon: float) -> str:
+    """Epsilon that the conditions of one check need in a gate."""
+    needed = budget_text(epsilon)
+    if needed == "none":
+        return "NOT decidable: no epsilon is large enough; give it a larger tau"
+    return f"NOT decidable: it needs a gate of about epsilon {needed}, or a larger tau"
+
+
+def names_sentence(gate: GateFacts) -> str:
+    """Why nothing was named, or what would name the worst; empty if it is named or all hold."""
+    if gate.outcome in {None, "holds"} or gate.worst:
+        return ""
+    if gate.names_refused:
+        return f"The worst condition is not named: {gate.names_refused}"
+    return (
+        "An epsilon of its own names the worst condition: [budget] names = 0.5, or --names 0.5. "
+        "The gate itself is then replayed at no cost."
+    )
+
+
+def condition_message(facts: Sequence[QueryFacts], expect: str) -> str:
+    """What a condition asks of the private table, for the groups of a check in one sentence."""
+    first = facts[0]
+    if len(facts) > 1:
+        groups = names_and_more([each.group or each.id for each in facts], _MOST_NAMED, "; ")
+        asked = f"{len(facts)} groups: {groups}"
+    else:
+        asked = asked_sentence(first, first.tolerance)
+    return f"{asked}, expected {expect}" if expect == "far" else asked
