@@ -1,0 +1,233 @@
+"""Damaged copies, and which of them `pqd` fails: `profile`, `init` + `check`, the gate, `lint`.
+
+    python -m benchmarks.damages run DATA --out results.jsonl [--tables adult bank] [--keep PAIRS]
+    python -m benchmarks.damages show results.jsonl [--sdmetrics sdmetrics.json]
+
+``DATA`` is a folder of real tables (`adult_private.parquet` and so on).  Each tool runs as a user
+would run it, with epsilon 1 for each, on the good copy and on each damaged one.  A damage counts as
+failed *by name* if the tool fails with a line that it does not have for the good copy, and that
+names a damaged column.  `--keep` leaves the tables in a folder, for
+`benchmarks/damages_sdmetrics.py`.  Noise is drawn from the operating system: two runs differ.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.damaged_tables import (
+    LARGEST_HALF,
+    SEED,
+    TABLES,
+    Damage,
+    damages,
+    halves,
+    roles_of,
+    table_of,
+)
+from benchmarks.subtle_damages import subtle_damages
+
+GOOD = "none: the good copy"
+UNDECIDED = " (undecided)"
+GENERATED, SUBTLE = "generated", "subtle"
+Failures = dict[str, list[str]]
+
+
+def pqd(folder: Path, *arguments: str) -> tuple[int, str]:
+    """Exit code and standard output of one command in a folder."""
+    done = subprocess.run(  # noqa: S603 - this interpreter's own module
+        [sys.executable, "-m", "pqd", *arguments],
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "240"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def report_of(folder: Path, *arguments: str) -> tuple[dict[str, Any] | None, str]:
+    """JSON report of a command, or None where it was refused, and what it printed."""
+    place = folder / "report.json"
+    place.unlink(missing_ok=True)
+    _, text = pqd(folder, *arguments, "--json", place.name)
+    return (json.loads(place.read_text()) if place.exists() else None), text
+
+
+def refusal(text: str) -> str:
+    """The beginning of the last line that a refused command printed."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return f"refused: {lines[-1][:60] if lines else ''}"
+
+
+def profile_failures(folder: Path, private: str, copy: str, rows: int) -> list[str]:
+    """Lines of `pqd profile` that say no: names of columns, pairs and scores."""
+    options = ("--private-rows", str(rows), "--ledger", "profile.sqlite")
+    report, text = report_of(folder, "profile", private, copy, *options)
+    if report is None:
+        return [refusal(text)]
+    return [
+        " with ".join(each["columns"])
+        for each in sorted(report["marginals"], key=lambda each: -each["estimate"]["value"])
+        if each["outcome"] == "no"
+    ]
+
+
+def check_failures(folder: Path, private: str, copy: str, rows: int) -> list[str]:  # noqa: ARG001
+    """Names of the checks that fail in the spec that `pqd init` writes of this copy."""
+    code, text = pqd(folder, "init", private, copy, "--file", "audit.toml")
+    if code:
+        return [refusal(text)]
+    report, text = report_of(folder, "check", "audit.toml", "--ledger", "check.sqlite")
+    if report is None:
+        return [refusal(text)]
+    return [
+        each["id"] + (UNDECIDED if each["status"] == "undecided" else "")
+        for each in report["checks"]
+        if each["gate"] in {"fail", "error"}
+    ]
+
+
+TOOLS = {"profile": profile_failures, "init + check": check_failures}
+
+
+def failures(folder: Path, private: str, copy: str, rows: int) -> Failures:
+    """Failures of one copy, by the tool; ``rows`` is the stated number of private rows."""
+    found = {}
+    for tool, run in TOOLS.items():
+        for left in (*folder.glob("*.sqlite*"), *folder.glob("*.toml")):
+            left.unlink()
+        found[tool] = run(folder, private, copy, rows)
+    return found
+
+
+def write(table: pd.DataFrame, place: Path) -> str:
+    """Name of the written file."""
+    if place.suffix == ".csv":
+        table.to_csv(place, index=False)
+    else:
+        table.to_parquet(place, index=False)
+    return place.name
+
+
+def planted(name: str, data: Path) -> tuple[pd.DataFrame, Sequence[Damage]]:
+    """Private half of a table, and the good copy followed by the damaged ones.
+
+    The table "subtle" is the generated one with the damages that the twelve do not name.
+    """
+    table = table_of(GENERATED if name == SUBTLE else name, data)
+    rows = min(LARGEST_HALF, len(table) // 2)
+    private, copy = halves(table, rows, rows, np.random.default_rng(SEED))
+    damaged = subtle_damages(copy, private) if name == SUBTLE else damages(copy, roles_of(name))
+    return private, [Damage(GOOD, frozenset(), copy), *damaged]
+
+
+def results(name: str, data: Path, keep: Path | None, only: Sequence[str]) -> Iterator[Any]:
+    """One result per copy of a table: its failures by tool."""
+    suffix = ".csv" if name in {GENERATED, SUBTLE} else ".parquet"
+    private, copies = planted(name, data)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = keep / name if keep else Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        write(private, folder / f"private{suffix}")
+        for place, damage in enumerate(copies):
+            if only and damage.name not in only:
+                continue
+            copy = write(damage.copy, folder / f"copy{place:02d}{suffix}")
+            yield {
+                "table": name,
+                "damage": damage.name,
+                "names": sorted(damage.names),
+                "copy": copy,
+                "failures": failures(folder, f"private{suffix}", copy, len(private)),
+            }
+
+
+def run(options: argparse.Namespace) -> None:
+    """Append one line of JSON per copy to a file."""
+    for name in options.tables:
+        for result in results(name, options.data, options.keep, options.damages):
+            with options.out.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(result) + "\n")
+            print(
+                name,
+                result["damage"],
+                {tool: found[:3] for tool, found in result["failures"].items()},
+                flush=True,
+            )
+
+
+def named(failure: str, names: Collection[str]) -> bool:
+    """Whether a failure has one of these names: a column, or a property of the whole table.
+
+    Checks write a hyphen where a column has an underscore.
+    """
+    text = failure.replace("_", "-")
+    words = (re.escape(name.replace("_", "-")) for name in names)
+    return any(re.search(rf"(?<!\w){word}(?!\w)", text) for word in words)
+
+
+def cell(found: Sequence[str], good: Sequence[str], names: Sequence[str]) -> str:
+    """What a table says of one tool and one damage."""
+    spoiled = {each for each in good if " with " not in each and UNDECIDED not in each}
+    fresh = [each for each in found if each not in good and not named(each, spoiled)]
+    by_name = [each for each in fresh if named(each, names) and UNDECIDED not in each]
+    if by_name:
+        return by_name[0] + (f" + {len(by_name) - 1}" if len(by_name) > 1 else "")
+    return f"unnamed: {fresh[0]}" if fresh else "**missed**"
+
+
+def show(options: argparse.Namespace) -> None:
+    """Print a table in Markdown for each table: rows are damages, columns are tools."""
+    lines = [json.loads(line) for line in options.results.read_text().splitlines()]
+    others = json.loads(options.sdmetrics.read_text()) if options.sdmetrics else {}
+    for name in dict.fromkeys(line["table"] for line in lines):
+        chosen = {line["damage"]: line for line in lines if line["table"] == name}
+        for line in chosen.values():
+            if others:
+                line["failures"]["SDMetrics"] = others[name].get(line["copy"], [])
+        print(f"\n| {name} | " + " | ".join(chosen[GOOD]["failures"]) + " |")
+        print("| --- " * (1 + len(chosen[GOOD]["failures"])) + "|")
+        for damage, line in chosen.items():
+            print(f"| {damage} | " + " | ".join(cells(line, chosen[GOOD]["failures"])) + " |")
+
+
+def cells(line: Mapping[str, Any], good: Mapping[str, Sequence[str]]) -> list[str]:
+    """Cells of one row; of the good copy, how many failures it has."""
+    if line["damage"] == GOOD:
+        return [f"{len(found)} fail: {found[0]}" if found else "passes" for found in good.values()]
+    return [
+        cell(found, good.get(tool, []), line["names"]) for tool, found in line["failures"].items()
+    ]
+
+
+def main() -> None:
+    """Run the tools, or print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    actions = parser.add_subparsers(required=True)
+    running = actions.add_parser("run")
+    running.add_argument("data", type=Path)
+    running.add_argument("--out", type=Path, required=True)
+    running.add_argument("--tables", nargs="+", choices=(*TABLES, SUBTLE), default=TABLES)
+    running.add_argument("--damages", nargs="+", default=())
+    running.add_argument("--keep", type=Path)
+    running.set_defaults(action=run)
+    showing = actions.add_parser("show")
+    showing.add_argument("results", type=Path)
+    showing.add_argument("--sdmetrics", type=Path)
+    showing.set_defaults(action=show)
+    options = parser.parse_args()
+    options.action(options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""Independent halves of real rows, and how many of them `pqd` passes.
+
+    python -m benchmarks.honest_halves run DATA --out halves.jsonl [--tables adult] [--repeats 5]
+    python -m benchmarks.honest_halves show halves.jsonl
+
+A good copy is as good as other rows of the same source.  Each repeat draws a private table and a
+copy that have no row in common: as many rows as there are (at most 24,421 each), 3,000 each, or a
+copy with a tenth of the private rows.  Then it runs what a user runs, at epsilon 1.  More repeats
+may be appended to the same file: each continues where the file ends.
+"""
+
+import argparse
+import json
+import math
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.damaged_tables import LARGEST_HALF, SEED, TABLES, halves, table_of
+from benchmarks.damages import failures, write
+
+SIZES = ("all", "3,000", "a tenth")
+SMALL = 3_000
+
+
+def sizes_of(size: str, rows: int) -> tuple[int, int]:
+    """Private rows and rows of the copy."""
+    most = min(LARGEST_HALF, rows // 2)
+    if size == "3,000":
+        return min(SMALL, most), min(SMALL, most)
+    return most, most if size == "all" else most // 10
+
+
+def run_pair(private: pd.DataFrame, copy: pd.DataFrame, suffix: str) -> dict[str, list[str]]:
+    """Failures of one honest pair, by tool."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        names = [
+            write(table, folder / f"{name}{suffix}")
+            for name, table in (("private", private), ("copy", copy))
+        ]
+        return failures(folder, names[0], names[1], len(private))
+
+
+def run(options: argparse.Namespace) -> None:
+    """Append one line of JSON per pair to a file."""
+    done = Counter[tuple[str, str]]()
+    if options.out.exists():
+        lines = map(json.loads, options.out.read_text().splitlines())
+        done.update((line["table"], line["size"]) for line in lines)
+    for name in options.tables:
+        table = table_of(name, options.data)
+        for repeat in range(options.repeats):
+            for size in options.sizes:
+                seed = [SEED, done[name, size] + repeat, TABLES.index(name), SIZES.index(size)]
+                rng = np.random.default_rng(seed)
+                pair = halves(table, *sizes_of(size, len(table)), rng)
+                found = run_pair(*pair, ".csv" if name == "generated" else ".parquet")
+                line = {"table": name, "size": size, "failures": found}
+                with options.out.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(line) + "\n")
+                print(line, flush=True)
+
+
+def show(options: argparse.Namespace) -> None:
+    """Print, for each size, how many pairs each tool passes, and what failed most often."""
+    lines = [json.loads(line) for line in options.results.read_text().splitlines()]
+    print("| table | size | tool | green | share | standard error | what failed |")
+    print("| --- | --- | --- | ---: | ---: | ---: | --- |")
+    for size in SIZES:
+        names = list(dict.fromkeys(line["table"] for line in lines))
+        for name in (*names, "together"):
+            chosen = [
+                line["failures"]
+                for line in lines
+                if line["size"] == size and name in {line["table"], "together"}
+            ]
+            for tool in chosen[0] if chosen else ():
+                print(f"| {name} | {size} | {tool} | " + passed([each[tool] for each in chosen]))
+
+
+def passed(runs: Sequence[Sequence[str]]) -> str:
+    """Rest of a row: numbers of green runs, their share, its standard error, frequent failures."""
+    green = sum(not each for each in runs)
+    share = green / len(runs)
+    error = math.sqrt(max(share * (1 - share), 0) / len(runs))
+    often = Counter(name for each in runs for name in each).most_common(3)
+    failed = ", ".join(f"{name} ({times})" for name, times in often)
+    return f"{green} of {len(runs)} | {share:.3f} | {error:.3f} | {failed} |"
+
+
+def main() -> None:
+    """Run pairs, or print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    actions = parser.add_subparsers(required=True)
+    running = actions.add_parser("run")
+    running.add_argument("data", type=Path)
+    running.add_argument("--out", type=Path, required=True)
+    running.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES[:4])
+    running.add_argument("--sizes", nargs="+", choices=SIZES, default=SIZES)
+    running.add_argument("--repeats", type=int, default=1)
+    running.set_defaults(action=run)
+    showing = actions.add_parser("show")
+    showing.add_argument("results", type=Path)
+    showing.set_defaults(action=show)
+    options = parser.parse_args()
+    options.action(options)
+
+
+if __name__ == "__main__":
+    main()
