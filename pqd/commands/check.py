@@ -15,7 +15,6 @@ from pqd.batches.mechanisms import RunBudget
 from pqd.batches.shared_budget import verdict_plans_beside
 from pqd.commands.baseline import against, read_baseline
 from pqd.commands.cell_progress import cell_progress
-from pqd.commands.gate import GateTerms, decided_gate, names_of, plan_gate, quoted_gate
 from pqd.commands.gates import (
     broken,
     gate_notes,
@@ -36,6 +35,7 @@ from pqd.errors import PqdError
 from pqd.marginals.bound_distances import BoundDistance
 from pqd.marginals.distance_verdict import PlannedDistanceVerdict, distance_verdict
 from pqd.parameters import Detail, Parameters
+from pqd.planning.gate import GateInput, GateTerms, decided_gate, plan_gate, quoted_gate
 from pqd.planning.planned_verdict import PlannedVerdict, VerdictPlan
 from pqd.progress import Progress, silent
 from pqd.reports.models.audit import Cost, Verdict
@@ -43,7 +43,7 @@ from pqd.reports.models.check import CheckReport, CheckResult
 from pqd.reports.text.check import NEVER_COUNTED
 from pqd.run.costs import added_costs, cost_of
 from pqd.run.execution import measure, quote_sets
-from pqd.run.measurement import BoundTables, MeasurementSet
+from pqd.run.measurement import MeasurementSet
 from pqd.spec import Spec, read_spec
 from pqd.spec.problems import Code, Place, Problem, SpecError
 from pqd.spec.sources import label_of, ledger_of, paths_as_written
@@ -237,17 +237,17 @@ def _gated(
     """
     if not accountant.replaying and not dry_run:
         _refuse_never_counted(spec, bound, plan, is_gated=True)
-    conditions = {each.id: _conditions(spec, each, plan) for each in bound.checks}
-    chosen = [one for each in conditions.values() for one in each]
+    inputs = {each.id: _gate_inputs(spec, each, plan) for each in bound.checks}
+    every = [one for each in inputs.values() for one in each]
     facts, quotes = None, list[Quote]()
-    if chosen and not bound.broken:
+    if every and not bound.broken:
         terms = GateTerms(
             epsilon=spec.gate or Fraction(0),
             names=spec.names,
             alpha=min(each.check.alpha for each in bound.checks),
             private_rows=spec.private_rows,
         )
-        gate = plan_gate(terms, chosen)
+        gate = plan_gate(terms, every)
         if dry_run:
             facts, quote = quoted_gate(gate, accountant, progress)
             quotes = [quote]
@@ -255,9 +255,8 @@ def _gated(
             facts, quotes = decided_gate(gate, accountant, noise, progress)
 
     def result(each: SelectedCheck) -> CheckResult:
-        verdicts = [verdict for _, _, verdict, _ in conditions[each.id]]
-        names = [name for _, name, _, _ in conditions[each.id]]
-        return of_gate(each.check, each.id, verdicts, names, facts)
+        names = [one.name for one in inputs[each.id]]
+        return of_gate(each.check, each.id, plan.of_check(each), names, facts)
 
     checks = bound.results(result, broken)
     if facts is not None:
@@ -268,16 +267,13 @@ def _gated(
     return replace(report, gate=facts, dry=dry_run, notes=notes)
 
 
-def _conditions(
-    spec: Spec, each: SelectedCheck, plan: CheckPlan
-) -> list[tuple[BoundTables, str, PlannedVerdict, bool]]:
-    """Conditions of one check: the tables, a name, the verdict, and the answer that is expected.
+def _gate_inputs(spec: Spec, each: SelectedCheck, plan: CheckPlan) -> list[GateInput]:
+    """Conditions of one check, each with the name of the check or of one of its groups.
 
     An alarm is none where the copy was made under a stated epsilon, since it then fails nothing.
     """
     if each.check.alarm is not None and each.synthetic in spec.copy_epsilon:
         return []
-    expected = each.check.expect == "close"
     own = [
         (one.bound, verdict)
         for name, one in plan.plans
@@ -285,9 +281,15 @@ def _conditions(
         for verdict in one.verdicts
         if verdict.check == each.id
     ]
-    names = names_of([verdict for _, verdict in own], each.id)
+    expected = each.check.expect == "close"
     return [
-        (bound, name, verdict, expected) for name, (bound, verdict) in zip(names, own, strict=True)
+        GateInput(
+            bound,
+            each.id if len(own) == 1 else f"{each.id}: {verdict.facts()['group']}",
+            verdict.measurement,
+            expected,
+        )
+        for bound, verdict in own
     ]
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pqd.accounting.accountant import Accountant
-from pqd.commands.gate import INVERSE
 from pqd.deciders.names import names_and_more, nearest_names
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import NothingSelectedError, NotPublicError, PqdError, TableError
@@ -14,6 +13,7 @@ from pqd.marginals.bound_distances import BoundDistance, DistanceRequest, bind_d
 from pqd.parameters import Criteria, Detail, privacy_unit
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import BoundWorkload, QueryRequest
+from pqd.planning.gate import INVERSE
 from pqd.planning.query_verdict import QueryVerdictPlan
 from pqd.planning.table_separation import check_separation, column_names
 from pqd.progress import Progress, Step

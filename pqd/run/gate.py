@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pqd.accounting.cache_keys import digest
 from pqd.accounting.disjoint_groups import MeasurementCost
@@ -97,6 +97,21 @@ class Requirement:
         """Margin, given those of all conditions; private."""
         return sorted(margins[place] for place in self.places)[self.misses]
 
+    def scores(self, margins: Sequence[int]) -> dict[int, int]:
+        """Score by place, which is at most 0 only where the requirement fails; private.
+
+        The larger of a condition's margin and the requirement's: one row moves it by at most 1.
+        """
+        least = self.margin(margins)
+        return {place: max(margins[place], least) for place in self.places}
+
+
+def with_margin(measurement: Measurement[Any]) -> MarginMeasurement:
+    """Measurement, whose exact margin is known; TypeError of any other one."""
+    if not hasattr(measurement, "margin"):
+        raise TypeError(measurement.id)
+    return cast("MarginMeasurement", measurement)
+
 
 # Without slots, so that the cache key is computed once.
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -111,6 +126,8 @@ class ConditionsMeasurement(Measurement[Output]):
         The sets whose measurements the conditions are about, one for each reading of a copy.
     conditions
         The conditions.
+    requirements
+        The requirements; each condition is in one of them.
     known_rows
         The number of private rows, if it is stated or was released before.
     """
@@ -118,6 +135,7 @@ class ConditionsMeasurement(Measurement[Output]):
     name: str
     readings: tuple[MeasurementSet, ...]
     conditions: tuple[GateCondition, ...]
+    requirements: tuple[Requirement, ...]
     known_rows: int | None = None
 
     @property
@@ -155,6 +173,7 @@ class ConditionsMeasurement(Measurement[Output]):
         return digest(
             {
                 "conditions": [[e.measurement.cache_key, e.expected] for e in self.conditions],
+                "requirements": [[list(each.places), each.misses] for each in self.requirements],
                 "epsilon": self.epsilon,
                 "mechanism": self.parameters(),
             }
@@ -179,8 +198,6 @@ class GateMeasurement(ConditionsMeasurement[Decision]):
     private rows and nobody stated it, ``ROWS_SHARE`` of epsilon pays for that number first.
     """
 
-    requirements: tuple[Requirement, ...]
-
     def __post_init__(self) -> None:
         """Raise UnanswerableError if the sampler cannot draw the noise."""
         super().__post_init__()
@@ -203,14 +220,14 @@ class GateMeasurement(ConditionsMeasurement[Decision]):
             "kind": "gate",
             "id": "inv_gate",
             "rows": self.known_rows if self.needs_rows else None,
-            "requirements": [[list(each.places), each.misses] for each in self.requirements],
         }
 
     @cached_property
     def question(self) -> str:
         """Hash of the conditions, whatever their epsilon."""
         asked = [[each.measurement.question, each.expected] for each in self.conditions]
-        return digest({"gate": asked, "mechanism": self.parameters()})
+        formula = [[list(each.places), each.misses] for each in self.requirements]
+        return digest({"gate": asked, "requirements": formula, "mechanism": self.parameters()})
 
     def ledger_facts(self) -> dict[str, Any]:
         """Public facts that the ledger keeps of the charge."""
@@ -240,6 +257,7 @@ class GateMeasurement(ConditionsMeasurement[Decision]):
             name=f"{self.name}: the worst",
             readings=self.readings,
             conditions=self.conditions,
+            requirements=self.requirements,
             known_rows=self.known_rows if rows is None else rows,
         )
 
@@ -248,8 +266,11 @@ class GateMeasurement(ConditionsMeasurement[Decision]):
 class WorstMeasurement(ConditionsMeasurement[EstimatorOutput]):
     """Measurement of the place of the worst condition, and of its margin.
 
+    The scores are those of the requirements: a condition that need not hold, since its requirement
+    holds without it, is not the worst.
+
     Guarantee: ``epsilon``-DP for one person, by basic composition of two halves.  Permute-and-flip
-    selects the place: one person moves each margin by at most 1, in any direction, so at the scale
+    selects the place: one person moves each score by at most 1, in any direction, so at the scale
     ``2 / (epsilon / 2)`` the place costs half of epsilon (McKenna and Sheldon 2020, Theorem 1).
     The margin of that condition has fresh noise at the other half.  So its p-value holds although
     the condition was chosen.
@@ -268,5 +289,6 @@ class WorstMeasurement(ConditionsMeasurement[EstimatorOutput]):
     def run(self, counts: Mapping[str, Any], noise: Noise) -> EstimatorOutput:
         """Place of the worst condition, and its noisy margin."""
         margins = self.margins(counts, self.known_rows or 0)
-        place = noise.least_place(margins, 2 / self.half)
+        scores = {k: v for each in self.requirements for k, v in each.scores(margins).items()}
+        place = noise.least_place([scores[each] for each in range(len(margins))], 2 / self.half)
         return EstimatorOutput((place, noise.laplace(margins[place], 1 / self.half)))

@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pqd.accounting.accountant import Accountant, Quote
 from pqd.deciders.exact import exceeds
 from pqd.deciders.single.inverse_sensitivity import margin_ends, verdict_of
 from pqd.errors import BudgetError
-from pqd.planning.planned_verdict import PlannedVerdict
 from pqd.progress import Progress
 from pqd.reports.models.check import GateFacts, WorstFacts
 from pqd.run.execution import measure, quote_sets
-from pqd.run.gate import GateCondition, GateMeasurement, Requirement, WorstMeasurement
-from pqd.run.measurement import BoundTables, MeasurementSet
+from pqd.run.gate import (
+    GateCondition,
+    GateMeasurement,
+    Requirement,
+    WorstMeasurement,
+    with_margin,
+)
+from pqd.run.measurement import BoundTables, Measurement, MeasurementSet
 
 if TYPE_CHECKING:
     from pqd.deciders import Noise
@@ -92,35 +97,45 @@ def _set_of(bound: BoundTables, measurement: GateMeasurement | WorstMeasurement)
     )
 
 
-def plan_gate(
-    terms: GateTerms,
-    verdicts: Sequence[tuple[BoundTables, str, PlannedVerdict, bool]],
-    requirements: Sequence[tuple[Sequence[str], int]] = (),
-) -> GatePlan:
-    """Plan of a gate over ``verdicts``: the tables, a name, the verdict, the expected answer.
+class GateInput(NamedTuple):
+    """One condition of a gate, before it is planned: its tables, its name, what is measured.
 
-    ``requirements`` are pairs of names and the number of them that need not hold; without any, all
-    must hold.  A condition that every table fails is a matter of the caller.
+    ``misses`` tells conditions of one requirement apart from others; see ``plan_gate``.
     """
-    drawn = [each for each in verdicts if not each[2].is_constant]
-    constants = tuple(name for _, name, verdict, _ in verdicts if verdict.is_constant)
-    bound = verdicts[0][0]
+
+    bound: BoundTables
+    name: str
+    measurement: Measurement[Any]
+    expected: bool = True
+    requirement: str = ""
+
+
+def plan_gate(
+    terms: GateTerms, inputs: Sequence[GateInput], misses: Mapping[str, int] | None = None
+) -> GatePlan:
+    """Plan of a gate over ``inputs``, at least one.
+
+    Of the conditions with one ``requirement`` so many as ``misses`` says need not hold; by default
+    all must.  A condition that every table fails is a matter of the caller.
+    """
+    drawn = [each for each in inputs if not each.measurement.is_constant]
+    constants = tuple(each.name for each in inputs if each.measurement.is_constant)
+    bound = inputs[0].bound
     if not drawn:
         return GatePlan(terms=terms, bound=bound, measurement=None, constants=constants)
-    conditions: list[GateCondition] = []
-    places: dict[str, int] = {}
-    for _, name, verdict, expected in drawn:
-        places[name] = len(conditions)
-        conditions.append(GateCondition(name, _with_margin(verdict.measurement), expected))
-    every = [Requirement(tuple(range(len(conditions))))]
-    stated = [
-        Requirement(tuple(places[name] for name in names if name in places), misses)
-        for names, misses in requirements
-    ]
+    conditions = tuple(
+        GateCondition(each.name, with_margin(each.measurement), each.expected) for each in drawn
+    )
+    places: dict[str, list[int]] = {}
+    for place, each in enumerate(drawn):
+        places.setdefault(each.requirement, []).append(place)
+    requirements = tuple(
+        Requirement(tuple(own), (misses or {}).get(name, 0)) for name, own in places.items()
+    )
     # Tables are told apart by identity: two readings of one copy have cells of their own.
-    tables = {id(each[0]): each[0] for each in drawn}.values()
-    sets = tuple(
-        one.measurement_set([verdict.measurement for own, _, verdict, _ in drawn if own is one])
+    tables = {id(each.bound): each.bound for each in drawn}.values()
+    readings = tuple(
+        one.measurement_set([each.measurement for each in drawn if each.bound is one])
         for one in tables
     )
     measurement = GateMeasurement(
@@ -128,19 +143,12 @@ def plan_gate(
         unit=bound.unit,
         epsilon=terms.epsilon,
         name="gate",
-        readings=sets,
-        conditions=tuple(conditions),
+        readings=readings,
+        conditions=conditions,
         known_rows=terms.private_rows,
-        requirements=tuple(stated or every),
+        requirements=requirements,
     )
     return GatePlan(terms=terms, bound=bound, measurement=measurement, constants=constants)
-
-
-def _with_margin(measurement: Any) -> Any:  # noqa: ANN401 - a MarginMeasurement
-    """Measurement, of which a margin is known; TypeError of any other one."""
-    if not hasattr(measurement, "margin"):
-        raise TypeError(measurement.id)
-    return measurement
 
 
 def quoted_gate(
@@ -218,10 +226,3 @@ def _facts(plan: GatePlan, **facts: Any) -> GateFacts:  # noqa: ANN401 - fields 
         conditions=plan.number,
         **facts,
     )
-
-
-def names_of(verdicts: Sequence[PlannedVerdict], check: str) -> Mapping[str, PlannedVerdict]:
-    """Verdicts of one check by the names that a gate gives to them: the check, or its groups."""
-    if len(verdicts) == 1:
-        return {check: verdicts[0]}
-    return {f"{check}: {each.facts()['group']}": each for each in verdicts}
