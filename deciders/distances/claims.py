@@ -78,3 +78,29 @@ def counted(counts: ArrayLike | Sequence[ArrayLike]) -> int:
     """Number of rows in ``counts`` of one marginal, or in the first of several; private."""
     first = counts[0] if isinstance(counts, list | tuple) else counts
     return int(np.asarray(first).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class AnyHolds:
+    """Claim that at least one of several claims about the same counts holds.
+
+    Guarantee: the largest of margins that move by at most 1 moves by at most 1, and it is at least
+    1 exactly if one of them is (Theorem G1).
+    """
+
+    claims: tuple[Claim, ...]
+
+    id: ClassVar[str] = "any_holds"
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether one of the claims needs the number of rows."""
+        return any(claim.needs_rows for claim in self.claims)
+
+    def margin(self, counts: Any, rows: int) -> int:  # noqa: ANN401 - counts of the claims
+        """Largest margin."""
+        return max(claim.margin(counts, rows) for claim in self.claims)
+
+    def facts(self) -> list[Any]:
+        """Facts for a cache key."""
+        return [self.id, [claim.facts() for claim in self.claims]]

@@ -153,6 +153,36 @@ class RelationsKept:
         return [self.id, str(self.sigma), self.relations.facts()]
 
 
+@dataclass(frozen=True, eq=False)
+class RelationsNear:
+    """Claim that the pairs are nearly as near as their columns: ``T - M < tau n``, n private rows.
+
+    Guarantee: one row moves T and M by at most 1, and ``tau n`` by tau.  So it moves the margin
+    ``ceil((tau n - T + M) / (2 + tau))`` by at most 1, and the margin is at least 1 exactly if the
+    claim holds (Theorem D11).
+    """
+
+    relations: Relations
+    tau: Fraction
+
+    id: ClassVar[str] = "relations_near"
+
+    @property
+    def needs_rows(self) -> bool:
+        """False: the tolerance is a share of the rows that are counted."""
+        return False
+
+    def margin(self, counts: Sequence[ArrayLike], rows: int = 0) -> int:
+        """Margin of the private ``counts`` of all pairs."""
+        del rows
+        scores, n = self.relations.rows(counts), int(np.asarray(counts[0]).sum())
+        return math.ceil((self.tau * n - scores.pairs + scores.columns) / (2 + self.tau))
+
+    def facts(self) -> list[Any]:
+        """Facts for a cache key."""
+        return [self.id, str(self.tau), self.relations.facts()]
+
+
 def share_kept(sigma: Number) -> Fraction:
     """Share of the relations that a copy must keep; ParameterError unless 0 <= sigma < 1."""
     share = exact(sigma, "the share of relations")

@@ -166,25 +166,37 @@ def of_gate(
     names: Sequence[str],
     gate: GateFacts | None,
 ) -> CheckResult:
-    """Result of one check of a gate: as expected if the gate passes, else not told.
+    """Result of one check of a gate, whose conditions have the ``names``.
 
-    If the gate named one of its conditions, which has the ``names``, and the condition's own test
-    fails, the check is not as expected.  Without a ``gate`` another check is broken.
+    Without a ``gate`` another check is broken.
     """
     facts = [QueryFacts(**v.facts(), candidates=v.candidates) for v in verdicts]
-    message = condition_message(facts, check.expect) if facts else NO_CONDITION
+    asked = condition_message(facts, check.expect) if facts else NO_CONDITION
+    if gate and gate.outcome is None:
+        asked += _needed(facts, gate)
+    status, outcome, message = status_in_gate(names, gate, asked)
+    return _result(check, name, status, outcome, message)
+
+
+def status_in_gate(
+    names: Sequence[str], gate: GateFacts | None, asked: str
+) -> tuple[Status, Gate, str]:
+    """Status of conditions with these ``names``: as expected if the gate passes, else not told.
+
+    If the gate named one of them, and its own test fails, they are not as expected.  ``asked`` says
+    what they ask.
+    """
     if gate is None:
-        return _result(check, name, "not told", "untold", f"{NOT_RUN} ({message})")
-    if gate.outcome is None:
-        return _result(check, name, "planned", "pass", f"{message}{_needed(facts, gate)}")
-    if gate.outcome == "holds":
-        return _result(check, name, "as expected", "pass", message)
+        return "not told", "untold", f"{NOT_RUN} ({asked})"
+    if gate.outcome in {None, "holds"}:
+        return "planned" if gate.outcome is None else "as expected", "pass", asked
     worst = gate.worst
-    if worst and worst.name in names:
-        message = f"{worst_message(worst)}; {message}"
-        if worst.conclusive and not worst.holds:
-            return _result(check, name, "not as expected", "fail", message)
-    return _result(check, name, "not told", "untold", message)
+    if worst is None or worst.name not in names:
+        return "not told", "untold", asked
+    message = f"{worst_message(worst)}; {asked}"
+    if worst.conclusive and not worst.holds:
+        return "not as expected", "fail", message
+    return "not told", "untold", message
 
 
 def _needed(facts: Sequence[QueryFacts], gate: GateFacts) -> str:

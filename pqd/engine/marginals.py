@@ -36,7 +36,7 @@ _CHUNK = 1 << 16
 class RowMap(ABC):
     """Public map of each row to one of ``size`` cells; the cell depends on the row alone.
 
-    Conformers: Marginal, Unseen, Predictions (pqd/marginals/target.py).
+    Conformers: Marginal, Unseen, EveryRow, Predictions (pqd/marginals/target.py).
     """
 
     partitions: tuple[Partition, ...]
@@ -112,6 +112,24 @@ class Unseen(RowMap):
     def facts(self) -> Any:  # noqa: ANN401 - JSON values
         """Cells of each column, and its unseen cell, which is None if its edges are stated."""
         return ["unseen", [[one.facts(), one.unseen] for one in self.partitions]]
+
+
+@dataclass(frozen=True, eq=False)
+class EveryRow(RowMap):
+    """One cell for all rows; the partitions only say which column is read."""
+
+    @property
+    def size(self) -> int:
+        """One."""
+        return 1
+
+    def cells(self, codes: Codes) -> NDArray[np.int64]:
+        """Cell of each row."""
+        return np.zeros(next(iter(codes.values())).size, np.int64)
+
+    def facts(self) -> list[str]:
+        """Name of the map: its cells depend on nothing."""
+        return ["every row"]
 
 
 @dataclass(frozen=True)

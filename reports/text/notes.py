@@ -620,3 +620,13 @@ def least_error(error: float, others: Sequence[tuple[str, float]], unit: Fractio
 
 def _short(error: float, unit: Fraction) -> str:
     return number_text(error * float(unit), 3)
+
+
+@sentence
+def gate_left_out(conditions: Sequence[tuple[str, str]]) -> str:
+    """Note on conditions that a gate does not judge; ``conditions`` are pairs (name, reason)."""
+    reasons: dict[str, list[str]] = {}
+    for name, reason in conditions:
+        reasons.setdefault(reason, []).append(name)
+    parts = [f"{_first_names(names)} ({reason})" for reason, names in reasons.items()]
+    return f"Not judged: {names_and_more(parts, _MOST_NAMES, '; ')}."

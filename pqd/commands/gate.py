@@ -1,0 +1,378 @@
+"""``pqd.gate``: one test of whether many queries, or all of a table, are as the copy says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pqd.accounting.accountant import Accountant, Quote
+from pqd.accounting.charge_report import reporting_charges
+from pqd.accounting.ledger_location import ledger_path
+from pqd.commands.cell_progress import cell_progress
+from pqd.commands.gates import gate_notes, gate_result, status_in_gate
+from pqd.deciders import ParameterError, SecureNoise
+from pqd.deciders.distances.claims import DistanceBelow
+from pqd.deciders.exact import Number, positive, probability
+from pqd.deciders.note import Note, note
+from pqd.engine.scan_plan import PrivacyUnit
+from pqd.marginals.bound_profile import BoundProfile, bind_profile
+from pqd.marginals.measurements import ClaimMeasurement
+from pqd.marginals.profile_parameters import ProfileParameters
+from pqd.marginals.table_gate import WITHIN, TableGate, rows_measurement
+from pqd.parameters import Parameters, privacy_unit, stated_rows
+from pqd.planning.binding import bind
+from pqd.planning.bound_workload import QueryRequest
+from pqd.planning.gate import (
+    INVERSE,
+    GateInput,
+    GatePlan,
+    GateTerms,
+    decided_gate,
+    plan_gate,
+    quoted_gate,
+)
+from pqd.planning.planned_verdict import PlannedVerdict
+from pqd.planning.query_verdict import select_deciders
+from pqd.planning.table_separation import column_names, separate_tables
+from pqd.progress import Progress, Step, silent
+from pqd.reports.models.audit import Cost
+from pqd.reports.models.check import CheckReport, CheckResult, GateFacts
+from pqd.reports.models.query import QueryFacts
+from pqd.reports.text.check import CONDITIONAL_HINT, NEVER_HOLDS
+from pqd.reports.text.gate import condition_message, table_condition
+from pqd.reports.text.numbers import percent_text
+from pqd.run.costs import added_costs, cost_of
+from pqd.run.execution import measure, quote_sets
+from pqd.run.gate import ROWS_SHARE
+from pqd.sql.query import Query
+from pqd.sql.workload_files import as_queries
+from pqd.stated.queries import with_tolerances
+
+if TYPE_CHECKING:
+    from pqd.deciders import Noise
+
+# Name of the whole table in place of a file of checks.
+WHOLE_TABLE = "all columns and pairs"
+
+
+def gate(  # noqa: PLR0913 - the facts of a gate, all but three by keyword
+    private: object,
+    synthetic: object,
+    queries: str | Query | Iterable[str | Query] | None = None,
+    *,
+    epsilon: Number,
+    names: Number | None = None,
+    tau: Number | None = None,
+    tolerances: Mapping[str, Number] | None = None,
+    alpha: Number = 0.05,
+    columns: Mapping[str, Mapping[str, Any]] | None = None,
+    private_rows: Number | None = None,
+    copy_epsilon: Number | None = None,
+    unit: str | None = None,
+    max_rows: int = 1,
+    ledger: str | Path | None = None,
+    fresh: bool = False,
+    dry_run: bool = False,
+) -> CheckReport:
+    """Test whether all queries are within their tolerances, or all of a table, by one draw.
+
+    Parameters
+    ----------
+    private, synthetic
+        As for ``pqd.audit``: the synthetic table, and all other arguments, are public.
+    queries
+        Queries as for ``pqd.audit``.  Without them the gate is about the whole table: at least 95 %
+        of all columns and pairs within ``tau`` with what chance adds, and all within three times
+        that; the values of each column about as frequent as in the copy, and none lost; at least
+        half of the relations kept; no alarm.
+    epsilon
+        Privacy budget of the gate, however many conditions it has.
+    names
+        Privacy budget that names the worst condition; it is spent only if the gate does not pass.
+    tau, tolerances
+        Tolerances as for ``pqd.audit``; of a whole table a share of the rows, ``"5%"`` by default.
+    alpha
+        The error probability that the caller accepts: the level of the test.
+    columns, unit, max_rows, ledger, fresh
+        As for ``pqd.audit``.
+    private_rows
+        The number of private rows, if it is public.  Otherwise the gate of a whole table releases
+        it for a twentieth of ``epsilon``.
+    copy_epsilon
+        The epsilon under which the copy was made, if its generator is differentially private: there
+        is then no alarm.
+    dry_run
+        Only plan and quote; nothing is spent.
+
+    Returns
+    -------
+    CheckReport
+        ``report.gate`` has the outcome with its p-value, and ``report.exit_code`` is 0 if all
+        conditions are shown to hold.  The report is ``report.cost.epsilon``-differentially private.
+
+    Raises
+    ------
+    PqdError
+        As ``pqd.audit``.  ParameterError also for a query whose verdict would hold within bounds
+        alone that nobody stated.
+    """
+    terms = gate_terms(epsilon, names, alpha, private_rows)
+    accountant = Accountant(ledger_path(private, ledger), fresh=fresh)
+    people = privacy_unit(unit, max_rows)
+    with cell_progress() as progress:
+        if queries is None:
+            parameters = ProfileParameters.parse(
+                total_epsilon=terms.epsilon,
+                tau="5%" if tau is None else tau,
+                alpha=alpha,
+                facts=columns,
+                copy_epsilon=copy_epsilon,
+                private_rows=private_rows,
+            )
+            return run_table_gate(
+                private,
+                synthetic,
+                parameters,
+                terms,
+                SecureNoise(),
+                progress,
+                accountant=accountant,
+                unit=people,
+                dry_run=dry_run,
+            )
+        workload, tau = with_tolerances(as_queries(queries), tau, tolerances)
+        criteria = Parameters.parse(tau=tau, epsilon=epsilon, alpha=alpha, columns=columns)
+        return run_query_gate(
+            private,
+            synthetic,
+            workload,
+            criteria,
+            terms,
+            SecureNoise(),
+            progress,
+            accountant=accountant,
+            unit=people,
+            dry_run=dry_run,
+        )
+
+
+def gate_terms(
+    epsilon: Number, names: Number | None, alpha: Number, private_rows: Number | None
+) -> GateTerms:
+    """Terms of a gate that a caller states; ParameterError names the mistake."""
+    return GateTerms(
+        epsilon=positive(epsilon, "the epsilon of a gate (--gate)"),
+        names=None if names is None else positive(names, "names (--names)"),
+        alpha=probability(alpha, "alpha"),
+        private_rows=stated_rows(private_rows),
+    )
+
+
+@reporting_charges()
+def run_query_gate(  # noqa: PLR0913 - the arguments of a gate, parsed
+    private: object,
+    synthetic: object,
+    queries: tuple[Query, ...],
+    criteria: Parameters,
+    terms: GateTerms,
+    noise: Noise,
+    progress: Progress = silent,
+    *,
+    accountant: Accountant | None = None,
+    unit: PrivacyUnit | None = None,
+    dry_run: bool = False,
+) -> CheckReport:
+    """Gate over queries, with parsed arguments; see ``gate``."""
+    tables = separate_tables(
+        private, synthetic, accountant=accountant, names=column_names(queries, unit)
+    )
+    progress(Step.READING_COPY)
+    requests = [
+        QueryRequest.of(each, replace(criteria, mechanism=INVERSE[each.aggregate]))
+        for each in queries
+    ]
+    plan = select_deciders(bind(tables, requests, criteria.columns, unit))
+    plan.bound.check()
+    for query, refusal in plan.bound.refusals:
+        refusal.args = (f"{query.id}: {refusal}",)
+        raise refusal
+    for verdict in plan.verdicts:
+        _check_counts(verdict)
+    inputs = [GateInput(plan.bound, each.facts()["id"], each.measurement) for each in plan.verdicts]
+    gate_plan = plan_gate(terms, inputs)
+    facts, quotes = _run(gate_plan, accountant, noise, progress, dry_run=dry_run)
+    results = []
+    for each in plan.verdicts:
+        public = QueryFacts(**each.facts(), candidates=each.candidates)
+        asked = condition_message([public], "close")
+        results.append(_result(public.id, public.sql, public.tolerance, asked, facts))
+    cost = _cost(quotes, accountant, unit)
+    private_label, notes = tables.private_label, plan.bound.notes
+    return _report("the queries", private_label, results, facts, cost, notes, dry_run=dry_run)
+
+
+def _check_counts(verdict: PlannedVerdict) -> None:
+    """Refuse a query whose answer could not count; ParameterError says what to state."""
+    name = verdict.facts()["id"]
+    if verdict.constant is False:
+        raise ParameterError(f"{name}: {NEVER_HOLDS}. Nothing was spent.")
+    if verdict.condition and not verdict.condition.accepted:
+        raise ParameterError(f"{name}: {CONDITIONAL_HINT}. Nothing was spent.")
+
+
+@reporting_charges()
+def run_table_gate(  # noqa: PLR0913 - the arguments of a gate, parsed
+    private: object,
+    synthetic: object,
+    parameters: ProfileParameters,
+    terms: GateTerms,
+    noise: Noise,
+    progress: Progress = silent,
+    *,
+    accountant: Accountant | None = None,
+    unit: PrivacyUnit | None = None,
+    dry_run: bool = False,
+) -> CheckReport:
+    """Gate over a whole table, with parsed arguments; see ``gate``.
+
+    If nobody stated the number of private rows, it is released first, since the tolerances depend
+    on it.  A plan takes the copy's number in its place.
+    """
+    names = parameters.request.column_names(unit)
+    tables = separate_tables(private, synthetic, accountant=accountant, names=names)
+    progress(Step.READING_COPY)
+    bound = bind_profile(tables, parameters.request, unit)
+    rows, quotes, epsilon = terms.private_rows, list[Quote](), terms.epsilon
+    if rows is None and dry_run:
+        rows = bound.copy_rows[0]
+    elif rows is None:
+        _quote_all(bound, terms, accountant, progress)
+        measurement = rows_measurement(bound, epsilon)
+        outputs = measure([bound.measurement_set([measurement])], accountant, noise, progress)
+        rows, quotes = max(1, outputs[measurement].numbers[0]), [outputs.quote]
+        epsilon *= 1 - ROWS_SHARE
+    table = TableGate(
+        bound=bound,
+        rows=rows,
+        tau=parameters.tau,
+        epsilon=epsilon,
+        alpha=terms.alpha,
+        is_private_copy=parameters.copy_epsilon is not None,
+    )
+    own = replace(terms, epsilon=epsilon, private_rows=rows)
+    plan = plan_gate(own, table.inputs, table.misses)
+    facts, more = _run(plan, accountant, noise, progress, dry_run=dry_run)
+    if terms.private_rows is None and not dry_run:
+        facts = replace(facts, rows=rows, epsilon=terms.epsilon)
+    results = []
+    for name, conditions in _by_subject(table.inputs).items():
+        tolerance = _tolerance(conditions)
+        asked = table_condition(name, tolerance, len(conditions))
+        names_of = [each.name for each in conditions]
+        results.append(_result(name, name, tolerance, asked, facts, names_of))
+    left_out = tuple((each.name, each.reason) for each in table.left_out)
+    notes = (*bound.notes, *([note("gate-left-out", conditions=left_out)] if left_out else []))
+    cost = _cost([*quotes, *more], accountant, unit)
+    label = tables.private_label
+    return _report(WHOLE_TABLE, label, results, facts, cost, notes, dry_run=dry_run)
+
+
+def _quote_all(
+    bound: BoundProfile, terms: GateTerms, accountant: Accountant | None, progress: Progress
+) -> None:
+    """Check that the budget holds the whole gate before its first part is paid for.
+
+    Raises
+    ------
+    BudgetError
+        If it does not.
+    """
+    if accountant is None:
+        return
+    rows = rows_measurement(bound, terms.epsilon)
+    first = bound.measurement_set([rows])
+    if rows.cache_key in quote_sets([first], accountant, progress).known:
+        return
+    rest = replace(rows, epsilon=rows.epsilon / ROWS_SHARE * (1 - ROWS_SHARE))
+    quote_sets([first, bound.measurement_set([rest])], accountant, progress)
+
+
+def _by_subject(inputs: Sequence[GateInput]) -> dict[str, list[GateInput]]:
+    """Conditions by what they are about: a column, a pair, or the whole table."""
+    subjects: dict[str, list[GateInput]] = {}
+    for each in inputs:
+        maps = each.measurement.marginals
+        subject = " by ".join(maps[0].columns) if len(maps) == 1 else each.name
+        subjects.setdefault(subject, []).append(each)
+    return subjects
+
+
+def _tolerance(conditions: Sequence[GateInput]) -> str:
+    """Tolerance of the distance of a column or a pair; empty of what has none."""
+    for each in conditions:
+        claim = each.measurement.claim if isinstance(each.measurement, ClaimMeasurement) else None
+        if isinstance(claim, DistanceBelow) and each.requirement == WITHIN:
+            return percent_text(float(claim.tau), 1)
+    return ""
+
+
+def _run(
+    plan: GatePlan,
+    accountant: Accountant | None,
+    noise: Noise,
+    progress: Progress,
+    *,
+    dry_run: bool,
+) -> tuple[GateFacts, list[Quote]]:
+    """Facts of a gate, which is decided or only planned, and the quotes of its charges."""
+    if not dry_run:
+        return decided_gate(plan, accountant, noise, progress)
+    facts, quote = quoted_gate(plan, accountant, progress)
+    return facts, [quote]
+
+
+def _result(
+    name: str, sql: str, tolerance: str, asked: str, facts: GateFacts, names: Sequence[str] = ()
+) -> CheckResult:
+    """Result of one subject of a gate, whose conditions have ``names``; by default its own."""
+    status, outcome, message = status_in_gate(names or [name], facts, asked)
+    return CheckResult(
+        id=name,
+        line=1,
+        sql=sql,
+        tolerance=tolerance,
+        expect="close",
+        severity="error",
+        on_undecided="fail",
+        status=status,
+        gate=outcome,
+        message=message,
+    )
+
+
+def _cost(quotes: Sequence[Quote], accountant: Accountant | None, unit: PrivacyUnit | None) -> Cost:
+    costs = [cost_of(quote, accountant, unit) for quote in quotes]
+    return added_costs(costs) if costs else Cost()
+
+
+def _report(
+    spec: str,
+    private: str,
+    results: Sequence[CheckResult],
+    facts: GateFacts,
+    cost: Cost,
+    notes: Sequence[Note],
+    *,
+    dry_run: bool,
+) -> CheckReport:
+    return CheckReport(
+        spec=spec,
+        private=private,
+        checks=(gate_result(facts, spec), *results),
+        cost=cost,
+        notes=(*notes, *gate_notes(facts)),
+        gate=facts,
+        dry=dry_run,
+    )

@@ -1,0 +1,189 @@
+"""Conditions of a gate over a whole table: marginals, values of columns, relations, the alarm."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from pqd.deciders.distances.claims import AnyHolds, Claim, DistanceBelow
+from pqd.deciders.distances.relations import Relations, RelationsKept, RelationsNear
+from pqd.deciders.distances.value_claims import spare_rows
+from pqd.engine.marginals import EveryRow
+from pqd.engine.scan_plan import rows_per_person
+from pqd.marginals.bound_distances import mean_distance
+from pqd.marginals.bound_profile import BoundMarginal, BoundProfile
+from pqd.marginals.chance import CopyChance
+from pqd.marginals.measurements import CellsMeasurement, ClaimMeasurement, RowMaps
+from pqd.marginals.table_claims import NamedClaim, NotJudged, TableClaims, table_claims
+from pqd.planning.gate import GateInput
+from pqd.run.gate import ROWS_SHARE
+
+# Names of requirements, and of conditions about the whole table.
+WITHIN, THRICE, OTHERS = "within", "three times", ""
+RELATIONS, ALARM = "relations", "alarm"
+# Of the marginals so many may be beyond their tolerance.
+MISSES = Fraction(1, 20)
+# Share of the relations that must be kept, unless the pairs are nearly as near as their columns:
+# within what chance explains (so many deviations), and this much more.
+KEPT, NEAR, DEVIATIONS = Fraction(1, 2), Fraction(1, 200), 3.5
+# Where chance and noise explain so much of the pairs, relations are not judged.
+MOST_NEAR = Fraction(3, 20)
+_PARTS = 10_000
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TableGate:
+    """Gate over a whole table, for one copy and a number of private rows; all of it public.
+
+    Attributes
+    ----------
+    bound
+        The marginals with the copy's counts.
+    rows
+        The number of private rows, stated or released.
+    tau
+        The tolerance of each distance, before chance and noise are added.
+    epsilon
+        The budget of the one margin, for a person.
+    alpha
+        The level of the alarm.
+    is_private_copy
+        Whether the copy was made under differential privacy, so that there is no alarm.
+    """
+
+    bound: BoundProfile
+    rows: int
+    tau: Fraction
+    epsilon: Fraction
+    alpha: Fraction
+    is_private_copy: bool = False
+
+    @cached_property
+    def claims(self) -> TableClaims:
+        """Claims about the marginals and about the values of the columns."""
+        return table_claims(self.bound, self.rows, self.tau, self._per_row)
+
+    @property
+    def _per_row(self) -> Fraction:
+        """Budget for one row: a margin in persons is as sharp as one in rows at this budget."""
+        return self.epsilon / rows_per_person(self.bound.unit)
+
+    @property
+    def misses(self) -> Mapping[str, int]:
+        """Number of conditions that need not hold, by requirement."""
+        return {WITHIN: math.floor(MISSES * len(self.claims.within))}
+
+    @cached_property
+    def inputs(self) -> tuple[GateInput, ...]:
+        """All conditions."""
+        inputs = [self._input(each, WITHIN) for each in self.claims.within]
+        inputs += [self._input(each, THRICE) for each in self.claims.thrice]
+        inputs += [self._input(each, OTHERS) for each in self.claims.columns]
+        if self._relations:
+            inputs.append(self._whole(RELATIONS, *self._relations))
+        if self._alarm:
+            inputs.append(self._whole(ALARM, *self._alarm, expected=False))
+        return tuple(inputs)
+
+    @cached_property
+    def left_out(self) -> tuple[NotJudged, ...]:
+        """What is not judged, with the reasons."""
+        left_out = list(self.claims.left_out)
+        chance = "chance and noise alone would explain it"
+        if self._pairs and not self._relations:
+            left_out.append(NotJudged(RELATIONS, (), chance))
+        if not self._alarm and not self.is_private_copy:
+            left_out.append(NotJudged(ALARM, (), chance))
+        return tuple(left_out)
+
+    def _input(self, claim: NamedClaim, requirement: str) -> GateInput:
+        measurement = self._measurement(claim.name, claim.row_map, claim.claim)
+        return GateInput(self.bound, claim.name, measurement, requirement=requirement)
+
+    def _whole(
+        self, name: str, row_maps: RowMaps, claim: Claim, *, expected: bool = True
+    ) -> GateInput:
+        return GateInput(self.bound, name, self._measurement(name, row_maps, claim), expected)
+
+    def _measurement(self, name: str, row_maps: RowMaps, claim: Claim) -> ClaimMeasurement:
+        return ClaimMeasurement(
+            kinds=self.bound.kinds,
+            unit=self.bound.unit,
+            epsilon=self._per_row,
+            name=name,
+            row_maps=row_maps,
+            claim=claim,
+            stated_rows=self.rows,
+        )
+
+    @cached_property
+    def _pairs(self) -> tuple[BoundMarginal, ...]:
+        return tuple(each for each in self.bound.marginals if each.ways == 2)
+
+    @cached_property
+    def _chance(self) -> CopyChance:
+        return CopyChance(self.bound, self.rows)
+
+    @cached_property
+    def _relations(self) -> tuple[RowMaps, Claim] | None:
+        """Claim that more than half of the relations are kept, or that hardly anything is lost.
+
+        The second part holds for an honest copy of a table without relations.
+        """
+        pairs = self._pairs
+        if not pairs:
+            return None
+        tau = self._excess_by_chance + NEAR + Fraction(2 * spare_rows(self._per_row), self.rows)
+        if tau > MOST_NEAR:
+            return None
+        relations = Relations(tuple(each.copies[0].reshape(each.marginal.shape) for each in pairs))
+        claim = AnyHolds((RelationsKept(relations, KEPT), RelationsNear(relations, tau)))
+        return tuple(each.marginal for each in pairs), claim
+
+    @cached_property
+    def _excess_by_chance(self) -> Fraction:
+        """Mean excess of the pairs over their columns that independent samples seldom exceed."""
+        chance, marginals = self._chance.independent, self.bound.marginals
+        places = {each.columns: place for place, each in enumerate(marginals)}
+        distances = chance.means + chance.deviations
+        excess = np.zeros(len(distances))
+        for pair in self._pairs:
+            first, second = (distances[:, places[name,]] for name in pair.columns)
+            excess += distances[:, places[pair.columns]] - np.maximum(first, second)
+        excess /= len(self._pairs)
+        mark = float(excess.mean() + DEVIATIONS * excess.std())
+        return Fraction(math.ceil(max(0.0, mark) * _PARTS), _PARTS)
+
+    @cached_property
+    def _alarm(self) -> tuple[RowMaps, Claim] | None:
+        """Claim that the copy is nearer than rows drawn from the private table itself.
+
+        None if there is no such mark, or if an independent sample is too little farther than it.
+        """
+        if self.is_private_copy:
+            return None
+        mark = self._chance.nearest_drawn(self.alpha)
+        row_maps, mean = mean_distance(self.bound.marginals, 0)
+        weights = np.array([float(weight) for weight, _ in mean.parts])
+        distances = (self._chance.independent.means + self._chance.independent.deviations) @ weights
+        least = float(distances.mean() - DEVIATIONS * distances.std())
+        spare = spare_rows(self._per_row)
+        if not mark or (least - float(mark)) * self.rows < (1 + float(mark)) * spare:
+            return None
+        return row_maps, DistanceBelow(mean, mark)
+
+
+def rows_measurement(bound: BoundProfile, epsilon: Fraction) -> CellsMeasurement:
+    """Measurement of the number of private rows, for ``ROWS_SHARE`` of a gate's ``epsilon``."""
+    return CellsMeasurement(
+        kinds=bound.kinds,
+        unit=bound.unit,
+        epsilon=ROWS_SHARE * epsilon / rows_per_person(bound.unit),
+        name="number of rows",
+        marginal=EveryRow(bound.partitions[:1]),
+    )
