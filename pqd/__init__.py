@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from pqd.commands.audit import audit
     from pqd.commands.check import check
     from pqd.commands.compare import compare
+    from pqd.commands.gate import gate
     from pqd.commands.plan import plan
     from pqd.commands.profile import profile
     from pqd.commands.release import release
@@ -39,6 +40,7 @@ __all__ = [
     "audit",
     "check",
     "compare",
+    "gate",
     "plan",
     "profile",
     "read_queries",
@@ -53,6 +55,7 @@ _HOMES = {
     "CheckReport": "pqd.reports.models.check",
     "compare": "pqd.commands.compare",
     "CompareReport": "pqd.reports.models.compare",
+    "gate": "pqd.commands.gate",
     "plan": "pqd.commands.plan",
     "PlanReport": "pqd.reports.models.plan",
     "PqdError": "pqd.errors",

@@ -19,14 +19,17 @@ from pqd.cli.options import (
     with_threads,
 )
 from pqd.cli.outputs import OutputOptions
+from pqd.deciders.errors import ParameterError
 
 
 @option_group
 class BudgetOptions:
-    """Budget of each query, or budget of all queries together and how they share it."""
+    """Budget of each query, of all together and how they share it, or of one test of all."""
 
     epsilon: options.Epsilon = None
     total_epsilon: options.TotalEpsilon = None
+    gate: options.GateOption = None
+    names: options.NamesOption = None
     sharing: Annotated[
         str | None,
         typer.Option(
@@ -36,6 +39,19 @@ class BudgetOptions:
             f"together by one of {', '.join(TOGETHER)}.",
         ),
     ] = None
+
+    def is_gate(self) -> bool:
+        """Whether the run is one test of all queries; ParameterError if other budgets are given."""
+        if self.gate is None:
+            if self.names is not None:
+                raise ParameterError("--names names the worst query of a gate; state --gate too")
+            return False
+        if self.epsilon or self.total_epsilon or self.sharing:
+            raise ParameterError(
+                "--gate is the budget of one test of all queries; leave --epsilon, "
+                "--total-epsilon and --sharing out"
+            )
+        return True
 
     def read(self) -> RunBudget:
         """Budget of the run; ParameterError unless exactly one budget is stated."""
@@ -60,12 +76,14 @@ def audit(
 
     Spends EPSILON per query on the private table; disjoint queries (GROUP BY, bins) are charged
     once. With --total-epsilon all queries together cost that much, and the report says how they
-    share it. Repeated queries are replayed from the ledger and cost nothing.
+    share it. With --gate one test says whether all of them are within their tolerances, for one
+    epsilon in all. Repeated queries are replayed from the ledger and cost nothing.
 
     Example: pqd audit private.csv copy.csv -q "SELECT COUNT(*) FROM D WHERE age > 40" --tau 5% --epsilon 0.25
     """  # noqa: E501 - the example is one line in the help
     queries.check(private, synthetic, explain=display.explain)
-    spent = budget.read()
+    is_gate = budget.is_gate()
+    spent = None if is_gate else budget.read()
     targets = outputs.targets(private, synthetic, queries.queries, ledger=ledger.ledger)
     display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
     from pqd.engine.tables import opened_ahead
@@ -78,6 +96,27 @@ def audit(
     from pqd.deciders import SecureNoise
 
     workload, criteria = criteria.of(queries.read(private, synthetic))
+    if spent is None:
+        from pqd.commands.gate import gate_terms, run_query_gate
+
+        gated = gate_terms(
+            budget.gate or "", budget.names, criteria.alpha, criteria.private_rows or None
+        )
+        parsed = options.criteria(criteria, columns, criteria.decider, detailed=False)
+        with progress() as show:
+            result = run_query_gate(
+                secret,
+                synthetic,
+                workload,
+                parsed.at(gated.epsilon),
+                gated,
+                SecureNoise(),
+                show,
+                accountant=ledger.accountant(private, replaying=display.explains),
+                unit=people,
+            )
+        targets.finish(result, display)
+        raise typer.Exit(0 if display.explains else result.exit_code)
     shown = display.selected(workload)
     if spent.sharing is None:
         # Each query is measured by itself, so the shown query can be replayed alone.

@@ -11,9 +11,11 @@ from pqd.cli.display import DisplayOptions
 from pqd.cli.option_groups import option_group, with_groups
 from pqd.cli.options import ColumnOptions, LedgerOptions, UnitOptions, with_threads
 from pqd.cli.outputs import OutputOptions
+from pqd.deciders.errors import ParameterError
 
 if TYPE_CHECKING:
     from pqd.marginals.profile_parameters import ProfileParameters
+    from pqd.planning.gate import GateTerms
 
 
 @option_group
@@ -112,6 +114,8 @@ class ProfileOptions:
         ),
     ] = None
     private_rows: options.PrivateRows = None
+    gate: options.GateOption = None
+    names: options.NamesOption = None
     anyway: Annotated[
         bool,
         typer.Option(
@@ -120,6 +124,25 @@ class ProfileOptions:
             "run is refused before it spends anything.",
         ),
     ] = False
+
+    def gate_terms(self) -> GateTerms:
+        """Terms of a gate; ParameterError for options of a profile that a gate does not have."""
+        from pqd.commands.gate import gate_terms
+
+        if self.gate is None:
+            raise ParameterError("--names names the worst condition of a gate; state --gate too")
+        given = {
+            "--total-epsilon": self.total_epsilon != "1",
+            "--zoom": self.zoom != "0",
+            "--target": self.target,
+            "--delta": self.delta,
+        }
+        if stated := [name for name, is_given in given.items() if is_given]:
+            raise ParameterError(
+                f"--gate is the whole budget of one test, without figures; leave "
+                f"{', '.join(stated)} out"
+            )
+        return gate_terms(self.gate, self.names, self.alpha, self.private_rows or None)
 
     def read(self, marginals: MarginalOptions, facts: ColumnOptions) -> ProfileParameters:
         """Parameters of the profile."""
@@ -167,6 +190,10 @@ def profile(
     No query is needed. Spends EPSILON (1 if left out) on the private table in all; the same
     profile again is replayed from the ledger and costs nothing.
 
+    With --gate, one test for that epsilon in place of figures: at least 95 % of all columns and
+    pairs within TAU and what chance adds, all within three times that, no value too rare or lost,
+    half of the relations kept, no alarm. Exit code 1 if this is not shown.
+
     Example: pqd profile private.csv copy.csv --html profile.html
     """
     targets = outputs.targets(private, synthetic, ledger=ledger.ledger)
@@ -180,6 +207,26 @@ def profile(
     accountant = ledger.accountant(private, replaying=display.explains)
     from pqd.cli.progress import progress
 
+    if stated.gate or stated.names:
+        terms = stated.gate_terms()
+        from pqd.commands.gate import run_table_gate
+        from pqd.deciders import SecureNoise
+
+        noise = SecureNoise()
+        with progress() as show:
+            result = run_table_gate(
+                secret,
+                synthetic,
+                parameters,
+                terms,
+                noise,
+                show,
+                accountant=accountant,
+                unit=people,
+                dry_run=dry_run,
+            )
+        targets.finish(result, display)
+        raise typer.Exit(0 if display.explains else result.exit_code)
     if dry_run:
         from pqd.commands.profile import run_profile_plan
 

@@ -17,10 +17,11 @@ from pqd.deciders.distances.claims import DistanceBelow
 from pqd.deciders.exact import Number, positive, probability
 from pqd.deciders.note import Note, note
 from pqd.engine.scan_plan import PrivacyUnit
+from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.marginals.bound_profile import BoundProfile, bind_profile
 from pqd.marginals.measurements import ClaimMeasurement
 from pqd.marginals.profile_parameters import ProfileParameters
-from pqd.marginals.table_gate import WITHIN, TableGate, rows_measurement
+from pqd.marginals.table_gate import OTHERS, WITHIN, TableGate, rows_measurement
 from pqd.parameters import Parameters, privacy_unit, stated_rows
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
@@ -40,7 +41,7 @@ from pqd.progress import Progress, Step, silent
 from pqd.reports.models.audit import Cost
 from pqd.reports.models.check import CheckReport, CheckResult, GateFacts
 from pqd.reports.models.query import QueryFacts
-from pqd.reports.text.check import CONDITIONAL_HINT, NEVER_HOLDS
+from pqd.reports.text.check import NEVER_HOLDS
 from pqd.reports.text.gate import condition_message, table_condition
 from pqd.reports.text.numbers import percent_text
 from pqd.run.costs import added_costs, cost_of
@@ -48,13 +49,11 @@ from pqd.run.execution import measure, quote_sets
 from pqd.run.gate import ROWS_SHARE
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
+from pqd.stated.budgets import AUTO
 from pqd.stated.queries import with_tolerances
 
 if TYPE_CHECKING:
     from pqd.deciders import Noise
-
-# Name of the whole table in place of a file of checks.
-WHOLE_TABLE = "all columns and pairs"
 
 
 def gate(  # noqa: PLR0913 - the facts of a gate, all but three by keyword
@@ -185,6 +184,11 @@ def run_query_gate(  # noqa: PLR0913 - the arguments of a gate, parsed
     dry_run: bool = False,
 ) -> CheckReport:
     """Gate over queries, with parsed arguments; see ``gate``."""
+    if criteria.mechanism != AUTO or criteria.outside:
+        raise ParameterError(
+            "a gate takes the margin of each query, so no decider can be named and no rows beyond "
+            "bounds are counted; leave --decider and --outside out"
+        )
     tables = separate_tables(
         private, synthetic, accountant=accountant, names=column_names(queries, unit)
     )
@@ -209,8 +213,7 @@ def run_query_gate(  # noqa: PLR0913 - the arguments of a gate, parsed
         asked = condition_message([public], "close")
         results.append(_result(public.id, public.sql, public.tolerance, asked, facts))
     cost = _cost(quotes, accountant, unit)
-    private_label, notes = tables.private_label, plan.bound.notes
-    return _report("the queries", private_label, results, facts, cost, notes, dry_run=dry_run)
+    return _report(tables, results, facts, cost, plan.bound.notes, dry_run=dry_run)
 
 
 def _check_counts(verdict: PlannedVerdict) -> None:
@@ -219,7 +222,12 @@ def _check_counts(verdict: PlannedVerdict) -> None:
     if verdict.constant is False:
         raise ParameterError(f"{name}: {NEVER_HOLDS}. Nothing was spent.")
     if verdict.condition and not verdict.condition.accepted:
-        raise ParameterError(f"{name}: {CONDITIONAL_HINT}. Nothing was spent.")
+        column = verdict.facts()["attribute"]
+        raise ParameterError(
+            f"{name}: nobody stated both bounds of {column}, so an answer would hold within those "
+            "of the copy alone, and a gate takes none such; state them, such as "
+            f"--bounds {column}=0:100, or ask for the MEDIAN. Nothing was spent."
+        )
 
 
 @reporting_charges()
@@ -269,14 +277,14 @@ def run_table_gate(  # noqa: PLR0913 - the arguments of a gate, parsed
     results = []
     for name, conditions in _by_subject(table.inputs).items():
         tolerance = _tolerance(conditions)
-        asked = table_condition(name, tolerance, len(conditions))
+        values = sum(each.requirement == OTHERS for each in conditions)
+        asked = table_condition(name, tolerance, values)
         names_of = [each.name for each in conditions]
         results.append(_result(name, name, tolerance, asked, facts, names_of))
     left_out = tuple((each.name, each.reason) for each in table.left_out)
     notes = (*bound.notes, *([note("gate-left-out", conditions=left_out)] if left_out else []))
     cost = _cost([*quotes, *more], accountant, unit)
-    label = tables.private_label
-    return _report(WHOLE_TABLE, label, results, facts, cost, notes, dry_run=dry_run)
+    return _report(tables, results, facts, cost, notes, dry_run=dry_run)
 
 
 def _quote_all(
@@ -358,8 +366,7 @@ def _cost(quotes: Sequence[Quote], accountant: Accountant | None, unit: PrivacyU
 
 
 def _report(
-    spec: str,
-    private: str,
+    tables: SyntheticTables,
     results: Sequence[CheckResult],
     facts: GateFacts,
     cost: Cost,
@@ -368,9 +375,9 @@ def _report(
     dry_run: bool,
 ) -> CheckReport:
     return CheckReport(
-        spec=spec,
-        private=private,
-        checks=(gate_result(facts, spec), *results),
+        spec=tables.label,
+        private=tables.private_label,
+        checks=(gate_result(facts, tables.label), *results),
         cost=cost,
         notes=(*notes, *gate_notes(facts)),
         gate=facts,

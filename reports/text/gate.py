@@ -88,12 +88,15 @@ def condition_message(facts: Sequence[QueryFacts], expect: str) -> str:
     return f"{asked}, expected {expect}" if expect == "far" else asked
 
 
-def table_condition(name: str, tolerance: str, conditions: int) -> str:
-    """What a gate asks of one column or pair, or of the whole table."""
+def table_condition(name: str, tolerance: str, values: int) -> str:
+    """What a gate asks of one column or pair, or of the whole table.
+
+    ``values`` is the number of conditions about the values of a column.
+    """
     if name == "relations":
         return "more than half of the relations are kept, or hardly any is lost"
     if name == "alarm":
         return "the copy is not nearer than rows drawn from the private table itself"
     distance = f"distance below {tolerance}" if tolerance else ""
-    values = f"{counted(conditions, 'condition')} in all"
-    return ", ".join(filter(None, [distance, values]))
+    others = f"{counted(values, 'condition')} on its values" if values else ""
+    return "; ".join(filter(None, [distance, others]))
