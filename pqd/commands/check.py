@@ -247,7 +247,7 @@ def _gated(
             alpha=min(each.check.alpha for each in bound.checks),
             private_rows=spec.private_rows,
         )
-        gate = plan_gate(terms, every)
+        gate = plan_gate(terms, every[0].bound, every)
         if dry_run:
             facts, quote = quoted_gate(gate, accountant, progress)
             quotes = [quote]

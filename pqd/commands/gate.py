@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.marginals.bound_profile import BoundProfile, bind_profile
 from pqd.marginals.measurements import ClaimMeasurement
 from pqd.marginals.profile_parameters import ProfileParameters
-from pqd.marginals.table_gate import OTHERS, WITHIN, TableGate, rows_measurement
+from pqd.marginals.table_gate import LEAST_JUDGED, OTHERS, WITHIN, TableGate, rows_measurement
 from pqd.parameters import Parameters, privacy_unit, stated_rows
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
@@ -41,7 +42,6 @@ from pqd.progress import Progress, Step, silent
 from pqd.reports.models.audit import Cost
 from pqd.reports.models.check import CheckReport, CheckResult, GateFacts
 from pqd.reports.models.query import QueryFacts
-from pqd.reports.text.check import NEVER_HOLDS
 from pqd.reports.text.gate import condition_message, table_condition
 from pqd.reports.text.numbers import percent_text
 from pqd.run.costs import added_costs, cost_of
@@ -205,7 +205,7 @@ def run_query_gate(  # noqa: PLR0913 - the arguments of a gate, parsed
     for verdict in plan.verdicts:
         _check_counts(verdict)
     inputs = [GateInput(plan.bound, each.facts()["id"], each.measurement) for each in plan.verdicts]
-    gate_plan = plan_gate(terms, inputs)
+    gate_plan = plan_gate(terms, plan.bound, inputs)
     facts, quotes = _run(gate_plan, accountant, noise, progress, dry_run=dry_run)
     results = []
     for each in plan.verdicts:
@@ -219,8 +219,6 @@ def run_query_gate(  # noqa: PLR0913 - the arguments of a gate, parsed
 def _check_counts(verdict: PlannedVerdict) -> None:
     """Refuse a query whose answer could not count; ParameterError says what to state."""
     name = verdict.facts()["id"]
-    if verdict.constant is False:
-        raise ParameterError(f"{name}: {NEVER_HOLDS}. Nothing was spent.")
     if verdict.condition and not verdict.condition.accepted:
         column = verdict.facts()["attribute"]
         raise ParameterError(
@@ -255,22 +253,17 @@ def run_table_gate(  # noqa: PLR0913 - the arguments of a gate, parsed
     rows, quotes, epsilon = terms.private_rows, list[Quote](), terms.epsilon
     if rows is None and dry_run:
         rows = bound.copy_rows[0]
-    elif rows is None:
+    if not (accountant and accountant.replaying):
+        _check_judged(_table_gate(bound, rows or bound.copy_rows[0], parameters, terms, epsilon))
+    if rows is None:
         _quote_all(bound, terms, accountant, progress)
         measurement = rows_measurement(bound, epsilon)
         outputs = measure([bound.measurement_set([measurement])], accountant, noise, progress)
         rows, quotes = max(1, outputs[measurement].numbers[0]), [outputs.quote]
         epsilon *= 1 - ROWS_SHARE
-    table = TableGate(
-        bound=bound,
-        rows=rows,
-        tau=parameters.tau,
-        epsilon=epsilon,
-        alpha=terms.alpha,
-        is_private_copy=parameters.copy_epsilon is not None,
-    )
+    table = _table_gate(bound, rows, parameters, terms, epsilon)
     own = replace(terms, epsilon=epsilon, private_rows=rows)
-    plan = plan_gate(own, table.inputs, table.misses)
+    plan = plan_gate(own, bound, table.inputs, table.misses)
     facts, more = _run(plan, accountant, noise, progress, dry_run=dry_run)
     if terms.private_rows is None and not dry_run:
         facts = replace(facts, rows=rows, epsilon=terms.epsilon)
@@ -285,6 +278,35 @@ def run_table_gate(  # noqa: PLR0913 - the arguments of a gate, parsed
     notes = (*bound.notes, *([note("gate-left-out", conditions=left_out)] if left_out else []))
     cost = _cost([*quotes, *more], accountant, unit)
     return _report(tables, results, facts, cost, notes, dry_run=dry_run)
+
+
+def _table_gate(
+    bound: BoundProfile,
+    rows: int,
+    parameters: ProfileParameters,
+    terms: GateTerms,
+    epsilon: Fraction,
+) -> TableGate:
+    return TableGate(
+        bound=bound,
+        rows=rows,
+        tau=parameters.tau,
+        epsilon=epsilon,
+        alpha=terms.alpha,
+        is_private_copy=parameters.copy_epsilon is not None,
+    )
+
+
+def _check_judged(table: TableGate) -> None:
+    """Refuse a gate that judges too little of a table; ParameterError says what would do."""
+    if table.judged < LEAST_JUDGED:
+        every = len(table.bound.marginals)
+        raise ParameterError(
+            f"a gate at this epsilon judges {len(table.claims.within)} of {every} columns and "
+            f"pairs: of about {table.rows:,} rows, chance and noise alone explain too much of the "
+            "others; state a larger epsilon, fewer columns (--columns), or a larger table. Nothing "
+            "was spent."
+        )
 
 
 def _quote_all(

@@ -21,7 +21,6 @@ from pqd.reports.text.check import (
     FREE_ASKED,
     FREE_KNOWN,
     FREE_SETTLED,
-    NEVER_HOLDS,
     alarm_message,
     alarm_tolerance,
     grouped_message,
@@ -224,13 +223,10 @@ def never_counted(
     bounds counts only if the spec accepts these bounds.  If one bound is stated, a no may hold
     whatever the private table has beyond the other one, so a check that expects a no can be as
     expected.  A decider that can prove neither answer counts only if the check takes likely
-    answers.  In a gate a no must hold whatever lies beyond bounds, and a condition that every table
-    fails leaves nothing to test.
+    answers.  In a gate a no must hold whatever lies beyond bounds.
     """
     hints = []
     expected = check.expect == "close"
-    if is_gated and any(v.is_constant and v.constant != expected for v in verdicts):
-        hints.append(NEVER_HOLDS)
     open_ = [each for each in verdicts if each.condition and not each.condition.accepted]
     if any(expected or is_gated or each.is_conditional for each in open_):
         hints.append(CONDITIONAL_HINT)

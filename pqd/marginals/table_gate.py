@@ -33,6 +33,8 @@ MISSES = Fraction(1, 20)
 KEPT, NEAR, DEVIATIONS = Fraction(1, 2), Fraction(1, 200), 3.5
 # Where chance and noise explain so much of the pairs, relations are not judged.
 MOST_NEAR = Fraction(3, 20)
+# A gate that judges a smaller share of the marginals is refused.
+LEAST_JUDGED = Fraction(1, 2)
 _PARTS = 10_000
 
 
@@ -78,9 +80,16 @@ class TableGate:
         """Number of conditions that need not hold, by requirement."""
         return {WITHIN: math.floor(MISSES * len(self.claims.within))}
 
+    @property
+    def judged(self) -> Fraction:
+        """Share of the marginals that are judged."""
+        return Fraction(len(self.claims.within), len(self.bound.marginals))
+
     @cached_property
     def inputs(self) -> tuple[GateInput, ...]:
-        """All conditions."""
+        """All conditions; none if too little is judged, so that nothing is shown."""
+        if self.judged < LEAST_JUDGED:
+            return ()
         inputs = [self._input(each, WITHIN) for each in self.claims.within]
         inputs += [self._input(each, THRICE) for each in self.claims.thrice]
         inputs += [self._input(each, OTHERS) for each in self.claims.columns]

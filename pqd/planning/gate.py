@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pqd.accounting.accountant import Accountant, Quote
+from pqd.deciders.errors import UnanswerableError
 from pqd.deciders.exact import exceeds
 from pqd.deciders.single.inverse_sensitivity import margin_ends, verdict_of
 from pqd.errors import BudgetError
@@ -111,16 +112,29 @@ class GateInput(NamedTuple):
 
 
 def plan_gate(
-    terms: GateTerms, inputs: Sequence[GateInput], misses: Mapping[str, int] | None = None
+    terms: GateTerms,
+    bound: BoundTables,
+    inputs: Sequence[GateInput],
+    misses: Mapping[str, int] | None = None,
 ) -> GatePlan:
-    """Plan of a gate over ``inputs``, at least one.
+    """Plan of a gate over ``inputs``; ``bound`` has the private table.
 
     Of the conditions with one ``requirement`` so many as ``misses`` says need not hold; by default
-    all must.  A condition that every table fails is a matter of the caller.
+    all must.
+
+    Raises
+    ------
+    UnanswerableError
+        If every table within the bounds fails a condition.
     """
+    for each in inputs:
+        if getattr(each.measurement, "constant_answer", each.expected) not in {None, each.expected}:
+            raise UnanswerableError(
+                f"{each.name} can never be as expected: no table within the bounds answers so; "
+                "correct the query, its bounds or its tolerance. Nothing was spent."
+            )
     drawn = [each for each in inputs if not each.measurement.is_constant]
     constants = tuple(each.name for each in inputs if each.measurement.is_constant)
-    bound = inputs[0].bound
     if not drawn:
         return GatePlan(terms=terms, bound=bound, measurement=None, constants=constants)
     conditions = tuple(
@@ -172,7 +186,11 @@ def decided_gate(
     """
     gate = plan.measurement
     if gate is None:
-        return _facts(plan, outcome="holds", p_value=0.0), []
+        # Without any condition nothing is shown.
+        shown = {"outcome": "holds", "p_value": 0.0}
+        return _facts(
+            plan, **(shown if plan.number else {"outcome": "undecided", "p_value": 1.0})
+        ), []
     outputs = measure(plan.sets, accountant, noise, progress)
     decision, alpha = outputs[gate], plan.terms.alpha
     rows = decision.released[0] if decision.released else None

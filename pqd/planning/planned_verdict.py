@@ -45,7 +45,12 @@ class VerdictMeasurement(QueryMeasurement[Output]):
     @cached_property
     def is_constant(self) -> bool:
         """Whether every table within the bounds has the same verdict, which then costs nothing."""
-        return self.decider.constant_verdict(self.interval) is not None
+        return self.constant_answer is not None
+
+    @property
+    def constant_answer(self) -> bool | None:
+        """Verdict that every table within the bounds has; None if verdicts differ."""
+        return self.decider.constant_verdict(self.interval)
 
     def ledger_facts(self) -> dict[str, Any]:
         """Public facts that the ledger keeps of the charge."""
@@ -330,13 +335,6 @@ class PlannedVerdict(ABC):
     def is_constant(self) -> bool:
         """Whether every table within the bounds has the same verdict, which then costs nothing."""
         return self.measurement.is_constant
-
-    @property
-    def constant(self) -> bool | None:
-        """Verdict that every table within the bounds has; None if verdicts differ."""
-        if not (self.is_constant and isinstance(self.measurement, VerdictMeasurement)):
-            return None
-        return self.measurement.decider.constant_verdict(self.measurement.interval)
 
     @property
     def is_conditional(self) -> bool:

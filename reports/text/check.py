@@ -80,11 +80,6 @@ _STATE = (
 )
 # Hint for a planned check whose verdict would hold only within the copy's bounds.
 CONDITIONAL_HINT = f"NOT taken by a check, since it holds within the copy's bounds alone: {_STATE}"
-# Hint for a condition of a gate that no private table meets.
-NEVER_HOLDS = (
-    "NEVER as expected: no table within the bounds can answer so; correct the query, its bounds or "
-    "its tolerance, or expect the other answer"
-)
 # First line on a spec with checks whose answer could never count.
 NEVER_COUNTED = (
     "checks whose answer could never count, so nothing was measured and nothing was spent (--only "

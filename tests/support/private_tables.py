@@ -92,7 +92,7 @@ PERSONS = pd.DataFrame(
 )
 
 
-def _many_persons(rows: int) -> pd.DataFrame:
+def many_persons(rows: int) -> pd.DataFrame:
     rng = np.random.default_rng(8)
     return pd.DataFrame(
         {
@@ -107,7 +107,7 @@ def _many_persons(rows: int) -> pd.DataFrame:
 
 PERSON_TABLES: dict[str, pd.DataFrame] = {
     "a neighbour": pd.concat([PERSONS, PERSONS.iloc[-1:]]),
-    "many other rows": _many_persons(3_000),
+    "many other rows": many_persons(3_000),
     "no rows": PERSONS.iloc[:0],
     "nothing but NULL": nothing_but_null(PERSONS),
     "only keys that are not public": PERSONS.assign(

@@ -19,6 +19,7 @@ from tests.support.private_tables import (
     WORKER_TABLES,
     WORKERS,
     csv_of,
+    many_persons,
     named,
 )
 from tests.support.swaps import (
@@ -31,6 +32,7 @@ from tests.support.swaps import (
     check,
     compare,
     from_file,
+    gate,
     profile,
     rank,
     release,
@@ -112,6 +114,11 @@ sql = "SELECT COUNT(*) FROM D WHERE age > 25"
 """
 SHARED_DISTANCES = (
     DISTANCE_SPEC.replace("epsilon = 0.5", "") + "[shared_budget]\ntotal_epsilon = 2\n"
+)
+GATED_SPEC = (
+    DISTANCE_SPEC.replace("epsilon = 0.5", "")
+    + '[[check]]\nid = "by-job"\nsql = "SELECT job, COUNT(*) FROM D GROUP BY job"\n'
+    + "[budget]\ngate = 0.5\nnames = 1\n"
 )
 SWAPS: dict[str, Swap] = {
     f"audit by {decider}": Swap(
@@ -265,6 +272,21 @@ SWAPS |= {
     for batch in BATCHES
 }
 SWAPS |= {
+    "check of a gate": Swap(
+        check(PAY, GATED_SPEC),
+        named(PAY_TABLES, NEIGHBOUR, MANY, NONE, NULL, TEXTS, EXTREMES),
+        {"near": (*EVERY, *BUILD), "far below": SCREEN, "far above": SCREEN},
+        differing=[NEIGHBOUR, MANY, NONE],
+    ),
+    "gate of a table": Swap(
+        gate(WORKERS, tau="20%"),
+        named(WORKER_TABLES, OTHERS, MANY, NONE, NULL, TEXTS, EXTREMES),
+        {"near": EVERY, "far below": SCREEN},
+        differing=[OTHERS, MANY, NONE],
+    ),
+    "gate of a table of people": Swap(
+        gate(many_persons(900), tau="20%", options={"unit": OF_THREE}), PERSON_TABLES
+    ),
     "check of a batch": Swap(
         check(WORKERS, BATCH_SPEC), named(WORKER_TABLES, OTHERS, MANY, NONE), {"near": EVERY}
     ),

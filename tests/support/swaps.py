@@ -18,6 +18,7 @@ from pqd.accounting.accountant import Accountant
 from pqd.commands.audit import run_audit
 from pqd.commands.check import run_check
 from pqd.commands.compare import run_compare
+from pqd.commands.gate import gate_terms, run_table_gate
 from pqd.commands.profile import run_profile
 from pqd.commands.rank import run_ranking
 from pqd.commands.release import run_release
@@ -134,6 +135,16 @@ def check(synthetic: pd.DataFrame, text: str) -> Run:
             return run_check(spec, noise, ledger=ledger, detailed=True, progress=progress)
 
     return checked
+
+
+def gate(synthetic: object, *, options: Any = None, **parameters: Any) -> Run:
+    """Gate of a whole table that names its worst condition."""
+
+    def gated(private: Any, noise: Any, progress: Progress) -> Any:
+        stated, terms = ProfileParameters.parse(**parameters), gate_terms("20", "1", "0.05", None)
+        return run_table_gate(private, synthetic, stated, terms, noise, progress, **(options or {}))
+
+    return gated
 
 
 def from_file(inner: Run) -> Run:

@@ -1,0 +1,358 @@
+"""A gate from the command line and from Python: green, red, named, refused, replayed, planned."""
+
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from unittest.mock import MagicMock
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pqd
+from pqd.accounting.accountant import Accountant
+from pqd.accounting.accounts import Budget
+from pqd.accounting.ledger import Ledger
+from pqd.commands.check import run_check
+from pqd.commands.gate import gate_terms, run_table_gate
+from pqd.deciders import SimulatedNoise
+from pqd.deciders.errors import UnanswerableError
+from pqd.errors import BudgetError, PqdError
+from pqd.marginals.profile_parameters import ProfileParameters
+from pqd.planning.gate import GateInput, plan_gate
+from pqd.reports.models.check import CheckReport
+from pqd.spec import read_spec
+from pqd.spec.problems import SpecError
+from tests.support.noises import Absent
+
+Command = Callable[..., tuple[int, str, str]]
+
+HEAD = """\
+[private]
+path = "private.parquet"
+[synthetic.copy]
+path = "copy.parquet"
+[ledger]
+path = "ledger.sqlite"
+[budget]
+gate = 0.25
+{budget}
+[defaults]
+tau = "10%"
+{more}
+"""
+ROWS = '[[check]]\nid = "rows"\nsql = "SELECT COUNT(*) FROM D"\n'
+JOBS = '[[check]]\nid = "jobs"\nsql = "SELECT job, COUNT(*) FROM D GROUP BY job"\n'
+AGE = '[[check]]\nid = "age"\nsql = "SELECT AVG(age) FROM D"\n'
+BOUNDS = "[columns.age]\nbounds = [0, 120]\nstep = 1\n"
+PAIR = '[[check]]\nid = "pair"\nmarginal = ["sex", "job"]\n'
+SCORE = '[[check]]\nid = "score"\nscore = "overall"\nat_least = "90%"\n'
+FEW = '[[check]]\nid = "few"\nsql = "SELECT COUNT(*) FROM D WHERE sex = \'f\'"\nexpect = "far"\n'
+
+
+def people(rows: int, seed: int, share: float = 0.5) -> pd.DataFrame:
+    """Ages, jobs and sexes; a ``share`` of the rows is of women."""
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "sex": np.where(rng.random(rows) < share, "f", "m"),
+            "job": rng.choice(["cook", "smith", "nurse"], rows, p=[0.6, 0.3, 0.1]),
+            "age": rng.integers(18, 80, rows),
+        }
+    )
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a private table and an honest copy."""
+    people(4_000, 1).to_parquet(tmp_path / "private.parquet")
+    people(4_000, 2).to_parquet(tmp_path / "copy.parquet")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def spec(*checks: str, budget: str = "", more: str = "") -> str:
+    """Path of a spec in the folder, with these checks."""
+    text = HEAD.format(budget=budget, more=more) + "".join(checks)
+    Path("audit.toml").write_text(text, encoding="utf-8")
+    return "audit.toml"
+
+
+def exact(path: str) -> CheckReport:
+    """Report without noise."""
+    return run_check(read_spec(path), Absent(), fresh=True)
+
+
+def test_all_hold_for_one_epsilon(command: Command) -> None:
+    path = spec(ROWS, JOBS, AGE, PAIR, SCORE, more=BOUNDS)
+    report = pqd.check(path)
+    assert report.gate is not None
+    assert (report.exit_code, report.gate.outcome, report.gate.conditions) == (0, "holds", 7)
+    assert report.gate.p_value is not None
+    assert report.gate.p_value <= 0.05
+    assert report.cost.epsilon == Fraction(1, 4)
+    assert [check.status for check in report.checks] == ["as expected"] * 6
+    code, out, _ = command("check", path)
+    assert code == 0
+    assert "all 7 conditions hold" in " ".join(out.split())
+    assert "nothing spent" in out
+    (account,) = Ledger("ledger.sqlite").accounts
+    assert account.epsilon == Fraction(1, 4)
+
+
+def test_the_margin_is_the_least_of_those_that_the_checks_have_alone() -> None:
+    alone = exact(spec(ROWS, JOBS, AGE, PAIR, FEW, more=BOUNDS))
+    single = HEAD.replace("gate = 0.25", "").format(budget="", more="epsilon = 0.25\n" + BOUNDS)
+    checks = [ROWS, JOBS, AGE, PAIR, FEW]
+    named = [each + f'decider = "{d}"\n' for each, d in zip(checks[:3], DECIDERS, strict=True)]
+    Path("single.toml").write_text(single + "".join([*named, PAIR, FEW + COUNTED]), "utf-8")
+    margins = [
+        (v.margin or 0) if check.expect == "close" else 1 - (v.margin or 0)
+        for check in exact("single.toml").checks
+        for v in check.verdicts
+    ]
+    assert len(margins) == 7
+    assert alone.gate is not None
+    assert alone.gate.margin == min(margins)
+
+
+DECIDERS = ("inv_count", "inv_count", "inv_mean")
+COUNTED = 'decider = "inv_count"\n'
+
+
+def test_a_red_gate_fails_and_names_nothing_without_an_epsilon(command: Command) -> None:
+    people(4_000, 2, 0.2).to_parquet("copy.parquet")
+    code, out, _ = command("check", spec(ROWS, JOBS, PAIR))
+    assert code == 1
+    words = " ".join(out.split())
+    assert "at least one of 5 conditions fails (p < 0.001)" in words
+    assert "names = 0.5" in words
+    assert "3 not told" not in words
+    report = json.loads(command("check", "audit.toml", "--output", "json=-")[1])
+    assert [each["status"] for each in report["checks"][1:]] == ["not told"] * 3
+    assert report["gate"]["worst"] is None
+
+
+def test_the_worst_is_named_for_an_epsilon_that_is_spent_only_then(command: Command) -> None:
+    path = spec(ROWS, JOBS, PAIR, budget="names = 0.5")
+    assert pqd.check(path).cost.epsilon == Fraction(1, 4)
+    people(4_000, 2, 0.2).to_parquet("copy.parquet")
+    report = pqd.check(path)
+    assert report.gate is not None
+    assert report.gate.worst is not None
+    assert (report.gate.worst.name, report.gate.worst.holds) == ("pair", False)
+    assert report.cost.epsilon == Fraction(3, 4)
+    statuses = {check.id: check.status for check in report.checks}
+    assert statuses == {
+        "all checks": "not as expected",
+        "pair": "not as expected",
+        "rows": "not told",
+        "jobs": "not told",
+    }
+    # The same run again is replayed, its name included.
+    code, out, _ = command("check", path)
+    assert code == 1
+    assert "nothing spent" in out
+    assert "the worst is pair: it fails" in " ".join(out.split())
+    junit = command("check", path, "--output", "junit=-")[1]
+    assert 'failures="2"' in junit
+    assert 'skipped="2"' in junit
+
+
+def test_a_limit_that_does_not_hold_the_name_leaves_the_gate(command: Command) -> None:
+    people(4_000, 2, 0.2).to_parquet("copy.parquet")
+    code, out, _ = command("check", spec(ROWS, PAIR, budget="names = 0.5\nepsilon = 0.5"))
+    words = " ".join(out.split())
+    assert code == 1
+    assert "epsilon 0.25 spent" in words
+    assert "The worst condition is not named" in words
+    code, _, err = command("check", spec(ROWS, PAIR, AGE, more=BOUNDS, budget="epsilon = 0.4"))
+    assert code == 4
+    assert "needs epsilon 0.25" in err
+
+
+def test_a_group_of_a_check_is_named() -> None:
+    copy = people(4_000, 2)
+    copy.loc[copy["job"] == "nurse", "job"] = "cook"
+    copy.loc[:50, "job"] = "nurse"
+    copy.to_parquet("copy.parquet")
+    report = exact(spec(ROWS, JOBS, budget="names = 1"))
+    assert report.gate is not None
+    assert report.gate.worst is not None
+    assert report.gate.worst.name == "jobs: job = nurse"
+    (jobs,) = (check for check in report.checks if check.id == "jobs")
+    assert (jobs.status, jobs.gate) == ("not as expected", "fail")
+
+
+def test_several_copies_are_one_gate() -> None:
+    people(4_000, 3, 0.2).to_parquet("bad.parquet")
+    more = '[synthetic.bad]\npath = "bad.parquet"\n'
+    report = exact(spec(PAIR, ROWS, budget="names = 1", more=more))
+    assert report.gate is not None
+    assert report.gate.conditions == 4
+    assert report.gate.worst is not None
+    assert report.gate.worst.name == "pair@bad"
+
+
+def test_a_plan_spends_nothing_and_says_what_is_too_sharp(command: Command) -> None:
+    sharp = ROWS.replace('"rows"', '"sharp"') + "tau = 2\n"
+    code, out, _ = command("check", spec(ROWS, sharp), "--dry-run")
+    words = " ".join(out.split())
+    assert code == 0
+    assert "nothing spent; a run costs epsilon 0.25" in words
+    assert "one test of whether all 2 conditions hold" in words
+    assert "NOT decidable: it needs a gate of about epsilon" in words
+    assert not Path("ledger.sqlite").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (ROWS + "epsilon = 1\n", '"rows" has epsilon, but [budget] has a gate'),
+        (ROWS + 'severity = "warn"\n', '"rows" has severity'),
+        (ROWS + 'decider = "lm_count"\n', '"rows" has decider'),
+        (ROWS + "[shared_budget]\ntotal_epsilon = 1\n", "[shared_budget] is divided among checks"),
+    ],
+)
+def test_a_spec_with_a_gate_refuses_what_is_decided_by_itself(text: str, found: str) -> None:
+    with pytest.raises(SpecError) as error:
+        read_spec(spec(text))
+    assert found in str(error.value)
+
+
+def test_names_need_a_gate(command: Command) -> None:
+    text = spec(ROWS, budget="names = 0.5")
+    Path(text).write_text(Path(text).read_text("utf-8").replace("gate = 0.25\n", ""), "utf-8")
+    assert command("check", text)[0] == 2
+    text = HEAD.replace("gate = 0.25", "").format(budget="", more="epsilon = 1") + ROWS
+    Path("audit.toml").write_text(text, "utf-8")
+    code, _, err = command("check", "audit.toml", "--names", "0.5")
+    assert code == 2
+    assert "state a gate too (--gate 0.25)" in err
+    # The option makes a gate of a spec without one, and sets its epsilons aside.
+    report = pqd.check("audit.toml", gate="0.3")
+    assert report.cost.epsilon == Fraction(3, 10)
+
+
+def test_a_baseline_is_refused(command: Command) -> None:
+    code, _, err = command("check", spec(ROWS), "--baseline", "known.json")
+    assert code == 2
+    assert "a gate is one test of all" in err
+
+
+def test_a_broken_check_leaves_the_gate_unspent(command: Command) -> None:
+    code, out, _ = command("check", spec(ROWS, PAIR.replace("job", "jib")))
+    words = " ".join(out.split())
+    assert code == 2
+    assert "nothing spent" in words
+    assert "another check is broken" in words
+
+
+def test_a_sum_without_stated_bounds_is_refused_before_anything_is_spent(command: Command) -> None:
+    code, _, err = command("check", spec(AGE, ROWS))
+    assert code == 2
+    assert "bounds" in err
+    assert not Path("ledger.sqlite").exists()
+    accepted = '[columns.age]\nbounds = "copy"\n'
+    assert exact(spec(AGE, ROWS, more=accepted)).exit_code == 0
+
+
+def test_what_no_table_meets_is_refused() -> None:
+    measurement = MagicMock(is_constant=True, constant_answer=True)
+    terms = gate_terms(1, None, "0.05", None)
+    inputs = [GateInput(MagicMock(), "odd", measurement, expected=False)]
+    with pytest.raises(UnanswerableError, match="odd can never be as expected"):
+        plan_gate(terms, MagicMock(), inputs)
+    inputs = [GateInput(MagicMock(), "odd", measurement)]
+    assert plan_gate(terms, MagicMock(), inputs).constants == ("odd",)
+
+
+def test_seeded_noise_is_marked() -> None:
+    report = run_check(read_spec(spec(ROWS)), SimulatedNoise(1))
+    assert report.simulated
+    assert "SIMULATED" in str(report)
+
+
+# A gate over queries, or over a whole table ------------------------------------------------------
+
+
+def test_queries_are_one_gate(command: Command) -> None:
+    options = ("--tau", "10%", "--gate", "0.25", "--names", "0.5")
+    asked = ("-q", "SELECT COUNT(*) FROM D WHERE sex = 'f'", "-q", "SELECT MEDIAN(age) FROM D")
+    code, out, _ = command("audit", "private.parquet", "copy.parquet", *asked, *options)
+    assert code == 0
+    assert "all 2 conditions hold" in out
+    assert "epsilon 0.25 spent" in out
+    people(4_000, 2, 0.2).to_parquet("copy.parquet")
+    code, out, _ = command("audit", "private.parquet", "copy.parquet", *asked, *options)
+    assert code == 1
+    assert "the worst is q1: it fails" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("more", "found"),
+    [
+        (("--epsilon", "1"), "leave --epsilon"),
+        (("--decider", "lm_count"), "leave --decider and --outside out"),
+    ],
+)
+def test_budgets_and_deciders_of_single_queries_are_refused(
+    command: Command, more: tuple[str, ...], found: str
+) -> None:
+    asked = ("-q", "SELECT COUNT(*) FROM D", "--tau", "5%", "--gate", "0.25", *more)
+    code, _, err = command("audit", "private.parquet", "copy.parquet", *asked)
+    assert code == 2
+    assert found in err
+
+
+def test_a_query_without_stated_bounds_is_refused() -> None:
+    with pytest.raises(PqdError, match=r"q1: nobody stated both bounds of age.*--bounds age=0:100"):
+        pqd.gate("private.parquet", "copy.parquet", "SELECT SUM(age) FROM D", tau="5%", epsilon=1)
+
+
+def test_a_whole_table_is_one_gate(command: Command) -> None:
+    code, out, _ = command("profile", "private.parquet", "copy.parquet", "--gate", "1")
+    words = " ".join(out.split())
+    assert code == 0
+    assert "conditions hold (p < 0.001)" in words
+    assert "epsilon 1 spent" in words
+    shuffled = people(4_000, 2)
+    shuffled["job"] = np.where(shuffled["sex"] == "f", "cook", "smith")
+    shuffled.to_parquet("copy.parquet")
+    report = pqd.gate("private.parquet", "copy.parquet", epsilon=1, names=1)
+    assert report.exit_code == 1
+    assert report.gate is not None
+    assert report.gate.worst is not None
+    assert report.gate.worst.conclusive
+    assert "job" in report.gate.worst.name
+    # The number of rows was paid for by the first gate.
+    assert report.cost.epsilon == 2 - Fraction(1, 20)
+
+
+def test_stated_rows_cost_nothing() -> None:
+    tables = ("private.parquet", "copy.parquet")
+    report = pqd.gate(*tables, epsilon=1, private_rows=4_000, ledger="own.sqlite")
+    assert report.exit_code == 0
+    assert report.gate is not None
+    assert report.gate.rows is None
+    (account,) = Ledger("own.sqlite").accounts
+    assert [run.queries for run in account.runs] == [("gate",)]
+
+
+def test_a_table_of_which_too_little_can_be_judged_is_refused() -> None:
+    people(40, 2).to_parquet("copy.parquet")
+    with pytest.raises(PqdError, match=r"judges \d of 6 columns and pairs.*Nothing was spent"):
+        pqd.gate("private.parquet", "copy.parquet", epsilon="0.1", ledger="own.sqlite")
+    assert not Ledger("own.sqlite").accounts
+
+
+def test_a_budget_that_holds_the_rows_alone_refuses_all() -> None:
+    """The number of rows is not paid for if the rest of the gate cannot be."""
+    account = Accountant(Path("own.sqlite"), Budget(Fraction(1, 2), Fraction(0)))
+    stated, terms = ProfileParameters.parse(), gate_terms(1, None, "0.05", None)
+    with pytest.raises(BudgetError):
+        run_table_gate(
+            "private.parquet", "copy.parquet", stated, terms, Absent(), accountant=account
+        )
+    assert not any(each.epsilon for each in Ledger("own.sqlite").accounts)
