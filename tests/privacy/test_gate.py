@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqd.deciders import DECIDERS, Histogram, Interval, Lattice
-from pqd.deciders.distances.claims import AnyHolds, DistanceBelow
+from pqd.deciders.distances.claims import AnyHolds, Claim, DistanceBelow
 from pqd.deciders.distances.relations import Relations, RelationsKept, RelationsNear
-from pqd.deciders.distances.statistics import TotalVariation
+from pqd.deciders.distances.statistics import Counts, TotalVariation
 from pqd.deciders.single.inverse_sensitivity import (
+    End,
     InverseSensitivity,
     InverseSum,
     StatedEnd,
@@ -151,7 +152,7 @@ STATED = [
 
 
 @pytest.mark.parametrize(("name", "end"), [*((each, None) for each in INVERSE), *STATED])
-def test_margins_of_queries_and_of_their_opposites_move_by_one(name: str, end: str | None) -> None:
+def test_margins_of_queries_and_of_their_opposites_move_by_one(name: str, end: End | None) -> None:
     decider = DECIDERS[name].on(LATTICE, **({"p": Fraction(1, 3)} if "quantile" in name else {}))
     assert isinstance(decider, InverseSensitivity)
     if isinstance(decider, StatedEnd) and end:
@@ -214,7 +215,7 @@ def test_claims_of_which_one_must_hold_move_by_one() -> None:
     """Brute force over small tables of two columns: relations kept, near, and either of them."""
     copy = np.array([[3, 1], [0, 4]])
     relations = Relations((copy,))
-    claims = [
+    claims: list[Claim] = [
         RelationsKept(relations, Fraction(1, 2)),
         RelationsNear(relations, Fraction(1, 10)),
         DistanceBelow(TotalVariation(copy), Fraction(1, 4)),
@@ -222,7 +223,7 @@ def test_claims_of_which_one_must_hold_move_by_one() -> None:
     for cells in product(range(4), repeat=4):
         counts = np.array(cells)
         kept, near, below = (
-            claim.margin([counts] if claim is not claims[2] else counts, 0) for claim in claims
+            claim.margin(counts if claim is claims[2] else [counts], 0) for claim in claims
         )
         either = AnyHolds((claims[0], claims[1]))
         assert either.margin([counts], 0) == max(kept, near)
@@ -242,7 +243,7 @@ def test_nearness_divided_by_one_is_caught() -> None:
     copy, tau = np.array([[2, 1], [1, 2]]), Fraction(1, 10)
     relations, worst = Relations((copy,)), 0
 
-    def broken(counts: np.ndarray) -> int:  # type: ignore[type-arg]
+    def broken(counts: Counts) -> int:
         scores_of = relations.rows([counts])
         return math.ceil(tau * int(counts.sum()) - scores_of.pairs + scores_of.columns)
 
