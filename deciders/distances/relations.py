@@ -159,7 +159,7 @@ class RelationsNear:
 
     Guarantee: one row moves T and M by at most 1, and ``tau n`` by tau.  So it moves the margin
     ``ceil((tau n - T + M) / (2 + tau))`` by at most 1, and the margin is at least 1 exactly if the
-    claim holds (Theorem D11).
+    claim holds (Theorem G3).
     """
 
     relations: Relations
