@@ -221,6 +221,7 @@ def compare(
         "--bins": queries.bins if named is None else None,
         "--tau": criteria.tau,
         "--tau-of": criteria.tau_of,
+        "--scale": criteria.scale,
         **comparison.stated,
     }
     ranks = check_ranking(named, ranking.total_epsilon or None, of_queries, ranking.stated)

@@ -176,13 +176,21 @@ class CriteriaOptions:
         ),
     ] = None
     private_rows: PrivateRows = None
+    scale: Annotated[
+        str | None,
+        typer.Option(
+            metavar="rows",
+            help="The copy has another size: compare a COUNT as a share of all rows, and a SUM per "
+            "row.",
+        ),
+    ] = None
 
     def of(self, queries: tuple[Query, ...]) -> tuple[tuple[Query, ...], Self]:
         """Queries, of which some have a tolerance of their own, and criteria for all others."""
-        from pqd.stated.queries import with_tolerances
+        from pqd.stated.queries import scaled, with_tolerances
 
         stated = values_by_name(self.tau_of or [], "tolerance", "q1=5%", last=True)
-        workload, tau = with_tolerances(queries, self.tau or None, stated)
+        workload, tau = with_tolerances(scaled(queries, self.scale), self.tau or None, stated)
         return workload, replace(self, tau=str(tau))
 
 

@@ -65,6 +65,10 @@ def plan(
     if not queries.stated:
         if criteria.tau_of:
             raise ParameterError("there is no query, so --tau-of is of none; give queries (-q)")
+        if criteria.scale:
+            raise ParameterError(
+                "a profile compares shares of the rows in any case, so leave out --scale"
+            )
         if sharing is not None:
             raise ParameterError("there is no query to share a budget (--sharing); give queries")
         if epsilon is not None:

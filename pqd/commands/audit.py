@@ -29,7 +29,7 @@ from pqd.run.execution import measure
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
 from pqd.stated.budgets import AUTO
-from pqd.stated.queries import check_stated, stated_for, with_tolerances
+from pqd.stated.queries import check_stated, scaled, stated_for, with_tolerances
 
 if TYPE_CHECKING:
     from pqd.deciders import Noise
@@ -55,6 +55,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     max_rows: int = 1,
     outside: bool = False,
     private_rows: int | None = None,
+    scale: str | None = None,
     detailed: bool = False,
 ) -> AuditReport:
     """Decide, per query, whether ``|q(private) - q(synthetic)| < tau``.
@@ -112,6 +113,10 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     private_rows
         The number of rows of the private table, where it may be published.  Nobody compares it with
         the table.
+    scale
+        ``"rows"`` if the copy has another size: a COUNT is compared as a share of all rows, a SUM
+        per row.  By default both are compared as they are.  The other aggregates do not grow with
+        the rows.
     detailed
         Also give every decider's operating characteristic and needed epsilon; this costs only time.
 
@@ -132,7 +137,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     check_stated(queries, "pqd.profile(private, synthetic)")
     budget = RunBudget.parse(epsilon, total_epsilon, sharing)
     workload = as_queries(() if queries is None else queries)
-    workload, tau = with_tolerances(workload, tau, tolerances)
+    workload, tau = with_tolerances(scaled(workload, scale), tau, tolerances)
     parameters = Parameters.parse(
         tau=tau,
         epsilon=budget.epsilon,

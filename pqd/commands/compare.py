@@ -34,7 +34,7 @@ from pqd.run.execution import Outputs, measure
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
 from pqd.stated.budgets import AUTO
-from pqd.stated.queries import check_ranking, stated_for, with_tolerances
+from pqd.stated.queries import check_ranking, scaled, stated_for, with_tolerances
 
 if TYPE_CHECKING:
     from pqd.deciders import Noise
@@ -59,6 +59,7 @@ def compare(
     unit: str | None = ...,
     max_rows: int = ...,
     private_rows: int | None = ...,
+    scale: str | None = ...,
 ) -> CompareReport: ...
 
 
@@ -108,6 +109,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     unit: str | None = None,
     max_rows: int = 1,
     private_rows: int | None = None,
+    scale: str | None = None,
 ) -> CompareReport | RankingReport:
     """Compare synthetic tables, by ``queries`` or by overall quality, at the cost of one table.
 
@@ -152,7 +154,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     copy_epsilon
         Without queries: the epsilon under which a copy was made, by its name, if its generator is
         differentially private.  A copy that is very near is then no error but a note.
-    ledger, fresh, unit, max_rows, private_rows
+    ledger, fresh, unit, max_rows, private_rows, scale
         As for ``pqd.audit``.
 
     Returns
@@ -178,6 +180,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
         "weights": weights,
         "tolerances": tolerances,
         "references": references,
+        "scale": scale,
     }
     of_ranking = {
         "ways": ways,
@@ -210,7 +213,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
                 progress=progress,
             )
     workload = as_queries(() if queries is None else queries)
-    workload, tau = with_tolerances(workload, tau, tolerances)
+    workload, tau = with_tolerances(scaled(workload, scale), tau, tolerances)
     shared = Parameters.parse(
         tau=tau,
         epsilon=epsilon,

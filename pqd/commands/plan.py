@@ -30,7 +30,7 @@ from pqd.run.costs import today
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
 from pqd.stated.budgets import AUTO
-from pqd.stated.queries import stated_for, with_tolerances
+from pqd.stated.queries import scaled, stated_for, with_tolerances
 
 
 def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
@@ -49,6 +49,7 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
     unit: str | None = None,
     max_rows: int = 1,
     private_rows: int | None = None,
+    scale: str | None = None,
     detailed: bool = False,
 ) -> PlanReport:
     """Plan a verdict on each query, from public data only and at no cost: decider, reliability.
@@ -62,7 +63,7 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
     PqdError
         QueryError, TableError, ParameterError or DeciderError; the message names the query.
     """
-    workload, tau = with_tolerances(as_queries(queries), tau, tolerances)
+    workload, tau = with_tolerances(scaled(as_queries(queries), scale), tau, tolerances)
     criteria = Criteria.of(
         tau=tau,
         alpha=alpha,

@@ -225,7 +225,7 @@ class BoundChecks:
         check = selected.check
         try:
             criteria = self._criteria(selected)
-            query = Query(check.sql, selected.id, keys=keys_of(check))
+            query = Query(check.sql, selected.id, keys=keys_of(check), scale=check.scale)
             if self._spec.gate is not None:
                 criteria = replace(criteria, mechanism=INVERSE[query.aggregate])
             queries = Bins.parse(check.bins).of(query) if check.bins else (query,)

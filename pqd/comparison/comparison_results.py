@@ -16,6 +16,7 @@ from pqd.deciders.single.split_margins import SplitMargins
 from pqd.planning.lattices import condition_of
 from pqd.planning.planned_comparison import PlannedComparison
 from pqd.reports.models.compare import Cell, ComparedQuery
+from pqd.reports.models.query import PER_ROW
 from pqd.run.execution import Outputs
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def _compared_query(
     return ComparedQuery(
         id=query.id or "",
         sql=query.sql,
-        aggregate=query.aggregate,
+        aggregate=PER_ROW.get(query.written if query.per_row else "", query.aggregate),
         attribute=query.attribute,
         p=None if query.p is None else float(query.p),
         where=query.where,

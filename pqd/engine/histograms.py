@@ -102,6 +102,8 @@ def is_distinct(measure: Measure) -> bool:
 
 def _histogram(statistic: Statistic, tally: Tally, *, totalled: bool) -> Histogram:
     measure = statistic.measure
+    if measure is None and statistic.per_row:
+        return Histogram.ascending(tally.keys, tally.counts)
     if measure is None:
         return Histogram.of_mass(int(tally.counts.sum()))
     if measure.cut_points:
@@ -113,6 +115,9 @@ def _histogram(statistic: Statistic, tally: Tally, *, totalled: bool) -> Histogr
     if not measure.beyond:
         return Histogram.ascending(lattice.units_at(tally.keys), tally.counts)
     places, has_value, changed = _decoded(tally.keys, lattice)
+    if statistic.per_row:
+        places = np.where(has_value, places, statistic.zero)
+        has_value = np.ones(places.size, np.bool_)
     units, counts = lattice.units_at(places[has_value]), tally.counts[has_value]
     return Histogram.weighted(units, counts).with_beyond(int(tally.counts[changed].sum()))
 
@@ -163,10 +168,14 @@ class _Group:
                 yield number, _persons(measured, one.measure, _places(rows, batch.rows))
                 continue
             rows = rows & kept
-            if one.measure is None:
-                yield number, _mass(int(np.bitwise_count(rows).sum()))
+            if one.measure:
+                tally = measured.of(one.measure).tally(_places(rows, batch.rows))
             else:
-                yield number, measured.of(one.measure).tally(_places(rows, batch.rows))
+                tally = Tally.of_cells(np.array([0] * one.per_row + [_rows(rows)]))
+            if one.per_row:
+                rest = _rows(kept) - int(tally.counts.sum())
+                tally += Tally.of(np.full(min(rest, 1), one.zero), np.full(min(rest, 1), rest))
+            yield number, tally
 
     def _bitmaps(self, batch: Batch) -> Iterator[tuple[Atom, Bitmap]]:
         """Bitmap of the rows on which each atom is true; eight atoms share one look-up."""
@@ -200,6 +209,11 @@ def _matching(predicate: Predicate, bitmaps: Mapping[Atom, Bitmap]) -> Bitmap:
         return bitmaps[predicate]
     join = np.bitwise_and if predicate.how == "and" else np.bitwise_or
     return reduce(join, (_matching(part, bitmaps) for part in predicate.parts))
+
+
+def _rows(rows: Bitmap) -> int:
+    """Number of rows whose bit is set."""
+    return int(np.bitwise_count(rows).sum())
 
 
 def _mass(rows: int) -> Tally:

@@ -108,12 +108,27 @@ class Statistic:
 
     If ``collapsed``, a person counts once (COUNT) or by one total (SUM).  If not, the kept rows of
     a person count one by one.  The flag changes nothing if each row is a person.
+
+    If ``per_row``, all rows count: a row that does not match, or has no value, counts as 0.  A row
+    that matches counts as 1 if there is no measure.  The lattice of the measure then has a 0.
     """
 
     predicate: Predicate | None
     measure: Measure | None
     columns: frozenset[str]
     collapsed: bool
+    per_row: bool = False
+
+    @property
+    def zero(self) -> int:
+        """Place of the value 0; ValueError if it is not on the lattice."""
+        lattice = self.measure.lattice if self.measure else None
+        if lattice is None:
+            return 0
+        place = -lattice.lower / lattice.step
+        if place.denominator != 1 or not 0 <= place < lattice.points:
+            raise ValueError("a row that does not match counts as 0, which is not on the lattice")
+        return int(place)
 
 
 @dataclass(frozen=True, slots=True)

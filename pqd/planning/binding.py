@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from pqd.deciders import UnanswerableError
 from pqd.deciders.note import Note, note
 from pqd.engine.scan_plan import Measure, PrivacyUnit, ScanPlan, Statistic
 from pqd.engine.synthetic_tables import SyntheticTables
@@ -170,8 +171,14 @@ class _Binding:
                 if query.aggregate in NUMERIC:
                     measure = self._bounds.measure(query, resolved)
             self._warn(request, resolved)
-            collapsed = query.aggregate in {"COUNT", "SUM"}
-            yield Statistic(resolved.predicate, measure, resolved.columns, collapsed)
+            _check_scale(query, resolved)
+            yield Statistic(
+                resolved.predicate,
+                measure,
+                resolved.columns,
+                collapsed=query.aggregate in {"COUNT", "SUM"},
+                per_row=query.per_row,
+            )
 
     def _warn(self, request: QueryRequest, resolved: BoundExpression) -> None:
         """Add warnings about criteria that are allowed but often a mistake; all of it is public."""
@@ -191,3 +198,25 @@ class _Binding:
         with self._refusals.of(request.query):
             statistic = self._bounds.for_tolerance(request, statistic, synthetic)
             yield BoundQuery(request, statistic, columns, self._unit, synthetic)
+
+
+def _check_scale(query: Query, resolved: BoundExpression) -> None:
+    """Refuse a query that has no meaning per row.
+
+    Raises
+    ------
+    UnanswerableError
+        If the query counts distinct values, or all rows.
+    """
+    if query.scale is None:
+        return
+    if query.aggregate == "COUNT DISTINCT":
+        raise UnanswerableError(
+            "the number of distinct values does not grow in step with the rows, so it has no "
+            "meaning per row; leave the query out, or --scale rows"
+        )
+    if query.written == "COUNT" and resolved.predicate is None:
+        raise UnanswerableError(
+            "it counts all rows, which are 100 % of the rows of every table; add a WHERE, or "
+            "leave the query out, or --scale rows"
+        )

@@ -44,10 +44,12 @@ NUMERIC = (*_CLAMPED, *ORDERED)
 # Bounds of a WHERE that are farther apart are not taken.
 _WIDEST = 1e9
 _ZERO = Fraction(0)
+_PER_CENT = Fraction(100)
 
 
-# SQL of an attribute, whether it is a person's total, and the ends that the WHERE states.
-_Place = tuple[str, bool, tuple[float | None, float | None] | None]
+# SQL of an attribute, whether it is a person's total, the ends that the WHERE states, and whether
+# all rows count.
+_Place = tuple[str, bool, tuple[float | None, float | None] | None, bool]
 
 
 class Bounds:
@@ -123,10 +125,7 @@ class Bounds:
             self._note_bounds(subject, narrow, stated, facts)
         beyond: tuple[Beyond, ...] = ()
         if query.aggregate in _CLAMPED and not all(facts.stated) and narrow is not of_ends:
-            # A WHERE selects no row beyond its ends, so these need not be left out here.
-            own = facts.stated if any(stated) else (False, False)
-            beyond = tuple(side for side, known in zip(RANGE, own, strict=True) if not known)
-            beyond += () if facts.step is not None else ("step",)
+            beyond = _beyond(facts, stated)
         measure = Measure(
             resolved.value or "",
             row_lattice(lattice) if total_of else lattice,
@@ -148,7 +147,7 @@ class Bounds:
         ends: tuple[float | None, float | None] | None,
     ) -> Lattice:
         """Lattice of an attribute, or of one between two ``ends``; each is computed once."""
-        place = resolved.value or "", total_of is not None, ends
+        place = resolved.value or "", total_of is not None, ends, query.per_row
         if place not in self._lattices:
             self._lattices[place] = self._lattice(query, resolved, total_of, ends)
         return self._lattices[place]
@@ -182,7 +181,8 @@ class Bounds:
                 high, stated = end, (stated[0], True)
         # Bounds of 0 alone would leave nothing to add up.
         is_cut = low < high or (low == high and low)
-        return Lattice(low, high, step) if is_cut else lattice, stated
+        cut = Lattice(low, high, step) if is_cut else lattice
+        return with_zero(cut) if query.per_row else cut, stated
 
     def _note_bounds(
         self, subject: str, lattice: Lattice, stated: tuple[bool, bool], facts: ColumnFacts
@@ -267,7 +267,15 @@ class Bounds:
         if lattice is None:
             message = f"{name} has no value in the synthetic table; state its bounds (--bounds)"
             raise UnanswerableError(message)
-        return lattice
+        return with_zero(lattice) if query.per_row else lattice
+
+
+def _beyond(facts: ColumnFacts, stated: tuple[bool, bool]) -> tuple[Beyond, ...]:
+    """Rows that are counted beyond bounds of which the caller does not state both."""
+    # A WHERE selects no row beyond its ends, so these need not be left out here.
+    own = facts.stated if any(stated) else (False, False)
+    beyond: tuple[Beyond, ...] = tuple(s for s, known in zip(RANGE, own, strict=True) if not known)
+    return beyond if facts.step is not None else (*beyond, "step")
 
 
 def _spans(bounds: Mapping[str, Iterable[str]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -302,10 +310,22 @@ def exceeded_bounds(
 
 
 def lattice_of(query: Query, statistic: Statistic) -> tuple[Lattice, Fraction]:
-    """Lattice of the numbers that a query aggregates, and its unit measured in the query's unit."""
+    """Lattice of the numbers that a query aggregates, and its unit measured in the query's unit.
+
+    The unit of a share is per cent of all rows.
+    """
     measure = statistic.measure
     lattice = (measure.total or measure.lattice if measure else None) or _COUNTING
+    if query.per_row and measure is None:
+        return lattice, _PER_CENT
     return lattice, Fraction(1) if query.aggregate in _COUNTS else lattice.unit
+
+
+def with_zero(lattice: Lattice) -> Lattice:
+    """Lattice that also holds 0, in steps of the lattice's unit if its step would miss 0."""
+    lower, upper = min(lattice.lower, _ZERO), max(lattice.upper, _ZERO)
+    is_stepped = (lattice.lower / lattice.step).denominator == 1
+    return Lattice(lower, upper, lattice.step if is_stepped else lattice.unit)
 
 
 def is_conditional(statistic: Statistic) -> bool:

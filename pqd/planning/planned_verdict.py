@@ -68,6 +68,7 @@ class VerdictMeasurement(QueryMeasurement[Output]):
                 "measured": measure.sql if measure else None,
                 "unit": (fold_case(unit.column), self.rows) if unit else None,
                 "interval": [scale * interval.lower, scale * interval.upper],
+                **({"scale": self.query.scale} if self.statistic.per_row else {}),
             }
         )
 

@@ -9,7 +9,8 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from pqd.deciders import Histogram, Interval, Lattice, applicable, with_options
+from pqd.deciders import DECIDERS, Histogram, Interval, Lattice, applicable, with_options
+from pqd.deciders.errors import DeciderError
 from pqd.deciders.evaluation.tails import largest_error
 from pqd.deciders.exact import exceeds
 from pqd.deciders.noise import check_scale
@@ -46,7 +47,7 @@ from pqd.planning.planned_verdict import (
     VerdictPlan,
     VerdictRule,
 )
-from pqd.reports.models.query import CandidateFacts, DeciderOption
+from pqd.reports.models.query import PER_ROW, CandidateFacts, DeciderOption
 from pqd.run.measurement import counted_noun
 from pqd.sql.query import Query
 from pqd.stated.budgets import AUTO
@@ -114,7 +115,8 @@ class DeciderPlan:
         return {
             "id": query.id or "",
             "sql": query.sql,
-            "aggregate": query.aggregate,
+            "aggregate": PER_ROW.get(query.written if query.per_row else "", query.aggregate),
+            "scale": query.scale if query.per_row else None,
             "attribute": query.attribute,
             "p": None if query.p is None else float(query.p),
             "where": query.where,
@@ -248,6 +250,7 @@ def _plan_of(bound: BoundQuery) -> DeciderPlan:
     if measure and measure.alone:
         bound = replace(bound, statistic=replace(bound.statistic, measure=measure.alone))
     (synthetic,), query, criteria = bound.synthetic, bound.query, bound.criteria
+    _check_decider(query, criteria.mechanism)
     centre = synthetic_answer(query, synthetic)
     scale = lattice_of(query, bound.statistic)[1]
     answer = centre * scale
@@ -266,6 +269,22 @@ def _plan_of(bound: BoundQuery) -> DeciderPlan:
     if decider.compares:
         plan = replace(plan, statistic=on_cut_points(plan.statistic, [interval], scale))
     return plan
+
+
+def _check_decider(query: Query, name: str) -> None:
+    """Refuse a named decider of a COUNT or a SUM for a query per row.
+
+    Raises
+    ------
+    DeciderError
+        If the decider is not one of a mean.
+    """
+    if query.per_row and name in DECIDERS and DECIDERS[name].aggregate != "AVG":
+        fitting = [each for each, decider in DECIDERS.items() if decider.aggregate == "AVG"]
+        raise DeciderError(
+            f"{name} decides {DECIDERS[name].aggregate}; per row (--scale rows) a {query.written} "
+            f"is a mean over all rows: use {AUTO} or {', '.join(fitting)}"
+        )
 
 
 def _second_plan(bound: BoundQuery, first: DeciderPlan) -> DeciderPlan | None:
@@ -332,6 +351,8 @@ def _cut_at_copy(query: Query, statistic: Statistic, synthetic: Histogram) -> St
     if lattice is None:
         return None
     low, high = (Fraction(each) * lattice.unit for each in synthetic.ends)
+    if query.per_row:
+        low, high = min(low, Fraction(0)), max(high, Fraction(0))
     if query.aggregate == "SUM" and lattice.lower >= 0:
         low = lattice.lower
     if (low, high) == (lattice.lower, lattice.upper):

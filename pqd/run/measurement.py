@@ -179,8 +179,11 @@ class QueryMeasurement(Measurement[Output]):
 
     @cached_property
     def region(self) -> Region | None:
-        """Region of the rows that the measurement reads; None if it reads all rows of a person."""
-        if self.unit and self.statistic.collapsed:
+        """Region of the rows that the measurement reads; None if it reads rows beyond it.
+
+        It reads all rows of a person who counts once, and all rows of a table if it counts them.
+        """
+        if (self.unit and self.statistic.collapsed) or self.statistic.per_row:
             return None
         return region(self.statistic.predicate)
 
@@ -203,6 +206,7 @@ class QueryMeasurement(Measurement[Output]):
                 "rows": canonical(predicate) if predicate else None,
                 "aggregate": self.query.aggregate,
                 "unit": (fold_case(unit.column), self.rows) if unit else None,
+                **({"scale": self.query.scale} if self.statistic.per_row else {}),
             }
         )
 

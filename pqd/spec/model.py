@@ -13,6 +13,7 @@ from pqd.batches.mechanisms import RunBudget
 from pqd.deciders.exact import Number
 from pqd.reports.models.profile import DistanceId
 from pqd.reports.models.query import DISTANCE_AGGREGATES, MEAN_DISTANCE
+from pqd.sql.query import Scale
 from pqd.sql.tolerance import Tolerance
 from pqd.stated.decider_options import Options
 
@@ -65,6 +66,7 @@ class Check:
     outside: bool = False
     alarm: str | None = None
     decider_options: Options = ()
+    scale: Scale | None = None
 
     @property
     def tolerance(self) -> Tolerance:

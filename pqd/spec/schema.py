@@ -33,6 +33,7 @@ from pqd.spec.value_types import (
     ValueType,
     one_of,
 )
+from pqd.sql.query import SCALES
 from pqd.sql.schema import Kind
 from pqd.stated.budgets import AUTO
 
@@ -205,6 +206,13 @@ _CHECK_DEFAULTS = (
         FLAG,
         "Whether a tenth of epsilon counts the rows beyond bounds that nobody stated.",
         default=False,
+    ),
+    Key(
+        "scale",
+        one_of(*SCALES),
+        "rows: the synthetic table has another size, so a COUNT is compared as a share of all rows "
+        "and a SUM per row.",
+        'scale = "rows"',
     ),
     Key("synthetic", NAMES, "Names of the synthetic tables to check; all if left out."),
 )
@@ -407,6 +415,7 @@ SECTIONS = (
             "keys": "sql",
             "decider": "sql",
             "decider_options": "sql",
+            "scale": "sql",
             "distance": "marginal",
             "at_least": "score",
             "ways": "score",

@@ -8,7 +8,9 @@ from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
+from typing import Literal, get_args
 
+from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number
 from pqd.errors import QueryError
 from pqd.sql.schema import Schema
@@ -19,6 +21,11 @@ from pqd.sql.tolerance import Tolerance
 # A key has a cell for each grouping column, and so names one group; None is NULL.
 Cell = str | int | float | bool | Decimal | datetime | None
 Key = tuple[Cell, ...]
+# Scale of a query: COUNT as a share of all rows, and SUM per row.
+Scale = Literal["rows"]
+SCALES: tuple[Scale, ...] = get_args(Scale)
+# Aggregates that grow with the number of rows.
+_GROWING = ("COUNT", "SUM")
 
 
 @dataclass(frozen=True)
@@ -37,12 +44,18 @@ class Query:
     ``tau`` is the query's own tolerance (``"5%"``, ``10``), used in place of the run's tolerance.
     With ``bins`` the query runs once for each bin of a number (``"age=0:100:10"``).
 
+    With the ``scale`` ``"rows"`` a COUNT is a share of all rows and a SUM is divided by the number
+    of all rows.  ``per_row`` says that this is so.  Such a query is an AVG over all rows, of which
+    a row that does not match counts as 0, and ``aggregate`` is AVG; ``written`` is the aggregate of
+    the SQL.  The other aggregates do not grow with the number of rows, so their scale has no
+    effect, except that no run answers a COUNT(DISTINCT) then.
+
     Raises
     ------
     QueryError
         If the text is not of pqd's form; the message marks the place.
     ParameterError
-        If ``tau`` is no tolerance.
+        If ``tau`` is no tolerance, or ``scale`` is unknown.
     """
 
     sql: str
@@ -53,7 +66,10 @@ class Query:
     block_sql: str | None = field(default=None, compare=False)
     tau: Number | None = None
     bins: str | None = None
+    scale: Scale | None = None
     aggregate: str = field(init=False)
+    written: str = field(init=False, repr=False, compare=False)
+    per_row: bool = field(init=False, repr=False, compare=False)
     attribute: str | None = field(init=False)
     p: Fraction | None = field(init=False)
     where: str | None = field(init=False)
@@ -64,6 +80,7 @@ class Query:
     def __post_init__(self) -> None:
         """Parse the SQL, and check names, keys and tolerance."""
         self._check_names()
+        check_scale(self.scale)
         try:
             self._read()
         except RecursionError:
@@ -85,7 +102,7 @@ class Query:
     def _read(self) -> None:
         joined = conjunction(self.sql) if isinstance(self.sql, str) else None
         select = joined.head if joined else self._select
-        _set(self, _conjunction=joined, **_fields(select))
+        _set(self, _conjunction=joined, **self._fields(select))
         if joined:
             _set(self, where=joined.where)
         self._check_keys()
@@ -94,6 +111,14 @@ class Query:
     def _select(self) -> Select:
         """The whole query, parsed without shapes."""
         return Select(self.sql)
+
+    def _fields(self, select: Select) -> dict[str, object]:
+        """Fields of a query that are read from its statement, at its scale."""
+        names = ("attribute", "p", "where", "group_by", "tables")
+        written = select.aggregate
+        per_row = self.scale is not None and written in _GROWING
+        own = {"aggregate": "AVG" if per_row else written, "written": written, "per_row": per_row}
+        return {name: getattr(select, name) for name in names} | own
 
     def _check_keys(self) -> None:
         """Refuse stated keys that do not fit the grouping columns."""
@@ -135,8 +160,19 @@ class Query:
         restricted = copy(self)
         _set(restricted, sql=sql, id=f"{self.id}[{group}]", keys=None, bins=None)
         _set(restricted, block=self.id, group=group, block_sql=self.sql)
-        _set(restricted, _select=select, _conjunction=None, **_fields(select))
+        _set(restricted, _select=select, _conjunction=None, **self._fields(select))
         return restricted
+
+    def scaled(self, scale: Scale | None) -> Query:
+        """Same query with this scale, unless it states one itself."""
+        if self.scale is not None or scale is None:
+            return self
+        other = copy(self)
+        _set(other, scale=scale)
+        _set(other, **other._fields(self._conjunction.head if self._conjunction else self._select))
+        if self._conjunction:
+            _set(other, where=self.where)
+        return other
 
     def resolve(self, schema: Schema) -> BoundExpression:
         """Query in terms of typed columns, after a check of names and kinds against ``schema``."""
@@ -147,10 +183,13 @@ class Query:
             refuse(TOO_DEEP, self.sql)
 
 
-def _fields(select: Select) -> dict[str, object]:
-    """Fields of a query that are read from its statement."""
-    names = ("aggregate", "attribute", "p", "where", "group_by", "tables")
-    return {name: getattr(select, name) for name in names}
+def check_scale(scale: object) -> Scale | None:
+    """Scale that a caller states; ParameterError if it is unknown."""
+    if scale is None or scale in SCALES:
+        return scale
+    raise ParameterError(
+        f"scale (--scale) is {scale!r}; leave it out, or write {SCALES[0]}, for shares per row"
+    )
 
 
 def _set(query: Query, **values: object) -> None:

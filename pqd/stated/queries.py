@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number
 from pqd.deciders.names import closest_name, names_and_more
+from pqd.sql.query import check_scale
 from pqd.sql.tolerance import Tolerance
 
 if TYPE_CHECKING:
@@ -84,6 +85,18 @@ def check_ranking(
             "or the queries"
         )
     return ranking
+
+
+def scaled(queries: Sequence[Query], scale: str | None) -> tuple[Query, ...]:
+    """Queries with this scale, except those that state one themselves.
+
+    Raises
+    ------
+    ParameterError
+        If the scale is unknown.
+    """
+    known = check_scale(scale)
+    return tuple(query.scaled(known) for query in queries)
 
 
 def with_tolerances(

@@ -226,11 +226,11 @@ def _said(query: PlannedQuery) -> str:
 
 
 def _details(query: PlannedQuery, plan: PlanReport) -> Sequence[Block]:
-    amount = tolerance(query.tau, query.tolerance or plan.tolerance)
+    amount = tolerance(query.tau, query.tolerance or plan.tolerance, query.sign)
     candidates = [candidate for candidate in query.candidates if candidate.shown]
     return [
         _interval(query),
-        Lines([Line(f"synthetic answer {number_text(query.q_synthetic)}, {amount}")]),
+        Lines([Line(f"synthetic answer {number_text(query.q_synthetic)}{query.sign}, {amount}")]),
         on_page(Lines(list(_reasons(query)))),
         deciders(query, candidates, budgeted=plan.budgeted),
         *curves(query),

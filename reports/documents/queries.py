@@ -196,7 +196,8 @@ def answer_cells(facts: QueryFacts) -> tuple[str, str]:
         # An answer far smaller than its tolerance would read as 0 in millions.
         text = number_text(int(round(copy, -6))) if abs(copy) >= _IN_MILLIONS else number_text(copy)
         return in_millions(text), f"±{in_millions(number_text(int(round(facts.tau, -6))))}"
-    return to_digits_of(facts.q_synthetic, facts.tau), f"±{number_text(facts.tau, 3)}"
+    tau = f"±{number_text(facts.tau, 3)}{facts.sign}"
+    return f"{to_digits_of(facts.q_synthetic, facts.tau)}{facts.sign}", tau
 
 
 def _sure(verdict: Verdict) -> str:
@@ -230,14 +231,16 @@ def off_by_text(verdict: Verdict) -> str:
     text is a bound without a sign, such as ``> 50``, or ``?`` if nothing is known.
     """
     if not verdict.is_distance and (gap := signed_gap(verdict)):
-        return gap
+        return f"{gap}{verdict.sign}"
     if not verdict.conclusive or verdict.standing is Standing.NO_OR_BEYOND:
         return "?"
     if verdict.is_distance:
         if verdict.estimate is not None:
             return amount_text(verdict, verdict.estimate, 2)
         return _beyond_tolerance(verdict)
-    return _by_interval(verdict) or _by_margin(verdict)
+    if bound := _by_interval(verdict):
+        return f"{bound}{verdict.sign}"
+    return _by_margin(verdict)
 
 
 def _by_interval(verdict: Verdict) -> str:
@@ -282,8 +285,9 @@ def _by_margin(verdict: Verdict) -> str:
 def _beyond_tolerance(verdict: Verdict) -> str:
     """Verdict as a bound of the gap, rounded so that the shown bound holds too."""
     near = verdict.leans == "yes"
-    amount, unit = (100 * verdict.tau, " %") if verdict.is_distance else (verdict.tau, "")
-    return f"{'<' if near else '>'} {end_text(amount, 4 if unit else 3, up=near)}{unit}"
+    amount, unit = (100 * verdict.tau, " %") if verdict.is_distance else (verdict.tau, verdict.sign)
+    digits = 4 if verdict.is_distance else 3
+    return f"{'<' if near else '>'} {end_text(amount, digits, up=near)}{unit}"
 
 
 def mixed_replays(verdicts: Sequence[Verdict]) -> bool:

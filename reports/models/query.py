@@ -15,6 +15,9 @@ DISTANCE_AGGREGATES = {
     "emd": "EARTH MOVER'S DISTANCE",
 }
 MEAN_DISTANCE = "MEAN DISTANCE"
+# Aggregates per row, by the aggregate of the SQL.
+SHARE, SUM_PER_ROW = "SHARE OF ROWS", "SUM PER ROW"
+PER_ROW = {"COUNT": SHARE, "SUM": SUM_PER_ROW}
 
 
 class DeciderOption(NamedTuple):
@@ -87,7 +90,8 @@ class QueryFacts:
     ``tolerance`` is tau as it was stated, such as ``10`` or ``5%``.  ``copy_rows`` is the number of
     rows of the copy that the query selects, or None for a distance.  ``likely`` says that an answer
     without a p-value is wrong at most alpha of the time on all public stand-ins.  The
-    ``decider_options`` are those of the decider, with their values.
+    ``decider_options`` are those of the decider, with their values.  ``scale`` is ``rows`` for a
+    COUNT as a share of all rows, in per cent, and for a SUM per row; else None.
     """
 
     id: str
@@ -110,11 +114,17 @@ class QueryFacts:
     copy_rows: int | None = None
     likely: bool = False
     decider_options: tuple[DeciderOption, ...] = ()
+    scale: str | None = None
 
     @property
     def is_distance(self) -> bool:
         """Whether the aggregate is a distance between distributions."""
         return self.aggregate in {*DISTANCE_AGGREGATES.values(), MEAN_DISTANCE}
+
+    @property
+    def sign(self) -> str:
+        """Sign after a number in the unit of the query: of a share and of a distance per cent."""
+        return " %" if self.aggregate == SHARE else ""
 
     @property
     def decidable(self) -> bool | None:

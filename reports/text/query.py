@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pqd.reports.models.query import MEAN_DISTANCE
+from pqd.reports.models.query import MEAN_DISTANCE, SHARE, SUM_PER_ROW
 from pqd.reports.models.standings import Standing
 from pqd.reports.text.numbers import (
     bound_text,
@@ -117,11 +117,15 @@ def likely_text(facts: CandidateFacts) -> str:
 
 def query_text(aggregate: str, attribute: str | None, p: float | None, where: str | None) -> str:
     """Query in one line, such as ``SUM(income) where age > 40``; ``p`` is a quantile's."""
+    condition = f" where {' '.join(where.split())}" if where else ""
+    if aggregate == SHARE:
+        return f"share of rows{f' with a value of {attribute}' if attribute else ''}{condition}"
+    if aggregate == SUM_PER_ROW:
+        return f"SUM({attribute}) per row{condition}"
     operand = attribute or "*"
     if p is not None:
         operand += f", {number_text(p)}"
     name = "COUNT(DISTINCT " if aggregate == "COUNT DISTINCT" else f"{aggregate}("
-    condition = f" where {' '.join(where.split())}" if where else ""
     return f"{name}{operand}){condition}"
 
 
@@ -135,7 +139,8 @@ def grouped_text(aggregate: str, attribute: str | None, p: float | None, sql: st
 def amount_text(facts: QueryFacts, amount: float | None, digits: int = 4) -> str:
     """Amount in the unit of a query, in per cent for a distance; ``none`` if it is infinite."""
     if not facts.is_distance or amount is None or math.isinf(amount):
-        return threshold_text(amount) if digits == 4 else number_text(amount or 0, digits)
+        text = threshold_text(amount) if digits == 4 else number_text(amount or 0, digits)
+        return f"{text}{facts.sign}" if amount is not None and math.isfinite(amount) else text
     # Rounding removes the error of the product, such as 7.000000000000001 in place of 7.
     return f"{number_text(round(100 * amount, 9), digits)} %"
 
@@ -146,18 +151,18 @@ def asked_sentence(facts: QueryFacts, stated: str) -> str:
     The copy's distance to itself is always 0, so the sentence omits it.
     """
     if not facts.is_distance:
-        amount = tolerance(facts.tau, facts.tolerance or stated)
-        return f"synthetic answer {number_text(facts.q_synthetic)}, {amount}"
+        amount = tolerance(facts.tau, facts.tolerance or stated, facts.sign)
+        return f"synthetic answer {number_text(facts.q_synthetic)}{facts.sign}, {amount}"
     amount = amount_text(facts, facts.tau)
     if facts.aggregate == MEAN_DISTANCE:
         return f"{stated}, a mean distance below {amount}"
     return f"tolerance {amount} of the rows"
 
 
-def tolerance(verdict_tau: float, stated: str) -> str:
-    """Tolerance in one line, such as ``tolerance ±56.1 (5%)``."""
-    share = f" ({stated})" if stated.endswith("%") else ""
-    return f"tolerance ±{number_text(verdict_tau)}{share}"
+def tolerance(verdict_tau: float, stated: str, sign: str = "") -> str:
+    """Tolerance in one line, such as ``tolerance ±56.1 (5%)``; ``sign`` is that of its unit."""
+    share = f" ({stated})" if "%" in stated else ""
+    return f"tolerance ±{number_text(verdict_tau)}{sign}{share}"
 
 
 def proof_sentence(facts: CandidateFacts) -> str | None:
@@ -190,13 +195,14 @@ def estimate_text(verdict: Verdict) -> str | None:
     An example is ``about 1,234 with noise (90 %: 1,200 to 1,270)``.
     """
     ends = _ends(verdict.low, verdict.high)
+    ends += verdict.sign if ends else ""
     sure = _sure(verdict, 2 - (verdict.low, verdict.high).count(None))
     if verdict.estimate is None:
         return f"{ends} ({sure})" if ends else None
     if verdict.high is None and verdict.estimate == verdict.low:
         # Race-to-the-Top releases a number that is itself a lower bound.
         return f"{ends} ({sure})"
-    about = f"about {number_text(_short(verdict.estimate), 6)} with noise"
+    about = f"about {number_text(_short(verdict.estimate), 6)}{verdict.sign} with noise"
     return f"{about} ({sure}: {ends})" if ends else about
 
 
@@ -229,7 +235,9 @@ def gap_sentence(verdict: Verdict) -> str | None:
     side = "above" if noisy > 0 else "below"
     near = (verdict.gap_low or 0) <= 0 <= (verdict.gap_high or 0)
     way = "above or below" if near else side
-    return f"off by {gap} ({_sure(verdict, 2)}): the private answer is {way} the copy's"
+    return (
+        f"off by {gap}{verdict.sign} ({_sure(verdict, 2)}): the private answer is {way} the copy's"
+    )
 
 
 def signed_gap(verdict: Verdict) -> str | None:
@@ -442,7 +450,7 @@ def sentences(verdict: Verdict, stated: str) -> Iterator[tuple[str, str]]:
     if verdict.is_distance:
         yield f"{question}: is the private table's distribution so near to the copy's?", "plain"
     else:
-        ends = f"{number_text(verdict.lower, 9)} and {number_text(verdict.upper, 9)}"
+        ends = f"{number_text(verdict.lower, 9)} and {number_text(verdict.upper, 9)}{verdict.sign}"
         yield f"{question}: is the private answer between {ends}?", "plain"
     private = (
         worth_of_evidence(verdict),
