@@ -110,11 +110,13 @@ def check(
                 "--update-baseline out"
             )
         only = [display.explain]
-    from pqd.commands.check import read_gated_spec
+    from pqd.commands.check import check_baseline_fits, read_gated_spec
     from pqd.spec.sources import ledger_of
 
     with targets.stopping():
         read = read_gated_spec(spec, gate, names)
+        if baseline.baseline is not None:
+            check_baseline_fits(read)
     # If an output is refused, nothing is rendered: the output may be a file that must not be
     # overwritten.
     tables = [table.path for table in (read.private, *read.synthetic.values())]

@@ -125,6 +125,15 @@ def read_gated_spec(spec: str | Path, gate: Number | None, names: Number | None)
     )
 
 
+def check_baseline_fits(spec: Spec) -> None:
+    """Refuse a baseline of a spec with a gate, which does not decide checks one by one."""
+    if spec.gate is not None:
+        raise ParameterError(
+            "a baseline compares checks that are decided one by one, and a gate is one test of "
+            "all; leave --baseline or the gate out"
+        )
+
+
 @reporting_charges()
 def run_check(  # noqa: PLR0913 - those of ``check``, read
     spec: Spec,
@@ -150,11 +159,8 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
             "names (--names) is the epsilon that names the worst check of a gate that does not "
             "pass; state a gate too (--gate 0.25), or leave it out"
         )
-    if baseline and spec.gate is not None:
-        raise ParameterError(
-            "a baseline compares checks that are decided one by one, and a gate is one test of "
-            "all; leave --baseline or the gate out"
-        )
+    if baseline:
+        check_baseline_fits(spec)
     earlier = read_baseline(baseline) if baseline else None
     with paths_as_written(spec):
         path = ledger_of(spec, ledger)

@@ -201,7 +201,8 @@ class GateMeasurement(ConditionsMeasurement[Decision]):
     def __post_init__(self) -> None:
         """Raise UnanswerableError if the sampler cannot draw the noise."""
         super().__post_init__()
-        check_scale(1 / (self.rows_epsilon or self.epsilon))
+        share = self.rows_epsilon
+        check_scale(self._releasing.rows / share if share else 1 / self.epsilon)
 
     @property
     def rows_epsilon(self) -> Fraction:
@@ -237,16 +238,18 @@ class GateMeasurement(ConditionsMeasurement[Decision]):
         """Verdict whether all requirements hold; with the number of rows if it is released."""
         rows, share = self.known_rows or 0, self.rows_epsilon
         if share:
-            rows = max(0, noise.laplace(self._private_rows(counts), 1 / share))
+            released = self._releasing
+            exact = released.private_rows(counts[released.cache_key])
+            rows = max(0, noise.laplace(exact, released.rows / share))
         least = min(each.margin(self.margins(counts, rows)) for each in self.requirements)
         budget = self.margin_epsilon
         decision = verdict_of(noise.laplace(least, 1 / budget), budget)
         return replace(decision, released=(rows,)) if share else decision
 
-    def _private_rows(self, counts: Mapping[str, Any]) -> int:
-        measurement = next(e.measurement for e in self.conditions if e.measurement.needs_rows)
-        # A person counts in each of its kept rows; the number is of persons' rows.
-        return measurement.private_rows(counts[measurement.cache_key]) // measurement.rows
+    @property
+    def _releasing(self) -> MarginMeasurement:
+        """Measurement whose rows are counted; a person changes up to ``rows`` of them."""
+        return next(e.measurement for e in self.conditions if e.measurement.needs_rows)
 
     def worst(self, epsilon: Fraction, rows: int | None) -> WorstMeasurement:
         """Measurement that names the worst condition, after a gate that released ``rows``."""

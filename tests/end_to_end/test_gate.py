@@ -236,9 +236,11 @@ def test_names_need_a_gate(command: Command) -> None:
 
 
 def test_a_baseline_is_refused(command: Command) -> None:
-    code, _, err = command("check", spec(ROWS), "--baseline", "known.json")
-    assert code == 2
-    assert "a gate is one test of all" in err
+    for more in ([], ["--update-baseline"]):
+        code, _, err = command("check", spec(ROWS), "--baseline", "known.json", *more)
+        assert code == 2
+        assert "a gate is one test of all" in err
+    assert not Path("known.json").exists()
 
 
 def test_a_broken_check_leaves_the_gate_unspent(command: Command) -> None:

@@ -98,3 +98,43 @@ def test_pytest_starts_without_what_is_heavy(process: Callable[..., Ran]) -> Non
         "-c", f"import sys, pqd.pytest_plugin; print([m for m in {heavy} if m in sys.modules])"
     )
     assert (code, out.strip()) == (0, "[]"), err
+
+
+GATED = """
+def test_told(pqd):
+    pqd.assert_trusted("rows")
+
+def test_not_told(pqd):
+    pqd.assert_trusted("women")
+
+def test_sql(pqd):
+    assert pqd.assert_trusted("SELECT COUNT(*) FROM D", tau="10%", epsilon=0.5).id != "all checks"
+"""
+
+
+def test_no_check_of_a_red_gate_passes(seeded: pytest.Pytester) -> None:
+    """Nothing shows that a check holds that a gate does not tell; a query has its own verdict."""
+    spec = f"""
+[private]
+path = "{ROOT}/samples/census_private.parquet"
+[synthetic.flat]
+path = "{ROOT}/samples/census_flat.parquet"
+[budget]
+gate = 1
+[ledger]
+path = "ledger.sqlite"
+[defaults]
+tau = "10%"
+[[check]]
+id = "rows"
+sql = "SELECT COUNT(*) FROM D"
+[[check]]
+id = "women"
+sql = "SELECT COUNT(*) FROM D WHERE age < 5"
+expect = "far"
+"""
+    (seeded.path / "gated.toml").write_text(spec, encoding="utf-8")
+    seeded.makepyfile(GATED)
+    command = ("--pqd-spec", "gated.toml", "-p", "no:cacheprovider", "-p", "no:xdist")
+    result = seeded.runpytest_subprocess(*command)
+    result.assert_outcomes(passed=1, failed=2)
