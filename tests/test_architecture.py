@@ -62,6 +62,7 @@ SEEDED = {
     "deciders/evaluation/shapes.py",
     "pqd/comparison/references.py",
     "pqd/marginals/chance.py",
+    "pqd/marginals/relations.py",
 }
 # The operating system's generator stands behind the one door to secure noise.
 SECURE = "deciders/noise.py"

@@ -37,6 +37,8 @@ from pqd.deciders.noise import Noise
 # Name of the mechanism in keys and reports, and how many numbers it releases of each copy.
 CUBE_RELATIONS = "cube_relations"
 NUMBERS = 3
+# Share that a copy must keep, unless the caller states another.
+USUAL_BAR = Fraction(1, 2)
 # Largest error of ``(1 - sigma) T0 - T + sigma M`` by the rounding of its three numbers.
 _ROUNDING = 1.0
 # Weights of noises are rounded up to whole numbers of this part; steps that narrow an interval.
@@ -184,10 +186,21 @@ class RelationsNear:
 
 
 def share_kept(sigma: Number) -> Fraction:
-    """Share of the relations that a copy must keep; ParameterError unless 0 <= sigma < 1."""
-    share = exact(sigma, "the share of relations")
+    """Share of the relations that a copy must keep, such as ``"50%"`` or 0.5.
+
+    Raises
+    ------
+    ParameterError
+        Unless it is at least 0 and below 1.
+    """
+    text = str(sigma).strip()
+    of_hundred = isinstance(sigma, str) and text.endswith("%")
+    number = text.removesuffix("%") if of_hundred else sigma
+    share = exact(number, "relations", "50% or 0.5") / (100 if of_hundred else 1)
     if not 0 <= share < 1:
-        raise ParameterError(f"the share of relations is {sigma}; it is at least 0 and below 1")
+        raise ParameterError(
+            f"relations is {sigma}; a share of at least 0 and below 1, such as 50%"
+        )
     return share
 
 

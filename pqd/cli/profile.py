@@ -105,6 +105,14 @@ class ProfileOptions:
         ),
     ] = None
 
+    relations: Annotated[
+        str,
+        typer.Option(
+            metavar="SHARE",
+            help="Share of the relations between columns that the copy must keep; 0% is what "
+            "columns shuffled one by one keep.",
+        ),
+    ] = "50%"
     copy_epsilon: Annotated[
         str | None,
         typer.Option(
@@ -165,6 +173,7 @@ class ProfileOptions:
             copy_epsilon=self.copy_epsilon,
             anyway=self.anyway,
             private_rows=self.private_rows or None,
+            relations=self.relations,
         )
 
 

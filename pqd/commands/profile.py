@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +55,7 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
     unit: str | None = None,
     max_rows: int = 1,
     copy_epsilon: Number | None = None,
+    relations: Number = "50%",
     anyway: bool = False,
     private_rows: int | None = None,
     ledger: str | Path | None = None,
@@ -102,6 +104,9 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
     copy_epsilon
         The epsilon under which the copy was made, if its generator is differentially private.  A
         copy that is very near is then no error but a note.
+    relations
+        The share of the relations between columns that the copy must keep, ``"50%"`` or 0.5.  It is
+        0 for columns that were shuffled one by one, and 1 for exact pairs.
     anyway
         Measure even if less than a fifth of the distances can be decided at this epsilon and this
         tolerance.  By default such a run is refused before it spends anything.
@@ -115,7 +120,8 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
     ProfileReport
         The whole report is ``report.cost.epsilon``-differentially private (with
         ``report.cost.delta``).  It has one release of all distances with the number of rows, one
-        release of cells for each of the ``zoom`` marginals, and one release of the confusion
+        release of the three scores of relations (a tenth of what is left for both), one release of
+        cells for each of the ``zoom`` marginals, and one release of the confusion
         matrix.
 
     Raises
@@ -138,6 +144,7 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
         facts=facts,
         copy_epsilon=copy_epsilon,
         anyway=anyway,
+        relations=relations,
         private_rows=private_rows,
     )
     people = privacy_unit(unit, max_rows)
@@ -194,7 +201,8 @@ def run_profile(
     chosen, cells = plan.worst(released), plan.cells(released)
     if cells:
         runs.append(_zoomed_outputs(plan, cells, accountant, noise, progress))
-    figures = ProfileFigures(plan, plan.estimates(released))
+    kept = outputs[plan.relations].numbers if plan.relations else None
+    figures = ProfileFigures(plan, plan.estimates(released), kept)
     zoomed = [
         figures.zoomed(marginal, runs[-1][measurement].numbers)
         for marginal, measurement in zip(chosen, cells, strict=False)
@@ -304,9 +312,10 @@ def _zoomed_outputs(
     except BudgetError as error:
         if not run_charges().spent:
             raise
+        paid = sum((each.cost for each in plan.first if each is not plan.confusion), Fraction(0))
         advice = (
             ". Without --zoom and --target, and with --total-epsilon "
-            f"{epsilon_option(plan.distances.cost)}, the same profile replays them at no cost"
+            f"{epsilon_option(paid)}, the same profile replays them at no cost"
         )
         raise overtaken("the distances", error, advice) from None
 
@@ -328,6 +337,7 @@ def _report(
         overall=figures.overall,
         scores=figures.scores,
         marginals=figures.distances,
+        relations=figures.relations,
         columns=bound.columns,
         budget=budget_parts(plan),
         cost=added_costs([cost_of(quote, accountant, bound.unit) for quote in quotes]),

@@ -46,6 +46,11 @@ class CopyChance:
         self._bound, self._copy, self._rows = bound, copy, max(1, rows)
         self._copy_rows = bound.copy_rows[copy]
 
+    @property
+    def rows(self) -> int:
+        """Number of private rows that chance is for, at least 1."""
+        return self._rows
+
     @cached_property
     def references(self) -> tuple[float, ...]:
         """Mean total variation of two independent samples, for each marginal."""

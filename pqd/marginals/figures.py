@@ -27,8 +27,9 @@ from pqd.deciders.distances.vector import rows_share
 from pqd.engine.scan_plan import rows_per_person
 from pqd.marginals.bound_profile import BoundMarginal, mean_weights
 from pqd.marginals.chance import CopyChance
-from pqd.marginals.measurements import DistancesMeasurement
+from pqd.marginals.measurements import DistancesMeasurement, RelationsMeasurement
 from pqd.marginals.profile_plan import ProfilePlan
+from pqd.marginals.relations import CopyRelations, copies_estimates, relations_facts
 from pqd.reports.models.figure import Figure
 from pqd.reports.models.profile import (
     Alarm,
@@ -38,6 +39,7 @@ from pqd.reports.models.profile import (
     Score,
     ZoomedMarginal,
 )
+from pqd.reports.models.relations import RelationsFacts
 
 # Rows from which on the marks of single marginals have their level, as measured.
 _LEAST_ROWS = 2_000
@@ -49,8 +51,14 @@ class ProfileFigures:
     A dry run has no ``estimates``, so all its figures are public.
     """
 
-    def __init__(self, plan: ProfilePlan, estimates: DistanceEstimates | None) -> None:
-        """Compute nothing yet."""
+    def __init__(
+        self,
+        plan: ProfilePlan,
+        estimates: DistanceEstimates | None,
+        relations: Sequence[int] | None = None,
+    ) -> None:
+        """Keep the released distances, and the three scores of relations; compute nothing yet."""
+        self._relations = relations
         self._plan, self._estimates, self._bound = plan, estimates, plan.bound
         self._parameters = plan.parameters
         self._alpha = float(plan.parameters.alpha)
@@ -76,6 +84,19 @@ class ProfileFigures:
         """Chance at the released number of private rows; in a dry run at that of the copy."""
         rows = self._copy_rows if self.rows is None else round(self.rows.value)
         return CopyChance(self._bound, rows)
+
+    @cached_property
+    def relations(self) -> RelationsFacts | None:
+        """Relations kept; None without pairs."""
+        measurement, parameters = self._plan.relations, self._parameters
+        if measurement is None:
+            return None
+        estimates = None
+        if self._relations is not None:
+            estimates = copies_estimates(self._relations, measurement, parameters.alpha)[0]
+        copy = CopyRelations(self._bound)
+        bar, alpha = parameters.bar, parameters.alpha
+        return relations_facts(copy, measurement, bar, alpha, self.chance, estimates)
 
     @cached_property
     def _marks(self) -> tuple[Sequence[float | None], Mapping[int | None, float]]:
@@ -262,6 +283,8 @@ def budget_parts(plan: ProfilePlan) -> tuple[BudgetPart, ...]:
     Gaussian parts share one rho.  The epsilon that rho implies is divided in the same ratio.
     """
     parts, zoom = list(vector_parts(plan.distances)), plan.zoom
+    if plan.relations is not None:
+        parts.append(relations_part(plan.relations))
     if plan.shares.cells is not None:
         parts.append(
             BudgetPart(
@@ -281,6 +304,18 @@ def budget_parts(plan: ProfilePlan) -> tuple[BudgetPart, ...]:
             )
         )
     return tuple(parts)
+
+
+def relations_part(relations: RelationsMeasurement) -> BudgetPart:
+    """Part of the budget for the scores of relations."""
+    law = relations.law
+    return BudgetPart(
+        part="relations",
+        epsilon=relations.cost,
+        numbers=law.numbers,
+        scale=law.deviation,
+        noise="cube",
+    )
 
 
 def vector_parts(distances: DistancesMeasurement) -> tuple[BudgetPart, BudgetPart]:

@@ -12,8 +12,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pqd.accounting.cache_keys import digest, parameters_of
 from pqd.accounting.disjoint_groups import MeasurementCost
 from pqd.accounting.zcdp import rho_of
+from pqd.deciders.cube_noise import cube_radius
 from pqd.deciders.distances.cells import LAPLACE_CELLS, release_cells
 from pqd.deciders.distances.claims import Claim
+from pqd.deciders.distances.cube_law import CubeLaw
+from pqd.deciders.distances.relations import (
+    CUBE_RELATIONS,
+    NUMBERS,
+    Relations,
+    release_relations,
+)
 from pqd.deciders.distances.statistics import Distance
 from pqd.deciders.distances.vector import CubeVector, GaussianVector, VectorLaw
 from pqd.deciders.estimators import EstimatorOutput
@@ -264,6 +272,54 @@ class ClaimMeasurement(MarginalMeasurement[Decision]):
     def ledger_facts(self) -> dict[str, Any]:
         """Public facts that the ledger keeps of the charge."""
         return {**super().ledger_facts(), "question": self.question}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RelationsMeasurement(MarginalMeasurement[EstimatorOutput]):
+    """Measurement of the relations of several copies, three scores each, in one release.
+
+    Guarantee: each score has sensitivity 1 in rows, so cube noise is ``epsilon``-DP for one row
+    (Theorem D11), whatever noise the distances have.
+
+    Attributes
+    ----------
+    row_maps
+        The maps of rows to the cells of each pair.
+    relations
+        The scores of each copy's pairs.
+    """
+
+    row_maps: tuple[RowMap, ...]
+    relations: tuple[Relations, ...]
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError, or UnanswerableError if the sampler cannot draw the noise."""
+        super().__post_init__()
+        scale = 1 / budget_of(self.epsilon)
+        check_scale(max(scale, cube_radius(self.law.numbers, scale).spread))
+
+    @property
+    def marginals(self) -> tuple[RowMap, ...]:
+        """Pairs whose cells are counted."""
+        return self.row_maps
+
+    @property
+    def law(self) -> CubeLaw:
+        """Law of the noise of each score."""
+        return CubeLaw(NUMBERS * len(self.relations), 1 / budget_of(self.epsilon))
+
+    def parameters(self) -> Mapping[str, Any]:
+        """Parameters of the mechanism."""
+        return {"kind": "relations", "id": CUBE_RELATIONS}
+
+    def run(self, counts: MarginalCounts, noise: Noise) -> EstimatorOutput:
+        """Three noisy scores of each copy."""
+        own = [counts[each] for each in self.row_maps]
+        scores = [each.rows(own) for each in self.relations]
+        return EstimatorOutput(release_relations(scores, self.epsilon, noise))
+
+    def _key_facts(self) -> Any:  # noqa: ANN401 - JSON values
+        return [_facts(self.row_maps), [each.facts() for each in self.relations]]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import chain
 from typing import Any
 
+from pqd.deciders.distances.relations import USUAL_BAR, share_kept
 from pqd.deciders.exact import Number, exact, positive, probability
 from pqd.deciders.note import Note, note
 from pqd.engine.scan_plan import PrivacyUnit
@@ -100,6 +101,8 @@ class ProfileParameters:
         The epsilon under which the copy was made; None if it is not known to be private.
     anyway
         Whether to measure even if less than a fifth of the distances can be decided.
+    bar
+        The share of the relations that a copy must keep.
     """
 
     request: ProfileRequest
@@ -112,6 +115,7 @@ class ProfileParameters:
     target: str | None
     copy_epsilon: Fraction | None = None
     anyway: bool = False
+    bar: Fraction = USUAL_BAR
 
     @classmethod
     def parse(  # noqa: PLR0913 - the facts of a profile
@@ -131,6 +135,7 @@ class ProfileParameters:
         copy_epsilon: Number | None = None,
         anyway: bool = False,
         private_rows: Number | None = None,
+        relations: Number = USUAL_BAR,
     ) -> ProfileParameters:
         """Parameters that a caller states; ParameterError names the mistake and allowed values."""
         stated = parse_columns(facts)
@@ -153,6 +158,7 @@ class ProfileParameters:
             target=target,
             copy_epsilon=None if copy_epsilon is None else positive(copy_epsilon, "copy_epsilon"),
             anyway=anyway,
+            bar=share_kept(relations),
         )
 
     def warnings(self) -> Iterator[Note]:

@@ -13,6 +13,7 @@ from pqd.accounting.zcdp import rho_of
 from pqd.deciders.distances.estimates import DistanceEstimates
 from pqd.deciders.distances.statistics import Distance
 from pqd.deciders.distances.vector import CubeVector, GaussianVector, VectorLaw
+from pqd.deciders.estimators import EstimatorOutput
 from pqd.engine.marginals import RowMap
 from pqd.engine.scan_plan import PrivacyUnit, rows_per_person
 from pqd.marginals.bound_distances import DISTANCES
@@ -20,16 +21,25 @@ from pqd.marginals.bound_profile import BoundMarginal, BoundProfile
 from pqd.marginals.measurements import (
     CellsMeasurement,
     DistancesMeasurement,
+    MarginalMeasurement,
+    RelationsMeasurement,
     UnchosenCells,
     UnseenRows,
 )
 from pqd.marginals.profile_parameters import ProfileParameters
+from pqd.marginals.relations import relations_measurement
 from pqd.marginals.target import TargetPlan, plan_target
 from pqd.reports.models.profile import DistanceId
 from pqd.run.measurement import MeasurementSet
 
 # Shares of the total epsilon: for the cells of the worst marginals, and for the target.
 ZOOM_SHARE, TARGET_SHARE = Fraction(1, 5), Fraction(1, 10)
+# Share of the rest for the three scores of relations.  A tenth raises the noise of the distances by
+# a ninth and gives each score noise of 18 rows at epsilon 1, so that the interval of what is kept
+# is about 75 rows wide to both sides together: 4 % of Adult's 1,750 rows of relations (a half of
+# the table), but half the scale at 150 rows of relations (2,000 rows).  At a twentieth it is twice
+# as wide, and a table of 2,000 rows could not be judged; a fifth takes a quarter from distances.
+RELATIONS_SHARE = Fraction(1, 10)
 
 
 class ProfileShares(NamedTuple):
@@ -37,30 +47,37 @@ class ProfileShares(NamedTuple):
 
     ``distances`` is the share of the distances together with the number of rows.  ``cells`` is the
     share of each marginal whose cells are measured.  ``target`` is the share of the confusion
-    matrix.  The share of a part that is not measured is None.
+    matrix.  ``relations`` is the share of the relations.  The share of a part that is not measured
+    is None.
     """
 
     distances: Fraction
     cells: Fraction | None
     target: Fraction | None
+    relations: Fraction | None
 
     @classmethod
     def of(
-        cls, total: Fraction, unit: PrivacyUnit | None, zoom: int, *, target: bool
+        cls, total: Fraction, unit: PrivacyUnit | None, zoom: int, *, target: bool, relations: bool
     ) -> ProfileShares:
-        """Shares: a fifth of ``total`` for cells, a tenth for the target, the rest for distances.
+        """Shares: a fifth of ``total`` for cells, a tenth for the target.
 
-        The ``zoom`` marginals divide their fifth equally.  If a person has up to ``max_rows`` rows,
+        A tenth of the rest is for relations, and all else for distances.  So a later run with a
+        ``zoom`` and a larger total can replay both.  The ``zoom`` marginals divide their fifth
+        equally.  If a person has up to ``max_rows`` rows,
         a measurement costs ``max_rows`` times its epsilon.  So its epsilon is its share of the
         total, divided by ``max_rows``.
         """
         per_row = total / rows_per_person(unit)
         cells = ZOOM_SHARE if zoom else Fraction(0)
         confusion = TARGET_SHARE if target else Fraction(0)
+        rest = per_row * (1 - cells - confusion)
+        kept = RELATIONS_SHARE if relations else Fraction(0)
         return cls(
-            per_row * (1 - cells - confusion),
+            rest * (1 - kept),
             per_row * cells / zoom if zoom else None,
             per_row * confusion if target else None,
+            rest * kept if relations else None,
         )
 
 
@@ -92,6 +109,8 @@ class ProfilePlan:
         The measurement of the vector.
     target
         The classifier and the map of rows to its confusion matrix; None without a classifier.
+    relations
+        The measurement of the relations; None without pairs.
     """
 
     bound: BoundProfile
@@ -101,6 +120,7 @@ class ProfilePlan:
     terms: tuple[Term, ...]
     distances: DistancesMeasurement
     target: TargetPlan | None
+    relations: RelationsMeasurement | None
 
     @cached_property
     def confusion(self) -> CellsMeasurement | None:
@@ -111,9 +131,10 @@ class ProfilePlan:
         return self._cells(name, self.target.marginal, self.shares.target)
 
     @property
-    def first(self) -> tuple[DistancesMeasurement | CellsMeasurement, ...]:
+    def first(self) -> tuple[MarginalMeasurement[EstimatorOutput], ...]:
         """Measurements of the first step; the second step measures cells of the worst marginals."""
-        return (self.distances,) if self.confusion is None else (self.distances, self.confusion)
+        every = (self.distances, self.relations, self.confusion)
+        return tuple(each for each in every if each is not None)
 
     @property
     def measurements(self) -> MeasurementSet:
@@ -204,7 +225,14 @@ def plan_profile(bound: BoundProfile, parameters: ProfileParameters) -> ProfileP
     if parameters.target is not None:
         target = plan_target(bound, parameters.target, bound.tables.engine)
     zoom = min(parameters.zoom, len(bound.marginals))
-    shares = ProfileShares.of(parameters.total_epsilon, bound.unit, zoom, target=target is not None)
+    shares = ProfileShares.of(
+        parameters.total_epsilon,
+        bound.unit,
+        zoom,
+        target=target is not None,
+        relations=any(each.ways == 2 for each in bound.marginals),
+    )
+    kept = shares.relations
     terms = (
         *(Term("tv", each) for each in bound.marginals),
         *(Term("ks", each) for each in bound.ordered),
@@ -218,6 +246,7 @@ def plan_profile(bound: BoundProfile, parameters: ProfileParameters) -> ProfileP
         terms=terms,
         distances=distances_measurement(bound, terms, shares.distances, parameters.delta),
         target=target,
+        relations=None if kept is None else relations_measurement(bound, kept),
     )
 
 

@@ -63,7 +63,13 @@ def _decides(plan: ProfilePlan, law: VectorLaw) -> bool:
 def _law(plan: ProfilePlan, terms: int, total: Fraction) -> VectorLaw:
     """Law of the noise of ``terms`` distances and of the unseen rows, at a total epsilon."""
     unit, delta = plan.bound.unit, plan.parameters.delta
-    shares = ProfileShares.of(total, unit, plan.zoom, target=plan.target is not None)
+    shares = ProfileShares.of(
+        total,
+        unit,
+        plan.zoom,
+        target=plan.target is not None,
+        relations=plan.relations is not None,
+    )
     return vector_law(terms + 1, shares.distances, unit, delta)
 
 

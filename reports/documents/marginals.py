@@ -273,6 +273,7 @@ def pair_heat(report: ProfileReport) -> Heat | None:
     if not report.of_ways(2):
         return None
     names = [column.name for column in report.columns]
+    full = shuffled_distance(report)
     digits, tau = (
         digits_of(*(each.estimate for each in distances.values())),
         report_tolerance(report),
@@ -280,7 +281,7 @@ def pair_heat(report: ProfileReport) -> Heat | None:
     rows = []
     for place, name in enumerate(names, 1):
         pairs = [distances.get(frozenset((name, other))) for other in names[:place]]
-        cells = [None if each is None else _heat_cell(each, digits) for each in pairs]
+        cells = [None if each is None else _heat_cell(each, digits, full) for each in pairs]
         rows.append((name, [*cells, *[None] * (len(names) - place)]))
     caption = "Every pair of columns; on the long side the columns themselves"
     return Heat(names, rows, caption, "Column", _pair_keys(report, tau))
@@ -293,13 +294,13 @@ def _pair_keys(report: ProfileReport, tau: str) -> list[Key]:
     return [
         Key([], "Total variation in per cent:"),
         Key([("t0", "0"), ("t1", "·"), ("t2", "·")], f"up to the tolerance of {tau}"),
-        Key([("t3", "✗")], "beyond it"),
+        Key([("t3", "✗")], "beyond it, or as far off as shuffled columns"),
         Key([("t4", "✗")], "beyond twice the tolerance"),
         Key([("hatched", "?")], "undecided"),
     ]
 
 
-def _heat_cell(each: DistanceFacts, digits: int) -> HeatCell:
+def _heat_cell(each: DistanceFacts, digits: int, full: float | None) -> HeatCell:
     name = names_text(each.columns)
     if each.estimate is None:
         least = _least_text(each)
@@ -309,15 +310,27 @@ def _heat_cell(each: DistanceFacts, digits: int) -> HeatCell:
     words = f"{name}: {figure_text(each.estimate)}, {each.standing}, {odds}"
     text = percent_text(each.estimate.value, digits).removesuffix(" %").replace(" ", "")
     standing = each.standing
-    shade, tone = distance_shade(each), standing.badge.tone
+    shade, tone = distance_shade(each, full), standing.badge.tone
     return HeatCell(shade, text, words, standing.sign, standing, tone)
 
 
-def distance_shade(each: DistanceFacts) -> str:
-    """Shade of a distance: a larger distance has a stronger shade; hatched if undecided."""
+def shuffled_distance(report: ProfileReport) -> float | None:
+    """Mean distance of pairs that shuffled columns would have; None if it is not known."""
+    facts = report.relations
+    if facts is None or facts.estimate is None or facts.relations is None:
+        return None
+    return facts.relations.value
+
+
+def distance_shade(each: DistanceFacts, full: float | None = None) -> str:
+    """Shade of a distance: a larger distance has a stronger shade; hatched if undecided.
+
+    A pair as far off as shuffled columns, ``full``, has at least the shade of one at the tolerance.
+    """
     if each.standing is Standing.UNDECIDED:
         return "hatched"
-    share = (each.value or 0.0) / each.tau if each.tau else 0.0
+    unit = each.tau if full is None or len(each.columns) < 2 else min(each.tau, full)
+    share = (each.value or 0.0) / unit if unit else 0.0
     return f"t{sum(share >= step for step in _STEPS)}"
 
 

@@ -85,12 +85,23 @@ from pqd.reports.text.numbers import (
     percent_text,
     share_digits,
 )
+from pqd.reports.text.relations import (
+    BETWEEN,
+    RELATIONS_KEPT,
+    independence_sentence,
+    relations_plan,
+    relations_remark,
+    relations_sentence,
+    relations_title,
+)  # fmt: skip
 
 if TYPE_CHECKING:
+    from pqd.reports.models.figure import Figure
     from pqd.reports.models.profile import (
         ProfileReport,
         Score,
     )
+    from pqd.reports.models.relations import RelationsFacts
 
 _EXACT = "These tools read the private table as it is; their figures are exact and not protected."
 _ZOOMED = (
@@ -153,10 +164,11 @@ def document(report: ProfileReport) -> Document:
 
 
 def _banner(report: ProfileReport) -> list[Line]:
-    """Warnings at the head of every format: a copy that is too near, and seeded noise."""
+    """Warnings at the head of every format: no relations, a copy too near, and seeded noise."""
     near = alarm_sentence(report.alarm, report.overall) if report.alarm else ""
     simulated = SIMULATED if report.simulated else ""
-    return [Line(text, "warning") for text in (near, simulated) if text]
+    apart = independence_sentence(report.relations.independence) if report.relations else ""
+    return [Line(text, "warning") for text in (apart, near, simulated) if text]
 
 
 def _reading(report: ProfileReport) -> list[Block]:
@@ -202,30 +214,76 @@ def _body(report: ProfileReport) -> Iterator[Block]:
 
 
 def _scores(report: ProfileReport) -> Table:
-    """Table of the scores with bars from 0 to 100 %; a terminal shows two sentences instead."""
+    """Table of the scores and of the relations; a terminal shows sentences instead.
+
+    Bars run from what shuffled columns would score to what an independent real sample would, where
+    this is known: else from 0 to 100 %.
+    """
     several = report.scores if len(report.scores) > 1 else ()
-    sentences = [Line(overall_sentence(report), "strong"), Line(_scores_sentence(report))]
-    words = lines(_plan_sentences(report)) if report.dry else sentences
+    words = lines(_plan_sentences(report)) if report.dry else list(_score_lines(report))
+    width = _scored_width(report)
+    rows = [_score(score, width) for score in (report.overall, *several)]
+    if report.relations and report.relations.estimate:
+        rows.append(_relations_row(report.relations, report.relations.estimate))
     fresh = Key([("fresh", "")], INDEPENDENT)
     full = Key([("full", "")], "quality: 100 % minus the mean distance")
     return Table(
         columns=(
             Column("marginals", "name"),
-            Column("0 to 100 %", "picture", drop=PAGE),
+            Column("shuffled to sampled" if width else "0 to 100 %", "picture", drop=PAGE),
             *([] if report.dry else [Column("quality", "number")]),
             Column("chance", "number"),
         ),
-        groups=[Group(rows=[_score(score) for score in (report.overall, *several)], fate="always")],
+        groups=[Group(rows=rows, fate="always")],
         words=[line for line in words if line.text],
-        keys=[fresh] if report.dry else [full, fresh],
+        keys=[*([] if report.dry else [full]), fresh, *([Key([], BETWEEN)] if width else [])],
     )
 
 
-def _score(score: Score) -> Row:
+def _score_lines(report: ProfileReport) -> Iterator[Line]:
+    """Lines on the scores and on relations, which come first if they are lost."""
+    overall, facts = Line(overall_sentence(report), "strong"), report.relations
+    if facts is None:
+        yield overall
+    else:
+        relations = Line(relations_sentence(facts), "strong")
+        yield from (relations, overall) if facts.is_lost else (overall, relations)
+    yield Line(_scores_sentence(report))
+    if facts is not None and (remark := relations_remark(facts)):
+        yield Line(remark)
+
+
+def _scored_width(report: ProfileReport) -> float | None:
+    """Quality of pairs that shuffled columns lose, beyond what chance loses; None if not known."""
+    facts = report.relations
+    if facts is None or not facts.reference:
+        return None
+    there = facts.independence.mean if facts.relations is None else facts.relations.value
+    return there * facts.reference
+
+
+def _relations_row(facts: RelationsFacts, estimate: Figure) -> Row:
+    """Row of the relations kept, beside the scores."""
+    digits = min(1, digits_of(estimate))
+    value, low, high = estimate
+    text, ends = percent_text(value, digits), interval_text(low, high, digits)
+    chance = chance_text(facts.reference, None, digits)
+    scale = (0.0, facts.reference or 1.0)
+    label = f"Relations kept: {text}, between {ends}; chance {chance}"
+    picture = Picture(scale, value, low, high, mark=facts.reference, style="bar", label=label)
+    kept = Cell(text, value, under=ends, strong=True)
+    return Row(
+        id="Relations kept",
+        cells=(Cell("Relations kept"), Cell(picture=picture), kept, Cell(chance)),
+    )
+
+
+def _score(score: Score, width: float | None) -> Row:
     name = "Overall" if score.ways is None else ways_text(score.ways).capitalize()
     digits = digits_of(score.estimate)
     chance = chance_text(score.reference, score.chance, digits)
-    picture = Picture((0, 1), mark=score.reference, style="bar")
+    scale = (0.0, 1.0) if width is None else (score.reference - width, score.reference)
+    picture = Picture(scale, mark=score.reference, style="bar")
     if score.estimate is None:
         picture = picture._replace(label=f"{name}: {INDEPENDENT} would score {chance}")
         return Row(id=name, cells=(Cell(name), Cell(picture=picture), Cell(chance)))
@@ -274,13 +332,19 @@ def headline(report: ProfileReport) -> tuple[str, str]:
         enough = sum(each.decidable for each in report.marginals)
         some = "All" if enough == count > 1 else f"{enough:,} of" if enough else "None of"
         title = f"{some} {counted(count, 'distance')} can be decided"
-        return title, " ".join(_plan_sentences(report))
+        return title, " ".join(filter(None, _plan_sentences(report)))
     digits = digits_of(score.estimate)
-    title = f"Overall quality {percent_text(score.estimate.value, digits)}"
+    quality = f"overall quality {percent_text(score.estimate.value, digits)}"
+    kept, facts = relations_title(report.relations), report.relations
+    both = (kept, quality) if facts and facts.is_lost else (quality, kept)
+    title = ", ".join(filter(None, both))
+    title = f"{title[0].upper()}{title[1:]}"
+    relations = f"{relations_sentence(facts)} " if facts else ""
     ends = interval_text(score.estimate.low, score.estimate.high, digits)
     lead = (
+        f"{relations if facts and facts.is_lost else ''}"
         f"{ends} % with probability {level_text(report.alpha)}; {_chance_words(report)}. "
-        f"{_counts_sentence(report)}"
+        f"{'' if facts and facts.is_lost else relations}{_counts_sentence(report)}"
     )
     return title, lead
 
@@ -312,6 +376,14 @@ def _plan_sentences(report: ProfileReport) -> Iterator[str]:
         f"would be known to about {width} percentage points, and {INDEPENDENT} would score "
         f"{reference_text(report.overall.reference, share_digits(report.overall.half_width))}."
     )
+    yield from _relations_plan(report)
+
+
+def _relations_plan(report: ProfileReport) -> Iterator[str]:
+    """Sentences of a plan on relations."""
+    if report.relations is not None:
+        yield relations_plan(report.relations)
+        yield relations_remark(report.relations)
 
 
 def _scores_sentence(report: ProfileReport) -> str:
@@ -437,6 +509,8 @@ def _definitions(report: ProfileReport) -> Iterator[tuple[str, str]]:
         "Overall quality",
         f"100 % minus the mean of the total variations of {listed(kinds)}{alike}.",
     )
+    if report.relations is not None:
+        yield "Relations kept", RELATIONS_KEPT
     yield "Chance", INDEPENDENT_SAMPLE
     if report.dry:
         least = (

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from pqd.deciders.note import Note
     from pqd.reports.models.audit import Cost
+    from pqd.reports.models.relations import RelationsFacts
     from pqd.reports.models.target import TargetFacts
 
 DistanceId = Literal["tv", "ks", "emd"]
@@ -229,12 +230,13 @@ class LeftOut:
 class BudgetPart:
     """Part of the budget: the released numbers that it pays for, and their noise.
 
-    ``part`` is ``distances``, ``rows`` (the number of private rows), ``cells`` or ``target``.
+    ``part`` is ``distances``, ``rows`` (the number of private rows), ``relations``, ``cells`` or
+    ``target``.
     ``numbers`` is how many numbers are released.  ``scale`` is the standard deviation of the noise
     of one number, in rows.
     """
 
-    part: Literal["distances", "rows", "cells", "target"]
+    part: Literal["distances", "rows", "relations", "cells", "target"]
     epsilon: Fraction
     numbers: int
     scale: float
@@ -269,10 +271,10 @@ class ProfileReport(Report):
     """Distances between a private table and its synthetic copy.
 
     ``marginals`` are ordered by number of columns, then from the largest distance to the smallest.
-    ``alarm`` is None in a plan.  ``rows`` is the noisy number of private rows.  ``unseen`` is the
-    share of private rows with a value that the copy never has.  ``dry`` says that nothing was
-    measured and nothing was spent.  ``shortfall`` says in a plan that a run would be refused, and
-    what would do.
+    ``relations`` is None without pairs.  ``alarm`` is None in a plan.  ``rows`` is the noisy number
+    of private rows.  ``unseen`` is the share of private rows with a value that the copy never has.
+    ``dry`` says that nothing was measured and nothing was spent.  ``shortfall`` says in a plan that
+    a run would be refused, and what would do.
     """
 
     kind: ClassVar[str] = "profile"
@@ -288,6 +290,7 @@ class ProfileReport(Report):
     budget: tuple[BudgetPart, ...]
     cost: Cost
     copy_rows: int
+    relations: RelationsFacts | None = None
     rows: Figure | None = None
     unseen: Figure | None = None
     zoomed: tuple[ZoomedMarginal, ...] = ()

@@ -233,6 +233,8 @@ def _part_text(part: BudgetPart) -> str:
 def _paid_for(part: BudgetPart) -> str:
     if part.part == "rows":
         return "the number of rows"
+    if part.part == "relations":
+        return "the three scores of relations"
     if part.part == "distances":
         return counted(part.numbers, "distance")
     return "the cells of the worst marginals" if part.part == "cells" else "the target"

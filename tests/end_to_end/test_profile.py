@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from contextlib import closing
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,34 @@ def cells(frame: pd.DataFrame) -> pd.DataFrame:
 def total_variation(private: pd.DataFrame, copy: pd.DataFrame, columns: tuple[str, ...]) -> float:
     shares = [cells(frame)[list(columns)].value_counts(normalize=True) for frame in (private, copy)]
     return float(shares[0].sub(shares[1], fill_value=0).abs().sum() / 2)
+
+
+def shuffled(frame: pd.DataFrame, seed: int = 3) -> pd.DataFrame:
+    """Table with the same columns, each in another order."""
+    rng = np.random.default_rng(seed)
+    orders = {name: rng.permutation(len(frame)) for name in frame}
+    return pd.DataFrame({name: frame[name].to_numpy()[o] for name, o in orders.items()})
+
+
+def related(seed: int, rows: int) -> pd.DataFrame:
+    """People with a grade that nearly follows their level."""
+    frame, rng = people(seed, rows), np.random.default_rng(seed)
+    other = rng.random(rows) < 0.1
+    return frame.assign(grade=np.where(other, rng.integers(0, 6, rows), frame["level"]))
+
+
+def kept(private: pd.DataFrame, copy: pd.DataFrame) -> tuple[float, float]:
+    """Relations kept, and the relations as a share of the rows, by brute force."""
+    pairs = list(combinations(map(str, copy), 2))
+    own, columns, product = 0.0, 0.0, 0.0
+    for a, b in pairs:
+        own += total_variation(private, copy, (a, b))
+        columns += max(total_variation(private, copy, (c,)) for c in (a, b))
+        first, second = (cells(copy)[c].value_counts(normalize=True) for c in (a, b))
+        joint = cells(private)[[a, b]].value_counts(normalize=True)
+        both = {(x, y): p * q for x, p in first.items() for y, q in second.items()}
+        product += joint.sub(pd.Series(both).rename_axis([a, b]), fill_value=0).abs().sum() / 2
+    return 1 - (own - columns) / (product - columns), (product - columns) / len(pairs)
 
 
 def kolmogorov_smirnov(private: pd.Series, copy: pd.Series) -> float:
@@ -210,6 +239,82 @@ def test_a_column_of_one_table_alone_is_left_out_or_refused() -> None:
 # Cells of the worst marginals ---------------------------------------------------------------------
 
 
+def test_relations_are_those_of_the_tables() -> None:
+    """Without noise, up to the rounding to whole rows."""
+    private, copy = related(5, 1_400), related(1, 1_800)
+    facts = run_profile(private, copy, stated(total_epsilon=8), Absent()).relations
+    assert facts is not None
+    share, there = kept(private, copy)
+    assert facts.pairs == 15
+    assert facts.relations is not None
+    assert facts.relations.value == pytest.approx(there, abs=1.01 / len(private))
+    assert facts.estimate is not None
+    assert facts.estimate.value == pytest.approx(share, abs=0.03)
+    assert facts.low is not None
+    assert facts.high is not None
+    assert facts.low <= share <= facts.high
+    assert facts.outcome == "yes"
+    # A sample of the same law keeps about what a sample is said to keep.
+    assert facts.reference == pytest.approx(share, abs=0.1)
+
+
+def test_shuffled_columns_keep_no_relations_and_that_is_said_first() -> None:
+    private, copy = related(5, 6_000), shuffled(related(1, 6_000))
+    report = run_profile(private, copy, stated(total_epsilon=8), Absent())
+    facts = report.relations
+    assert facts is not None
+    assert facts.estimate is not None
+    assert abs(facts.estimate.value) < 0.1
+    assert facts.is_lost
+    assert facts.independence.is_near
+    page, text = report.to_html(), report.to_markdown()
+    assert text.index("Relations NOT kept") < text.index("overall quality")
+    for rendering in (page, text):
+        assert "are nearly independent" in rendering
+    other = run_profile(private, related(1, 6_000), stated(total_epsilon=8), Absent())
+    assert other.relations is not None
+    assert other.relations.standing == "within"
+    assert "nearly independent" not in other.to_markdown()
+
+
+def test_relations_of_independent_columns_are_no_figure() -> None:
+    private = shuffled(related(5, 6_000))
+    same = run_profile(private, shuffled(related(1, 6_000)), stated(total_epsilon=8), Absent())
+    assert same.relations is not None
+    assert same.relations.presence == "none"
+    assert same.relations.estimate is None
+    assert "There are no relations to keep" in same.to_markdown()
+    more = run_profile(private, related(1, 6_000), stated(total_epsilon=8), Absent())
+    assert more.relations is not None
+    assert more.relations.presence == "only in the copy"
+    assert "relations that the private table lacks" in more.to_markdown()
+    unsure = run_profile(private, related(1, 900), stated(total_epsilon="0.02"), SimulatedNoise(4))
+    assert unsure.relations is not None
+    assert unsure.relations.presence == "unknown"
+    assert "undecided at this budget" in unsure.to_markdown()
+
+
+@pytest.mark.parametrize("options", [{"ways": 1}, {"columns": ["level"]}])
+def test_without_pairs_there_are_no_relations_and_distances_have_their_share(
+    options: dict[str, Any],
+) -> None:
+    report = profiled(**options, cells={})
+    assert report.relations is None
+    assert {part.part for part in report.budget} == {"distances", "rows"}
+    assert report.total_epsilon == 1
+
+
+def test_the_bar_of_relations_is_stated() -> None:
+    private = related(5, 6_000)
+    outcomes = {
+        bar: run_profile(private, related(1, 6_000), stated(relations=bar), Absent()).relations
+        for bar in ("0%", "50%", 0.99)
+    }
+    assert [each and each.outcome for each in outcomes.values()] == ["yes", "yes", "no"]
+    with pytest.raises(ParameterError, match="at least 0 and below 1"):
+        stated(relations="100%")
+
+
 def test_zoomed_cells_are_the_shares_of_both_tables() -> None:
     report = profiled(zoom=3, total_epsilon=1)
     # The worst columns are wrong by themselves; no pair is much worse than they are.
@@ -233,7 +338,8 @@ def test_zoomed_cells_are_the_shares_of_both_tables() -> None:
         assert each.epsilon == Fraction(1, 15)
     parts = {part.part: part for part in report.budget}
     assert parts["cells"].epsilon == Fraction(1, 5)
-    assert parts["distances"].epsilon + parts["rows"].epsilon == Fraction(4, 5)
+    assert parts["distances"].epsilon + parts["rows"].epsilon == Fraction(18, 25)
+    assert parts["relations"].epsilon == Fraction(2, 25)
     assert report.cost.epsilon == 1
 
 
@@ -350,8 +456,9 @@ def test_every_person_counts_by_so_many_rows(account: Path) -> None:
     assert report.cost.epsilon == 1
     assert (report.cost.unit, report.cost.max_rows) == ("who", 2)
     assert {part.part: part.epsilon for part in report.budget} == {
-        "distances": Fraction(19, 20) * Fraction(4, 5),
-        "rows": Fraction(1, 20) * Fraction(4, 5),
+        "distances": Fraction(19, 20) * Fraction(18, 25),
+        "rows": Fraction(1, 20) * Fraction(18, 25),
+        "relations": Fraction(2, 25),
         "cells": Fraction(1, 5),
     }
     single, double = (
@@ -368,7 +475,8 @@ def test_gaussian_noise_is_charged_with_its_delta(account: Path) -> None:
     report = pqd.profile(SECRET, COPY, delta="1e-6", cells=EDGES, anyway=True)
     assert (report.cost.epsilon, report.cost.delta) == (Fraction(1), Fraction(1, 10**6))
     parts = {part.part: part for part in report.budget}
-    assert {part.noise for part in parts.values()} == {"gaussian"}
+    noises = {name: part.noise for name, part in parts.items()}
+    assert noises == {"distances": "gaussian", "rows": "gaussian", "relations": "cube"}
     assert parts["distances"].numbers == next(
         p.numbers for p in pure.budget if p.part == "distances"
     )
@@ -412,7 +520,9 @@ def test_a_plan_reads_the_copy_and_spends_nothing(account: Path) -> None:
     assert plan.rows is None
     assert plan.unseen is None
     assert plan.overall.estimate is None
-    assert {part.part for part in plan.budget} == {"distances", "rows", "cells"}
+    assert {part.part for part in plan.budget} == {"distances", "rows", "relations", "cells"}
+    assert plan.relations is not None
+    assert plan.relations.estimate is plan.relations.relations is None
     real = pqd.profile(SECRET, COPY, zoom=2, anyway=True)
     assert [part.scale for part in real.budget] == [part.scale for part in plan.budget]
     replay = pqd.profile(SECRET, COPY, dry_run=True, zoom=2)

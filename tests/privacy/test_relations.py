@@ -237,7 +237,7 @@ def test_facts_tell_copies_and_bars_apart() -> None:
 
 @pytest.mark.parametrize("sigma", [1, "1.5", -0.1])
 def test_a_bar_that_is_no_share_is_refused(sigma: Any) -> None:
-    with pytest.raises(ParameterError, match="at least 0 and below 1"):
+    with pytest.raises(ParameterError, match="of at least 0 and below 1"):
         RelationsKept(RELATIONS, sigma)
 
 

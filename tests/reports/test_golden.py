@@ -154,6 +154,7 @@ REPORTS: dict[str, tuple[Report, dict[str, Callable[[Report], str]]]] = {
     "profile-three-ways": (profile_reports.THREE_WAYS, ALL),
     "profile-simulated": (profile_reports.SIMULATED, MAIN),
     "profile-too-near": (profile_reports.TOO_NEAR, MAIN),
+    "profile-shuffled": (profile_reports.SHUFFLED, MAIN),
     "profile-near": (profile_reports.NEAR, MAIN),
     "profile-replayed": (profile_reports.REPLAYED, {"80.txt": ALL["80.txt"]}),
     "profile-odd-names": (profile_reports.ODD, {**MAIN, "60.txt": ALL["60.txt"]}),

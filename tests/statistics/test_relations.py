@@ -3,6 +3,7 @@
 The same checks must reject an interval that forgets a part of the noise.
 """
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -33,7 +34,7 @@ def releases(rows: tuple[int, int, int], copies: int) -> list[RelationsEstimates
 
 
 def most(rate: float) -> float:
-    return rate + LIMIT * (rate * (1 - rate) / RUNS) ** 0.5
+    return rate + LIMIT * math.sqrt(rate * (1 - rate) / RUNS)
 
 
 @pytest.mark.parametrize("rows", TRUE)
@@ -77,7 +78,8 @@ def test_an_interval_without_the_noise_of_two_numbers_is_caught(
 ) -> None:
     def of_one(law: CubeLaw, weights: object, alpha: float) -> float:
         del weights
-        return critical(law, (1.0,), alpha)
+        reach: float = critical(law, (1.0,), alpha)
+        return reach
 
     monkeypatch.setattr(relations, "critical", of_one)
     kept = [each.kept for each in releases(TRUE[0], 1)]

@@ -23,6 +23,7 @@ from pqd.reports.models.profile import (
     Score,
     ZoomedMarginal,
 )
+from pqd.reports.models.relations import Independence, RelationsFacts
 from pqd.reports.models.standings import Standing
 from pqd.reports.models.target import ClassFacts, TargetFacts
 
@@ -207,8 +208,9 @@ TARGET = TargetFacts(
     unclassified=14,
 )
 BUDGET = (
-    BudgetPart(part="rows", epsilon=Fraction(7, 200), numbers=1, scale=40.4),
-    BudgetPart(part="distances", epsilon=Fraction(133, 200), numbers=127, scale=270.1),
+    BudgetPart(part="rows", epsilon=Fraction(63, 2000), numbers=1, scale=44.9),
+    BudgetPart(part="distances", epsilon=Fraction(1197, 2000), numbers=127, scale=300.1),
+    BudgetPart(part="relations", epsilon=Fraction(7, 100), numbers=3, scale=25.8, noise="cube"),
     BudgetPart(part="cells", epsilon=Fraction(1, 5), numbers=3, scale=21.2),
     BudgetPart(part="target", epsilon=Fraction(1, 10), numbers=9, scale=14.1),
 )
@@ -224,6 +226,37 @@ COST = Cost(
     total=Fraction(7, 4),
     limit=Fraction(5),
 )
+KEPT = RelationsFacts(
+    pairs=105,
+    bar=0.5,
+    alpha=ALPHA,
+    reference=0.886,
+    mark=0.0089,
+    negligible=0.0139,
+    half_width=0.0234,
+    independence=Independence(
+        mean=0.0512,
+        chance=0.0099,
+        strongest=0.772,
+        strongest_chance=0.0183,
+        columns=("education", "education-num"),
+        is_near=False,
+    ),
+    relations=Figure(0.0711, 0.0695, 0.0727),
+    estimate=Figure(0.5621, 0.5388, 0.5854),
+    outcome="yes",
+    p_value=0.00008,
+    conclusive=True,
+)
+NEAR_INDEPENDENCE = Independence(
+    mean=0.0094,
+    chance=0.0094,
+    strongest=0.021,
+    strongest_chance=0.016,
+    columns=("fnlwgt", "hours-per-week"),
+    is_near=True,
+)
+PLANNED = replace(KEPT, relations=None, estimate=None, outcome=None, p_value=None, conclusive=False)
 MARGINALS = marginals(ADULT)
 OVERALL, SCORES = scores(MARGINALS)
 ADULT_PROFILE = ProfileReport(
@@ -238,6 +271,7 @@ ADULT_PROFILE = ProfileReport(
     budget=BUDGET,
     cost=COST,
     copy_rows=48_842,
+    relations=KEPT,
     rows=Figure(48_812.0, 48_700.0, 48_924.0),
     unseen=figure(0.0031, 0.0028),
     zoomed=ZOOMED,
@@ -249,11 +283,19 @@ ADULT_PROFILE = ProfileReport(
 )
 # What `pqd profile PRIVATE COPY` gives without any option.
 PLAIN = replace(
-    ADULT_PROFILE, zoomed=(), target=None, left_out=(), notes=(), budget=BUDGET[:2],
+    ADULT_PROFILE, zoomed=(), target=None, left_out=(), notes=(), budget=BUDGET[:3],
     cost=replace(COST, ledger=None, total=None, limit=None),
 )  # fmt: skip
 
 
+# A copy whose columns were shuffled.
+SHUFFLED = replace(
+    PLAIN,
+    relations=replace(
+        KEPT, independence=NEAR_INDEPENDENCE, estimate=Figure(-0.0021, -0.0491, 0.0449),
+        reference=0.8724, outcome="no",
+    ),
+)  # fmt: skip
 # A copy that holds rows of the private table, and one that is fitted closely to them.
 TOO_NEAR = replace(
     PLAIN,
@@ -278,6 +320,7 @@ def planned(each: DistanceFacts) -> DistanceFacts:
 
 DRY = replace(
     ADULT_PROFILE,
+    relations=PLANNED,
     overall=replace(OVERALL, estimate=None, simultaneous=None, mark=None),
     scores=tuple(replace(score, estimate=None, simultaneous=None, mark=None) for score in SCORES),
     marginals=tuple(planned(each) for each in MARGINALS),
@@ -293,6 +336,7 @@ FEW = (("a", "number", 6, "values", 0.0123), ("b", "text", 4, "values", 0.34))
 ONE_COLUMN = replace(
     PLAIN,
     marginals=marginals(FEW[:1], 1),
+    relations=None,
     overall=scores(marginals(FEW[:1], 1))[0],
     scores=scores(marginals(FEW[:1], 1))[1],
     columns=profiled(FEW[:1]),
@@ -313,6 +357,7 @@ THREE_WAYS = replace(
 )
 DRY_SMALL = replace(
     THREE_WAYS,
+    relations=replace(PLANNED, reference=None, independence=NEAR_INDEPENDENCE),
     dry=True,
     overall=replace(THREE_WAYS.overall, estimate=None, simultaneous=None, mark=None),
     scores=tuple(

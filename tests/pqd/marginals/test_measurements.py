@@ -127,11 +127,11 @@ def test_the_charge_is_that_of_a_person() -> None:
     for unit in (None, PrivacyUnit("who"), PrivacyUnit("who", 3)):
         for delta in (None, "1e-6"):
             plan = planned(private, unit, delta=delta)
-            costs = [each.composition_cost for each in (plan.distances, *plan.unchosen_cells)]
+            costs = [each.composition_cost for each in (*plan.first, *plan.unchosen_cells)]
             charge = charge_of(composition_groups(costs))
             assert charge.epsilon == 1
             assert charge.delta == (Fraction(delta) if delta else 0)
-            assert plan.distances.cost == Fraction(4, 5)
+            assert [each.cost for each in plan.first] == [Fraction(18, 25), Fraction(2, 25)]
             laws = plan.law.rows.deviation, plan.law.distance.deviation
             alone = planned(private, None, delta=delta).law
             rows = unit.max_rows if unit else 1

@@ -12,23 +12,34 @@ from pqd.marginals.profile_plan import ProfileShares
 
 @pytest.mark.parametrize("zoom", [0, 1, 5, 7, MOST_ZOOM])
 @pytest.mark.parametrize("target", [False, True])
+@pytest.mark.parametrize("relations", [False, True])
 @pytest.mark.parametrize("rows", [None, 1, 3])
 def test_parts_times_the_rows_of_a_person_are_the_total(
-    zoom: int, target: bool, rows: int | None
+    zoom: int, target: bool, relations: bool, rows: int | None
 ) -> None:
     total = Fraction(7, 10)
     unit = None if rows is None else PrivacyUnit("who", rows)
-    shares = ProfileShares.of(total, unit, zoom, target=target)
-    parts = [shares.distances, zoom * (shares.cells or 0), shares.target or 0]
+    shares = ProfileShares.of(total, unit, zoom, target=target, relations=relations)
+    kept = shares.relations or 0
+    parts = [shares.distances, kept, zoom * (shares.cells or 0), shares.target or 0]
     assert (rows or 1) * sum(parts) == total
     assert (shares.cells is None) == (zoom == 0)
     assert (shares.target is None) == (not target)
-    assert shares.distances >= Fraction(7, 10) * total / (rows or 1)
+    assert (shares.relations is None) == (not relations)
+    assert shares.distances >= Fraction(63, 100) * total / (rows or 1)
 
 
 def test_shares_are_as_documented() -> None:
-    shares = ProfileShares.of(Fraction(1), None, 4, target=True)
-    assert shares == (Fraction(7, 10), Fraction(1, 20), Fraction(1, 10))
+    shares = ProfileShares.of(Fraction(1), None, 4, target=True, relations=False)
+    assert shares == (Fraction(7, 10), Fraction(1, 20), Fraction(1, 10), None)
+    shares = ProfileShares.of(Fraction(1), None, 0, target=False, relations=True)
+    assert shares == (Fraction(9, 10), None, None, Fraction(1, 10))
+
+
+def test_a_zoom_for_a_fifth_more_replays_distances_and_relations() -> None:
+    first = ProfileShares.of(Fraction(1), None, 0, target=False, relations=True)
+    later = ProfileShares.of(Fraction(5, 4), None, 5, target=False, relations=True)
+    assert (first.distances, first.relations) == (later.distances, later.relations)
 
 
 @pytest.mark.parametrize("zoom", [-1, "1/2", MOST_ZOOM + 1, "many", True])

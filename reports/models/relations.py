@@ -1,0 +1,91 @@
+"""Model of relations kept: how much of what pairs tell beyond their columns a copy has kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from pqd.reports.models.figure import Estimated, Figure
+from pqd.reports.models.standings import DISTANCES, Standing, standing_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Independence:
+    """Distance of a copy's pairs from the product of its own columns; all of it public.
+
+    ``mean`` is the mean total variation over the pairs, and ``chance`` what shuffled columns would
+    show.  ``strongest`` is that of the pair ``columns``, which exceeds its chance most.
+    ``is_near``: the columns are nearly independent.
+    """
+
+    mean: float
+    chance: float
+    strongest: float
+    strongest_chance: float
+    columns: tuple[str, ...]
+    is_near: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationsFacts(Estimated):
+    """Relations kept by one copy, as a share: 1 is exact, 0 is what shuffled columns keep.
+
+    The share is ``1 - (T - M)/(T0 - M)``, cut to at least -1.  T is the mean distance of the
+    pairs, T0 that from the product of the copy's columns, M the mean of the larger distance of a
+    pair's columns.
+
+    ``relations`` is ``T0 - M`` as a share of the private rows: what there is to keep.  Up to
+    ``mark`` it is at chance, up to ``negligible`` it is too little to judge.  ``reference`` is the
+    share that an independent real sample of the copy's size would keep, None if it is not known.
+    ``half_width`` is about half the width of the interval at the ``bar``.  ``estimate``,
+    ``relations``, ``outcome``, ``p_value`` and ``conclusive`` depend on the private table; in a
+    plan they are None or False.  There is an ``estimate`` only if there are relations.
+    """
+
+    pairs: int
+    bar: float
+    alpha: Fraction
+    reference: float | None
+    mark: float
+    negligible: float
+    half_width: float
+    independence: Independence
+    relations: Figure | None = None
+    estimate: Figure | None = None
+    outcome: str | None = None
+    p_value: float | None = None
+    conclusive: bool = False
+
+    @property
+    def decidable(self) -> bool:
+        """Whether a copy as good as an independent real sample is told from one at the bar."""
+        return self.reference is not None and self.reference - self.bar >= self.half_width
+
+    @property
+    def standing(self) -> Standing | None:
+        """Standing beside the bar: more is kept, less, or undecided; None without a figure."""
+        if self.estimate is None:
+            return None
+        return standing_of(self.outcome, DISTANCES, conclusive=self.conclusive)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it is established that no more than the bar is kept."""
+        return self.standing is Standing.BEYOND
+
+    @property
+    def presence(self) -> Literal["some", "none", "only in the copy", "unknown"] | None:
+        """Relations of the private table: some, none, or undecided; None in a plan."""
+        if self.relations is None:
+            return None
+        if self.relations.low > self.mark:
+            return "some"
+        if self.relations.high > self.negligible:
+            return "unknown"
+        return "none" if self.independence.is_near else "only in the copy"
+
+    def computed(self) -> dict[str, Any]:
+        """Values that JSON holds in addition to the fields."""
+        standing = None if self.standing is None else self.standing.value
+        return {"standing": standing, "presence": self.presence}

@@ -1,0 +1,119 @@
+"""Sentences on relations kept, which profiles and comparisons share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pqd.reports.text.distances import INDEPENDENT, digits_of, figure_text, names_text
+from pqd.reports.text.numbers import number_text, p_value_text, percent_text
+
+if TYPE_CHECKING:
+    from pqd.reports.models.relations import Independence, RelationsFacts
+
+RELATIONS_KEPT = (
+    "How much the copy has kept of what pairs of columns tell beyond the columns side by side: "
+    "100 % is exact, 0 % is what columns keep that were shuffled one by one. Wrong columns are "
+    "taken out. Below 0 %: the copy's pairs are farther off than shuffled columns."
+)
+BETWEEN = "bars run from what shuffled columns would score to what an independent real sample would"
+
+
+def relations_sentence(facts: RelationsFacts) -> str:
+    """Sentence on what is kept, with its interval and verdict, or on why there is no figure."""
+    if facts.estimate is None or facts.p_value is None:
+        return "".join(_without_figure(facts))
+    bar, standing = bar_text(facts.bar), facts.standing
+    odds = p_value_text(facts.p_value, facts.alpha)
+    figure = figure_text(facts.estimate, _digits(facts))
+    if facts.is_lost:
+        return f"Relations are NOT kept: {figure}, no more than {bar} ({odds}); {_beside(facts)}."
+    verdict = f"undecided whether more than {bar}"
+    if standing is not None and standing.answer:
+        verdict = f"more than {bar}"
+    return f"Relations kept {figure}, {verdict} ({odds}); {_beside(facts)}."
+
+
+def relations_title(facts: RelationsFacts | None) -> str:
+    """Words for a title, such as ``relations kept 56 %``; empty without a figure."""
+    if facts is None or facts.estimate is None:
+        return ""
+    value = percent_text(facts.estimate.value, _digits(facts))
+    return f"relations NOT kept ({value})" if facts.is_lost else f"relations kept {value}"
+
+
+def _digits(facts: RelationsFacts) -> int:
+    return min(1, digits_of(facts.estimate))
+
+
+def _beside(facts: RelationsFacts) -> str:
+    """Words on what an independent real sample and shuffled columns would keep."""
+    if facts.reference is None:
+        return "shuffled columns would keep 0 %"
+    sampled = percent_text(facts.reference, _digits(facts))
+    return f"{INDEPENDENT} would keep {sampled}, shuffled columns 0 %"
+
+
+def _without_figure(facts: RelationsFacts) -> Iterator[str]:
+    """Sentence if nothing is measured, or nothing may be there to keep."""
+    if facts.relations is None:
+        return
+    there, mark = figure_text(facts.relations), percent_text(facts.mark, 1)
+    chance = f"{there} of the rows, chance alone up to {mark}"
+    if facts.presence == "none":
+        yield f"There are no relations to keep: pairs tell no more than columns ({chance})."
+    elif facts.presence == "only in the copy":
+        yield (
+            "The copy has relations that the private table lacks: private pairs tell no more than "
+            f"columns ({chance})."
+        )
+    else:
+        yield (
+            f"Whether there are relations to keep is undecided at this budget ({chance}); more "
+            "--total-epsilon tells."
+        )
+
+
+def relations_remark(facts: RelationsFacts) -> str:
+    """Remark that an independent real sample would not reach the bar itself; empty if it would."""
+    if facts.reference is None or facts.reference > facts.bar:
+        return ""
+    sampled = percent_text(facts.reference, 0)
+    return (
+        f"{INDEPENDENT.capitalize()} would itself keep only {sampled} of the relations, so a bar "
+        f"of {bar_text(facts.bar)} is out of reach here: take fewer cells or a larger copy."
+    )
+
+
+def relations_plan(facts: RelationsFacts) -> str:
+    """Sentence of a plan on how well relations would be known."""
+    if facts.reference is None:
+        return (
+            "How well relations kept would be known cannot be foretold from a copy that has none."
+        )
+    width, sampled = number_text(100 * facts.half_width, 2), percent_text(facts.reference, 0)
+    enough = "enough" if facts.decidable else "too little"
+    return (
+        f"Relations kept would be known to about {width} percentage points, and {INDEPENDENT} "
+        f"would keep {sampled}: {enough} to tell it from a copy that keeps {bar_text(facts.bar)}."
+    )
+
+
+def independence_sentence(independence: Independence, name: str = "the copy") -> str:
+    """Public warning on a copy whose columns are nearly independent; empty if they are not."""
+    if not independence.is_near:
+        return ""
+    mean, chance = (percent_text(each, 1) for each in (independence.mean, independence.chance))
+    strongest = percent_text(independence.strongest, 1)
+    by_chance = percent_text(independence.strongest_chance, 1)
+    return (
+        f"The columns of {name} are nearly independent: its pairs are {mean} off its columns side "
+        f"by side in the mean (shuffled columns {chance}), the strongest, "
+        f"{names_text(independence.columns)}, {strongest} ({by_chance}). If the private table has "
+        "relations, the copy has lost them."
+    )
+
+
+def bar_text(bar: float) -> str:
+    """Bar in per cent."""
+    return f"{number_text(round(100 * bar, 9), 4)} %"
