@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pqd.commands.check import check
     from pqd.commands.compare import compare
     from pqd.commands.gate import gate
+    from pqd.commands.lint import lint
     from pqd.commands.plan import plan
     from pqd.commands.profile import profile
     from pqd.commands.release import release
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pqd.reports.models.audit import AuditReport, Verdict
     from pqd.reports.models.check import CheckReport
     from pqd.reports.models.compare import CompareReport
+    from pqd.reports.models.lint import LintReport
     from pqd.reports.models.plan import PlanReport
     from pqd.reports.models.profile import ProfileReport
     from pqd.reports.models.release import ReleaseReport
@@ -30,6 +32,7 @@ __all__ = [
     "AuditReport",
     "CheckReport",
     "CompareReport",
+    "LintReport",
     "PlanReport",
     "PqdError",
     "ProfileReport",
@@ -41,6 +44,7 @@ __all__ = [
     "check",
     "compare",
     "gate",
+    "lint",
     "plan",
     "profile",
     "read_queries",
@@ -56,6 +60,8 @@ _HOMES = {
     "compare": "pqd.commands.compare",
     "CompareReport": "pqd.reports.models.compare",
     "gate": "pqd.commands.gate",
+    "lint": "pqd.commands.lint",
+    "LintReport": "pqd.reports.models.lint",
     "plan": "pqd.commands.plan",
     "PlanReport": "pqd.reports.models.plan",
     "PqdError": "pqd.errors",

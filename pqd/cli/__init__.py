@@ -109,6 +109,7 @@ class _OnTables(TyperCommand):
 # name of the command.
 _COMMANDS: dict[str, type[TyperCommand] | None] = {
     "profile": _OnTables,
+    "lint": _OnTables,
     "audit": _OnTables,
     "plan": _OnTables,
     "check": None,

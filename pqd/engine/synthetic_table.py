@@ -7,10 +7,11 @@ from pqd.deciders import Lattice
 from pqd.engine.column_facts import ColumnFacts
 from pqd.engine.contingency import ContingencyTable
 from pqd.engine.counting.arrow_sql import arrow_table
-from pqd.engine.counting.batch import Column
+from pqd.engine.counting.batch import Column, occurrences
 from pqd.engine.counting.column_types import kind_of, text_kinds
 from pqd.engine.counting.facts import TypedSQL
 from pqd.engine.counting.misfits import Misfits, misfits, way_of
+from pqd.engine.counting.repeated_rows import RepeatedRows, repeated_rows
 from pqd.engine.engine import Engine
 from pqd.engine.marginals import ValueCounts
 from pqd.engine.partitions import Partition
@@ -81,6 +82,15 @@ class SyntheticTable(Engine):
     def loaded(self) -> "pd.DataFrame":
         """Frame of the loaded columns of the synthetic table."""
         return self._sql.frame(arrow_table(self._synthetic))
+
+    def multiplicities(self, names: Sequence[str]) -> "NDArray[np.int64]":
+        """Number of rows with each combination of cells in the loaded columns ``names``."""
+        combinations = self._synthetic.combinations(tuple(names))
+        return occurrences(combinations.codes, combinations.size)
+
+    def repeated_rows(self) -> RepeatedRows:
+        """Rows of the loaded columns that are equal in every cell, or in all cells but one."""
+        return repeated_rows(self._synthetic)
 
     def rows(self) -> int:
         """Number of rows of the loaded synthetic table."""

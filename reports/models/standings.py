@@ -83,6 +83,9 @@ class Standing(StrEnum):
     DRAWN       = "closer than drawn",       "alarm", Badge("ERROR", "no"),  "failed"
     INDEPENDENT = "closer than independent", "alarm", Badge("NOTE", "open"), "open"
 
+    FAULT = "fault",        "finding", Badge("FAULT", "no"), "failed", "", "", "", "", 1
+    LOOK  = "worth a look", "finding", _open("LOOK"),        "open"
+
     TOO_LITTLE  = "too little", "plan", _open("LOW"),       "failed"
     PLAUSIBLE   = "likely right", "plan", _open("LIKELY"),  "open"
     DECIDABLE   = "decidable",  "plan", Badge("OK", "yes"), "passed"
@@ -121,7 +124,7 @@ def _of(subject: str) -> tuple[Standing, ...]:
 
 
 VERDICTS, DISTANCES, PLANS, CHECKS = map(_of, ("query", "distance", "plan", "check"))
-CHANCES, ALARMS = map(_of, ("chance", "alarm"))
+CHANCES, ALARMS, FINDINGS = map(_of, ("chance", "alarm", "finding"))
 
 
 # Standings of verdicts that a legend always lists, even if no verdict has them.

@@ -630,3 +630,153 @@ def gate_left_out(conditions: Sequence[tuple[str, str]]) -> str:
         reasons.setdefault(reason, []).append(name)
     parts = [f"{_first_names(names)} ({reason})" for reason, names in reasons.items()]
     return f"Not judged: {names_and_more(parts, _MOST_NAMES, '; ')}."
+
+
+# Findings in a copy (pqd lint).
+
+
+@sentence
+def column_empty(column: str) -> str:
+    """Finding that no cell of a column has a value."""
+    return f'"{column}" is empty in every row.'
+
+
+@sentence
+def column_constant(column: str, value: str, filled: int, rows: int) -> str:
+    """Finding that a column has one value alone."""
+    where = "every row" if filled == rows else f"all of its {filled:,} filled cells"
+    return f'"{column}" is {value!r} in {where}.'
+
+
+@sentence
+def codes_as_text(column: str, example: str) -> str:
+    """Finding that a column of codes with a zero in front counts as text."""
+    return (
+        f'"{column}" is text: as numbers, codes such as {example.strip()} would lose the zero '
+        f"(--type {column}=number makes them numbers all the same)."
+    )
+
+
+@sentence
+def kind_nearly(column: str, kind: str, cells: int, unfit: int, example: str) -> str:
+    """Finding that a few cells alone make a column text."""
+    return (
+        f'"{column}" is text, because {unfit:,} of its {cells:,} cells read as no {_ONE[kind]}'
+        f"{_example(example, '')}; --type {column}={kind} makes these cells NULL."
+    )
+
+
+@sentence
+def identifier_like(column: str, filled: int) -> str:
+    """Finding that a column looks like an identifier."""
+    return (
+        f'"{column}" looks like an identifier: no two of its {filled:,} cells are alike. If the '
+        "original column has few values, the generator destroyed it."
+    )
+
+
+@sentence
+def key_nearly(column: str, repeated: int, filled: int) -> str:
+    """Finding that a column would be a key, but for some values that occur more than once."""
+    return (
+        f'"{column}" looks like a key, but {repeated:,} of its {filled:,} cells have a value that '
+        f"another cell has, too (--key {column} states a key)."
+    )
+
+
+@sentence
+def text_free(column: str, distinct: int, filled: int) -> str:
+    """Finding that a column looks like free text."""
+    return (
+        f'"{column}" looks like free text or made-up names: {distinct:,} different texts in '
+        f"{filled:,} filled cells."
+    )
+
+
+@sentence
+def days_as_numbers(column: str, example: str) -> str:
+    """Finding that numbers look like days."""
+    return (
+        f'"{column}" counts as number, but its numbers look like days, such as {example}; write '
+        f"{example[:4]}-{example[4:6]}-{example[6:]} in all tables to have days."
+    )
+
+
+@sentence
+def days_unusual(column: str, cells: int, example: str) -> str:
+    """Finding that times are so far away that they probably stand for something else."""
+    return (
+        f'"{column}" has {counted(cells, "time")} before 1800 or after 2200, such as {example}: '
+        "do they stand for a missing value?"
+    )
+
+
+@sentence
+def rows_repeat(repeated: int, rows: int, most: int, column: str, pairs: int, nearly: int) -> str:
+    """Finding that rows are equal in every cell, and how unusual this is.
+
+    ``pairs`` are pairs of equal rows, ``nearly`` pairs of rows that agree in all columns but
+    ``column``, which is the column with the most of them.
+    """
+    times = f", one of them {most:,} times" if most > 2 else ""
+    return (
+        f"{repeated:,} of {rows:,} rows ({_share_of(repeated, rows)}) are equal to another row in "
+        f'every cell{times}. Rows that agree in all columns but "{column}" agree in it, too, in '
+        f"{_share_of(pairs, nearly)} of all cases; in real tables mostly in less than half."
+    )
+
+
+def _share_of(part: int, whole: int) -> str:
+    return f"{number_text(100 * part / whole, 2)} %" if whole else "none"
+
+
+@sentence
+def columns_missing(names: Sequence[str]) -> str:
+    """Finding that the copy lacks stated columns."""
+    return f"The copy lacks what is stated: {names_and_more(names, _MOST_NAMES)}."
+
+
+@sentence
+def columns_unlisted(names: Sequence[str]) -> str:
+    """Finding that the metadata does not describe some columns of the copy."""
+    return f"Not described by the metadata: {names_and_more(names, _MOST_NAMES)}."
+
+
+@sentence
+def key_repeats(columns: Sequence[str], repeated: int, rows: int) -> str:
+    """Finding that a stated key is none."""
+    return (
+        f'"{", ".join(columns)}" is stated as a key, but {repeated:,} of {rows:,} rows have a '
+        "value that another row has, too."
+    )
+
+
+@sentence
+def cells_required(column: str, cells: int, rows: int) -> str:
+    """Finding that cells are empty in a column that is stated to have a value in every row."""
+    return f'"{column}" is empty in {cells:,} of {rows:,} rows, but a value is stated as required.'
+
+
+@sentence
+def cells_outside(column: str, cells: int, example: str, low: str, high: str) -> str:
+    """Finding that cells lie outside the stated range."""
+    stated = f"{low} to {high}" if low and high else f"at least {low}" if low else f"at most {high}"
+    return (
+        f'"{column}" has {counted(cells, "cell")} outside the stated range, {stated}, such as '
+        f"{example}."
+    )
+
+
+@sentence
+def values_unlisted(column: str, cells: int, example: str, values: int) -> str:
+    """Finding that cells have values that are not among the stated values."""
+    return (
+        f'"{column}" has {counted(values, "value")} that the metadata does not list, in '
+        f"{counted(cells, 'cell')}, such as {example!r}."
+    )
+
+
+@sentence
+def metadata_unread(facts: Sequence[str]) -> str:
+    """Note that some stated facts of the metadata were not looked at."""
+    return f"Facts of the metadata that pqd does not look at: {names_and_more(facts, _MOST_NAMES)}."

@@ -28,6 +28,7 @@ from tests.support import (
     audit_reports,
     check_reports,
     compare_reports,
+    lint_reports,
     outcome_reports,
     profile_reports,
     ranking_reports,
@@ -138,6 +139,8 @@ REPORTS: dict[str, tuple[Report, dict[str, Callable[[Report], str]]]] = {
     "compare-of-nothing": (compare_reports.EMPTY, MAIN),
     "ledger": (LEDGER, {**TERMINAL, "json": ALL["json"]}),
     "ledger-of-nothing": (EMPTY, TERMINAL),
+    "lint": (lint_reports.LINT, ALL),
+    "lint-of-nothing": (lint_reports.CLEAN, MAIN),
     "outcomes": (outcome_reports.AUDIT, ALL),
     "outcomes-check": (outcome_reports.CHECK, {**ALL, **CHECKED}),
     "plan": (replace(audit_reports.PLAN, refused=REFUSED), ALL),
@@ -170,7 +173,17 @@ REPORTS: dict[str, tuple[Report, dict[str, Callable[[Report], str]]]] = {
 }
 # Words of the document of each kind that has one: all formats show these.
 WORDED = (
-    *("audit", "check", "compare", "ledger", "plan", "profile-three-ways", "ranking", "release"),
+    *(
+        "audit",
+        "check",
+        "compare",
+        "ledger",
+        "lint",
+        "plan",
+        "profile-three-ways",
+        "ranking",
+        "release",
+    ),
 )
 FILES = {f"{name}.{form}": (name, form) for name, (_, forms) in REPORTS.items() for form in forms}
 

@@ -10,6 +10,7 @@ from pqd.reports.models.standings import (
     CHANCES,
     CHECKS,
     DISTANCES,
+    FINDINGS,
     PLANS,
     VERDICTS,
     Standing,
@@ -48,7 +49,7 @@ def test_a_subject_stands_worst_first_and_passes_last(subject: tuple[Standing, .
 
 
 def test_every_standing_has_a_subject() -> None:
-    assert set().union(*SUBJECTS, ALARMS) == set(Standing)
+    assert set().union(*SUBJECTS, ALARMS, FINDINGS) == set(Standing)
 
 
 @pytest.mark.parametrize("subject", [VERDICTS, DISTANCES])

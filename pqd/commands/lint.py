@@ -1,0 +1,115 @@
+"""``pqd lint``: what can be said of a copy alone, without a private table and at no cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pqd.commands.cell_progress import cell_progress
+from pqd.deciders.note import note
+from pqd.errors import ParameterError
+from pqd.marginals.copy_findings import (
+    CopyColumns,
+    copy_findings,
+    linted_column,
+    stated_findings,
+)
+from pqd.planning.table_separation import public_tables
+from pqd.progress import Progress, Step, silent
+from pqd.reports.models.lint import LintReport
+from pqd.run.costs import today
+from pqd.sql.schema import fold_case
+from pqd.stated.column_facts import (
+    Facts,
+    check_facts,
+    parse_columns,
+    unknown_column,
+)
+from pqd.stated.metadata import Metadata, parse_metadata, read_metadata
+
+
+def lint(
+    synthetic: object,
+    *,
+    metadata: str | Path | Mapping[str, Any] | None = None,
+    columns: Mapping[str, Mapping[str, Any]] | None = None,
+    keys: Sequence[str | Sequence[str]] = (),
+) -> LintReport:
+    """Look at a copy alone: its kinds, ranges, keys, identifiers, repeated rows; at no cost.
+
+    Parameters
+    ----------
+    synthetic
+        The copy, as for ``pqd.audit``.
+    metadata
+        The path of a JSON file, or its content: metadata of SDV for one table, or a table schema of
+        Frictionless.  Kinds, keys, ranges and lists of values are read.
+    columns
+        Public facts of columns, as for ``pqd.audit``; they go before those of the metadata.
+    keys
+        Names of columns, or lists of names, whose values must differ from row to row.
+
+    Returns
+    -------
+    LintReport
+        ``report.findings``, faults first; a fault contradicts a stated fact, or hardly any real
+        table is so.  ``report.columns`` has the facts of each column.
+
+    Raises
+    ------
+    PqdError
+        TableError if the copy cannot be read or is known as a private table; ParameterError for
+        facts, keys or metadata that are not understood.
+    """
+    stated = stated_metadata(metadata, parse_columns(columns), keys)
+    with cell_progress() as progress:
+        return run_lint(synthetic, stated, progress)
+
+
+def stated_metadata(
+    metadata: str | Path | Mapping[str, Any] | None,
+    facts: Facts,
+    keys: Sequence[str | Sequence[str]],
+) -> tuple[Metadata, Facts]:
+    """Facts of the metadata with the caller's own facts and keys, and these own facts alone."""
+    if metadata is None:
+        known = Metadata()
+    elif isinstance(metadata, Mapping):
+        known = parse_metadata(metadata)
+    else:
+        known = read_metadata(metadata)
+    if isinstance(keys, str):
+        raise ParameterError('keys are a list, such as ["id"] or [["ward", "bed"]]')
+    named = [(key,) if isinstance(key, str) else tuple(key) for key in keys]
+    return known.with_facts(facts, named), facts
+
+
+def run_lint(
+    synthetic: object, stated: tuple[Metadata, Facts], progress: Progress = silent
+) -> LintReport:
+    """Lint of a copy; see ``pqd.lint``."""
+    metadata, facts = stated
+    progress(Step.READING_COPY)
+    tables = public_tables(synthetic, names=None)
+    own = tables.schema(tables.columns, {})
+    check_facts(facts, own, [])
+    for name in (name for key in metadata.keys for name in key):
+        if fold_case(name) not in set(map(fold_case, own)) and not metadata.complete:
+            raise unknown_column(name, tables.columns, "keys")
+    kinds = {name: column.kind for name, column in metadata.columns.items() if column.kind}
+    folded = {fold_case(name): kind for name, kind in kinds.items()}
+    schema = {name: folded.get(fold_case(name), kind) for name, kind in own.items()}
+    keys = {fold_case(name) for key in metadata.keys for name in key}
+    keys |= {fold_case(name) for name, column in metadata.columns.items() if column.unique}
+    columns = CopyColumns(tables, own, schema, tables.columns, frozenset(keys))
+    findings = dict.fromkeys((*stated_findings(columns, metadata), *copy_findings(columns)))
+    unread = metadata.unread
+    return LintReport(
+        synthetic=tables.label,
+        rows=tables.engine.rows(),
+        columns=tuple(linted_column(columns, name) for name in tables.columns),
+        findings=tuple(sorted(findings, key=lambda each: not each.fault)),
+        notes=(note("metadata-unread", facts=unread),) if unread else (),
+        day=today(),
+    )
