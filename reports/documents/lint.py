@@ -43,6 +43,7 @@ _SILENCE = (
 def document(report: LintReport) -> Document:
     """Document of ``report``."""
     title = _title(report)
+    faulty = first_names(dict.fromkeys(map(_name, report.faults)))
     return Document(
         kind="lint",
         title=title,
@@ -60,9 +61,7 @@ def document(report: LintReport) -> Document:
         reading=[Definitions(_MEANINGS), Lines(lines([_SILENCE]))],
         closing=Closing(
             counts=f"{title}.",
-            failed=f"Faults: {first_names(dict.fromkeys(map(_name, report.faults)))}"
-            if report.faults
-            else "",
+            failed=f"Faults: {faulty}" if faulty else "",
             step="pqd profile measures how far the copy is from the private table",
         ),
         made=report.day or "",
@@ -74,8 +73,8 @@ def _title(report: LintReport) -> str:
     if not report.findings:
         return "No findings"
     looks = len(report.findings) - len(report.faults)
-    parts = [counted(len(report.faults), "fault")] if report.faults else []
-    parts += [f"{looks:,} worth a look"] if looks else []
+    parts = [counted(len(report.faults), Standing.FAULT)] if report.faults else []
+    parts += [f"{looks:,} {Standing.LOOK}"] if looks else []
     return ", ".join(parts)
 
 
