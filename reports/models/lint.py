@@ -76,7 +76,7 @@ class LintReport(Report):
     @property
     def exit_code(self) -> int:
         """Exit code of ``pqd lint --strict``: 1 if there is a fault, else 0."""
-        return max((each.standing.exit_code for each in self.findings), default=0)
+        return 1 if self.faults else 0
 
     def computed(self) -> dict[str, Any]:
         """Number of faults."""

@@ -83,7 +83,7 @@ class Standing(StrEnum):
     DRAWN       = "closer than drawn",       "alarm", Badge("ERROR", "no"),  "failed"
     INDEPENDENT = "closer than independent", "alarm", Badge("NOTE", "open"), "open"
 
-    FAULT = "fault",        "finding", Badge("FAULT", "no"), "failed", "", "", "", "", 1
+    FAULT = "fault",        "finding", Badge("FAULT", "no"), "failed"
     LOOK  = "worth a look", "finding", _open("LOOK"),        "open"
 
     TOO_LITTLE  = "too little", "plan", _open("LOW"),       "failed"
