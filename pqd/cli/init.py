@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pqd.cli import outputs
+from pqd.cli import options, outputs
 from pqd.deciders.errors import ParameterError
 from pqd.paths import usable
 
@@ -22,30 +22,41 @@ def init(
             metavar="synthetic", help="The synthetic copy, taken as public.", show_default=False
         ),
     ],
-    total_epsilon: Annotated[
+    gate: Annotated[
+        str, typer.Option(metavar="EPSILON", help="What one test of all checks costs.")
+    ] = "0.25",
+    names: Annotated[
         str,
-        typer.Option(metavar="EPSILON", help="What all checks of one run may cost together."),
-    ] = "1",
+        typer.Option(
+            metavar="EPSILON",
+            help="What it costs to name the worst check, spent only if the test does not pass.",
+        ),
+    ] = "0.5",
+    private_rows: options.PrivateRows = None,
     file: Annotated[
         str, typer.Option(metavar="FILE|-", help="Where the spec goes; - for standard output.")
     ] = "audit.toml",
 ) -> None:
-    """Write a commented spec for pqd check: rows, quality, columns, pairs, means and medians.
+    """Write a commented spec for pqd check: one test of columns, pairs, values, means, sizes.
 
-    Reads the copy alone; nothing is spent. Tolerances come from the copy's own sampling noise and
-    from what can be told at EPSILON.
+    Reads the copy alone; nothing is spent. Tolerances are a twentieth, and what sampling and noise
+    add; what an honest copy would not surely pass is left out and listed.
 
     Example: pqd init private.csv copy.csv
     """
+    from pqd.parameters import stated_rows
     from pqd.stated.budgets import total_budget
 
-    budget = total_budget(total_epsilon)
+    budgets = total_budget(gate), total_budget(names)
+    rows = stated_rows(private_rows)
     if file != "-" and usable(file).exists():
         raise ParameterError(f"{file} exists already; remove it, or name another with --file")
     outputs.check_place(file, private, synthetic)
     from pqd.spec.template import spec_template
 
     folder = Path.cwd() if file == "-" else Path(file).resolve().parent
-    outputs.write(spec_template(private, synthetic, folder, budget), file)
+    template = spec_template(private, synthetic, folder, *budgets, rows)
+    outputs.write(template.text, file)
     if file != "-":
-        typer.echo(f"{file} is written. Next: pqd check {file} --dry-run")
+        typer.echo(f"{file} is written. Not checked: {'; '.join(template.unchecked)}.")
+        typer.echo(f"Next: pqd check {file} --dry-run")

@@ -1,51 +1,54 @@
-"""Suggested checks of a copy: rows, quality, an alarm, columns, strong pairs, means and medians.
+"""Suggested checks of a copy, for one gate: rows, alarm, columns, pairs, values, means, medians.
 
-Only the copy is read.  Each tolerance is the copy's own sampling noise plus the least difference
-that can be decided at this epsilon.  So if the copy and the private table are samples of the same
-distribution, with about the same number of rows, the copy passes with high probability.
+Only the copy is read.  A tolerance is a twentieth, plus what two independent samples and the noise
+of the gate add.  So if the copy and the private table are samples of the same distribution, the
+copy passes with high probability; what it would not pass is left out, with the reason.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pqd.deciders.decided import DECIDED
-from pqd.deciders.distances.chance import drawn_distance, independent_distance
-from pqd.deciders.distances.decider import DistanceDecider
+from pqd.deciders.distances.claims import DistanceBelow
+from pqd.deciders.distances.value_claims import CountKept, FewLost
 from pqd.deciders.errors import PqdError
 from pqd.deciders.numbers import number_text
-from pqd.marginals.bound_profile import BoundMarginal, BoundProfile, mean_weights
-from pqd.marginals.chance import CopyChance
+from pqd.engine.marginals import Marginal
+from pqd.engine.partitions import Categories, Partition, Points
+from pqd.marginals.bound_profile import BoundProfile
+from pqd.marginals.table_claims import TableClaims
+from pqd.marginals.table_gate import ALARM, TableGate
 from pqd.parameters import Criteria
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload, QueryRequest
 from pqd.planning.lattices import lattice_of
 from pqd.planning.query_verdict import planned_verdict
 from pqd.sql.query import Query
-from pqd.sql.schema import Kind, quote_identifier
+from pqd.sql.schema import Kind, quote_identifier, quote_literal
 
 if TYPE_CHECKING:
     from pqd.deciders import Histogram
 
-_MOST_COLUMNS, _MOST_PAIRS, _MOST_NUMBERS = 20, 5, 5
+# Most columns with a mean and a median, most checks of values, and most values in one condition.
+_MOST_NUMBERS, _MOST_VALUES, _MOST_LISTED = 5, 200, 200
+# The distance of its column sees a value that a larger share of the rows has.
+_RARE = Fraction(1, 5)
 # Both tables are taken as samples, so their difference has twice the variance of one sample.
 _TWO_SAMPLES = math.sqrt(2)
-# The number of standard errors by which a mean or a median may differ; and the chance that the
-# distance between two samples exceeds its mean by more than is allowed (McDiarmid 1989).
-_DEVIATIONS, _UNLIKELY = 3, 0.01
+# The number of standard errors by which a mean or a median may differ.
+_DEVIATIONS = 3
 # Level at which the least tolerance is computed: the usual level of the p-value, times the chance
 # with which noise may hide a right answer, so small that a run decides all checks of a spec.  A
 # threshold at the product of two levels leaves enough rows for both (docs/theory.md, section 4).
 _LEVEL = Fraction(1, 20) * Fraction(1, 1000)
-# A check with a tolerance above this share of the rows, or of the column's range, is left out: it
-# would say too little.
-_MOST_TAU, _MOST_OF_RANGE = Fraction(1, 2), Fraction(1, 4)
+# A mean with a tolerance above this share of its range is left out: it would say too little.
+_MOST_OF_RANGE = Fraction(1, 4)
 _USUAL = Fraction(1, 20)
 
 
@@ -57,44 +60,70 @@ class SuggestedCheck(NamedTuple):
     comment: str
 
 
-# Function from a budget to a check, or to None if nothing can be decided at that budget.
-Candidate = Callable[[Fraction], SuggestedCheck | None]
-
-
 class Suggestions(NamedTuple):
-    """Checks, the epsilon of each check, and the number of checks left out as too weak."""
+    """Checks for one gate, and what is left out: the names, by the reason."""
 
     checks: tuple[SuggestedCheck, ...]
-    epsilon: Fraction
-    left_out: int
+    left_out: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+class Sizes(NamedTuple):
+    """Rows of the copy, and of the private table if the number is stated."""
+
+    copy: int
+    stated: int | None = None
 
     @property
-    def total(self) -> Fraction:
-        """Epsilon of all checks together: they read the same rows, so their epsilons add up."""
-        return self.epsilon * len(self.checks)
+    def private(self) -> int:
+        """Stated number of private rows; without one, that of the copy."""
+        return self.copy if self.stated is None else self.stated
+
+    @property
+    def scaled(self) -> bool:
+        """Whether the sizes differ, so that counts are compared as shares."""
+        return self.private != self.copy
+
+    def count_keys(self, amount: Fraction) -> dict[str, object]:
+        """Tolerance of a COUNT in rows; as per cent of all rows if the sizes differ."""
+        if not self.scaled:
+            return {"tau": Fraction(math.ceil(amount))}
+        return {"tau": rounded_up(100 * amount / self.private), "scale": "rows"}
 
 
 def suggested_checks(
-    profile: BoundProfile | None, workload: BoundWorkload, rows: int, total: Fraction
+    profile: BoundProfile | None, workload: BoundWorkload, sizes: Sizes, epsilon: Fraction
 ) -> Suggestions:
-    """Checks that together cost at most ``total``, each an equal part.
+    """Checks for a gate of ``epsilon``; all of it from the copy and the stated number of rows.
 
     ``profile`` is the copy's profile; None if it has no column to profile.  ``workload`` has the
-    bound queries of ``number_queries``.  ``rows`` is the copy's number of rows.
+    bound queries of ``number_queries``.
     """
-    candidates = [
-        *_counted(workload),
-        *(_scored(profile, rows) if profile else ()),
-        *(_alarmed(profile, rows) if profile else ()),
-        *(_distances(profile, rows) if profile else ()),
-        *_averaged(workload),
-    ]
-    share = rounded_down(total / len(candidates))
-    kept = [each for each in candidates if each(share)]
-    # The kept checks share the whole budget, so each of them can decide smaller differences.
-    share = rounded_down(total / max(1, len(kept)))
-    checks = tuple(check for each in kept if (check := each(share)))
-    return Suggestions(checks, share, len(candidates) - len(checks))
+    checks = [] if sizes.stated is not None else list(_counted(workload, epsilon))
+    left_out: dict[str, list[str]] = {}
+    if profile:
+        gate = TableGate(
+            bound=profile, rows=sizes.private, tau=_USUAL, epsilon=epsilon, alpha=_USUAL
+        )
+        for each in gate.left_out:
+            left_out.setdefault(each.reason, []).append(each.name)
+        if ALARM not in {each.name for each in gate.left_out}:
+            checks.append(_ALARM)
+        checks += _marginals(gate.claims, {each.name for each in profile.columns if each.constant})
+        values = sorted(_values(gate.claims, sizes), key=lambda pair: pair[0])
+        rare = [check for count, check in values if count <= _RARE * sizes.copy]
+        checks += rare[:_MOST_VALUES]
+        if more := [check.name for check in rare[_MOST_VALUES:]]:
+            left_out[f"{_MOST_VALUES} rarer values are checked"] = more
+    for bound in _named(workload, "AVG", "MEDIAN"):
+        if bound.synthetic[0].values.size > 2:
+            check = _average(bound, sizes, epsilon)
+            if check:
+                checks.append(check)
+            else:
+                reason = "chance and noise alone would explain a quarter of the range"
+                left_out.setdefault(reason, []).append(bound.query.id or "")
+    told = tuple((reason, tuple(names)) for reason, names in left_out.items())
+    return Suggestions(tuple(checks), told)
 
 
 def number_queries(profile: BoundProfile | None) -> list[Query]:
@@ -155,166 +184,136 @@ def _least_tolerance(bound: BoundQuery, tau: Fraction, epsilon: Fraction) -> Fra
     return None if threshold is None or math.isinf(threshold) else Fraction(threshold)
 
 
-def _counted(workload: BoundWorkload) -> Iterator[Candidate]:
+def _counted(workload: BoundWorkload, epsilon: Fraction) -> Iterator[SuggestedCheck]:
     """Yield a check of the number of rows: within 5 %, or more if 5 % cannot be decided."""
     for bound in _named(workload, "COUNT"):
         rows = bound.synthetic[0].mass
-
-        def check(epsilon: Fraction, bound: BoundQuery = bound, rows: int = rows) -> SuggestedCheck:
-            threshold = _least_tolerance(bound, Fraction(1), epsilon) or Fraction(rows)
-            enough = threshold <= _USUAL * rows
-            comment = f"The copy has {rows:,} rows."
-            if not enough:
-                comment += " So few that less than this cannot be told at this epsilon."
-            tau = "5%" if enough else rounded_up(threshold)
-            return SuggestedCheck("rows", {"sql": bound.query.sql, "tau": tau}, comment)
-
-        yield check
+        threshold = _least_tolerance(bound, Fraction(1), epsilon) or Fraction(rows)
+        enough = threshold <= _USUAL * rows
+        comment = f"The copy has {rows:,} rows."
+        if not enough:
+            comment += " So few that less than this cannot be told at this epsilon."
+        tau = "5%" if enough else rounded_up(threshold)
+        yield SuggestedCheck("rows", {"sql": bound.query.sql, "tau": tau}, comment)
 
 
-def _deviation(rows: int) -> float:
-    """Bound that the distance of two samples, minus its mean, exceeds with a chance of 1 %."""
-    return math.sqrt(math.log(1 / _UNLIKELY) / rows)
+_ALARM = SuggestedCheck(
+    "not too near",
+    {"alarm": "overall"},
+    "Fails if the copy is nearer to the private table than rows drawn from it. Silence is no "
+    "safety. If the generator is differentially private, state copy_epsilon above.",
+)
 
 
-def _tolerance(expected: float, rows: int, epsilon: Fraction) -> Fraction | None:
-    """Tolerance for two samples of ``rows`` rows with an ``expected`` distance; None if too wide.
+def _marginals(claims: TableClaims, constant: set[str]) -> Iterator[SuggestedCheck]:
+    """Yield a check of each column and pair that can be judged.
 
-    The margin of a distance s is (tau - s) / (1 + tau), as a share of the rows.  Let t be the least
-    tolerance that can be decided at distance 0.  Then tau = s + t + s t has the same margin at
-    distance s.
+    A pair with a ``constant`` column tells no more than its other column.
     """
-    threshold = DistanceDecider().tau_min(rows, epsilon, _LEVEL).tau
-    if math.isinf(threshold):
-        return None
-    apart = Fraction(expected + _deviation(rows))
-    tau = apart + Fraction(threshold) + apart * Fraction(threshold)
-    return tau if tau <= _MOST_TAU else None
+    for each in claims.within:
+        told = len(each.columns) > 1 and constant & set(each.columns)
+        if isinstance(each.claim, DistanceBelow) and not told:
+            keys: dict[str, object] = {
+                "marginal": list(each.columns),
+                "tau": percent(each.claim.tau),
+            }
+            yield SuggestedCheck(" ".join(each.columns), keys, "")
 
 
-def _expected(marginal: BoundMarginal, rows: int) -> float:
-    """Approximate mean distance between two samples of the copy's distribution."""
-    return independent_distance(marginal.copies[0], rows)
+def _values(claims: TableClaims, sizes: Sizes) -> Iterator[tuple[int, SuggestedCheck]]:
+    """Yield a check of each value, and of lost and empty rows, each with its rows in the copy.
 
-
-def _scored(profile: BoundProfile, rows: int) -> Iterator[Candidate]:
-    """Yield a check of the overall quality of all columns and pairs."""
-    weights = mean_weights(profile.marginals)
-    pairs = zip(weights, profile.marginals, strict=True)
-    expected = sum(float(weight) * _expected(each, rows) for weight, each in pairs)
-    ways = max(each.ways for each in profile.marginals)
-
-    def check(epsilon: Fraction) -> SuggestedCheck | None:
-        tau = _tolerance(expected, rows, epsilon)
-        if tau is None:
-            return None
-        least = f"{float(math.floor((1 - tau) * 1000) / Fraction(10)):g}%"
-        comment = (
-            "Overall quality: 100 % minus the mean distance (total variation) of all "
-            f"{len(profile.marginals)} {'columns and pairs' if ways > 1 else 'columns'}. Two "
-            f"samples of one population would score about {100 * (1 - expected):.1f} %."
-        )
-        keys: dict[str, object] = {
-            "score": "overall",
-            "at_least": least,
-            **({"ways": 1} if ways == 1 else {}),
-        }
-        return SuggestedCheck("overall", keys, comment)
-
-    yield check
-
-
-def _alarmed(profile: BoundProfile, rows: int) -> Iterator[Candidate]:
-    """Yield an alarm, if nine runs of ten would decide whether the copy is nearer than its mark."""
-    mark = CopyChance(profile, rows).nearest_drawn(_USUAL)
-    if max(each.ways for each in profile.marginals) == 1:
-        # The alarm is by columns and pairs.
-        return
-
-    def check(epsilon: Fraction) -> SuggestedCheck | None:
-        if not mark or DistanceDecider().decision_chance(rows, mark, epsilon, _USUAL) < DECIDED:
-            return None
-        comment = (
-            "Fails if the copy is nearer to the private table than rows drawn from it: quality "
-            f"above {float(100 * (1 - mark)):.2f} %. Silence is no safety. If the generator is "
-            "differentially private, state copy_epsilon above."
-        )
-        return SuggestedCheck("not too near", {"alarm": "overall"}, comment)
-
-    yield check
-
-
-def _distances(profile: BoundProfile, rows: int) -> Iterator[Candidate]:
-    """Yield checks of columns, then of the pairs with the strongest dependence in the copy."""
-    constant = {each.name for each in profile.columns if each.constant}
-    columns = [m for m in profile.marginals if m.ways == 1 and not constant & set(m.columns)]
-    for marginal in columns[:_MOST_COLUMNS]:
-        yield _distance(marginal, rows, "")
-    pairs = [(dependence(m, rows), m) for m in profile.marginals if m.ways == 2]
-    strongest = sorted((pair for pair in pairs if pair[0] > 0), key=lambda pair: -pair[0])
-    for share, marginal in strongest[:_MOST_PAIRS]:
-        text = (
-            f"One of the strongest pairs of the copy: {100 * share:.0f} % of its rows would have "
-            "to change for the two to be independent. "
-        )
-        yield _distance(marginal, rows, text)
-
-
-def _distance(marginal: BoundMarginal, rows: int, lead: str) -> Candidate:
-    expected = _expected(marginal, rows)
-
-    def check(epsilon: Fraction) -> SuggestedCheck | None:
-        tau = _tolerance(expected, rows, epsilon)
-        if tau is None:
-            return None
-        comment = (
-            f"{lead}Two samples of one population differ by about {100 * expected:.2g} % here (in "
-            f"{marginal.marginal.size:,} cells)."
-        )
-        keys: dict[str, object] = {"marginal": list(marginal.columns), "tau": percent(tau)}
-        return SuggestedCheck(" ".join(marginal.columns), keys, comment)
-
-    return check
-
-
-def dependence(marginal: BoundMarginal, rows: int) -> float:
-    """Share of the copy's rows that must change to make the two columns independent.
-
-    Sampling alone makes this share positive for independent columns; this part is subtracted.
+    A distance of a column does not see what few of its rows have.
     """
-    counts: NDArray[np.float64] = marginal.copies[0].reshape(marginal.marginal.shape) / max(
-        1, int(marginal.copies[0].sum())
-    )
-    apart = np.abs(counts - np.outer(counts.sum(axis=1), counts.sum(axis=0))).sum() / 2
-    return float(apart) - drawn_distance(marginal.copies[0], rows)
+    rows = sizes.private
+    for named in claims.columns:
+        claim, (name,) = named.claim, named.columns
+        if not isinstance(named.row_map, Marginal):
+            continue
+        partition = named.row_map.partitions[0]
+        if isinstance(claim, FewLost):
+            condition = _lost_sql(partition)
+            amount, count = Fraction(claim.most(rows)), 0
+            comment = f"No row of the copy has another value in {name}."
+        elif isinstance(claim, CountKept):
+            condition = _cells_sql(partition, claim.cells)
+            low, high = claim.ends(rows)
+            expected = Fraction(claim.copy * rows, claim.copy_rows)
+            amount, count = max(expected - low, high - expected), claim.copy
+            comment = ""
+        else:
+            continue
+        sql = f"SELECT COUNT(*) FROM D WHERE {condition}"
+        if condition and _admitted(sql):
+            keys: dict[str, object] = {"sql": sql, **sizes.count_keys(amount)}
+            yield count, SuggestedCheck(named.name, keys, comment)
 
 
-def _averaged(workload: BoundWorkload) -> Iterator[Candidate]:
-    """Yield checks of means and medians, which allow for the deviation by sampling alone."""
-    for bound in _named(workload, "AVG", "MEDIAN"):
-        histogram, unit = bound.synthetic[0], lattice_of(bound.query, bound.statistic)[1]
-        if histogram.values.size > 2:
-            yield _average(bound, histogram, unit)
+def _admitted(sql: str) -> bool:
+    """Whether the query language can express the query; it cannot express some unusual names."""
+    try:
+        Query(sql)
+    except PqdError:
+        return False
+    return True
 
 
-def _average(bound: BoundQuery, histogram: Histogram, unit: Fraction) -> Candidate:
+def _cells_sql(partition: Partition, cells: tuple[int, ...]) -> str:
+    """Condition that a row is in some cells: NULL, all others, or one value; else empty."""
+    name = quote_identifier(partition.column)
+    if cells == (0,):
+        return f"{name} IS NULL"
+    if len(cells) > 1:
+        return f"{name} IS NOT NULL"
+    literals = _literals(partition)
+    value = literals[cells[0] - 1] if cells[0] <= len(literals) else ""
+    return f"{name} = {value}" if value else ""
+
+
+def _lost_sql(partition: Partition) -> str:
+    """Condition that a row has a value that the copy never has; empty if it has no words."""
+    literals = _literals(partition, merged=True)
+    if not literals or len(literals) > _MOST_LISTED:
+        return ""
+    name = quote_identifier(partition.column)
+    if partition.kind is Kind.BOOLEAN:
+        (value,) = literals if len(literals) == 1 else ("",)
+        return value and f"{name} <> {value}"
+    return f"{name} NOT IN ({', '.join(literals)})"
+
+
+def _literals(partition: Partition, *, merged: bool = False) -> list[str]:
+    """SQL of the values that have a cell, with ``merged`` of all values of the copy."""
+    if isinstance(partition, Categories):
+        values = (*partition.values, *(partition.merged if merged else ()))
+        if partition.kind is Kind.BOOLEAN:
+            return [value.upper() for value in values]
+        return [quote_literal(value) for value in values]
+    if not isinstance(partition, Points) or partition.kind is not Kind.NUMBER:
+        return []
+    finite = all(map(math.isfinite, partition.values))
+    return [f"{Decimal(repr(value)).normalize():f}" for value in partition.values] if finite else []
+
+
+def _average(bound: BoundQuery, sizes: Sizes, epsilon: Fraction) -> SuggestedCheck | None:
+    """Check of a mean or a median, which allows for the deviation by sampling alone."""
+    histogram, unit = bound.synthetic[0], lattice_of(bound.query, bound.statistic)[1]
     sampling = _median_error if bound.query.aggregate == "MEDIAN" else _mean_error
-    apart = Fraction(sampling(histogram)) * unit
+    # Both errors are of two samples of the copy's size.
+    scale = Fraction(math.sqrt((1 + sizes.copy / sizes.private) / 2))
+    apart = Fraction(sampling(histogram)) * unit * scale
     reach = Fraction(int(histogram.values[-1]) - int(histogram.values[0])) * unit
     word = "median" if bound.query.aggregate == "MEDIAN" else "mean"
-
-    def check(epsilon: Fraction) -> SuggestedCheck | None:
-        threshold = _least_tolerance(bound, max(apart, unit), epsilon)
-        if threshold is None or apart + threshold > _MOST_OF_RANGE * reach:
-            return None
-        comment = (
-            f"Sampling alone moves the {word} by up to {_short(apart)} (three standard errors); "
-            f"{_short(threshold)} can be told at this epsilon."
-        )
-        keys: dict[str, object] = {"sql": bound.query.sql, "tau": rounded_up(apart + threshold)}
-        return SuggestedCheck(bound.query.id or word, keys, comment)
-
-    return check
+    threshold = _least_tolerance(bound, max(apart, unit), epsilon)
+    if threshold is None or apart + threshold > _MOST_OF_RANGE * reach:
+        return None
+    threshold *= max(Fraction(1), Fraction(sizes.copy, sizes.private))
+    comment = (
+        f"Sampling alone moves the {word} by up to {_short(apart)} (three standard errors); "
+        f"{_short(threshold)} can be told at this epsilon."
+    )
+    keys: dict[str, object] = {"sql": bound.query.sql, "tau": rounded_up(apart + threshold)}
+    return SuggestedCheck(bound.query.id or word, keys, comment)
 
 
 def _mean_error(histogram: Histogram) -> float:

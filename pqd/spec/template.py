@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from pqd.deciders.names import names_and_more
 from pqd.deciders.numbers import epsilon_option
 from pqd.engine.sources.locations import is_address, location_of, short_name, written_address
 from pqd.engine.sources.source import Place
@@ -25,14 +26,17 @@ from pqd.parameters import Criteria
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.table_separation import check_other_places, check_separation
-from pqd.spec.suggested_checks import number_queries, suggested_checks
+from pqd.spec.suggested_checks import Sizes, number_queries, suggested_checks
 from pqd.sql.schema import Kind, quote_identifier
 
 if TYPE_CHECKING:
     from pqd.deciders import Lattice
+    from pqd.reports.models.profile import LeftOut
     from pqd.spec.suggested_checks import SuggestedCheck, Suggestions
 
-_MOST_COLUMNS, _WIDTH = 50, 98
+_MOST_COLUMNS, _MOST_NAMED, _WIDTH = 50, 6, 98
+# Budgets of the gate and of the name of the worst check.
+USUAL_GATE, USUAL_NAMES = Fraction(1, 4), Fraction(1, 2)
 # Number of runs that the table's budget pays for if each run measures everything anew.
 _RUNS = 10
 
@@ -43,6 +47,7 @@ _HEAD = """\
 
 [private]
 path = {private}
+{rows}
 
 {header:<34}# one or more, each under a name of your choice
 path = {synthetic}
@@ -50,6 +55,8 @@ path = {synthetic}
 
 [budget]
 epsilon = {budget:<24}# the most that may ever be spent on the private table
+gate = {gate:<27}# one test of all checks below
+names = {names:<26}# names the worst check; spent only if the gate does not pass
 
 {ledger}
 # [privacy]                       # if one person may have several rows
@@ -58,14 +65,8 @@ epsilon = {budget:<24}# the most that may ever be spent on the private table
 
 {price}
 [defaults]                        # what every check takes unless it says otherwise
-epsilon = {epsilon:<24}# privacy budget of one check
 # alpha = 0.05                    # error probability that you accept
-# decider = "auto"
 # expect = "close"                # or "far"
-# severity = "error"              # or "warn"
-# on_undecided = "fail"           # or "warn", "pass"
-# evidence = "proof"              # or "likely": an answer without a p-value counts too
-# outside = false                 # true: a tenth of epsilon counts rows beyond unstated bounds
 
 {tolerances}"""
 _LEDGER = """\
@@ -78,12 +79,20 @@ _NAMED_LEDGER = """\
 path = "pqd-ledger.sqlite"
 """
 _PRICE = """\
-All {checks} below cost epsilon {total} in one run: whatever somebody believes of one person, the
-results change the odds of it by a factor of {factor} at most. The same run again costs nothing."""
+One run costs epsilon {gate} if all {checks} below hold, and {total} if not: whatever somebody
+believes of one person, the results change the odds of it by a factor of {factor} at most. The same
+run again costs nothing."""
 _TOLERANCES = """\
-Tolerances: what sampling explains, where the copy and the private table are samples of one
-population of {rows} rows each, plus what can be told at this epsilon. A larger epsilon allows
-smaller ones."""
+Tolerances: a twentieth, and what sampling and noise add, where the copy and the private table are
+samples of one population, of {copy} and {rows} rows."""
+_FACTS = """
+# Facts that the copy cannot know: rules of a row, keys, and limits.  `pqd lint` holds the copy to
+# keys and bounds at no cost; a rule is a query whose answer should be 0, such as
+# [[check]]
+# id = "loans-have-amounts"
+# sql = "SELECT COUNT(*) FROM D WHERE has_loan AND loan_amount IS NULL"
+# tau = 10
+"""
 _BOUNDS = """
 # Public facts of columns.  "copy" takes the bounds of the synthetic table, so a check of an average
 # holds for private values within them.  Better: bounds from the data dictionary, in its place.
@@ -101,53 +110,71 @@ class _CopyFacts(NamedTuple):
     rows: int
     numbers: dict[str, Lattice]
     checks: Suggestions
-    left_out: tuple[str, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+class Template(NamedTuple):
+    """Text of a spec, and a sentence for each thing that its checks do not look at."""
+
+    text: str
+    unchecked: tuple[str, ...]
 
 
 def spec_template(
     private: str | Path,
     synthetic: str | Path,
     spec_folder: Path,
-    total_epsilon: Fraction = Fraction(1),
-) -> str:
+    gate: Fraction = USUAL_GATE,
+    names: Fraction = USUAL_NAMES,
+    private_rows: int | None = None,
+) -> Template:
     """Text of a spec for two tables; the caller writes it into ``spec_folder``.
 
-    The checks together cost at most ``total_epsilon``.  Only the synthetic table is read.  Only the
-    path of the private table is used, without a password.
+    One ``gate`` tests all checks.  Only the synthetic table is read.  Only the path of the private
+    table is used, without a password.
 
     Raises
     ------
     TableError
         If the synthetic table cannot be read, or if a path cannot be written as text.
     """
-    facts = _copy_facts(private, synthetic, total_epsilon)
-    checks = facts.checks
+    facts = _copy_facts(private, synthetic, gate, private_rows)
+    checks = facts.checks.checks
     price = _PRICE.format(
-        checks="checks" if len(checks.checks) > 1 else "that follows",
-        total=epsilon_option(checks.total),
-        factor=f"{math.exp(checks.total):.3g}",
+        checks=f"{len(checks)} checks" if len(checks) > 1 else "that follows",
+        gate=epsilon_option(gate),
+        total=epsilon_option(gate + names),
+        factor=f"{math.exp(gate + names):.3g}",
     )
+    rows = "# rows = 30000                    # how many rows it has, if that may be published"
     parts = [
         _HEAD.format(
             private=_path(private, spec_folder, "private"),
+            rows=rows if private_rows is None else f"rows = {private_rows}",
             synthetic=_path(synthetic, spec_folder, "synthetic"),
             header=f"[synthetic.{_slug(short_name(synthetic)) or 'copy'}]",
             ledger=_NAMED_LEDGER if is_address(private) else _LEDGER,
-            budget=_decimal(_RUNS * total_epsilon),
-            epsilon=_decimal(checks.epsilon),
+            budget=_decimal(_RUNS * (gate + names)),
+            gate=_decimal(gate),
+            names=_decimal(names),
             price=_comment(price),
-            tolerances=_comment(_TOLERANCES.format(rows=f"{facts.rows:,}")),
+            tolerances=_comment(
+                _TOLERANCES.format(copy=f"{facts.rows:,}", rows=f"{private_rows or facts.rows:,}")
+            ),
         ),
-        *_written(checks.checks),
+        *_written(checks),
         *_not_checked(facts),
+        _FACTS,
     ]
     if facts.numbers:
         parts.append(_BOUNDS)
     parts += [_column_comment(*pair) for pair in islice(facts.numbers.items(), _MOST_COLUMNS)]
-    return "".join(parts)
+    return Template("".join(parts), tuple(_unchecked(facts)))
 
 
-def _copy_facts(private: str | Path, synthetic: str | Path, total_epsilon: Fraction) -> _CopyFacts:
+def _copy_facts(
+    private: str | Path, synthetic: str | Path, gate: Fraction, private_rows: int | None
+) -> _CopyFacts:
     table = open_table(synthetic, "synthetic")
     if is_address(private) and private == synthetic:
         check_other_places(table.source.places, table)
@@ -164,12 +191,11 @@ def _copy_facts(private: str | Path, synthetic: str | Path, total_epsilon: Fract
     requests = [QueryRequest(query, criteria) for query in number_queries(profile)]
     workload = bind(SyntheticTables(tables.tables), requests, {}, None)
     rows = next(each.synthetic[0].mass for each in workload.queries)
-    left_out = profile.left_out if profile else ()
     return _CopyFacts(
         rows,
         _numbers(tables.tables[0]),
-        suggested_checks(profile, workload, rows, total_epsilon),
-        tuple(f"{', '.join(each.columns)}: {each.reason}" for each in left_out),
+        suggested_checks(profile, workload, Sizes(rows, private_rows), gate),
+        profile.left_out if profile else (),
     )
 
 
@@ -193,19 +219,34 @@ def _written(checks: tuple[SuggestedCheck, ...]) -> Iterator[str]:
         name = next(n for n in (slug, *(f"{slug}-{k}" for k in range(2, 1000))) if n not in known)
         known.add(name)
         lines = [f"{key} = {_value(value)}" for key, value in {"id": name, **check.keys}.items()]
-        yield "\n".join(["", *([_comment(check.comment)[:-1]]), "[[check]]", *lines, ""])
+        comment = [_comment(check.comment)[:-1]] if check.comment else []
+        yield "\n".join(["", *comment, "[[check]]", *lines, ""])
 
 
 def _not_checked(facts: _CopyFacts) -> Iterator[str]:
-    """Yield comments that name the columns and checks left out, with the reasons."""
+    """Yield comments that name what is not checked, with the reasons, and a check to fill in."""
     if facts.checks.left_out:
-        yield "\n" + _comment(
-            f"{facts.checks.left_out} more were left out: with so few rows they tell too little at "
-            "this epsilon. `pqd init --total-epsilon` takes more."
-        )
+        yield "\n# Left out, since an honest copy of this size would not surely pass:\n"
+        for reason, names in facts.checks.left_out:
+            yield _comment(f"{names_and_more(names, _MOST_COLUMNS)}: {reason}")
     if facts.left_out:
         yield "\n# Columns and pairs without a check:\n"
-        yield from (_comment(line) for line in islice(facts.left_out, _MOST_COLUMNS))
+        for each in islice(facts.left_out, _MOST_COLUMNS):
+            yield _comment(f"{', '.join(each.columns)}: {each.reason}")
+            if len(each.columns) == 1:
+                keys = f'marginal = [{toml_text(each.columns[0])}], tau = "10%"'
+                yield _comment(f"To check it all the same, add a check: {keys}")
+
+
+def _unchecked(facts: _CopyFacts) -> Iterator[str]:
+    """Yield sentences on what the checks do not look at."""
+    columns = [each.columns[0] for each in facts.left_out if len(each.columns) == 1]
+    if columns:
+        yield f"columns {names_and_more(columns, _MOST_NAMED)}, which look like identifiers or text"
+    number = sum(len(names) for _, names in facts.checks.left_out)
+    if number:
+        yield f"{number:,} conditions that an honest copy of this size would not surely pass"
+    yield "rules, keys and limits, which you state (pqd lint holds the copy to keys and limits)"
 
 
 def _comment(text: str) -> str:

@@ -166,10 +166,11 @@ def test_an_alarm_has_no_terms_of_its_own(key: str) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_the_spec_of_init_holds_an_alarm_that_rings(command: Command) -> None:
-    assert command("init", "private.csv", "copy.csv", "--total-epsilon", "4")[0] == 0
-    code, _, err = command("check", "audit.toml", "--only", "not-too-near")
-    assert (code, err) == (1, "")
+def test_the_spec_of_init_has_no_alarm_that_an_honest_copy_may_ring(command: Command) -> None:
+    assert command("init", "private.csv", "copy.csv", "--gate", "4")[0] == 0
+    text = Path("audit.toml").read_text(encoding="utf-8")
+    assert "# alarm: chance and noise alone would explain it" in text
+    assert 'alarm = "overall"' not in text
 
 
 @pytest.mark.usefixtures("folder")
