@@ -37,7 +37,7 @@ def init(
         str, typer.Option(metavar="FILE|-", help="Where the spec goes; - for standard output.")
     ] = "audit.toml",
 ) -> None:
-    """Write a commented spec for pqd check: one test of columns, pairs, values, means, sizes.
+    """Write a commented spec for pqd check: one test of columns, pairs, values, medians, sizes.
 
     Reads the copy alone; nothing is spent. Tolerances are a twentieth, and what sampling and noise
     add; what an honest copy would not surely pass is left out and listed.

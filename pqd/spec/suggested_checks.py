@@ -1,4 +1,4 @@
-"""Suggested checks of a copy, for one gate: rows, alarm, columns, pairs, values, means, medians.
+"""Suggested checks of a copy, for one gate: rows, alarm, columns, pairs, values, medians.
 
 Only the copy is read.  A tolerance is a twentieth, plus what two independent samples and the noise
 of the gate add.  So if the copy and the private table are samples of the same distribution, the
@@ -21,7 +21,7 @@ from pqd.deciders.distances.value_claims import CountKept, FewLost
 from pqd.deciders.errors import PqdError
 from pqd.deciders.numbers import number_text
 from pqd.engine.marginals import Marginal
-from pqd.engine.partitions import Categories, Partition, Points
+from pqd.engine.partitions import Bins, Categories, Partition, Points
 from pqd.marginals.bound_profile import BoundProfile
 from pqd.marginals.table_claims import TableClaims
 from pqd.marginals.table_gate import ALARM, TableGate
@@ -35,19 +35,21 @@ from pqd.sql.schema import Kind, quote_identifier, quote_literal
 if TYPE_CHECKING:
     from pqd.deciders import Histogram
 
-# Most columns with a mean and a median, most checks of values, and most values in one condition.
+# Most columns with a median, most checks of values, and most values in one condition.
 _MOST_NUMBERS, _MOST_VALUES, _MOST_LISTED = 5, 200, 200
+# Most signs of a number in a condition.
+_MOST_DIGITS = 24
 # The distance of its column sees a value that a larger share of the rows has.
 _RARE = Fraction(1, 5)
 # Both tables are taken as samples, so their difference has twice the variance of one sample.
 _TWO_SAMPLES = math.sqrt(2)
-# The number of standard errors by which a mean or a median may differ.
+# The number of standard errors by which a median may differ.
 _DEVIATIONS = 3
 # Level at which the least tolerance is computed: the usual level of the p-value, times the chance
 # with which noise may hide a right answer, so small that a run decides all checks of a spec.  A
 # threshold at the product of two levels leaves enough rows for both (docs/theory.md, section 4).
 _LEVEL = Fraction(1, 20) * Fraction(1, 1000)
-# A mean with a tolerance above this share of its range is left out: it would say too little.
+# A median with a tolerance above this share of its range is left out: it would say too little.
 _MOST_OF_RANGE = Fraction(1, 4)
 _USUAL = Fraction(1, 20)
 
@@ -114,9 +116,9 @@ def suggested_checks(
         checks += rare[:_MOST_VALUES]
         if more := [check.name for check in rare[_MOST_VALUES:]]:
             left_out[f"{_MOST_VALUES} rarer values are checked"] = more
-    for bound in _named(workload, "AVG", "MEDIAN"):
+    for bound in _named(workload, "MEDIAN"):
         if bound.synthetic[0].values.size > 2:
-            check = _average(bound, sizes, epsilon)
+            check = _median(bound, sizes, epsilon)
             if check:
                 checks.append(check)
             else:
@@ -127,18 +129,15 @@ def suggested_checks(
 
 
 def number_queries(profile: BoundProfile | None) -> list[Query]:
-    """Queries for the number of rows, and for means and medians of the copy's numbers."""
+    """Queries for the number of rows, and for medians of the copy's numbers."""
     queries = [Query("SELECT COUNT(*) FROM D", "rows")]
     columns = profile.columns if profile else ()
     numbers = [each.name for each in columns if each.kind == Kind.NUMBER and not each.constant]
     for name in numbers[:_MOST_NUMBERS]:
-        for aggregate, word in (("AVG", "average"), ("MEDIAN", "median")):
-            sql = f"SELECT {aggregate}({quote_identifier(name)}) FROM D"
-            try:
-                queries.append(Query(sql, f"{name} {word}"))
-            except PqdError:
-                # The query language cannot express some unusual names.
-                continue
+        # An AVG within the copy's bounds has a small margin, however near the means are.
+        sql = f"SELECT MEDIAN({quote_identifier(name)}) FROM D"
+        if _admitted(sql):
+            queries.append(Query(sql, f"{name} median"))
     return queries
 
 
@@ -234,7 +233,7 @@ def _values(claims: TableClaims, sizes: Sizes) -> Iterator[tuple[int, SuggestedC
         if isinstance(claim, FewLost):
             condition = _lost_sql(partition)
             amount, count = Fraction(claim.most(rows)), 0
-            comment = f"No row of the copy has another value in {name}."
+            comment = f"The copy has no such row: its {name} has no other values."
         elif isinstance(claim, CountKept):
             condition = _cells_sql(partition, claim.cells)
             low, high = claim.ends(rows)
@@ -265,13 +264,35 @@ def _cells_sql(partition: Partition, cells: tuple[int, ...]) -> str:
         return f"{name} IS NULL"
     if len(cells) > 1:
         return f"{name} IS NOT NULL"
+    if isinstance(partition, Bins):
+        return _bin_sql(partition, cells[0])
     literals = _literals(partition)
     value = literals[cells[0] - 1] if cells[0] <= len(literals) else ""
     return f"{name} = {value}" if value else ""
 
 
+def _bin_sql(partition: Bins, cell: int) -> str:
+    """Condition that a number is in a bin, from its lower edge to below its upper one."""
+    ends = [_number_sql(edge) for edge in partition.edges[cell - 1 : cell + 1]]
+    if partition.kind is not Kind.NUMBER or len(ends) < 2 or not all(ends):
+        return ""
+    sign = "<=" if cell + 1 == len(partition.edges) else "<"
+    name = quote_identifier(partition.column)
+    return f"{name} >= {ends[0]} AND {name} {sign} {ends[1]}"
+
+
+def _number_sql(number: float) -> str:
+    """Number in SQL; empty if it is infinite or would be too long to read."""
+    text = f"{Decimal(repr(number)).normalize():f}" if math.isfinite(number) else ""
+    return text if len(text) <= _MOST_DIGITS else ""
+
+
 def _lost_sql(partition: Partition) -> str:
     """Condition that a row has a value that the copy never has; empty if it has no words."""
+    if isinstance(partition, Bins) and partition.kind is Kind.NUMBER:
+        low, high = _number_sql(partition.edges[0]), _number_sql(partition.edges[-1])
+        name = quote_identifier(partition.column)
+        return f"{name} < {low} OR {name} > {high}" if low and high else ""
     literals = _literals(partition, merged=True)
     if not literals or len(literals) > _MOST_LISTED:
         return ""
@@ -291,37 +312,27 @@ def _literals(partition: Partition, *, merged: bool = False) -> list[str]:
         return [quote_literal(value) for value in values]
     if not isinstance(partition, Points) or partition.kind is not Kind.NUMBER:
         return []
-    finite = all(map(math.isfinite, partition.values))
-    return [f"{Decimal(repr(value)).normalize():f}" for value in partition.values] if finite else []
+    numbers = [_number_sql(value) for value in partition.values]
+    return numbers if all(numbers) else []
 
 
-def _average(bound: BoundQuery, sizes: Sizes, epsilon: Fraction) -> SuggestedCheck | None:
-    """Check of a mean or a median, which allows for the deviation by sampling alone."""
+def _median(bound: BoundQuery, sizes: Sizes, epsilon: Fraction) -> SuggestedCheck | None:
+    """Check of a median, which allows for the deviation by sampling alone."""
     histogram, unit = bound.synthetic[0], lattice_of(bound.query, bound.statistic)[1]
-    sampling = _median_error if bound.query.aggregate == "MEDIAN" else _mean_error
-    # Both errors are of two samples of the copy's size.
+    # The error is of two samples of the copy's size.
     scale = Fraction(math.sqrt((1 + sizes.copy / sizes.private) / 2))
-    apart = Fraction(sampling(histogram)) * unit * scale
+    apart = Fraction(_median_error(histogram)) * unit * scale
     reach = Fraction(int(histogram.values[-1]) - int(histogram.values[0])) * unit
-    word = "median" if bound.query.aggregate == "MEDIAN" else "mean"
     threshold = _least_tolerance(bound, max(apart, unit), epsilon)
     if threshold is None or apart + threshold > _MOST_OF_RANGE * reach:
         return None
     threshold *= max(Fraction(1), Fraction(sizes.copy, sizes.private))
     comment = (
-        f"Sampling alone moves the {word} by up to {_short(apart)} (three standard errors); "
+        f"Sampling alone moves the median by up to {_short(apart)} (three standard errors); "
         f"{_short(threshold)} can be told at this epsilon."
     )
     keys: dict[str, object] = {"sql": bound.query.sql, "tau": rounded_up(apart + threshold)}
-    return SuggestedCheck(bound.query.id or word, keys, comment)
-
-
-def _mean_error(histogram: Histogram) -> float:
-    """Three standard errors of the difference between two samples' means, in lattice units."""
-    values, counts = histogram.values.astype(float), histogram.counts
-    mean = float(values @ counts) / histogram.mass
-    variance = float(((values - mean) ** 2) @ counts) / histogram.mass
-    return _DEVIATIONS * _TWO_SAMPLES * math.sqrt(variance / histogram.mass)
+    return SuggestedCheck(bound.query.id or "median", keys, comment)
 
 
 def _median_error(histogram: Histogram) -> float:

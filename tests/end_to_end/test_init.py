@@ -62,7 +62,18 @@ def without_a_value(copy: pd.DataFrame) -> pd.DataFrame:
     return copy.assign(**{column: copy[column].where(copy[column] != value, counts.index[0])})
 
 
-@pytest.mark.parametrize("damage", [shuffled, without_a_value])
+def with_other_amounts(copy: pd.DataFrame) -> pd.DataFrame:
+    """Copy in which the lowest 4 % of the ages are a thousand times as large."""
+    low = copy["age"].rank(pct=True) < 0.04
+    return copy.assign(age=copy["age"].where(~low, copy["age"] * 1000))
+
+
+def constant(copy: pd.DataFrame) -> pd.DataFrame:
+    """Copy in which everybody works, as most do."""
+    return copy.assign(workly=copy["workly"].mode()[0])
+
+
+@pytest.mark.parametrize("damage", [shuffled, without_a_value, with_other_amounts, constant])
 def test_a_bad_copy_fails(
     damage: Callable[[pd.DataFrame], pd.DataFrame], census: pd.DataFrame, tmp_path: Path
 ) -> None:
