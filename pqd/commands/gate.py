@@ -50,7 +50,7 @@ from pqd.run.gate import ROWS_SHARE
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
 from pqd.stated.budgets import AUTO
-from pqd.stated.queries import with_tolerances
+from pqd.stated.queries import scaled, with_tolerances
 
 if TYPE_CHECKING:
     from pqd.deciders import Noise
@@ -69,6 +69,7 @@ def gate(  # noqa: PLR0913 - the facts of a gate, all but three by keyword
     columns: Mapping[str, Mapping[str, Any]] | None = None,
     private_rows: Number | None = None,
     copy_epsilon: Number | None = None,
+    scale: str | None = None,
     unit: str | None = None,
     max_rows: int = 1,
     ledger: str | Path | None = None,
@@ -94,7 +95,7 @@ def gate(  # noqa: PLR0913 - the facts of a gate, all but three by keyword
         Tolerances as for ``pqd.audit``; of a whole table a share of the rows, ``"5%"`` by default.
     alpha
         The error probability that the caller accepts: the level of the test.
-    columns, unit, max_rows, ledger, fresh
+    columns, scale, unit, max_rows, ledger, fresh
         As for ``pqd.audit``.
     private_rows
         The number of private rows, if it is public.  Otherwise the gate of a whole table releases
@@ -141,7 +142,7 @@ def gate(  # noqa: PLR0913 - the facts of a gate, all but three by keyword
                 unit=people,
                 dry_run=dry_run,
             )
-        workload, tau = with_tolerances(as_queries(queries), tau, tolerances)
+        workload, tau = with_tolerances(scaled(as_queries(queries), scale), tau, tolerances)
         criteria = Parameters.parse(tau=tau, epsilon=epsilon, alpha=alpha, columns=columns)
         return run_query_gate(
             private,

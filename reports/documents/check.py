@@ -183,8 +183,10 @@ def _checks(report: CheckReport) -> Table:
 def _planned(check: CheckResult) -> Row:
     """Row of a check without a verdict."""
     first, under = message_parts(check.message)[0]
-    text = "see below" if check.gate == "error" else "" if under else first
-    return _named(check, (Cell(text),))
+    if check.gate == "error":
+        return _named(check, (Cell("see below"),))
+    # The message is a cell, so it is not said twice.
+    return replace(_named(check, (Cell("" if under else first),)), aside="")
 
 
 def _row(check: CheckResult, *, mixed: bool) -> Row:

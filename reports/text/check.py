@@ -15,7 +15,7 @@ from pqd.reports.models.query import MEAN_DISTANCE
 from pqd.reports.models.standings import CHECKS, Standing, passes_first
 from pqd.reports.text.cost import cost_sentences
 from pqd.reports.text.distances import alarm_words
-from pqd.reports.text.gate import gate_message
+from pqd.reports.text.gate import ALL_CHECKS, GATE_STEP, NAMED_STEP, outcome_message
 from pqd.reports.text.numbers import (
     budget_text,
     counted,
@@ -196,7 +196,7 @@ def result(report: CheckReport) -> Badge:
 def counts_sentence(report: CheckReport) -> str:
     """Counts of standings, such as ``3 passed, 2 failed (1 undecided).``; of a gate its outcome."""
     if report.gate and not report.dry:
-        return f"{gate_message(report.gate)}."
+        return f"{outcome_message(report.gate)}."
     counts = Counter(check.standing for check in report.checks)
     if counts and counts[Standing.PLANNED] == len(report.checks):
         return f"{counted(len(report.checks), 'check')}, nothing decided."
@@ -284,6 +284,10 @@ def _subject(check: CheckResult) -> str:
 
 
 def _next_step(check: CheckResult) -> str | None:
+    if not check.verdicts:
+        # A check of a gate; what to do about a condition is said where it is named.
+        named = None if check.id == ALL_CHECKS else NAMED_STEP
+        return GATE_STEP if check.status == "undecided" else named
     if check.status == "undecided":
         remedy = "give this check a larger epsilon or tau"
         milder = ', or set on_undecided = "warn"' if check.gate == "fail" else ""

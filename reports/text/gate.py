@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 # Name of the result that stands for the whole gate; no id of a check has a blank.
 ALL_CHECKS = "all checks"
 _MOST_NAMED = 3
+# Next steps after a gate that shows nothing, and for the check that it named.
+NAMED_STEP = "make the copy better there, or give this check a larger tau"
+GATE_STEP = "give the gate a larger epsilon, or leave out what --dry-run calls not decidable"
 HOW_TO_READ = (
     "A gate is one test of whether all conditions hold: the least of their margins, with noise. If "
     "it passes, the p-value is the chance of passing if any of them failed. If it does not, a dash "
@@ -28,6 +31,12 @@ NOT_RUN = "not measured, since another check is broken and the gate is one test 
 
 def gate_message(gate: GateFacts) -> str:
     """Outcome of a gate with its p-value, and the condition that it named."""
+    message = outcome_message(gate)
+    return f"{message}; {worst_message(gate.worst)}" if gate.worst else message
+
+
+def outcome_message(gate: GateFacts) -> str:
+    """Outcome of a gate with its p-value."""
     conditions = counted(gate.conditions, "condition")
     every = f"all {conditions} hold" if gate.conditions != 1 else "the condition holds"
     if gate.p_value is None:
@@ -36,13 +45,9 @@ def gate_message(gate: GateFacts) -> str:
     if gate.outcome == "holds":
         return f"{every} ({odds})"
     if gate.outcome == "fails":
-        message = f"at least one of {conditions} fails ({odds})"
-    else:
-        leaning = "one fails" if gate.margin is not None and gate.margin < 1 else every
-        message = f"not shown that {every}: the test leans to {leaning} ({odds})"
-    if gate.worst:
-        message += f"; {worst_message(gate.worst)}"
-    return message
+        return f"at least one of {conditions} fails ({odds})"
+    leaning = "one fails" if gate.margin is not None and gate.margin < 1 else every
+    return f"not shown that {every}: the test leans to {leaning} ({odds})"
 
 
 def worst_message(worst: WorstFacts) -> str:

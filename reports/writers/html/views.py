@@ -29,7 +29,13 @@ MOST_ROWS = 300
 _FEW = 12
 # Word for groups of a query whose outcome has no name.
 _GROUPS = "groups"
-_CLASSES = {"badge": "first", "name": "name", "number": "number", "picture": "band"}
+_CLASSES = {
+    "badge": "first",
+    "name": "name",
+    "number": "number",
+    "picture": "band",
+    "text": "sentence",
+}
 
 
 class _Place(NamedTuple):
