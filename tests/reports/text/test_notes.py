@@ -120,6 +120,10 @@ EXAMPLES = (
     note("cells-outside", column="age", cells=1, example="130", low="", high="120"),
     note("values-unlisted", column="sex", cells=4, example="x", values=1),
     note("metadata-unread", facts=("the pattern of zip",)),
+    note(
+        "gate-left-out",
+        conditions=(("alarm", "chance alone"), ("age: 7", "noise"), ("age: 8", "noise")),
+    ),
     note("named-error", error=12.5, unit=Fraction(1, 2)),
     note("least-error", error=12.5, others=(("identity", 20.0),), unit=Fraction(1)),
 )
