@@ -19,7 +19,8 @@ from pqd.deciders.numbers import epsilon_option
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import BudgetError, overtaken
-from pqd.marginals.bound_profile import bind_profile
+from pqd.marginals.bound_profile import BoundProfile, bind_profile
+from pqd.marginals.copy_findings import CopyColumns, short_findings
 from pqd.marginals.figures import ProfileFigures, budget_parts
 from pqd.marginals.measurements import CellsMeasurement
 from pqd.marginals.profile_parameters import ProfileParameters
@@ -32,6 +33,7 @@ from pqd.reports.models.profile import ProfileReport, ZoomedMarginal
 from pqd.reports.text.distances import refusal_sentence
 from pqd.run.costs import added_costs, cost_of
 from pqd.run.execution import Outputs, measure, quote_sets
+from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
     from pqd.deciders import Noise
@@ -347,5 +349,13 @@ def _report(
         alarm=figures.alarm,
         zoomed=tuple(zoomed),
         left_out=bound.left_out,
+        findings=tuple(short_findings(_first_copy(bound))),
         notes=tuple(bound.notes),
     )
+
+
+def _first_copy(bound: BoundProfile) -> CopyColumns:
+    """Loaded columns of the copy, whose values were counted for the marginals."""
+    unit = {fold_case(bound.unit.column)} if bound.unit else set()
+    names = [name for name in bound.tables.engine.names if fold_case(name) not in unit]
+    return CopyColumns(bound.tables, bound.schema, bound.schema, names)

@@ -79,6 +79,11 @@ class SyntheticTable(Engine):
         column = self._synthetic.columns.get(name)
         return way_of(column) if column else None
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the loaded columns."""
+        return tuple(self._synthetic.columns)
+
     def loaded(self) -> "pd.DataFrame":
         """Frame of the loaded columns of the synthetic table."""
         return self._sql.frame(arrow_table(self._synthetic))

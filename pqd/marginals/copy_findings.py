@@ -80,26 +80,51 @@ def copy_findings(columns: CopyColumns) -> Iterator[Finding]:
     yield from _repeated_rows(columns)
 
 
+def short_findings(columns: CopyColumns) -> Iterator[Finding]:
+    """Yield the findings that a profile shows: those that cost no more than its own counts."""
+    for name in columns.names:
+        for each in _value_notes(columns, name):
+            yield Finding(note=each, columns=(name,), fault=each.code in _FAULTS)
+
+
 # Codes of findings that hardly any real table has.
 _FAULTS = {"column-empty"}
+
+
+def _value_notes(columns: CopyColumns, name: str) -> Iterator[Note]:
+    """Yield a note on a column that is empty, constant or nearly a key."""
+    summary = columns.summary(name)
+    filled = summary.rows - summary.nulls
+    if not filled:
+        # If no cell fits a stated kind, this is told already.
+        if columns.own[name] is columns.schema[name]:
+            yield note("column-empty", column=name)
+    elif summary.distinct == 1:
+        (value,) = columns.labels(name, summary.values)
+        yield note("column-constant", column=name, value=value, filled=filled, rows=summary.rows)
+    elif _NEARLY_ALL * filled < summary.distinct < filled and _is_coded(columns, name):
+        repeated = int(summary.counts[summary.counts > 1].sum())
+        yield note("key-nearly", column=name, repeated=repeated, filled=filled)
+
+
+def _is_coded(columns: CopyColumns, name: str) -> bool:
+    """Whether a column of many values may be a key: no measurement with a fraction, no words."""
+    summary, kind = columns.summary(name), columns.schema[name]
+    if summary.distinct <= MOST_DISTINCT or fold_case(name) in columns.keys:
+        return False
+    if kind is Kind.NUMBER:
+        return bool(np.all(summary.values == np.rint(summary.values)))
+    return kind is Kind.TEXT and not _has_words(summary.values)
 
 
 def _column_notes(columns: CopyColumns, name: str) -> Iterator[Note]:
     """Yield notes on the values of one column."""
     summary, kind = columns.summary(name), columns.schema[name]
-    filled = summary.rows - summary.nulls
-    if not filled:
-        # If no cell fits a stated kind, this is told already.
-        if columns.own[name] is kind:
-            yield note("column-empty", column=name)
-        return
-    if summary.distinct == 1:
-        (value,) = columns.labels(name, summary.values)
-        yield note("column-constant", column=name, value=value, filled=filled, rows=summary.rows)
+    yield from _value_notes(columns, name)
+    if summary.distinct <= 1:
         return
     yield from _kind_notes(columns, name)
-    if kind in {Kind.TEXT, Kind.NUMBER} and fold_case(name) not in columns.keys:
-        yield from _key_notes(columns, name, filled)
+    yield from _identifier_notes(columns, name)
     if kind is Kind.NUMBER and (example := _day_number(summary.values)):
         yield note("days-as-numbers", column=name, example=example)
     if kind is Kind.TIME:
@@ -138,26 +163,18 @@ def texts_array(texts: NDArray[Any]) -> Any:  # noqa: ANN401 - an array of pyarr
     return pa.array(texts.tolist(), pa.large_string())
 
 
-def _key_notes(columns: CopyColumns, name: str, filled: int) -> Iterator[Note]:
-    """Yield notes on a column that looks like an identifier, like free text or nearly like a key.
-
-    Numbers with a fraction are measurements, and texts with several words are free text.
-    """
+def _identifier_notes(columns: CopyColumns, name: str) -> Iterator[Note]:
+    """Yield a note on a column that looks like an identifier or like free text."""
     summary = columns.summary(name)
-    if summary.distinct <= MOST_DISTINCT:
-        return
-    if columns.schema[name] is Kind.NUMBER:
-        if not np.all(summary.values == np.rint(summary.values)):
+    filled = summary.rows - summary.nulls
+    if _is_coded(columns, name):
+        if summary.distinct == filled:
+            yield note("identifier-like", column=name, filled=filled)
             return
-    elif 2 * summary.distinct > filled and _has_words(summary.values):
-        yield note("text-free", column=name, distinct=summary.distinct, filled=filled)
-        return
-    if summary.distinct == filled:
-        yield note("identifier-like", column=name, filled=filled)
-    elif summary.distinct > _NEARLY_ALL * filled:
-        repeated = int(summary.counts[summary.counts > 1].sum())
-        yield note("key-nearly", column=name, repeated=repeated, filled=filled)
-    elif columns.schema[name] is Kind.TEXT and 2 * summary.distinct > filled:
+        if summary.distinct > _NEARLY_ALL * filled:
+            return
+    is_text = columns.schema[name] is Kind.TEXT and fold_case(name) not in columns.keys
+    if is_text and summary.distinct > MOST_DISTINCT and 2 * summary.distinct > filled:
         yield note("text-free", column=name, distinct=summary.distinct, filled=filled)
 
 

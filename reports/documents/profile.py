@@ -103,6 +103,9 @@ if TYPE_CHECKING:
     )
     from pqd.reports.models.relations import RelationsFacts
 
+# Findings in the copy alone that stand on top, and where the others are.
+_MOST_FINDINGS = 3
+_LINTED = "This is said of the copy alone; pqd lint says all that can be said of it at no cost."
 _EXACT = "These tools read the private table as it is; their figures are exact and not protected."
 _ZOOMED = (
     "All cells of the worst marginals: how many of a hundred rows they hold, in the copy and in "
@@ -187,7 +190,15 @@ def _subject(report: ProfileReport) -> str:
     return f"{number or 'nothing'} of {report.synthetic}, tolerance {tau}"
 
 
+def _findings(report: ProfileReport) -> Iterator[Block]:
+    """Yield the first findings in the copy alone."""
+    if report.findings:
+        found = [Line(each.note.sentence, "warning") for each in report.findings[:_MOST_FINDINGS]]
+        yield Lines([*found, Line(_LINTED, "detail")])
+
+
 def _body(report: ProfileReport) -> Iterator[Block]:
+    yield from _findings(report)
     if report.marginals:
         yield Section(title="Quality", blocks=[_scores(report)], brief=False)
     for ways in range(1, report.ways + 1):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from pqd.deciders.note import Note
     from pqd.reports.models.audit import Cost
+    from pqd.reports.models.lint import Finding
     from pqd.reports.models.relations import RelationsFacts
     from pqd.reports.models.target import TargetFacts
 
@@ -297,6 +298,7 @@ class ProfileReport(Report):
     target: TargetFacts | None = None
     alarm: Alarm | None = None
     left_out: tuple[LeftOut, ...] = ()
+    findings: tuple[Finding, ...] = ()
     notes: tuple[Note, ...] = ()
     shortfall: Shortfall | None = None
     dry: bool = False

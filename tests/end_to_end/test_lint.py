@@ -226,3 +226,15 @@ def test_standings_and_renderings() -> None:
     assert report.exit_code == 1
     for text in (str(report), report.to_markdown(), report.to_html(), report._repr_html_()):
         assert "is empty in every row" in text
+
+
+def test_a_profile_shows_what_costs_nothing_on_top(tmp_path: Path) -> None:
+    private, copy = tmp_path / "private.csv", tmp_path / "copy.csv"
+    clean().to_csv(private, index=False)
+    # The person's column and columns of the copy alone are no part of the profile.
+    clean().assign(sex="f", more="x", id=0).to_csv(copy, index=False)
+    report = pqd.profile(private, copy, unit="id", dry_run=True)
+    assert [each.columns for each in report.findings] == [("sex",)]
+    text = str(report)
+    assert text.index("\"sex\" is 'f' in every row.") < text.index("column")
+    assert not pqd.profile(private, clean()[::2], columns=["sex", "age"], dry_run=True).findings
