@@ -39,7 +39,7 @@ from pqd.planning.gate import GateInput, GateTerms, decided_gate, plan_gate, quo
 from pqd.planning.planned_verdict import PlannedVerdict, VerdictPlan
 from pqd.progress import Progress, silent
 from pqd.reports.models.audit import Cost, Verdict
-from pqd.reports.models.check import CheckReport, CheckResult
+from pqd.reports.models.check import BoundedColumn, CheckReport, CheckResult
 from pqd.reports.text.check import NEVER_COUNTED
 from pqd.run.costs import added_costs, cost_of
 from pqd.run.execution import measure, quote_sets
@@ -294,9 +294,23 @@ def _gate_inputs(spec: Spec, each: SelectedCheck, plan: CheckPlan) -> list[GateI
             each.id if len(own) == 1 else f"{each.id}: {verdict.facts()['group']}",
             verdict.measurement,
             expected,
+            within=_bounded(verdict),
         )
         for bound, verdict in own
     ]
+
+
+def _bounded(verdict: PlannedVerdict) -> BoundedColumn | None:
+    """Column whose bounds are the copy's, where the spec accepts them."""
+    condition = verdict.condition
+    if condition is None:
+        return None
+    return BoundedColumn(
+        column=verdict.facts()["attribute"],
+        lower=condition.lower,
+        upper=condition.upper,
+        rows_beyond=condition.rows_beyond,
+    )
 
 
 def _planned(

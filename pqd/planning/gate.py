@@ -13,7 +13,7 @@ from pqd.deciders.exact import exceeds
 from pqd.deciders.single.inverse_sensitivity import margin_ends, verdict_of
 from pqd.errors import BudgetError
 from pqd.progress import Progress
-from pqd.reports.models.check import GateFacts, WorstFacts
+from pqd.reports.models.check import BoundedColumn, GateFacts, WorstFacts
 from pqd.run.execution import measure, quote_sets
 from pqd.run.gate import (
     GateCondition,
@@ -66,12 +66,15 @@ class GatePlan:
         The measurement; None if every condition is the same for all tables.
     constants
         Names of conditions that no table can fail.
+    within
+        Columns whose bounds are the copy's.
     """
 
     terms: GateTerms
     bound: BoundTables
     measurement: GateMeasurement | None
     constants: tuple[str, ...] = ()
+    within: tuple[BoundedColumn, ...] = ()
 
     @property
     def sets(self) -> list[MeasurementSet]:
@@ -101,7 +104,8 @@ def _set_of(bound: BoundTables, measurement: GateMeasurement | WorstMeasurement)
 class GateInput(NamedTuple):
     """One condition of a gate, before it is planned: its tables, its name, what is measured.
 
-    ``misses`` tells conditions of one requirement apart from others; see ``plan_gate``.
+    Conditions with one ``requirement`` share it (``plan_gate``).  ``within`` is the column whose
+    bounds are the copy's, where the caller accepts them.
     """
 
     bound: BoundTables
@@ -109,6 +113,7 @@ class GateInput(NamedTuple):
     measurement: Measurement[Any]
     expected: bool = True
     requirement: str = ""
+    within: BoundedColumn | None = None
 
 
 def plan_gate(
@@ -162,7 +167,10 @@ def plan_gate(
         known_rows=terms.private_rows,
         requirements=requirements,
     )
-    return GatePlan(terms=terms, bound=bound, measurement=measurement, constants=constants)
+    within = tuple(dict.fromkeys(each.within for each in drawn if each.within))
+    return GatePlan(
+        terms=terms, bound=bound, measurement=measurement, constants=constants, within=within
+    )
 
 
 def quoted_gate(
@@ -242,5 +250,6 @@ def _facts(plan: GatePlan, **facts: Any) -> GateFacts:  # noqa: ANN401 - fields 
         names=plan.terms.names,
         alpha=plan.terms.alpha,
         conditions=plan.number,
+        within=plan.within,
         **facts,
     )

@@ -146,6 +146,19 @@ class WorstFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BoundedColumn:
+    """Column whose values are cut to the copy's bounds, and the most rows beyond in a yes.
+
+    A bound is None if it is stated.
+    """
+
+    column: str
+    lower: int | float | None
+    upper: int | float | None
+    rows_beyond: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GateFacts:
     """Gate: one test of whether all ``conditions`` hold.
 
@@ -153,7 +166,8 @@ class GateFacts:
     plan.  ``p_value`` is that of the outcome that ``margin`` leans to.  ``rows`` is the noisy
     number of private rows, if the gate released it.  ``names`` is the epsilon that names the
     ``worst`` condition if the gate does not pass; ``names_refused`` is the reason why the budget
-    did not hold it.
+    did not hold it.  ``within`` are columns whose bounds are the copy's, as the spec accepts: the
+    outcome holds within these alone.
     """
 
     epsilon: Fraction
@@ -166,6 +180,7 @@ class GateFacts:
     rows: int | None = None
     worst: WorstFacts | None = None
     names_refused: str = ""
+    within: tuple[BoundedColumn, ...] = ()
     looks: int = 1
     replayed: bool = False
     simulated: bool = False

@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pqd.deciders.names import names_and_more
-from pqd.reports.text.numbers import budget_text, counted, epsilon_text, p_value_text
+from pqd.reports.text.numbers import (
+    budget_text,
+    counted,
+    epsilon_text,
+    number_text,
+    p_value_text,
+)
 from pqd.reports.text.query import asked_sentence
 
 if TYPE_CHECKING:
@@ -43,11 +49,22 @@ def outcome_message(gate: GateFacts) -> str:
         return f"one test of whether {every}, for epsilon {epsilon_text(gate.epsilon)}"
     odds = p_value_text(gate.p_value, gate.alpha)
     if gate.outcome == "holds":
-        return f"{every} ({odds})"
+        return f"{every} ({odds}){_within_text(gate)}"
     if gate.outcome == "fails":
         return f"at least one of {conditions} fails ({odds})"
     leaning = "one fails" if gate.margin is not None and gate.margin < 1 else every
     return f"not shown that {every}: the test leans to {leaning} ({odds})"
+
+
+def _within_text(gate: GateFacts) -> str:
+    """Bounds within which alone all conditions hold; empty if there are none."""
+    parts = []
+    for each in gate.within:
+        low, high = ("" if x is None else number_text(x) for x in (each.lower, each.upper))
+        ends = f"{each.column} within {low}..{high}"
+        rows = "" if each.rows_beyond is None else counted(each.rows_beyond, "row")
+        parts.append(f"{ends}, at most {rows} beyond" if rows else ends)
+    return f", {'; '.join(parts)}" if parts else ""
 
 
 def worst_message(worst: WorstFacts) -> str:

@@ -257,7 +257,9 @@ def test_a_sum_without_stated_bounds_is_refused_before_anything_is_spent(command
     assert "bounds" in err
     assert not Path("ledger.sqlite").exists()
     accepted = '[columns.age]\nbounds = "copy"\n'
-    assert exact(spec(AGE, ROWS, more=accepted)).exit_code == 0
+    report = exact(spec(AGE, ROWS, more=accepted))
+    assert report.exit_code == 0
+    assert "age within 18..79, at most 15 rows beyond" in report.checks[0].message
 
 
 def test_what_no_table_meets_is_refused() -> None:
