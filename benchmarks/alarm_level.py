@@ -188,7 +188,7 @@ def beyond(private: pd.DataFrame, copy: pd.DataFrame) -> Iterator[str]:
     counts = bound.tables.engines[0].marginals(open_table(private, "private"), bound.schema, maps)
     distances = np.array(
         [
-            float(TotalVariation(each.copies[0]).rows(counts[each.marginal])) / len(private)
+            float(TotalVariation(each.copy).rows(counts[each.marginal])) / len(private)
             for each in bound.marginals
         ]
     )

@@ -50,7 +50,7 @@ class Simulation:
 
     def __init__(self, plan: RankingPlan) -> None:
         """Read the private counts, and compute the true scores from them."""
-        self.plan, bound, measured = plan, plan.bound, plan.measurement
+        self.plan, bound, measured = plan, plan.profiles[0], plan.measurement
         marginals = MarginalPlan(measured.marginals)
         counts = bound.tables.engine.marginals(bound.private, bound.schema, marginals)
         self.n = int(counts[measured.marginals[0]].sum())

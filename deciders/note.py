@@ -14,6 +14,7 @@ WARNINGS = frozenset(
     {
         "alpha-wide",
         "cells-misfit",
+        "coarse-cells",
         "delta-large",
         "epsilon-large",
         "estimator-unfit",

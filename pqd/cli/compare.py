@@ -133,6 +133,14 @@ class RankingOptions:
             "given several times.",
         ),
     ] = None
+    cells_from: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TABLE",
+            help="Without queries: a public table that is no copy, such as an older release: "
+            "it gives columns, kinds and cells, so that all copies have one measure.",
+        ),
+    ] = None
     marginals: Annotated[
         bool,
         typer.Option(
@@ -159,6 +167,7 @@ class RankingOptions:
             "--ways": self.ways,
             "--columns": self.columns,
             "--cells": self.cells,
+            "--cells-from": self.cells_from,
             "--marginals": self.marginals,
             "--copy-epsilon": self.copy_epsilon,
         }
@@ -179,6 +188,7 @@ class RankingOptions:
             copy_epsilon=values_by_name(self.copy_epsilon or [], "copy epsilon", "tree=1"),
             facts=facts.read(),
             private_rows=criteria.private_rows or None,
+            cells_from=self.cells_from,
         )
 
 

@@ -45,6 +45,14 @@ class MarginalOptions:
             "given several times.",
         ),
     ] = None
+    cells_from: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TABLE",
+            help="A public table that is no copy, such as an older release: it gives columns, "
+            "kinds and cells, so that figures of several copies have one measure.",
+        ),
+    ] = None
     distance: Annotated[
         list[str] | None,
         typer.Option(
@@ -61,6 +69,7 @@ class MarginalOptions:
             "--columns": self.columns,
             "--ways": self.ways != "2",
             "--cells": self.cells,
+            "--cells-from": self.cells_from,
             "--distance": self.distance,
         }
         return [name for name, is_given in given.items() if is_given]
@@ -174,6 +183,7 @@ class ProfileOptions:
             anyway=self.anyway,
             private_rows=self.private_rows or None,
             relations=self.relations,
+            cells_from=marginals.cells_from,
         )
 
 

@@ -74,6 +74,7 @@ def compare(
     ways: int | None = ...,
     columns: Sequence[str] | None = ...,
     cells: Mapping[str, Any] | None = ...,
+    cells_from: object | None = ...,
     marginals: bool = ...,
     copy_epsilon: Mapping[str, Number] | None = ...,
     facts: Mapping[str, Mapping[str, Any]] | None = ...,
@@ -101,6 +102,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     references: Number | None = None,
     ways: int | None = None,
     cells: Mapping[str, Any] | None = None,
+    cells_from: object | None = None,
     marginals: bool = False,
     copy_epsilon: Mapping[str, Number] | None = None,
     facts: Mapping[str, Mapping[str, Any]] | None = None,
@@ -146,7 +148,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     references
         A privacy budget.  If it is stated, two reference tables are compared too: independent
         marginals, measured at this budget, and the first candidate resampled.
-    ways, cells
+    ways, cells, cells_from
         Without queries, as for ``pqd.profile``.
     marginals
         Without queries: also measure the distance of every column and pair for each candidate.
@@ -185,6 +187,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     of_ranking = {
         "ways": ways,
         "cells": cells,
+        "cells_from": cells_from is not None,
         "marginals": marginals,
         "copy_epsilon": copy_epsilon,
         "facts": facts,
@@ -197,6 +200,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
             ways=2 if ways is None else ways,
             columns=named,
             cells=cells,
+            cells_from=cells_from,
             marginals=marginals,
             copy_epsilon=copy_epsilon,
             facts=facts,

@@ -48,6 +48,7 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
     ways: int = 2,
     columns: Sequence[str] | None = None,
     cells: Mapping[str, Any] | None = None,
+    cells_from: object | None = None,
     distances: Sequence[str] = ("tv", "ks"),
     zoom: int = 0,
     target: str | None = None,
@@ -83,6 +84,9 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
         The cells of columns, by name: ``{"age": 20}`` (bins between quantiles of the copy, or for
         texts the most frequent values), ``{"age": [0, 18, 65, 120]}`` (edges of bins),
         ``{"job": ["cook"]}`` (values).
+    cells_from
+        A public table that is no copy, such as an older release.  It gives columns, kinds and
+        cells, so that the figures of several copies have one measure.  By default the copy does.
     distances
         Total variation is always measured.  ``"ks"`` (Kolmogorov-Smirnov) and ``"emd"`` (earth
         mover's) add distances of numbers and times.
@@ -138,6 +142,7 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
         ways=ways,
         columns=columns,
         cells=cells,
+        cells_from=cells_from,
         distances=distances,
         zoom=zoom,
         target=target,
@@ -238,7 +243,11 @@ def run_profile_plan(
     and looked up in the ledger.  Nothing is spent.
     """
     if private is None:
-        tables = public_tables(synthetic, names=parameters.request.column_names(unit))
+        tables = public_tables(
+            synthetic,
+            names=parameters.request.column_names(unit),
+            cells_from=parameters.request.cells_from,
+        )
     else:
         tables = _separated(private, synthetic, parameters, accountant, unit)
     plan = _plan(tables, parameters, unit, progress)
@@ -257,7 +266,13 @@ def _separated(
     unit: PrivacyUnit | None,
 ) -> SyntheticTables:
     names = parameters.request.column_names(unit)
-    return separate_tables(private, synthetic, accountant=accountant, names=names)
+    return separate_tables(
+        private,
+        synthetic,
+        accountant=accountant,
+        names=names,
+        cells_from=parameters.request.cells_from,
+    )
 
 
 def _plan(
@@ -333,7 +348,7 @@ def _report(
     bound, parameters = plan.bound, plan.parameters
     return ProfileReport(
         private=bound.tables.private_label,
-        synthetic=bound.tables.label,
+        synthetic=bound.label,
         tolerance=parameters.tolerance,
         alpha=parameters.alpha,
         overall=figures.overall,
@@ -343,7 +358,7 @@ def _report(
         columns=bound.columns,
         budget=budget_parts(plan),
         cost=added_costs([cost_of(quote, accountant, bound.unit) for quote in quotes]),
-        copy_rows=bound.copy_rows[0],
+        copy_rows=bound.copy_rows,
         rows=figures.rows,
         unseen=figures.unseen,
         alarm=figures.alarm,

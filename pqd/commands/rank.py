@@ -10,7 +10,7 @@ from pqd.accounting.charge_report import reporting_charges
 from pqd.comparison.candidates import Candidates
 from pqd.comparison.ranking import Ranking, RankingParameters, RankingPlan, plan_ranking
 from pqd.engine.scan_plan import PrivacyUnit
-from pqd.marginals.bound_profile import bind_profile
+from pqd.marginals.bound_profile import bind_profiles
 from pqd.marginals.figures import vector_parts
 from pqd.progress import Progress, Step, silent, warn
 from pqd.reports.models.ranking import RankingReport
@@ -25,8 +25,8 @@ def bind_ranking(
     candidates: Candidates, parameters: RankingParameters, unit: PrivacyUnit | None
 ) -> RankingPlan:
     """Plan of a ranking of the candidates; only the header of the private table is read."""
-    bound = bind_profile(candidates.tables, parameters.request, unit)
-    return plan_ranking(bound, candidates.names, parameters)
+    profiles = bind_profiles(candidates.tables, parameters.request, unit)
+    return plan_ranking(profiles, candidates.names, parameters)
 
 
 @reporting_charges()
@@ -42,10 +42,12 @@ def run_ranking(
 ) -> RankingReport:
     """Rank with ``noise``; see ``pqd.compare``.  Without an accountant no account is kept."""
     parameters.check(list(map(str, synthetics)))
-    candidates = Candidates(private, synthetics, accountant, parameters.request.column_names(unit))
+    request = parameters.request
+    names = request.column_names(unit)
+    candidates = Candidates(private, synthetics, accountant, names, request.cells_from)
     progress(Step.READING_COPIES)
     plan = bind_ranking(candidates, parameters, unit)
-    bound = plan.bound
+    bound, *_ = plan.profiles
     notes = (*parameters.warnings, *bound.notes)
     warn(parameters.warnings, progress)
     outputs = measure([bound.measurement_set([plan.measurement])], accountant, noise, progress)
@@ -55,13 +57,14 @@ def run_ranking(
         alpha=parameters.alpha,
         copies=ranking.copies(candidates.files),
         better=tuple((plan.names[a], plan.names[b]) for a, b in ranking.better),
-        columns=bound.columns,
+        columns=tuple(each.name for each in bound.columns),
         budget=vector_parts(plan.measurement),
         cost=cost_of(outputs.quote, accountant, unit),
         rows=ranking.rows,
-        ways=max(each.ways for each in bound.marginals),
+        ways=max(each.ways for profile in plan.profiles for each in profile.marginals),
         marginals=ranking.marginals(),
-        left_out=bound.left_out,
+        cells_from=candidates.cells_from.label if candidates.cells_from else "",
+        left_out=tuple(dict.fromkeys(each for one in plan.profiles for each in one.left_out)),
         notes=tuple(notes),
         replayed=not outputs.quote.new,
         simulated=noise.simulated,

@@ -36,6 +36,8 @@ class Candidates:
         The label of each candidate's file; two files may have the same name.
     kinds
         The kind of each candidate: given by the caller, or a reference.
+    cells_from
+        The public table that gives cells; None for each candidate's own.
     """
 
     def __init__(
@@ -44,10 +46,12 @@ class Candidates:
         synthetics: Mapping[str, object],
         accountant: Accountant | None,
         names: Collection[str] | None = (),
+        cells_from: object | None = None,
     ) -> None:
         """Open the tables, and check that no public table is private.
 
         The check reads the columns ``names`` (None means all), which the run needs later too.
+        ``cells_from`` is a public table whose cells all candidates share.
 
         Raises
         ------
@@ -56,7 +60,9 @@ class Candidates:
         """
         self.private = open_table(private, "private")
         tables = _opened(synthetics)
-        check_separation(SyntheticTables(list(tables.values()), self.private), accountant, names)
+        self.cells_from = None if cells_from is None else open_table(cells_from, "synthetic")
+        every = SyntheticTables(list(tables.values()), self.private, cells_from=self.cells_from)
+        check_separation(every, accountant, names)
         self.files = {name: table.label for name, table in tables.items()}
         self.kinds: dict[str, CandidateKind] = dict.fromkeys(tables, "candidate")
         self._tables = {name: replace(table, label=name) for name, table in tables.items()}
@@ -69,7 +75,8 @@ class Candidates:
     @property
     def tables(self) -> SyntheticTables:
         """Synthetic tables and the private table."""
-        return SyntheticTables(list(self._tables.values()), self.private)
+        tables = list(self._tables.values())
+        return SyntheticTables(tables, self.private, cells_from=self.cells_from)
 
     @property
     def public(self) -> SyntheticTables:

@@ -75,6 +75,7 @@ class RankingParameters:
         copy_epsilon: Mapping[str, Number] | None = None,
         facts: Mapping[str, Mapping[str, Any]] | None = None,
         private_rows: Number | None = None,
+        cells_from: object | None = None,
     ) -> RankingParameters:
         """Parameters that a caller states; ParameterError names the mistake and allowed values."""
         profile = ProfileParameters.parse(
@@ -86,6 +87,7 @@ class RankingParameters:
             alpha=alpha,
             facts=facts,
             private_rows=private_rows,
+            cells_from=cells_from,
         )
         return cls(
             request=profile.request,
@@ -121,8 +123,8 @@ class RankingPlan:
 
     Attributes
     ----------
-    bound
-        The marginals of all copies; all copies have the same cells.
+    profiles
+        The marginals of each copy, as ``pqd profile`` binds them.
     names
         The names of the copies, in the order of their tables.
     measurement
@@ -133,7 +135,7 @@ class RankingPlan:
         The epsilon under which a copy was made, by its name, where it is stated.
     """
 
-    bound: BoundProfile
+    profiles: tuple[BoundProfile, ...]
     names: tuple[str, ...]
     measurement: DistancesMeasurement
     each: bool
@@ -148,24 +150,35 @@ class RankingPlan:
         nothing = Fraction(0)
         if not self.each:
             return tuple(Fraction(other == copy) for other in range(len(self.names)))
-        own = mean_weights(self.bound.marginals, ways)
-        before, after = copy * len(own), (len(self.names) - copy - 1) * len(own)
-        return (*[nothing] * before, *own, *[nothing] * after)
+        return tuple(
+            weight if other == copy else nothing
+            for other, profile in enumerate(self.profiles)
+            for weight in mean_weights(profile.marginals, ways)
+        )
+
+    def places(self, copy: int) -> range:
+        """Places of a copy's distances among the measured numbers, if all are measured."""
+        sizes = [len(profile.marginals) for profile in self.profiles]
+        return range(sum(sizes[:copy]), sum(sizes[: copy + 1]))
 
 
 def plan_ranking(
-    bound: BoundProfile, names: Sequence[str], parameters: RankingParameters
+    profiles: Sequence[BoundProfile], names: Sequence[str], parameters: RankingParameters
 ) -> RankingPlan:
-    """Plan of a ranking of the copies in ``bound``.
+    """Plan of a ranking of the copies whose ``profiles`` are given, each with cells of its own.
+
+    Guarantee: one row moves each distance by at most 1, whatever the cells are.  So it moves the
+    mean of each copy by at most 1, and the vector of all means has the law of ``CubeVector``.
 
     A person with k rows changes each number by up to k, so the epsilon for one row is the budget
     divided by k.
     """
-    copies = range(len(names))
+    bound, *_ = profiles
+    distances: Distances
     if parameters.marginals:
-        distances = tuple(pair for copy in copies for pair in _each(bound.marginals, copy))
+        distances = tuple(pair for profile in profiles for pair in _each(profile.marginals))
     else:
-        distances = tuple(mean_distance(bound.marginals, copy) for copy in copies)
+        distances = tuple(mean_distance(profile.marginals) for profile in profiles)
     measurement = DistancesMeasurement(
         kinds=bound.kinds,
         unit=bound.unit,
@@ -175,7 +188,7 @@ def plan_ranking(
         mechanism=CubeVector(len(distances)),
     )
     return RankingPlan(
-        bound=bound,
+        profiles=tuple(profiles),
         names=tuple(names),
         measurement=measurement,
         each=parameters.marginals,
@@ -183,8 +196,8 @@ def plan_ranking(
     )
 
 
-def _each(marginals: Sequence[BoundMarginal], copy: int) -> Distances:
-    return tuple((each.marginal, TotalVariation(each.copies[copy])) for each in marginals)
+def _each(marginals: Sequence[BoundMarginal]) -> Distances:
+    return tuple((each.marginal, TotalVariation(each.copy)) for each in marginals)
 
 
 class Ranking:
@@ -192,7 +205,7 @@ class Ranking:
 
     def __init__(self, plan: RankingPlan, released: Sequence[int], alpha: Fraction) -> None:
         """Store the released numbers and compute nothing yet."""
-        self._plan, self._bound, self._alpha = plan, plan.bound, float(alpha)
+        self._plan, self._profiles, self._alpha = plan, plan.profiles, float(alpha)
         law = plan.measurement.law
         self._estimates = DistanceEstimates(tuple(released), law, self._alpha)
 
@@ -232,6 +245,8 @@ class Ranking:
                 worst_rank=number - sum(better == copy for better, _ in self.better),
                 scores=tuple(self._score(copy, ways) for ways in self._sizes),
                 alarm=self._alarm(copy),
+                columns=self._profiles[copy].columns,
+                flaws=self._profiles[copy].flaws,
             )
             for copy in self.order
         )
@@ -245,23 +260,22 @@ class Ranking:
         """Distances of each marginal for each copy, the largest first; empty if not measured."""
         if not self._plan.each:
             return ()
-        marginals = self._bound.marginals
+        known: dict[tuple[str, ...], dict[int, Figure]] = {}
+        for copy, profile in enumerate(self._profiles):
+            for place, each in zip(self._plan.places(copy), profile.marginals, strict=True):
+                known.setdefault(each.columns, {})[copy] = self._distance(place)
         rows = [
-            RankedMarginal(
-                columns=each.columns,
-                cells=each.marginal.size,
-                estimates=tuple(
-                    self._distance(copy * len(marginals) + place) for copy in self.order
-                ),
-            )
-            for place, each in enumerate(marginals)
+            RankedMarginal(columns=columns, estimates=tuple(map(figures.get, self.order)))
+            for columns, figures in known.items()
         ]
-        return tuple(sorted(rows, key=lambda each: -max(e.value for e in each.estimates)))
+        return tuple(sorted(rows, key=lambda each: -each.worst))
 
     @cached_property
     def _sizes(self) -> list[int]:
         """Numbers of columns whose scores are known apart, in ascending order."""
-        return sorted({each.ways for each in self._bound.marginals}) if self._plan.each else []
+        if not self._plan.each:
+            return []
+        return sorted({each.ways for bound in self._profiles for each in bound.marginals})
 
     def _parts(self, copy: int, ways: int | None) -> list[tuple[Fraction, ...]]:
         """Weights of the means whose average is the mean distance over marginals of ``ways``.
@@ -286,19 +300,22 @@ class Ranking:
         They hold for all scores of all copies at once, each copy at its part of alpha.  They take
         rows as independent, so there are none where a person has several rows.
         """
-        if rows_per_person(self._bound.unit) > 1:
+        if rows_per_person(self._profiles[0].unit) > 1:
             return tuple({} for _ in self._plan.names)
         scores: list[int | None] = [None, *self._sizes]
-        own = [[*map(float, mean_weights(self._bound.marginals, ways))] for ways in scores]
         alpha = self._alpha / (2 * len(self._plan.names))
-        marks = [each.independent.at_once(alpha, np.array(own).T) for each in self._chances]
-        return tuple(dict(zip(scores, each.tolist(), strict=True)) for each in marks)
+        marks = []
+        for bound, chance in zip(self._profiles, self._chances, strict=True):
+            own = [[*map(float, mean_weights(bound.marginals, ways))] for ways in scores]
+            at_once = chance.independent.at_once(alpha, np.array(own).T)
+            marks.append(dict(zip(scores, at_once.tolist(), strict=True)))
+        return tuple(marks)
 
     @cached_property
     def _chances(self) -> tuple[CopyChance, ...]:
         """Chance for each copy, at the released number of private rows."""
         rows = round(self.rows.value)
-        return tuple(CopyChance(self._bound, rows, copy) for copy in range(len(self._plan.names)))
+        return tuple(CopyChance(profile, rows) for profile in self._profiles)
 
     def _distance(self, place: int) -> Figure:
         return Figure(*map(float, self._estimates.at_once[place]))
@@ -306,11 +323,11 @@ class Ranking:
     def _score(self, copy: int, ways: int | None = None) -> Score:
         """Quality of a copy, from all its marginals or from the marginals of ``ways`` columns."""
         plan, weights = self._plan, self._plan.weights(copy, ways)
-        own = mean_weights(self._bound.marginals, ways)
+        own = mean_weights(self._profiles[copy].marginals, ways)
         weighted, chance = [*map(float, own)], self._chances[copy]
         pairs = zip(weighted, chance.references, strict=True)
         reference = sum(weight * distance for weight, distance in pairs)
-        law, copy_rows = plan.measurement.law, self._bound.copy_rows[copy]
+        law, copy_rows = plan.measurement.law, self._profiles[copy].copy_rows
         parts, mark = self._parts(copy, ways), self._marks[copy].get(ways)
         return Score(
             ways=ways,

@@ -13,6 +13,8 @@ NULL = "NULL"
 UNSEEN = "not in the copy"
 OTHERS = "other values of the copy"
 EMPTY = "empty text"
+# Cells of a column that a copy lacks: those of private rows, and those of the copy's rows.
+LACKING = ("rows with this column", "rows without it")
 _MOST_SIGNS = 60
 _DIGITS = (6, 9, 12, 17)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

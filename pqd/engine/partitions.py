@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pqd.engine.cell_labels import (
+    LACKING,
     NULL,
     OTHERS,
     UNSEEN,
@@ -100,6 +101,32 @@ class Partition(ABC):
 
     def _texts_of(self, numbers: Sequence[float]) -> tuple[str, ...]:
         return time_labels(numbers) if self.kind is Kind.TIME else number_labels(numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class Lacking(Partition):
+    """Cells of a column that a copy lacks: all private rows have the first, the copy's the second.
+
+    The total variation of every marginal with such a column is 1, whatever the private table holds.
+    """
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Texts of the two cells."""
+        return LACKING
+
+    @property
+    def unseen(self) -> None:
+        """None: the copy has no values, so every value would be unseen."""
+        return None
+
+    def codes(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        """The first cell, for every value."""
+        return np.zeros(len(values), np.int64)
+
+    def facts(self) -> Any:  # noqa: ANN401 - JSON values
+        """The name of the column."""
+        return self._facts("lacking")
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,12 +33,23 @@ class SyntheticTables:
     ``telling`` tables (by default all) give bounds and groups.  ``hints`` maps the name of a
     column, in small letters, to the reason why its texts are not numbers or times.  ``taken_kinds``
     are the kinds, other than text, that the first table gave to columns without a stated kind.
+
+    ``cells_from`` is a public table that is no copy: it comes first, and it alone gives kinds and
+    values.
     """
 
     def __init__(
-        self, tables: Sequence[Table], private: Table | None = None, telling: int | None = None
+        self,
+        tables: Sequence[Table],
+        private: Table | None = None,
+        telling: int | None = None,
+        *,
+        cells_from: Table | None = None,
     ) -> None:
         """Make the engines; no row is read yet."""
+        self.cells_from = cells_from
+        if cells_from is not None:
+            tables, telling = (cells_from, *tables), 1
         _, *others = tables
         self.engine = SyntheticTable()
         self.engines = (self.engine, *(SyntheticTable() for _ in others))
@@ -50,9 +61,15 @@ class SyntheticTables:
         self.hints: dict[str, Note] = {}
 
     @property
+    def copies(self) -> tuple[tuple[SyntheticTable, Table], ...]:
+        """Copies, each with its engine: all tables but ``cells_from``."""
+        pairs = tuple(zip(self.engines, self.tables, strict=True))
+        return pairs if self.cells_from is None else pairs[1:]
+
+    @property
     def label(self) -> str:
-        """The first table's name."""
-        return self.tables[0].label
+        """The first copy's name."""
+        return self.copies[0][1].label
 
     @property
     def private_label(self) -> str:
@@ -63,6 +80,13 @@ class SyntheticTables:
     def columns(self) -> tuple[str, ...]:
         """The names of the first table's columns."""
         return self.tables[0].columns
+
+    @property
+    def all_columns(self) -> tuple[str, ...]:
+        """Columns that any table has, in the spelling of the first table that has them."""
+        names = {fold_case(name): name for table in self.tables[::-1] for name in table.columns}
+        order = (fold_case(name) for table in self.tables for name in table.columns)
+        return tuple(names[name] for name in dict.fromkeys(order))
 
     def read(self, names: Collection[str], content_keys: Mapping[int, Collection[bytes]]) -> None:
         """Read columns of all tables in parallel, and keep them.
@@ -105,8 +129,11 @@ class SyntheticTables:
         """All tables, the private one last."""
         return (*self.tables, *([self.private] if self.private else []))
 
-    def schema(self, wanted: Iterable[str], stated: Schema) -> Schema:
+    def schema(self, wanted: Iterable[str], stated: Schema, *, partial: bool = False) -> Schema:
         """Load the ``wanted`` columns and return the kind of every column of the first table.
+
+        With ``partial`` a wanted column may be missing in the first table; then the next table
+        that has the column gives its kind.
 
         Raises
         ------
@@ -122,6 +149,15 @@ class SyntheticTables:
             if not kinds:
                 kinds = own_kinds
                 self._take_kinds(kinds, names, stated)
+            elif partial:
+                known = set(map(fold_case, kinds))
+                more = {
+                    name: kind
+                    for name, kind in own_kinds.items()
+                    if fold_case(name) in names - known
+                }
+                kinds = {**kinds, **more}
+                self._take_kinds(more, names, stated)
             for name, kind in _renamed(kinds, table).items():
                 if fold_case(name) in names:
                     if own_kinds[name] is not kind:
@@ -146,7 +182,8 @@ class SyntheticTables:
     @property
     def kind_notes(self) -> tuple[Note, ...]:
         """Note on the kinds that the first table gave to columns, none if all are texts."""
-        return (kinds_note(self.label, self.taken_kinds),) if self.taken_kinds else ()
+        first = self.tables[0].label
+        return (kinds_note(first, self.taken_kinds),) if self.taken_kinds else ()
 
     def _check_fit(self, engine: SyntheticTable, table: Table, name: str, kind: Kind) -> None:
         """Note cells of a column that do not fit its kind; TableError if no cell fits."""

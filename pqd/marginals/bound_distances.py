@@ -177,7 +177,7 @@ def _bound_distance(request: DistanceRequest, profile: BoundProfile) -> BoundDis
     if request.alarm:
         request = replace(request, criteria=_of_alarm(request.criteria, profile))
     if request.columns is None:
-        row_maps, mean = mean_distance(profile.marginals, 0)
+        row_maps, mean = mean_distance(profile.marginals)
         aggregate, attribute = MEAN_DISTANCE, f"{len(profile.columns)} columns"
         return BoundDistance(
             request=request,
@@ -192,7 +192,7 @@ def _bound_distance(request: DistanceRequest, profile: BoundProfile) -> BoundDis
         request=request,
         profile=profile,
         row_maps=marginal.marginal,
-        distance=DISTANCES[request.distance](marginal.copies[0]),
+        distance=DISTANCES[request.distance](marginal.copy),
         aggregate=DISTANCE_AGGREGATES[request.distance],
         attribute=", ".join(marginal.columns),
     )
@@ -206,7 +206,7 @@ def _of_alarm(criteria: Criteria, profile: BoundProfile) -> Criteria:
     UnanswerableError
         If drawings from the copy come so near that nothing is nearer.
     """
-    mark = CopyChance(profile, profile.copy_rows[0]).nearest_drawn(criteria.alpha)
+    mark = CopyChance(profile, profile.copy_rows).nearest_drawn(criteria.alpha)
     if not mark:
         raise UnanswerableError(
             "an alarm has no mark here: rows drawn from a table like the copy are as near as can "
@@ -217,14 +217,14 @@ def _of_alarm(criteria: Criteria, profile: BoundProfile) -> Criteria:
 
 
 def mean_distance(
-    marginals: Sequence[BoundMarginal], copy: int
+    marginals: Sequence[BoundMarginal],
 ) -> tuple[tuple[RowMap, ...], MeanDistance]:
-    """Mean distance of one copy, and the marginals that the mean is over.
+    """Mean distance of a copy, and the marginals that the mean is over.
 
     Guarantee: one row moves each distance by at most 1, so it moves the mean by at most 1.
     """
     pairs = zip(mean_weights(marginals), marginals, strict=True)
-    mean = MeanDistance(tuple((w, TotalVariation(each.copies[copy])) for w, each in pairs))
+    mean = MeanDistance(tuple((w, TotalVariation(each.copy)) for w, each in pairs))
     return tuple(each.marginal for each in marginals), mean
 
 

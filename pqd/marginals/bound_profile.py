@@ -1,31 +1,43 @@
-"""Bound profile: the marginals of the synthetic tables with their counts.
+"""Bound profile: the marginals of a copy with their counts.
 
-Only the header of the private table is read.
+Only the header of the private table is read.  Each copy has cells of its own, so its distances do
+not depend on the copies that it is compared with; a stated table may give the cells of all.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
+from pqd.deciders.note import Note, note
 from pqd.engine.marginals import Marginal, MarginalPlan, RowMap, Unseen
-from pqd.engine.partitions import Partition
+from pqd.engine.partitions import Lacking, Partition
 from pqd.engine.scan_plan import PrivacyUnit
+from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import NothingSelectedError, ParameterError
 from pqd.marginals.marginal_selection import select_marginals
 from pqd.marginals.partition_choice import (
     choose_partition,
     heaps_partition,
+    lacking_partition,
     ordered_partition,
     steps_partition,
 )
 from pqd.marginals.profile_parameters import ProfileRequest
-from pqd.marginals.profiled_columns import NOT_PRIVATE, profiled_columns, shared_columns
+from pqd.marginals.profiled_columns import (
+    NOT_PRIVATE,
+    ColumnChoice,
+    candidate_columns,
+    choose_columns,
+    coarse_columns,
+)
 from pqd.planning.binding import unit_notes
 from pqd.planning.query_warnings import header_warnings, key_warnings
 from pqd.reports.models.profile import DistanceId, LeftOut, ProfiledColumn
@@ -35,7 +47,6 @@ from pqd.stated.cells import check_cells
 from pqd.stated.column_facts import StatedCells, check_facts, stated_kinds, unknown_column
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -47,10 +58,10 @@ _REASONS = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundMarginal:
-    """Marginal, with the counts of its cells in each synthetic table; all of it public."""
+    """Marginal, with the counts of its cells in the copy; all of it public."""
 
     marginal: Marginal
-    copies: tuple[NDArray[np.int64], ...]
+    copy: NDArray[np.int64]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -62,17 +73,22 @@ class BoundMarginal:
         """Number of columns."""
         return len(self.marginal.partitions)
 
+    @property
+    def lacks_column(self) -> bool:
+        """Whether the copy lacks one of the columns; the distance is then 100 %."""
+        return any(isinstance(each, Lacking) for each in self.marginal.partitions)
+
 
 class ColumnValues(NamedTuple):
-    """Values of one column of the synthetic tables; all of it public.
+    """Values of one column of the copy; all of it public.
 
-    ``histogram`` is the marginal of the column alone.  ``singles`` has, for each table that chooses
-    the cells, the number of values that exactly one row has.  ``heaps`` is the marginal of its
+    ``histogram`` is the marginal of the column alone.  ``singles`` is the number of values that
+    exactly one row has, in the table that gives the cells.  ``heaps`` is the marginal of its
     numbers by roundness; it is None for a column without numbers, or with few values.
     """
 
     histogram: BoundMarginal
-    singles: tuple[int, ...]
+    singles: int
     heaps: BoundMarginal | None
 
 
@@ -92,12 +108,16 @@ def mean_weights(
 # Without slots, so that the kinds are computed once.
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BoundProfile(BoundTables):
-    """Marginals of the synthetic tables, with their counts; all of it public.
+    """Marginals of one copy, with their counts; all of it public.
 
     Attributes
     ----------
+    label
+        The name of the copy.
+    copy
+        The engine that holds the copy.
     columns
-        The profiled columns, in the order of the first table.
+        The judged columns, in the order of the tables.
     partitions
         The cells of each of ``columns`` in the marginals.
     marginals
@@ -111,13 +131,18 @@ class BoundProfile(BoundTables):
     column_values
         The values of each of ``columns``: its histogram, single values and heaps.
     unseen
-        The map of rows to two cells; the last cell is for rows with a value that no copy has.
+        The map of rows to two cells; the last cell is for rows with a value that the table of the
+        cells never has.
     left_out
-        Columns and marginals that are not profiled, with the reason.
+        Columns and marginals that are not judged, with the reason.
+    flaws
+        Judged columns that the copy lacks, or has turned into identifiers.
     copy_rows
-        The number of counted rows of each synthetic table.
+        The number of counted rows of the copy.
     """
 
+    label: str
+    copy: SyntheticTable
     columns: tuple[ProfiledColumn, ...]
     partitions: tuple[Partition, ...]
     marginals: tuple[BoundMarginal, ...]
@@ -126,13 +151,28 @@ class BoundProfile(BoundTables):
     column_values: tuple[ColumnValues, ...]
     unseen: RowMap
     left_out: tuple[LeftOut, ...]
-    copy_rows: tuple[int, ...]
+    flaws: tuple[LeftOut, ...]
+    copy_rows: int
 
     @cached_property
     def kinds(self) -> Kinds:
         """Names and kinds of the profiled columns."""
         names = sorted(each.name for each in self.columns)
         return tuple((name, str(self.schema[name])) for name in names)
+
+    def codes(self, partitions: Sequence[Partition]) -> NDArray[np.int64]:
+        """Cell of each row of the copy in each of ``partitions``: (rows, partitions).
+
+        The rows of a copy that lacks a column are in the column's last cell.
+        """
+        present = [each for each in partitions if not isinstance(each, Lacking)]
+        known = self.copy.codes(self.schema, present) if present else None
+        rows = self.copy.rows() if known is None else len(known)
+        every = iter(() if known is None else known.T)
+        lacking = np.ones(rows, np.int64)
+        return np.column_stack(
+            [lacking if isinstance(each, Lacking) else next(every) for each in partitions]
+        )
 
     def kinds_of(self, columns: Sequence[str]) -> Kinds:
         """Names and kinds of some of the columns."""
@@ -142,7 +182,14 @@ class BoundProfile(BoundTables):
 def bind_profile(
     tables: SyntheticTables, request: ProfileRequest, unit: PrivacyUnit | None = None
 ) -> BoundProfile:
-    """Profile bound to the synthetic tables, which are read once.
+    """Profile of the first copy; see ``bind_profiles``."""
+    return bind_profiles(tables, request, unit)[0]
+
+
+def bind_profiles(
+    tables: SyntheticTables, request: ProfileRequest, unit: PrivacyUnit | None = None
+) -> tuple[BoundProfile, ...]:
+    """Profile of each copy, with the same judged columns; each table is read once.
 
     Raises
     ------
@@ -150,30 +197,86 @@ def bind_profile(
         TableError or ParameterError for a column, for cells or for a marginal that does not fit
         the tables; NothingSelectedError if no column is left.
     """
-    return _Binding(tables, request, unit).bound()
+    notes = (*unit_notes(tables, unit), *key_warnings(tables, unit))
+    _check_cells(tables, request)
+    schema = _kinds(tables, request, unit)
+    choice = choose_columns(tables, schema, request, unit)
+    if not choice.judged:
+        raise NothingSelectedError(_without_columns(choice.left_out))
+    notes += tuple(header_warnings(tables, choice.judged))
+    bindings = [
+        _Binding(tables, request, unit, schema, choice, place)
+        for place, _ in enumerate(tables.copies)
+    ]
+    bound = [binding.bound() for binding in bindings]
+    notes = (*tables.kind_notes, *tables.notes, *notes, *_coarse_notes(bound))
+    return tuple(replace(each, notes=notes) for each in bound)
+
+
+def _kinds(tables: SyntheticTables, request: ProfileRequest, unit: PrivacyUnit | None) -> Schema:
+    """Kinds of the columns that may be judged, which are loaded for this."""
+    names, _ = candidate_columns(tables, request, unit)
+    stated = stated_kinds(request.facts, tables.all_columns)
+    columns = [*names, *([unit.column] if unit else [])]
+    schema = tables.schema(columns, stated, partial=request.named is None)
+    check_facts(request.facts, dict.fromkeys(tables.all_columns, Kind.TEXT), [])
+    return schema
+
+
+def _check_cells(tables: SyntheticTables, request: ProfileRequest) -> None:
+    """Refuse cells stated for a column that is not compared: its name may be a typo."""
+    known = set(map(fold_case, tables.all_columns))
+    compared = known if request.named is None else set(map(fold_case, request.named))
+    for name in request.cells:
+        if fold_case(name) not in known:
+            raise unknown_column(name, tables.all_columns, "cells")
+        if fold_case(name) not in compared:
+            raise ParameterError(
+                f'cells: the column "{name}" is not among those that are compared '
+                f"({', '.join(request.named or ())}); name it there too (--columns), or leave its "
+                "cells out"
+            )
+
+
+def _coarse_notes(profiles: Sequence[BoundProfile]) -> Iterator[Note]:
+    """Yield a warning on each copy with far fewer cells than another copy has."""
+    sizes: dict[str, list[int]] = {}
+    for profile in profiles:
+        for column in profile.columns:
+            sizes.setdefault(column.name, []).append(column.cells)
+    flaws = [{each.columns[0] for each in profile.flaws} for profile in profiles]
+    for place, names in coarse_columns(sizes, flaws).items():
+        yield note("coarse-cells", copy=profiles[place].label, columns=names)
 
 
 class _Binding:
-    """One reading of the synthetic tables."""
+    """One copy with the judged columns of all copies."""
 
     def __init__(
-        self, tables: SyntheticTables, request: ProfileRequest, unit: PrivacyUnit | None
+        self,
+        tables: SyntheticTables,
+        request: ProfileRequest,
+        unit: PrivacyUnit | None,
+        schema: Schema,
+        choice: ColumnChoice,
+        place: int,
     ) -> None:
-        """Read nothing yet."""
+        """Take the copy at ``place``; nothing is counted yet."""
         self._tables, self._request, self._unit = tables, request, unit
-        self._left_out: list[LeftOut] = []
+        self._schema, self._choice, self._place = schema, choice, place
+        self._engine, self._table = tables.copies[place]
+        own = set(map(fold_case, self._table.columns))
+        self._lacking = {name for name in choice.judged if fold_case(name) not in own}
+        self._left_out = list(choice.left_out)
 
     def bound(self) -> BoundProfile:
-        tables = self._tables
-        notes = (*unit_notes(tables, self._unit), *key_warnings(tables, self._unit))
-        self._check_cells()
-        self._schema = self._kinds()
-        names, left_out = profiled_columns(tables, self._schema, self._request.named, self._unit)
-        self._left_out.extend(left_out)
-        if not names:
-            raise NothingSelectedError(_without_columns(left_out))
-        self._summaries = {name: tables.value_counts(self._schema, name) for name in names}
-        notes += tuple(header_warnings(tables, names))
+        names = self._choice.judged
+        source = self._engine if self._tables.cells_from is None else self._tables.engine
+        self._summaries = {
+            name: source.value_counts(self._schema, name)
+            for name in names
+            if name not in self._lacking
+        }
         chosen = {name: self._partition(name) for name in names}
         self._partitions = {name: partition for name, (partition, _) in chosen.items()}
         marginals = [self._marginal(each) for each in self._marginal_columns(names)]
@@ -185,13 +288,16 @@ class _Binding:
         rounded = [each for each in heaps if each]
         counts = self._counts([*marginals, *histograms, *rounded, *ordered, *steps])
         partitions = tuple(self._partitions.values())
+        bound = tuple(map(counts, marginals))
         return BoundProfile(
-            tables=tables,
+            tables=self._tables,
             schema=self._schema,
             unit=self._unit,
+            label=self._table.label,
+            copy=self._engine,
             columns=tuple(facts for _, facts in chosen.values()),
             partitions=partitions,
-            marginals=tuple(map(counts, marginals)),
+            marginals=bound,
             ordered=tuple(map(counts, ordered)),
             steps=tuple(map(counts, steps)),
             column_values=tuple(
@@ -200,42 +306,20 @@ class _Binding:
             ),
             unseen=Unseen(partitions),
             left_out=tuple(self._left_out),
-            notes=(*tables.kind_notes, *tables.notes, *notes),
-            copy_rows=tuple(int(copy.sum()) for copy in counts(marginals[0]).copies),
+            flaws=self._choice.flaws[self._place],
+            notes=(),
+            copy_rows=int(bound[0].copy.sum()),
         )
-
-    def _kinds(self) -> Schema:
-        """Kinds of the columns that may be profiled, which are loaded for this."""
-        tables, facts = self._tables, self._request.facts
-        names, _ = shared_columns(tables, self._request.named, self._unit)
-        unit = [self._unit.column] if self._unit else []
-        schema = tables.schema([*names, *unit], stated_kinds(facts, tables.columns))
-        check_facts(facts, schema, [])
-        return schema
-
-    def _check_cells(self) -> None:
-        """Refuse cells stated for a column that is not compared: its name may be a typo."""
-        known = set(map(fold_case, self._tables.columns))
-        named = self._request.named
-        compared = known if named is None else set(map(fold_case, named))
-        for name in self._request.cells:
-            if fold_case(name) not in known:
-                raise unknown_column(name, self._tables.columns, "cells")
-            if fold_case(name) not in compared:
-                raise ParameterError(
-                    f'cells: the column "{name}" is not among those that are compared '
-                    f"({', '.join(named or ())}); name it there too (--columns), or leave its "
-                    "cells out"
-                )
 
     def _stated_cells(self, name: str) -> StatedCells | None:
         stated = {fold_case(column): cells for column, cells in self._request.cells.items()}
         return stated.get(fold_case(name))
 
     def _partition(self, name: str) -> tuple[Partition, ProfiledColumn]:
-        return choose_partition(
-            name, self._schema[name], self._summaries[name], self._stated_cells(name)
-        )
+        kind = self._schema[name]
+        if name in self._lacking:
+            return lacking_partition(name, kind)
+        return choose_partition(name, kind, self._summaries[name], self._stated_cells(name))
 
     def _marginal_columns(self, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
         """Yield the columns of each marginal; a pair or triple with too many cells is left out.
@@ -254,7 +338,7 @@ class _Binding:
             # Sort the columns, so that their order changes neither the marginal nor its cache key.
             ordered = (tuple(sorted(each, key=names.index)) for each in selected)
             selected = tuple(dict.fromkeys(ordered))
-        rows = min(engine.rows() for engine in self._tables.engines)
+        rows = self._engine.rows()
         for columns in selected:
             reason = check_cells(self._marginal(columns), rows)
             if reason is None:
@@ -272,18 +356,21 @@ class _Binding:
         if distance not in self._request.distances:
             return []
         make = self._steps if distance == "emd" else self._order
-        return [Marginal((make(name),)) for name in names if self._schema[name] in ORDERED]
+        ordered = (name for name in names if self._schema[name] in ORDERED)
+        return [Marginal((make(name),)) for name in ordered if name not in self._lacking]
 
     def _order(self, name: str) -> Partition:
         return ordered_partition(name, self._schema[name], self._summaries[name])
 
     def _heaps(self, name: str) -> Marginal | None:
+        if name in self._lacking:
+            return None
         heaps = heaps_partition(name, self._schema[name], self._summaries[name])
         return Marginal((heaps,)) if heaps else None
 
-    def _singles(self, name: str) -> tuple[int, ...]:
-        """Number of values that exactly one row has, in each table whose values are known."""
-        return tuple(int((each.counts == 1).sum()) for each in self._summaries[name])
+    def _singles(self, name: str) -> int:
+        """Number of values that exactly one row has."""
+        return 0 if name in self._lacking else int((self._summaries[name].counts == 1).sum())
 
     def _steps(self, name: str) -> Partition:
         facts = {fold_case(column): each for column, each in self._request.facts.items()}
@@ -293,13 +380,24 @@ class _Binding:
         return steps_partition(name, self._schema[name], self._summaries[name], bounds)
 
     def _counts(self, marginals: Sequence[Marginal]) -> Callable[[Marginal], BoundMarginal]:
-        """Function from a marginal to its counts; each synthetic table is scanned once for all."""
-        tables, plan = self._tables, MarginalPlan(tuple(dict.fromkeys(marginals)), self._unit)
-        copies = [
-            engine.marginals(table, self._schema, plan)
-            for engine, table in zip(tables.engines, tables.tables, strict=True)
-        ]
-        return lambda each: BoundMarginal(each, tuple(counts[each] for counts in copies))
+        """Function from a marginal to its counts; the copy is scanned once for all.
+
+        Marginals with a column that the copy lacks need no scan: all rows are in the last cell.
+        """
+        bare = [each for each in marginals if not self._lacking.intersection(each.columns)]
+        # A copy that lacks all columns is scanned for its number of rows alone.
+        plan = MarginalPlan(tuple(dict.fromkeys(bare)), self._unit)
+        counted = self._engine.marginals(self._table, self._schema, plan) if bare else None
+        rows = int(counted[bare[0]].sum()) if counted else self._engine.rows()
+
+        def bound(each: Marginal) -> BoundMarginal:
+            if counted and not self._lacking.intersection(each.columns):
+                return BoundMarginal(each, counted[each])
+            counts = np.zeros(each.size, np.int64)
+            counts[-1] = rows
+            return BoundMarginal(each, counts)
+
+        return bound
 
 
 def _without_columns(left_out: Sequence[LeftOut]) -> str:

@@ -39,12 +39,12 @@ _MILLION = 1_000_000
 
 
 class CopyChance:
-    """Chance for one copy and a private table of ``rows`` rows."""
+    """Chance for a copy and a private table of ``rows`` rows."""
 
-    def __init__(self, bound: BoundProfile, rows: int, copy: int = 0) -> None:
+    def __init__(self, bound: BoundProfile, rows: int) -> None:
         """Nothing is computed yet."""
-        self._bound, self._copy, self._rows = bound, copy, max(1, rows)
-        self._copy_rows = bound.copy_rows[copy]
+        self._bound, self._rows = bound, max(1, rows)
+        self._copy_rows = bound.copy_rows
 
     @property
     def rows(self) -> int:
@@ -55,9 +55,7 @@ class CopyChance:
     def references(self) -> tuple[float, ...]:
         """Mean total variation of two independent samples, for each marginal."""
         marginals = self._bound.marginals
-        return tuple(
-            independent_distance(each.copies[self._copy], self._rows) for each in marginals
-        )
+        return tuple(independent_distance(each.copy, self._rows) for each in marginals)
 
     @cached_property
     def independent(self) -> JointChance:
@@ -86,7 +84,7 @@ class CopyChance:
         rows = self._sampled.shape[0]
         draws = _rng().multinomial(rows, np.full(rows, 1 / rows), size=TABLES).T
         marginals = self._bound.marginals
-        means = [drawn_distance(each.copies[self._copy], self._copy_rows) for each in marginals]
+        means = [drawn_distance(each.copy, self._copy_rows) for each in marginals]
         scale = math.sqrt(rows / self._copy_rows)
         return self._joint(means, draws.astype(np.int16), np.zeros(TABLES), scale)
 
@@ -123,8 +121,7 @@ class CopyChance:
         """Cells of some rows of the copy in each partition, an array (rows, partitions)."""
         bound = self._bound
         most = max(2, min(_ROWS, _MOST_WORK // max(1, len(bound.marginals))))
-        engine = bound.tables.engines[self._copy]
-        codes = engine.codes(bound.schema, bound.partitions)
+        codes = bound.codes(bound.partitions)
         if len(codes) > most:
             codes = codes[_rng().choice(len(codes), most, replace=False)]
         return codes if len(codes) > 1 else np.repeat(codes, 2, axis=0)

@@ -37,7 +37,7 @@ class PlannedDistanceVerdict(PlannedVerdict):
     @cached_property
     def taken(self) -> CandidateFacts:
         """Decider, evaluated for a private table with as many rows as the copy."""
-        rows, tau = self.bound.profile.copy_rows[0], self.bound.tau
+        rows, tau = self.bound.profile.copy_rows, self.bound.tau
         epsilon, alpha = self.measurement.epsilon, self.criteria.alpha
         rates = _DECIDER.error_rates(rows, tau, epsilon)
         return CandidateFacts(

@@ -62,7 +62,7 @@ class ProfileFigures:
         self._plan, self._estimates, self._bound = plan, estimates, plan.bound
         self._parameters = plan.parameters
         self._alpha = float(plan.parameters.alpha)
-        self._copy_rows = plan.bound.copy_rows[0]
+        self._copy_rows = plan.bound.copy_rows
 
     @cached_property
     def rows(self) -> Figure | None:
@@ -233,7 +233,7 @@ class ProfileFigures:
         epsilon = self._plan.shares.cells
         if epsilon is None or self._estimates is None:
             raise TypeError("no cells were measured")
-        partitions, counts = marginal.marginal.partitions, marginal.copies[0]
+        partitions, counts = marginal.marginal.partitions, marginal.copy
         shares = cell_shares(noisy, epsilon, self._estimates, self._alpha)
         copy = counts / counts.sum()
         places = np.unravel_index(np.arange(counts.size), marginal.marginal.shape)

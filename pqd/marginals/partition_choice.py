@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -20,6 +19,7 @@ from pqd.engine.partitions import (
     Bins,
     Categories,
     Heaps,
+    Lacking,
     Ordered,
     Partition,
     Points,
@@ -42,13 +42,13 @@ MOST_STEPS = 1_000
 # The most decimal places of numbers whose roundness is compared.
 MOST_DECIMALS = 6
 
-How = Literal["values", "quantiles", "frequent", "stated"]
+How = Literal["values", "quantiles", "frequent", "stated", "missing"]
 
 
 def choose_partition(
-    name: str, kind: Kind, summaries: Sequence[ValueCounts], stated: StatedCells | None = None
+    name: str, kind: Kind, summary: ValueCounts, stated: StatedCells | None = None
 ) -> tuple[Partition, ProfiledColumn]:
-    """Cells of a column, and how they were chosen; each synthetic table has one summary.
+    """Cells of a column, and how they were chosen; ``summary`` has the values that give cells.
 
     Numbers and times with at most 20 values have a cell for each value.  With more values they have
     ten bins between quantiles, and a value that occurs in a tenth of the rows has a bin of its own.
@@ -59,7 +59,7 @@ def choose_partition(
     ParameterError
         If the stated cells do not fit the kind of the column.
     """
-    values, counts = pooled_counts(summaries)
+    values, counts = summary.values, summary.counts
     of_kind = _ordered_cells if kind in {Kind.NUMBER, Kind.TIME} else _category_cells
     partition, how = of_kind(name, kind, values, counts, stated)
     facts = ProfiledColumn(
@@ -70,6 +70,13 @@ def choose_partition(
         merged=len(partition.merged) if isinstance(partition, Categories) else 0,
         constant=len(values) <= 1,
     )
+    return partition, facts
+
+
+def lacking_partition(name: str, kind: Kind) -> tuple[Partition, ProfiledColumn]:
+    """Cells of a column that the copy lacks; every marginal with it is 100 % off."""
+    partition = Lacking(name, kind)
+    facts = ProfiledColumn(name=name, kind=str(kind), cells=partition.size, how="missing")
     return partition, facts
 
 
@@ -119,13 +126,13 @@ def _category_cells(
     return Categories(name, kind, tuple(frequent[:most]), tuple(frequent[most:])), how
 
 
-def ordered_partition(name: str, kind: Kind, summaries: Sequence[ValueCounts]) -> Ordered:
+def ordered_partition(name: str, kind: Kind, summary: ValueCounts) -> Ordered:
     """Ordered cells for the Kolmogorov-Smirnov distance: at each value, and between two values.
 
     With more than 4,000 values the cells are at 4,000 quantiles; the distance is then a lower bound
     of the largest difference over all values.
     """
-    values, counts = pooled_counts(summaries)
+    values, counts = summary.values, summary.counts
     if len(values) > MOST_ORDERED:
         values = np.unique(quantiles(values, counts, MOST_ORDERED))
     return Ordered(name, kind, tuple(map(float, values)))
@@ -134,15 +141,15 @@ def ordered_partition(name: str, kind: Kind, summaries: Sequence[ValueCounts]) -
 def steps_partition(
     name: str,
     kind: Kind,
-    summaries: Sequence[ValueCounts],
+    summary: ValueCounts,
     bounds: tuple[Fraction, Fraction] | None = None,
 ) -> Steps:
-    """Equal steps for the earth mover's distance, between the stated bounds or the copies' bounds.
+    """Equal steps for the earth mover's distance, between the stated bounds or the copy's bounds.
 
     A step is 1 if all values are whole and the bounds are at most 1,000 apart.  Otherwise there are
     1,000 steps.
     """
-    values, _ = pooled_counts(summaries)
+    values = summary.values
     finite = values[np.isfinite(values)] if len(values) else np.zeros(1)
     ends = [float(finite.min()), float(finite.max())] if finite.size else [0.0, 1.0]
     lower, upper = [as_float(bound) for bound in bounds] if bounds else ends
@@ -157,13 +164,13 @@ def steps_partition(
     return Steps(name, kind, lower, upper, MOST_STEPS + 1)
 
 
-def heaps_partition(name: str, kind: Kind, summaries: Sequence[ValueCounts]) -> Heaps | None:
-    """Cells by roundness, whose step is the least decimal place of the copies' numbers.
+def heaps_partition(name: str, kind: Kind, summary: ValueCounts) -> Heaps | None:
+    """Cells by roundness, whose step is the least decimal place of the copy's numbers.
 
     The step is 1 if numbers have more than six decimal places.  None for times and texts, and for
     numbers that have a cell for each value.
     """
-    values, _ = pooled_counts(summaries)
+    values = summary.values
     if kind is not Kind.NUMBER or len(values) <= FEW_VALUES:
         return None
     finite = values[np.isfinite(values)]
@@ -172,17 +179,6 @@ def heaps_partition(name: str, kind: Kind, summaries: Sequence[ValueCounts]) -> 
         if bool(np.all(heaps.codes(finite) > 1)):
             return heaps
     return Heaps(name, kind, 0)
-
-
-def pooled_counts(summaries: Sequence[ValueCounts]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Distinct values of all tables together, ascending, and the number of rows of each value."""
-    if len(summaries) == 1:
-        return summaries[0].values, summaries[0].counts
-    every = np.concatenate([summary.values for summary in summaries])
-    values, places = np.unique(every, return_inverse=True)
-    counts = np.zeros(len(values), np.int64)
-    np.add.at(counts, places, np.concatenate([summary.counts for summary in summaries]))
-    return values, counts
 
 
 def quantiles(values: NDArray[Any], counts: NDArray[np.int64], number: int) -> NDArray[np.float64]:

@@ -47,6 +47,9 @@ class ProfileRequest:
         Public facts of columns.
     private_rows
         The number of private rows that the caller states; None if it is not stated.
+    cells_from
+        A public table that is no copy, whose kinds, columns and cells all copies share; None for
+        each copy's own.
     """
 
     columns: tuple[str, ...] | None = None
@@ -56,6 +59,12 @@ class ProfileRequest:
     cells: Mapping[str, StatedCells] = field(default_factory=dict)
     facts: Facts = field(default_factory=dict)
     private_rows: int | None = None
+    cells_from: object | None = field(default=None, repr=False)
+
+    def judges(self, name: str) -> bool | None:
+        """Whether the facts say that a column is judged; None if they do not say."""
+        stated = {fold_case(column): each.judge for column, each in self.facts.items()}
+        return stated.get(fold_case(name))
 
     @property
     def named(self) -> tuple[str, ...] | None:
@@ -136,6 +145,7 @@ class ProfileParameters:
         anyway: bool = False,
         private_rows: Number | None = None,
         relations: Number = USUAL_BAR,
+        cells_from: object | None = None,
     ) -> ProfileParameters:
         """Parameters that a caller states; ParameterError names the mistake and allowed values."""
         stated = parse_columns(facts)
@@ -148,6 +158,7 @@ class ProfileParameters:
                 cells=_cells(cells or {}, stated),
                 facts=stated,
                 private_rows=stated_rows(private_rows),
+                cells_from=cells_from,
             ),
             total_epsilon=total_budget(total_epsilon),
             delta=None if delta is None else probability(delta, "delta"),

@@ -175,7 +175,9 @@ class ProfilePlan:
             return rows[place] - max(smaller, default=0)
 
         ranked = sorted(range(len(marginals)), key=excess, reverse=True)
-        return tuple(marginals[place] for place in ranked[: self.zoom])
+        # The cells of a column that the copy lacks would tell nothing.
+        known_of = [place for place in ranked if not marginals[place].lacks_column]
+        return tuple(marginals[place] for place in known_of[: self.zoom])
 
     def cells(self, released: Sequence[int]) -> tuple[CellsMeasurement, ...]:
         """Measurements of the cells of the worst marginals; empty without a zoom."""
@@ -223,8 +225,8 @@ def plan_profile(bound: BoundProfile, parameters: ProfileParameters) -> ProfileP
     """
     target = None
     if parameters.target is not None:
-        target = plan_target(bound, parameters.target, bound.tables.engine)
-    zoom = min(parameters.zoom, len(bound.marginals))
+        target = plan_target(bound, parameters.target)
+    zoom = min(parameters.zoom, sum(not each.lacks_column for each in bound.marginals))
     shares = ProfileShares.of(
         parameters.total_epsilon,
         bound.unit,
@@ -253,13 +255,13 @@ def plan_profile(bound: BoundProfile, parameters: ProfileParameters) -> ProfileP
 def distances_measurement(
     bound: BoundProfile, terms: Sequence[Term], epsilon: Fraction, delta: Fraction | None
 ) -> DistancesMeasurement:
-    """Measurement of ``terms`` for the first copy, and of the number of unseen rows.
+    """Measurement of ``terms`` for the copy, and of the number of unseen rows.
 
-    A row is unseen if it has a value that no copy has.  ``epsilon`` is for each row of a person.
-    With a ``delta`` the noise is Gaussian.
+    A row is unseen if it has a value that the table of the cells never has.  ``epsilon`` is for
+    each row of a person.  With a ``delta`` the noise is Gaussian.
     """
     distances: tuple[tuple[RowMap, Distance], ...] = (
-        *((each.marginal, DISTANCES[kind](each.copies[0])) for kind, each in terms),
+        *((each.marginal, DISTANCES[kind](each.copy)) for kind, each in terms),
         (bound.unseen, UnseenRows()),
     )
     return DistancesMeasurement(

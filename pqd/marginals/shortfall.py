@@ -31,7 +31,7 @@ def shortfall_of(plan: ProfilePlan) -> Shortfall | None:
     All distances have the same noise, so each is decidable or none is.
     """
     parameters, terms = plan.parameters, len(plan.terms)
-    rows, alpha = plan.bound.copy_rows[0], float(parameters.alpha)
+    rows, alpha = plan.bound.copy_rows, float(parameters.alpha)
     tau_decided = vector_tau_decided(plan.law, rows, alpha)
     # As in ``DistanceFacts.decidable``.
     decidable = terms if tau_decided <= float(parameters.tau) else 0
@@ -56,7 +56,7 @@ def shortfall_of(plan: ProfilePlan) -> Shortfall | None:
 
 def _decides(plan: ProfilePlan, law: VectorLaw) -> bool:
     """Whether nine runs of ten decide each distance of a release with this ``law``."""
-    parameters, rows = plan.parameters, plan.bound.copy_rows[0]
+    parameters, rows = plan.parameters, plan.bound.copy_rows
     return vector_decides(law, rows, parameters.tau, float(parameters.alpha))
 
 

@@ -89,7 +89,6 @@ def table_claims(
     tau: Fraction,
     epsilon: Number,
     *,
-    copy: int = 0,
     rare: Fraction = RARE_TOLERANCE,
 ) -> TableClaims:
     """Claims about one copy, for a gate of ``epsilon``.
@@ -104,12 +103,10 @@ def table_claims(
         The tolerance of each distance; chance and noise are added to it.
     epsilon
         The budget of one margin.
-    copy
-        The number of the copy.
     rare
         The relative tolerance of the rows that have one value.
     """
-    judge = _Judge(bound, rows, tau, epsilon, copy)
+    judge = _Judge(bound, rows, tau, epsilon)
     within, thrice = judge.marginals()
     values = [claim for each in bound.column_values for claim in judge.values(each, rare)]
     return TableClaims(
@@ -144,12 +141,11 @@ class _Judge:
         rows: int,
         tau: Fraction,
         epsilon: Number,
-        copy: int,
         only: str | None = None,
     ) -> None:
         """No claim is made yet."""
         self._bound, self._rows, self._tau, self._epsilon = bound, rows, tau, epsilon
-        self._copy, self._copy_rows = copy, bound.copy_rows[copy]
+        self._copy_rows = bound.copy_rows
         self.columns = tuple(
             each for each in bound.column_values if only in {None, each.histogram.columns[0]}
         )
@@ -168,12 +164,12 @@ class _Judge:
         bound = self._bound
         within: list[NamedClaim] = []
         thrice: list[NamedClaim] = []
-        taus = tolerances_with_chance(bound, self._rows, self._tau, self._epsilon, self._copy)
+        taus = tolerances_with_chance(bound, self._rows, self._tau, self._epsilon)
         for each, tau in zip(bound.marginals, taus, strict=True):
             name = " by ".join(each.columns)
             if not self._says_something(name, each, tau, self._rows):
                 continue
-            distance = TotalVariation(each.copies[self._copy])
+            distance = TotalVariation(each.copy)
             claim = DistanceBelow(distance, tau)
             within.append(NamedClaim(name, each.columns, each.marginal, claim))
             if THRICE * tau < 1:
@@ -183,7 +179,7 @@ class _Judge:
     def values(self, column: ColumnValues, rare: Fraction) -> Iterator[NamedClaim]:
         """Claims about the values of one column."""
         own, (name,) = column.histogram, column.histogram.columns
-        copy, partition = own.copies[self._copy], own.marginal.partitions[0]
+        copy, partition = own.copy, own.marginal.partitions[0]
         empty, filled = int(copy[0]), int(copy[1:].sum())
         if empty and filled:
             yield from self._filled(name, own, filled)
@@ -200,7 +196,7 @@ class _Judge:
 
     def _filled(self, name: str, own: BoundMarginal, filled: int) -> Iterator[NamedClaim]:
         """Claim that the distance among the filled rows is within its tolerance."""
-        title, counts = f"{name}: among filled rows", own.copies[self._copy]
+        title, counts = f"{name}: among filled rows", own.copy
         rows = max(1, self._rows * filled // self._copy_rows)
         tau = self._tolerance(counts[1:], rows)
         if self._says_something(title, own, tau, rows):
@@ -208,7 +204,7 @@ class _Judge:
 
     def _heaped(self, title: str, heaps: BoundMarginal) -> Iterator[NamedClaim]:
         """Claim that numbers are as round as the copy's."""
-        counts = heaps.copies[self._copy]
+        counts = heaps.copy
         tau = self._tolerance(counts, self._rows)
         if self._says_something(title, heaps, tau, self._rows):
             yield self._named(title, heaps, DistanceBelow(TotalVariation(counts), tau))
@@ -246,17 +242,15 @@ class _Judge:
         A column with a cell for each value sees all of them.  Others see them at the places between
         the copy's values, or else beyond the range of the copy.
         """
-        if self._copy >= len(column.singles):
-            return
-        own, singles = column.histogram, column.singles[self._copy]
+        own, singles = column.histogram, column.singles
         if isinstance(own.marginal.partitions[0], Categories | Points):
-            yield from self._of_lacking(own, _lacking(own, self._copy), singles)
+            yield from self._of_lacking(own, _lacking(own), singles)
             return
         for each in self._bound.ordered:
             between = tuple(range(1, each.marginal.size, 2))
-            if each.columns == own.columns and not each.copies[self._copy][list(between)].any():
+            if each.columns == own.columns and not each.copy[list(between)].any():
                 yield from self._of_lacking(each, between, singles)
-        yield from self._of_lacking(own, _lacking(own, self._copy), _ENDS)
+        yield from self._of_lacking(own, _lacking(own), _ENDS)
 
     def _of_lacking(
         self, own: BoundMarginal, cells: tuple[int, ...], singles: int
@@ -287,6 +281,6 @@ class _Judge:
         return NamedClaim(title, own.columns, own.marginal, claim)
 
 
-def _lacking(own: BoundMarginal, copy: int) -> tuple[int, ...]:
+def _lacking(own: BoundMarginal) -> tuple[int, ...]:
     """Cells of values that the copy never has; NULL is none of them."""
-    return tuple((np.flatnonzero(own.copies[copy][1:] == 0) + 1).tolist())
+    return tuple((np.flatnonzero(own.copy[1:] == 0) + 1).tolist())

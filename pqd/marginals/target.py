@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from pqd.deciders.distances.cells import confusion_figures
 from pqd.engine.marginals import RowMap
 from pqd.engine.partitions import Partition
-from pqd.engine.synthetic_table import SyntheticTable
 from pqd.errors import TableError
 from pqd.marginals.bound_profile import BoundProfile
 from pqd.marginals.classifier import Classifier, require_library, train
@@ -143,11 +142,11 @@ def _recalls(confusion: NDArray[np.int64]) -> tuple[float | None, ...]:
     return tuple(hits / size if size else None for hits, size in zip(right, rows, strict=True))
 
 
-def plan_target(bound: BoundProfile, column: str, engine: SyntheticTable) -> TargetPlan:
+def plan_target(bound: BoundProfile, column: str) -> TargetPlan:
     """Plan of the target ``column``, with a classifier trained on two thirds of the copy's rows.
 
     The features are the cells of the other profiled columns.  The classes are the cells of the
-    target in which the copy has rows, except the cell of NULL.  ``engine`` holds the copy.
+    target in which the copy has rows, except the cell of NULL.
 
     Raises
     ------
@@ -160,7 +159,7 @@ def plan_target(bound: BoundProfile, column: str, engine: SyntheticTable) -> Tar
     place = _place_of(column, [each.name for each in bound.columns], bound.left_out)
     order = [place, *(other for other in range(len(bound.columns)) if other != place)]
     partitions = tuple(bound.partitions[number] for number in order)
-    return train_target(partitions, engine.codes(bound.schema, partitions))
+    return train_target(partitions, bound.codes(partitions))
 
 
 def _place_of(column: str, names: Sequence[str], left_out: Sequence[LeftOut]) -> int:

@@ -26,7 +26,7 @@ _PARTS = 10_000
 
 
 def tolerances_with_chance(
-    bound: BoundProfile, rows: int, tau: Fraction, epsilon: Number, copy: int = 0
+    bound: BoundProfile, rows: int, tau: Fraction, epsilon: Number
 ) -> tuple[Fraction, ...]:
     """Tolerance of each marginal of ``bound`` in a gate of ``epsilon``, a share of the rows.
 
@@ -34,7 +34,7 @@ def tolerances_with_chance(
     exceed with probability ``0.025 / K`` (the mean, and normal deviations of simulated tables; K is
     the number of marginals), plus the rows that the noise of the gate needs.  It may be 1 or more.
     """
-    marks = CopyChance(bound, rows, copy).independent
+    marks = CopyChance(bound, rows).independent
     z = float(normal_deviations(len(bound.marginals), sides=1))
     chance = marks.means + z * marks.deviations.std(axis=0)
     return tuple(with_chance(tau, mark, rows, epsilon) for mark in chance.tolist())

@@ -34,10 +34,12 @@ def separate_tables(
     *synthetic: object,
     accountant: Accountant | None = None,
     names: Collection[str] | None = (),
+    cells_from: object | None = None,
 ) -> SyntheticTables:
     """Open tables of a run, after a check that no synthetic table is private.
 
     The check reads the columns ``names`` (None: all columns), which the run needs anyway.
+    ``cells_from`` is a public table that gives cells; it must not be private either.
 
     Raises
     ------
@@ -45,9 +47,20 @@ def separate_tables(
         If a table cannot be opened, and the errors of ``check_separation``.
     """
     secret = open_table(private, "private")
-    tables = SyntheticTables([open_table(source, "synthetic") for source in synthetic], secret)
+    tables = opened_tables(synthetic, secret, cells_from)
     check_separation(tables, accountant, names)
     return tables
+
+
+def opened_tables(
+    synthetic: Iterable[object], private: Table | None = None, cells_from: object | None = None
+) -> SyntheticTables:
+    """Open synthetic tables, and the public table ``cells_from`` that gives their cells."""
+    return SyntheticTables(
+        [open_table(source, "synthetic") for source in synthetic],
+        private,
+        cells_from=None if cells_from is None else open_table(cells_from, "synthetic"),
+    )
 
 
 def column_names(queries: Iterable[Query], unit: PrivacyUnit | None = None) -> set[str]:
@@ -57,7 +70,9 @@ def column_names(queries: Iterable[Query], unit: PrivacyUnit | None = None) -> s
     )
 
 
-def public_tables(*synthetic: object, names: Collection[str] | None = ()) -> SyntheticTables:
+def public_tables(
+    *synthetic: object, names: Collection[str] | None = (), cells_from: object | None = None
+) -> SyntheticTables:
     """Open tables of a plan, after a check that no ledger knows a synthetic table as private.
 
     The check reads the columns ``names`` (None: all columns), which the plan needs anyway.
@@ -67,7 +82,7 @@ def public_tables(*synthetic: object, names: Collection[str] | None = ()) -> Syn
     PqdError
         The errors of ``separate_tables``.
     """
-    tables = SyntheticTables([open_table(source, "synthetic") for source in synthetic])
+    tables = opened_tables(synthetic, cells_from=cells_from)
     check_separation(tables, names=names)
     return tables
 
@@ -111,7 +126,7 @@ def check_separation(
         # Take digests before the tables are read, since the rows of a known file need no hash.
         tables.take_digests()
     by_rows = [ledger for ledger in ledgers if _has_other_accounts(ledger, private)]
-    columns = tables.columns if names is None else names
+    columns = tables.all_columns if names is None else names
     sealed(lambda: tables.read(columns, _content_keys(tables, accountant, by_rows)))
     for ledger in ledgers:
         _check_unknown(ledger, tables, by_rows=ledger in by_rows)

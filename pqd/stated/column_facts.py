@@ -118,7 +118,8 @@ class ColumnFacts:
     """Public facts of one column or expression; the synthetic table gives a fact that is None.
 
     One of the two ``bounds`` may be None, too.  ``takes_copy``: the caller takes the bounds of the
-    synthetic table, so a verdict within them counts.
+    synthetic table, so a verdict within them counts.  ``judge`` is True for a column that is judged
+    even if it looks like an identifier, and False for a column that is never judged.
     """
 
     bounds: Bounds | None = None
@@ -126,6 +127,7 @@ class ColumnFacts:
     kind: Kind | None = None
     cells: StatedCells | None = None
     takes_copy: bool = False
+    judge: bool | None = None
 
     @property
     def stated(self) -> tuple[bool, bool]:
@@ -151,7 +153,7 @@ def parse_columns(columns: Mapping[str, Mapping[str, Any]] | None) -> Facts:
 
 
 def _facts(name: str, stated: Mapping[str, Any]) -> ColumnFacts:
-    known = ("bounds", "step", "type", "cells")
+    known = ("bounds", "step", "type", "cells", "judge")
     if not isinstance(stated, Mapping):
         raise ParameterError(f'columns["{name}"] must be a mapping such as {{"bounds": (0, 100)}}')
     for key in stated:
@@ -160,6 +162,9 @@ def _facts(name: str, stated: Mapping[str, Any]) -> ColumnFacts:
             raise ParameterError(f'columns["{name}"] has the unknown key {key!r}; {hint}')
     bounds, kind = stated.get("bounds"), stated.get("type")
     takes_copy = bounds == COPY_BOUNDS
+    judge = stated.get("judge")
+    if judge is not None and not isinstance(judge, bool):
+        raise ParameterError(f'columns["{name}"]: judge is {judge!r}; use true or false')
     if kind is not None and kind not in list(Kind):
         raise ParameterError(f'columns["{name}"]: type is {kind!r}; use {", ".join(Kind)}')
     facts = ColumnFacts(
@@ -168,6 +173,7 @@ def _facts(name: str, stated: Mapping[str, Any]) -> ColumnFacts:
         Kind(kind) if kind else None,
         None if stated.get("cells") is None else read_cells(stated["cells"], name),
         takes_copy,
+        judge,
     )
     if facts.bounds and all(facts.stated):
         _lattice_of(facts, None)

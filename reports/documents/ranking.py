@@ -66,6 +66,7 @@ from pqd.reports.text.distances import (
 from pqd.reports.text.numbers import counted, interval_text, listed, number_text, percent_text
 
 if TYPE_CHECKING:
+    from pqd.reports.models.profile import ProfiledColumn
     from pqd.reports.models.ranking import RankedCopy, RankedMarginal, RankingReport
 
 _CHANCE = "chance: what an independent real sample of that copy's size would score"
@@ -103,7 +104,7 @@ def document(report: RankingReport) -> Document:
         cost=[Lines(lines(_cost_lines(report))), budget_shares(report.budget, _paid_lines(report))],
         reading=[
             Definitions(list(_definitions(report))),
-            Lines([Line(columns_sentence(report.columns))]),
+            Lines([Line(columns_sentence(_cells(report), report.cells_from))]),
             Section(title="The same figures elsewhere", blocks=[Definitions(RELATIONS)]),
         ],
         closing=Closing(
@@ -200,7 +201,7 @@ def _copy(copy: RankedCopy, digits: int, scale: tuple[float, float], marks: tupl
 def _marginals(report: RankingReport, rows: Sequence[RankedMarginal], ways: int) -> Table:
     names = (Column(copy.candidate, "number", foreign=True) for copy in report.copies)
     most = None if ways == 1 else _WORST
-    largest = max(figure.value for each in report.marginals for figure in each.estimates)
+    largest = max(each.worst for each in report.marginals)
     return Table(
         columns=(Column(ways_text(ways, 1), "name", fold=14), *names),
         groups=[Group(rows=[_marginal(each, report, largest) for each in rows], most=most)],
@@ -213,7 +214,9 @@ def _marginal(each: RankedMarginal, report: RankingReport, largest: float) -> Ro
     """Row of a marginal; a distance that is a larger share of ``largest`` has a stronger shade."""
     digits, name = digits_of(*each.estimates), names_text(each.columns)
     cells = [
-        Cell(
+        Cell()
+        if figure is None
+        else Cell(
             percent_text(figure.value, digits),
             figure.value,
             shade=f"t{sum(figure.value >= share * largest for share in _STEPS if largest)}",
@@ -317,9 +320,13 @@ def _scores_text(copy: RankedCopy) -> str:
     return "; ".join(parts)
 
 
+def _cells(report: RankingReport) -> list[ProfiledColumn]:
+    return [column for copy in report.copies for column in copy.columns]
+
+
 def _noise_sentence(report: RankingReport) -> str:
     """Sentence on the precision of the distances of marginals; empty if there are none."""
-    figures = [figure for each in report.marginals for figure in each.estimates]
+    figures = [figure for each in report.marginals for figure in each.estimates if figure]
     if not figures:
         return ""
     # An interval may be cut at 0 or at 100 %.  Its longer half is not cut, and shows the noise.

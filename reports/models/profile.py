@@ -208,23 +208,29 @@ class ProfiledColumn:
     ``how`` is the rule.  ``values``: each value of the copy is a cell.  ``quantiles``: the cells
     are bins between quantiles of the copy.  ``frequent``: each of the copy's most frequent values
     is a cell, and its other ``merged`` values share one cell.  ``stated``: the caller stated the
-    cells.
+    cells.  ``missing``: the copy lacks the column, so every distance with it is 100 %.
     """
 
     name: str
     kind: str
     cells: int
-    how: Literal["values", "quantiles", "frequent", "stated"]
+    how: Literal["values", "quantiles", "frequent", "stated", "missing"]
     merged: int = 0
     constant: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """Column or marginal of the copy that is not profiled, and a sentence with the reason."""
+    """Column or marginal that is not judged, or is judged with a flaw, and the reason in words.
+
+    ``standing`` is None for a marginal with too many cells.  For a column it says whether the
+    copy lacks it (``MISSING``), whether the private table lacks it (``COPY_ALONE``), whether it
+    looks like an identifier (``NOT_JUDGED``), or whether the caller left it out (``SET_ASIDE``).
+    """
 
     columns: tuple[str, ...]
     reason: str
+    standing: Standing | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,9 @@ class RankedCopy:
     ``best_rank`` and ``worst_rank`` are the best and the worst rank that the copy can have, given
     all established differences.
     ``scores`` has one score for each number of columns; it is empty unless the caller asked for
-    scores.  A copy whose ``alarm`` is an error is never called the best.
+    scores.  A copy whose ``alarm`` is an error is never called the best.  ``columns`` have the
+    cells of this copy.  ``flaws`` are judged columns that the copy lacks, or has turned into
+    identifiers; they count against it.
     """
 
     candidate: str
@@ -35,15 +37,24 @@ class RankedCopy:
     worst_rank: int
     scores: tuple[Score, ...] = ()
     alarm: Alarm | None = None
+    columns: tuple[ProfiledColumn, ...] = ()
+    flaws: tuple[LeftOut, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedMarginal:
-    """Total variation of one marginal for each copy, in the order of the copies of the report."""
+    """Total variation of one marginal for each copy, in the order of the copies of the report.
+
+    An estimate is None if the marginal has too many cells in that copy.
+    """
 
     columns: tuple[str, ...]
-    cells: int
-    estimates: tuple[Figure, ...]
+    estimates: tuple[Figure | None, ...]
+
+    @property
+    def worst(self) -> float:
+        """Largest distance of any copy."""
+        return max((each.value for each in self.estimates if each is not None), default=0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -53,7 +64,8 @@ class RankingReport(BoardReport):
     ``better`` holds pairs (a, b): it is established that a has a higher quality than b.  All pairs
     hold at once with probability at least 1 - alpha.  ``marginals`` is empty unless the caller
     asked for columns and pairs.  Marginals are ordered by the largest distance of any copy, the
-    largest first.
+    largest first.  ``columns`` are the names of the judged columns.  ``cells_from`` names the table
+    whose cells all copies share; it is empty if each copy has cells of its own.
     """
 
     kind: ClassVar[str] = "ranking"
@@ -63,12 +75,13 @@ class RankingReport(BoardReport):
     alpha: Fraction
     copies: tuple[RankedCopy, ...]
     better: tuple[tuple[str, str], ...]
-    columns: tuple[ProfiledColumn, ...]
+    columns: tuple[str, ...]
     budget: tuple[BudgetPart, ...]
     cost: Cost
     rows: Figure
     ways: int
     marginals: tuple[RankedMarginal, ...] = ()
+    cells_from: str = ""
     left_out: tuple[LeftOut, ...] = ()
     notes: tuple[Note, ...] = ()
     replayed: bool = False

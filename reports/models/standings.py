@@ -23,7 +23,7 @@ def _open(text: str) -> Badge:
 
 
 class Standing(StrEnum):
-    """Standing of a query, a distance, a planned query or a check; the value is its name in JSON.
+    """Standing of a query, a distance, a column, a planned query or a check; its name in JSON.
 
     The standings of one subject are listed worst first.  ``badge`` says the standing in a word or
     two, and its tone gives the colour.  ``words`` say it in a sentence, and ``sign`` says it in one
@@ -64,6 +64,11 @@ class Standing(StrEnum):
 
     # fmt: off
     #             name                 subjects  badge                fate      sign words
+    MISSING     = "missing in the copy", "column", Badge("MISSING", "no"), "failed"
+    NOT_JUDGED  = "not judged",        "column", _open("not judged"), "open"
+    COPY_ALONE  = "only in the copy",  "column", _open("copy only"),  "open"
+    SET_ASIDE   = "set aside",         "column", Badge("set aside"),  "passed"
+
     NOT_TRUSTED = "not trusted",       "query",  _NO,                 "failed", "✗", _OUTSIDE
     BEYOND      = "beyond",            "distance", _NO,               "failed", "✗", _BEYOND
     NO_WITHIN   = "no within bounds",  "query",  _open("NO within"),  "open",   "✗", _OUTSIDE
@@ -124,7 +129,7 @@ def _of(subject: str) -> tuple[Standing, ...]:
 
 
 VERDICTS, DISTANCES, PLANS, CHECKS = map(_of, ("query", "distance", "plan", "check"))
-CHANCES, ALARMS, FINDINGS = map(_of, ("chance", "alarm", "finding"))
+CHANCES, ALARMS, FINDINGS, COLUMNS = map(_of, ("chance", "alarm", "finding", "column"))
 
 
 # Standings of verdicts that a legend always lists, even if no verdict has them.

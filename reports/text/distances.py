@@ -70,6 +70,7 @@ _HOW = {
     "quantiles": "bins between quantiles of the copy",
     "frequent": "the copy's most frequent values",
     "stated": "as stated",
+    "missing": "none, since the copy lacks it",
 }
 
 
@@ -191,19 +192,22 @@ def reference_text(share: float, digits: int) -> str:
 
 def cells_text(column: ProfiledColumn) -> str:
     """Number of cells of a column, and how the cells were made."""
+    if column.how == "missing":
+        return "missing in the copy, so all distances with it are 100 %"
     text = f"{counted(column.cells, 'cell')}: {_HOW[column.how]}"
     if column.merged:
         text += f"; {counted(column.merged, 'other value')} of it are one cell"
     return f"{text}; constant in the copy" if column.constant else text
 
 
-def columns_sentence(columns: Sequence[ProfiledColumn]) -> str:
-    """Sentence on how the cells of the columns were made."""
-    origins = dict.fromkeys(_HOW[column.how] for column in columns)
-    return (
+def columns_sentence(columns: Sequence[ProfiledColumn], cells_from: str = "") -> str:
+    """Sentence on how the cells of the columns were made; ``cells_from`` names a stated table."""
+    origins = dict.fromkeys(_HOW[column.how] for column in columns if column.how != "missing")
+    text = (
         f"Cells are public: {', or '.join(origins)}. NULL is a cell of its own, and so are all "
         "values that the copy never has."
     )
+    return text.replace("the copy", cells_from) if cells_from else text
 
 
 def budget_lines(

@@ -65,6 +65,16 @@ def cells_misfit(
 
 
 @sentence
+def coarse_cells(copy: str, columns: Sequence[str]) -> str:
+    """Warning that a copy is compared in far fewer cells than another copy."""
+    return (
+        f"{copy} is compared in less than half as many cells as another copy: "
+        f"{_first_names(columns)}. Few cells flatter. --cells or --cells-from TABLE give all "
+        "copies the same cells."
+    )
+
+
+@sentence
 def no_cell_fits(column: str, kind: str, table: str, cells: int, example: str, way: str) -> str:
     """Error that no cell of a column of a synthetic table fits the column's kind."""
     return (

@@ -58,6 +58,7 @@ def copies(names: Sequence[str], *, by_ways: bool = False) -> tuple[RankedCopy, 
                 best_rank=min(near) + 1,
                 worst_rank=max(near) + 1,
                 scores=(score(value + 0.02, 1), score(value - 0.02, 2)) if by_ways else (),
+                columns=profiled(ADULT),
             )
         )
     return tuple(found)
@@ -76,7 +77,6 @@ def report_of(names: Sequence[str], *, detailed: bool = False) -> RankingReport:
     marginals = tuple(
         RankedMarginal(
             columns=tuple(name for name, *_ in each),
-            cells=each[0][2],
             estimates=tuple(
                 figure(max(each, key=lambda c: c[-1])[-1] * (0.4 + place), 0.009)
                 for place in range(len(names))
@@ -89,14 +89,12 @@ def report_of(names: Sequence[str], *, detailed: bool = False) -> RankingReport:
         alpha=ALPHA,
         copies=ranked,
         better=better,
-        columns=profiled(ADULT),
+        columns=tuple(name for name, *_ in ADULT),
         budget=BUDGET,
         cost=COST,
         rows=Figure(48_812.0, 48_500.0, 49_124.0),
         ways=2,
-        marginals=tuple(sorted(marginals, key=lambda m: -max(e.value for e in m.estimates)))
-        if detailed
-        else (),
+        marginals=tuple(sorted(marginals, key=lambda m: -m.worst)) if detailed else (),
     )
 
 
@@ -104,7 +102,7 @@ RANKING = report_of(NAMES)
 DETAILED = replace(
     report_of(NAMES, detailed=True),
     left_out=(LeftOut(columns=("id",), reason="nearly every row of a copy has another text"),),
-    notes=(Note("Cells are common to all copies.", ()),),
+    notes=(Note("One copy has fewer cells.", ()),),
 )
 TIED = report_of(NAMES[:2])
 CERTAIN = replace(
@@ -135,7 +133,8 @@ def quoting(text: str) -> RankingReport:
     return replace(
         report,
         private=text,
-        columns=profiled(odd),
+        copies=tuple(replace(copy, columns=profiled(odd)) for copy in report.copies),
+        columns=(text, *report.columns[1:]),
         marginals=tuple(
             replace(each, columns=(text, *each.columns[1:])) for each in report.marginals
         ),

@@ -102,6 +102,11 @@ class DelimitedFile(_File):
         """True: cells are stored as text."""
         return True
 
+    @property
+    def catalogued(self) -> bool:
+        """False: the first line may be a row."""
+        return False
+
     def batches(self, wanted: Sequence[str], odd: Odd) -> Iterator[pa.RecordBatch]:
         """Texts of the ``wanted`` columns.
 

@@ -30,6 +30,11 @@ class Frame(TypedSource):
         return True
 
     @property
+    def catalogued(self) -> bool:
+        """False: the library may have taken the names from a row."""
+        return False
+
+    @property
     def places(self) -> tuple[Place, ...]:
         """No place: the rows are in memory."""
         return ()

@@ -62,6 +62,11 @@ class LazySource(TypedSource):
     computed_copy: bool = False
 
     @property
+    def catalogued(self) -> bool:
+        """False: the library may take the names from a row."""
+        return False
+
+    @property
     def places(self) -> tuple[Place, ...]:
         """Files that the source is known to read."""
         return tuple(map(Place, self.files))

@@ -48,6 +48,11 @@ class Parts:
     files: tuple[DelimitedFile | ParquetFile, ...] = field(repr=False)
 
     @property
+    def catalogued(self) -> bool:
+        """Whether the footers of the parts name the columns."""
+        return self.files[0].catalogued
+
+    @property
     def textual(self) -> bool:
         """Whether the parts are text."""
         return self.files[0].textual

@@ -65,6 +65,9 @@ class Source(Protocol):
         Names of the columns as stored, in order.
     textual
         Whether cells are stored as text; the kinds of columns are then found from the texts.
+    catalogued
+        Whether a catalogue or a footer names the columns.  Otherwise a first line, or a library,
+        may have taken the names from a row.
     ordered
         Whether each pass gives the rows in the same order.
     places
@@ -79,6 +82,8 @@ class Source(Protocol):
     def columns(self) -> tuple[str, ...]: ...  # noqa: D102
     @property
     def textual(self) -> bool: ...  # noqa: D102
+    @property
+    def catalogued(self) -> bool: ...  # noqa: D102
     @property
     def ordered(self) -> bool: ...  # noqa: D102
     @property
@@ -122,6 +127,11 @@ class TypedSource:
     def textual(self) -> bool:
         """False: columns have types."""
         return False
+
+    @property
+    def catalogued(self) -> bool:
+        """True: a catalogue or a footer has the names with the types."""
+        return True
 
     @property
     def ordered(self) -> bool:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pqd.deciders.distances.statistics import TotalVariation
 from pqd.engine.marginals import Marginal, ValueCounts
 from pqd.engine.partitions import Bins, Categories, Heaps, Ordered, Partition, Points, Steps
 from pqd.errors import ParameterError
@@ -18,8 +19,8 @@ from pqd.marginals.partition_choice import (
     MOST_ORDERED,
     choose_partition,
     heaps_partition,
+    lacking_partition,
     ordered_partition,
-    pooled_counts,
     quantiles,
     steps_partition,
 )
@@ -39,15 +40,15 @@ def summary(values: Sequence[Any], nulls: int = 0) -> ValueCounts:
     return ValueCounts(typed, counts.astype(np.int64), len(known), nulls, len(values) + nulls)
 
 
-def chosen(kind: Kind, *copies: Sequence[Any], cells: object = None) -> tuple[Partition, str, int]:
+def chosen(kind: Kind, copy: Sequence[Any], cells: object = None) -> tuple[Partition, str, int]:
     stated = None if cells is None else read_cells(cells, "x")
-    partition, facts = choose_partition("x", kind, [summary(each) for each in copies], stated)
+    partition, facts = choose_partition("x", kind, summary(copy), stated)
     assert (facts.name, facts.kind, facts.cells) == ("x", str(kind), partition.size)
     return partition, facts.how, facts.merged
 
 
 def test_few_numbers_have_a_cell_each() -> None:
-    partition, how, _ = chosen(Kind.NUMBER, [3, 1, 2, 1], [7])
+    partition, how, _ = chosen(Kind.NUMBER, [3, 1, 2, 1, 7])
     assert isinstance(partition, Points)
     assert partition.facts()[-1] == [float.hex(value) for value in (1.0, 2.0, 3.0, 7.0)]
     assert partition.labels == ("NULL", "1", "2", "3", "7", "not in the copy")
@@ -109,12 +110,13 @@ def test_texts_beyond_the_most_frequent_are_one_cell() -> None:
     assert chosen(Kind.TEXT, texts[:40], cells=2)[1:] == ("frequent", 38)
 
 
-def test_copies_are_pooled() -> None:
-    first, second = summary([1, 2, 2], nulls=4), summary([2, 3, 3, 3])
-    values, counts = pooled_counts([first, second])
-    assert (values.tolist(), counts.tolist()) == ([1, 2, 3], [1, 3, 3])
-    partition, _, _ = chosen(Kind.TEXT, ["a", "b", "b"], ["c", "c", "c"])
-    assert partition.labels == ("NULL", "c", "b", "a", "not in the copy")
+def test_a_column_that_the_copy_lacks_has_one_cell_for_all_private_rows() -> None:
+    partition, facts = lacking_partition("x", Kind.NUMBER)
+    assert partition.codes(np.array([1.0, np.nan, 3.0])).tolist() == [0, 0, 0]
+    assert (partition.size, facts.cells, facts.how, partition.unseen) == (2, 2, "missing", None)
+    distance = TotalVariation(np.array([0, 9]))
+    for rows in (0, 1, 7):
+        assert distance.rows(np.array([rows, 0])) == rows
 
 
 def test_labels_that_read_as_another_cell_are_quoted_and_long_ones_cut() -> None:
@@ -130,21 +132,21 @@ def test_labels_that_read_as_another_cell_are_quoted_and_long_ones_cut() -> None
 
 @pytest.mark.parametrize("kind", [Kind.NUMBER, Kind.TIME, Kind.TEXT, Kind.BOOLEAN])
 def test_columns_of_nothing_but_null_have_two_cells(kind: Kind) -> None:
-    partition, facts = choose_partition("x", kind, [summary([], nulls=5)])
+    partition, facts = choose_partition("x", kind, summary([], nulls=5))
     assert (partition.labels, facts.constant) == (("NULL", "not in the copy"), True)
-    assert ordered_partition("x", Kind.NUMBER, [summary([], nulls=5)]).size == 2
-    assert steps_partition("x", Kind.NUMBER, [summary([], nulls=5)]).size == 2
+    assert ordered_partition("x", Kind.NUMBER, summary([], nulls=5)).size == 2
+    assert steps_partition("x", Kind.NUMBER, summary([], nulls=5)).size == 2
 
 
 def test_constant_columns_work() -> None:
-    numbers, facts = choose_partition("x", Kind.NUMBER, [summary([3, 3])])
+    numbers, facts = choose_partition("x", Kind.NUMBER, summary([3, 3]))
     assert (numbers.labels, facts.constant) == (("NULL", "3", "not in the copy"), True)
-    stated, _ = choose_partition("x", Kind.NUMBER, [summary([3, 3])], StatedCells(number=1))
+    stated, _ = choose_partition("x", Kind.NUMBER, summary([3, 3]), StatedCells(number=1))
     assert stated.labels == numbers.labels
-    steps = steps_partition("x", Kind.NUMBER, [summary([3, 3])])
+    steps = steps_partition("x", Kind.NUMBER, summary([3, 3]))
     assert (steps.lower, steps.upper, steps.points) == (3, 4, 2)
-    assert choose_partition("x", Kind.TEXT, [summary(["a"])])[1].constant
-    assert not choose_partition("x", Kind.TEXT, [summary(["a", "b"])])[1].constant
+    assert choose_partition("x", Kind.TEXT, summary(["a"]))[1].constant
+    assert not choose_partition("x", Kind.TEXT, summary(["a", "b"]))[1].constant
 
 
 def test_true_and_false_are_cells_where_the_copy_has_them() -> None:
@@ -257,7 +259,7 @@ def test_quantiles_are_the_least_values_with_their_share_of_rows(
     rows: list[int], number: int
 ) -> None:
     known = summary(rows)
-    found = quantiles(*pooled_counts([known]), number)
+    found = quantiles(known.values, known.counts, number)
     ordered = sorted(rows)
     for place, value in enumerate(found):
         at_least = math.ceil(Fraction(place * len(rows), number - 1))
@@ -270,7 +272,7 @@ def test_the_largest_difference_is_at_the_end_of_a_cell(
     copy: list[int], private: list[int]
 ) -> None:
     """Kolmogorov-Smirnov over the ordered cells is that over all numbers."""
-    ordered = ordered_partition("x", Kind.NUMBER, [summary([2 * value for value in copy])])
+    ordered = ordered_partition("x", Kind.NUMBER, summary([2 * value for value in copy]))
     own = ordered.codes(np.array([2.0 * value for value in copy]))
     other = ordered.codes(np.array(private, dtype=float))
     counts = [np.bincount(codes, minlength=ordered.size).cumsum() for codes in (own, other)]
@@ -289,8 +291,8 @@ def test_the_largest_difference_is_at_the_end_of_a_cell(
 
 
 def test_more_than_4000_values_are_compared_at_quantiles() -> None:
-    few = ordered_partition("x", Kind.NUMBER, [summary(range(MOST_ORDERED))])
-    many = ordered_partition("x", Kind.NUMBER, [summary(range(50_000))])
+    few = ordered_partition("x", Kind.NUMBER, summary(range(MOST_ORDERED)))
+    many = ordered_partition("x", Kind.NUMBER, summary(range(50_000)))
     assert isinstance(many, Ordered)
     assert few.size == 2 * MOST_ORDERED + 2
     assert many.size == few.size
@@ -313,7 +315,7 @@ def test_steps_of_the_earth_movers_distance(
     bounds: tuple[Fraction, Fraction] | None,
     steps: tuple[float, float, int],
 ) -> None:
-    found = steps_partition("x", Kind.NUMBER, [summary(values)], bounds)
+    found = steps_partition("x", Kind.NUMBER, summary(values), bounds)
     assert isinstance(found, Steps)
     assert (found.lower, found.upper, found.points) == steps
     assert len(found.labels) == found.size
@@ -324,7 +326,7 @@ def test_steps_of_the_earth_movers_distance(
 )
 def test_every_number_has_a_step(copy: list[float]) -> None:
     """Also one that the copy never has, and where the range is beyond every double."""
-    found = steps_partition("x", Kind.NUMBER, [summary(copy)])
+    found = steps_partition("x", Kind.NUMBER, summary(copy))
     values = np.array([-math.inf, -MOST, 0.0, 5e-324, MOST, math.inf, math.nan, *copy])
     codes = found.codes(values)
     assert codes.min() >= 0
@@ -381,17 +383,17 @@ def test_heaps_of_numbers_that_are_none_of_the_steps() -> None:
     assert heaps.facts() != Heaps("x", Kind.NUMBER, 1).facts()
 
 
-def test_the_step_of_heaps_is_the_least_decimal_place_of_the_copies() -> None:
-    def decimals(*copies: Sequence[float]) -> int | None:
-        heaps = heaps_partition("x", Kind.NUMBER, [summary(copy) for copy in copies])
+def test_the_step_of_heaps_is_the_least_decimal_place_of_the_copy() -> None:
+    def decimals(copy: Sequence[float]) -> int | None:
+        heaps = heaps_partition("x", Kind.NUMBER, summary(copy))
         return None if heaps is None else heaps.decimals
 
     whole = [float(n) for n in range(30)]
     assert decimals(whole) == 0
     assert decimals([n / 4 for n in whole]) == 2
-    assert decimals(whole, [0.1]) == 1
+    assert decimals([*whole, 0.1]) == 1
     # Nothing is known of so fine numbers but which of them are whole.
     assert decimals([n / 7 for n in whole]) == 0
     assert decimals(whole[:20]) is None
-    assert heaps_partition("x", Kind.TIME, [summary(whole)]) is None
-    assert heaps_partition("x", Kind.TEXT, [summary([f"t{n}" for n in range(30)])]) is None
+    assert heaps_partition("x", Kind.TIME, summary(whole)) is None
+    assert heaps_partition("x", Kind.TEXT, summary([f"t{n}" for n in range(30)])) is None
