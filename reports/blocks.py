@@ -183,7 +183,8 @@ class Group:
     ``fate`` decides how many rows are listed: failures are listed even with ``--quiet``, and fewer
     passes are listed than others.  ``most`` is the largest number of listed rows on a terminal and
     in Markdown; if it is None, the writer decides.  ``open``: a page shows the rows with their
-    details opened.
+    details opened.  ``fold`` is a sentence that stands in the place of the rows that are not
+    listed; a page and a notebook show it beside the rows.
     """
 
     rows: Sequence[Row]
@@ -192,6 +193,7 @@ class Group:
     fate: Fate = "open"
     most: int | None = None
     open: bool = False
+    fold: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -363,6 +363,7 @@ def _report(
         unseen=figures.unseen,
         alarm=figures.alarm,
         zoomed=tuple(zoomed),
+        cells_from=bound.tables.cells_from.label if bound.tables.cells_from else "",
         left_out=bound.left_out,
         findings=tuple(short_findings(_first_copy(bound))),
         notes=tuple(bound.notes),

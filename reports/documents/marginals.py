@@ -8,6 +8,7 @@ from itertools import permutations
 from typing import TYPE_CHECKING
 
 from pqd.reports.blocks import (
+    NO_BADGE,
     PAGE,
     Block,
     Cell,
@@ -28,7 +29,7 @@ from pqd.reports.documents.shared import (
     lines,
 )  # fmt: skip
 from pqd.reports.models.profile import DistanceFacts
-from pqd.reports.models.standings import DISTANCES, Standing
+from pqd.reports.models.standings import COLUMNS, DISTANCES, Standing
 from pqd.reports.text.distances import (
     INDEPENDENT,
     NAMES,
@@ -44,6 +45,7 @@ from pqd.reports.text.distances import (
     ways_text,
 )  # fmt: skip
 from pqd.reports.text.numbers import (
+    counted,
     interval_text,
     number_text,
     p_value_text,
@@ -53,6 +55,7 @@ from pqd.reports.text.numbers import (
 if TYPE_CHECKING:
     from pqd.reports.models.profile import (
         DistanceId,
+        LeftOut,
         ProfileReport,
     )
 
@@ -72,9 +75,11 @@ def marginals_table(report: ProfileReport, rows: Sequence[Marginal], ways: int) 
     groups = (
         _planned_groups(report, rows) if report.dry else _groups(report, rows, others, top, ways)
     )
+    columns = _columns(report, rows, others, ways, top)
+    absent = _absent_groups(report, columns) if ways == 1 else ()
     return Table(
-        columns=_columns(report, rows, others, ways, top),
-        groups=list(groups),
+        columns=columns,
+        groups=[*groups, *absent],
         find="name of a column" if ways == 2 else "",
         between="; ",
         most=_COLUMNS if ways == 1 else _WORST,
@@ -98,11 +103,13 @@ def _groups(
 ) -> Iterator[Group]:
     digits, room = digits_of(*(each.estimate for row in rows for each in row)), _WORST
     about = {column.name: cells_text(column) for column in report.columns} if ways == 1 else {}
+    repeats = report.repeats
     for standing in DISTANCES:
+        own = [row for row in rows if _worst(row) is standing]
         measured = [
             _measured(report, row, others, digits, top, about)
-            for row in rows
-            if _worst(row) is standing
+            for row in own
+            if row[0].columns not in repeats
         ]
         yield Group(
             name=standing,
@@ -112,6 +119,43 @@ def _groups(
             most=None if ways == 1 else room,
         )
         room = max(0, room - len(measured))
+        for name in dict.fromkeys(filter(None, (repeats.get(row[0].columns) for row in own))):
+            again = [row for row in own if repeats.get(row[0].columns) == name]
+            yield Group(
+                name=f"repeating {name}",
+                badge=standing.badge,
+                rows=[_measured(report, row, others, digits, top, about) for row in again],
+                fate=standing.fate,
+                most=0,
+                fold=repeats_text(len(again), ways, name),
+            )
+
+
+def repeats_text(number: int, ways: int, name: str) -> str:
+    """Sentence on marginals that only repeat a column, such as ``14 pairs only repeat note``."""
+    verb = "repeats" if number == 1 else "repeat"
+    return f"{counted(number, ways_text(ways, 1), ways_text(ways))} only {verb} {name}"
+
+
+def _absent_groups(report: ProfileReport, columns: Sequence[Column]) -> Iterator[Group]:
+    """Groups of the columns that have no distance, by the reason."""
+    for standing in COLUMNS:
+        rows = [_absent(each, columns) for each in report.left_out if each.standing is standing]
+        yield Group(name=standing, badge=standing.badge, rows=rows, fate=standing.fate)
+
+
+def _absent(left_out: LeftOut, columns: Sequence[Column]) -> Row:
+    """Row of a column without a distance."""
+    badge = left_out.standing.badge if left_out.standing else NO_BADGE
+    order = len(DISTANCES) + COLUMNS.index(left_out.standing or Standing.NOT_JUDGED)
+    name = names_text(left_out.columns)
+    lead = {"badge": Cell(badge=badge, sort=order), "name": Cell(name, under=left_out.reason)}
+    return Row(
+        id=name,
+        cells=tuple(lead.get(column.kind, Cell()) for column in columns),
+        names=(badge.text,),
+        details=lambda: [Lines([Line(left_out.reason)])],
+    )
 
 
 def _keys(report: ProfileReport) -> list[Key]:

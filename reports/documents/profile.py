@@ -33,6 +33,7 @@ from pqd.reports.documents.marginals import (
     report_tolerance,
 )
 from pqd.reports.documents.shared import (
+    absences_text,
     budget_bar,
     budget_shares,
     first_names,
@@ -178,7 +179,9 @@ def _reading(report: ProfileReport) -> list[Block]:
     columns = [f"{column.name}: {cells_text(column)}" for column in report.columns]
     return [
         Definitions(list(_definitions(report))),
-        Lines([*lines(columns, "detail"), Line(columns_sentence(report.columns))]),
+        Lines(
+            [*lines(columns, "detail"), Line(columns_sentence(report.columns, report.cells_from))]
+        ),
         on_page(Lines([Line(_EXACT)]), Definitions(RELATIONS), title="The same figures elsewhere"),
     ]
 
@@ -259,6 +262,8 @@ def _score_lines(report: ProfileReport) -> Iterator[Line]:
     else:
         relations = Line(relations_sentence(facts), "strong")
         yield from (relations, overall) if facts.is_lost else (overall, relations)
+    if absent := absences_text(report.left_out):
+        yield Line(f"{absent}.", "strong")
     yield Line(_scores_sentence(report))
     if facts is not None and (remark := relations_remark(facts)):
         yield Line(remark)
@@ -312,11 +317,15 @@ def _closing(report: ProfileReport) -> Closing:
         for each in report.marginals
         if (not each.decidable if report.dry else each.standing.fate == "failed")
     ]
-    names = dict.fromkeys(names_text(each.columns) for each in failed)
+    repeats = {} if report.dry else report.repeats
+    names = dict.fromkeys(names_text(e.columns) for e in failed if e.columns not in repeats)
     title = Standing.TOO_LITTLE.badge.text if report.dry else "Beyond the tolerance"
     dry = " ".join(_cost_lines(report)) if report.dry else ""
+    missing = [e.columns[0] for e in report.left_out if e.standing is Standing.MISSING]
+    lacking = f"Missing in the copy: {first_names(missing)}." if missing else ""
+    beyond = f"{title}: {first_names(names, '; ')}." if names else ""
     return Closing(
-        failed=f"{title}: {first_names(names, '; ')}." if names else "",
+        failed=" ".join(filter(None, (lacking, beyond))),
         counts=f"{_counts(report)}.",
         step=next_step(report).removeprefix("Next: ").removesuffix("."),
         budget=dry or budget_sentence(report.cost, report.private),
@@ -357,7 +366,8 @@ def headline(report: ProfileReport) -> tuple[str, str]:
         f"{ends} % with probability {level_text(report.alpha)}; {_chance_words(report)}. "
         f"{'' if facts and facts.is_lost else relations}{_counts_sentence(report)}"
     )
-    return title, lead
+    absent = absences_text(report.left_out)
+    return title, f"{lead} {absent}." if absent else lead
 
 
 def overall_sentence(report: ProfileReport) -> str:
@@ -441,7 +451,8 @@ def _table_sentences(report: ProfileReport) -> Iterator[str]:
     """Sentences on the number of private rows, and on those with a value that the copy lacks."""
     if report.unseen is not None:
         share = figure_text(report.unseen)
-        yield f"Private rows with a value that the copy never has: {share}."
+        never = report.cells_from or "the copy"
+        yield f"Private rows with a value that {never} never has: {share}."
     if report.rows is not None:
         rows, least, most = report.rows
         value, low, high = map(number_text, (round(rows), math.floor(least), math.ceil(most)))

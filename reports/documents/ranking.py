@@ -27,6 +27,7 @@ from pqd.reports.blocks import (
     Table,
 )
 from pqd.reports.documents.shared import (
+    absences_text,
     budget_bar,
     budget_shares,
     lines,
@@ -34,6 +35,7 @@ from pqd.reports.documents.shared import (
     rank_text,
     undecided_title,
 )
+from pqd.reports.models.standings import Standing
 from pqd.reports.text.cost import (
     account_sentences,
     budget_sentence,
@@ -69,6 +71,11 @@ if TYPE_CHECKING:
     from pqd.reports.models.profile import ProfiledColumn
     from pqd.reports.models.ranking import RankedCopy, RankedMarginal, RankingReport
 
+_MEASURE = (
+    "Each copy is measured in cells of its own, as in pqd profile, so a copy has the same quality "
+    "whatever it is compared with; a difference is that of two such qualities. --cells and "
+    "--cells-from give all copies one measure."
+)
 _CHANCE = "chance: what an independent real sample of that copy's size would score"
 # Largest number of listed marginals of several columns, unless a reader asks for all.
 _WORST = 10
@@ -130,7 +137,7 @@ def _definitions(report: RankingReport) -> Iterator[tuple[str, str]]:
     level = level_text(report.alpha)
     over = listed([f"all {ways_text(ways)}" for ways in range(1, report.ways + 1)])
     alike = ", each kind counting alike" if report.ways > 1 else ""
-    yield "Quality", f"100 % minus the mean of the total variations of {over}{alike}."
+    yield "Quality", f"100 % minus the mean of the total variations of {over}{alike}. {_MEASURE}"
     yield "Total variation", TOTAL_VARIATION
     yield "Chance", INDEPENDENT_SAMPLE
     yield "Alarm", f"{ALARM} {USEFULNESS}"
@@ -146,7 +153,8 @@ def _definitions(report: RankingReport) -> Iterator[tuple[str, str]]:
 
 def _body(report: RankingReport) -> Iterator[Block]:
     scores = [f"{copy.candidate}: {text}" for copy in report.copies if (text := _scores_text(copy))]
-    sentences = lines([*_better_sentences(report), *scores])
+    flaws = lines(flaw_sentences(report), "warning")
+    sentences = [*flaws, *lines([*_better_sentences(report), *scores])]
     yield Section(title="Copies", blocks=[_board(report), Lines(sentences)], brief=False)
     for ways in sorted({len(each.columns) for each in report.marginals}):
         rows = [each for each in report.marginals if len(each.columns) == ways]
@@ -250,6 +258,7 @@ def _headline(report: RankingReport) -> tuple[str, str]:
         lead += " It is established that it is better than each of the others."
     else:
         title = f"{name} is the only copy that is not too near"
+    lead = " ".join([lead, *flaw_sentences(report)])
     if near:
         lead += f" Too near to be called the best: {listed(near)}."
     return title, lead
@@ -322,6 +331,19 @@ def _scores_text(copy: RankedCopy) -> str:
 
 def _cells(report: RankingReport) -> list[ProfiledColumn]:
     return [column for copy in report.copies for column in copy.columns]
+
+
+def flaw_sentences(report: RankingReport) -> Iterator[str]:
+    """Sentences on columns that a copy lacks, or has turned into identifiers; they count."""
+    for copy in report.copies:
+        for flaw in copy.flaws:
+            name = names_text(flaw.columns)
+            if flaw.standing is Standing.MISSING:
+                yield f"{copy.candidate} lacks {name}, which counts as 100 % off."
+            else:
+                yield f"{name} {flaw.reason}; it is judged, since another copy can be."
+    if absent := absences_text(report.left_out):
+        yield f"{absent}.".replace("the copy", "every copy")
 
 
 def _noise_sentence(report: RankingReport) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from pqd.reports.blocks import (
     Shares,
     Text,
 )
+from pqd.reports.models.standings import COLUMNS, Standing
 from pqd.reports.text.distances import names_text
 from pqd.reports.text.numbers import counted, epsilon_text, listed
 
@@ -76,16 +78,34 @@ def budget_shares(parts: Sequence[BudgetPart], texts: Iterable[str]) -> Shares:
 
 
 def omitted_columns(left_out: Sequence[LeftOut]) -> Omitted:
-    """Columns or marginals that are left out, with the reasons."""
+    """Columns or marginals that are not judged, with the reasons."""
     if not left_out:
         return NOTHING_OMITTED
     omissions = [
-        Omission(f"{names_text(each.columns)} is left out: {each.reason}", each.columns)
+        Omission(
+            f"{names_text(each.columns)} is {each.standing or 'left out'}: {each.reason}",
+            each.columns,
+        )
         for each in left_out
     ]
-    marginals = any(len(each.columns) > 1 for each in left_out)
-    title = f"{counted(len(omissions), 'marginal' if marginals else 'column')} left out"
+    title = absences_text(left_out) or f"{counted(len(omissions), 'column')} set aside"
     return Omitted(title, omissions, [each.text for each in omissions])
+
+
+def absences_text(left_out: Sequence[LeftOut]) -> str:
+    """Numbers of columns without a verdict: ``2 columns are not judged, 1 is missing in the copy``.
+
+    Columns that the caller set aside are not counted.
+    """
+    counts = Counter(
+        each.standing or "left out" for each in left_out if each.standing is not Standing.SET_ASIDE
+    )
+    parts = []
+    for what, number in counts.items():
+        noun = "" if parts else " column" if what in COLUMNS else " marginal"
+        plural = "s" if noun and number > 1 else ""
+        parts.append(f"{number:,}{noun}{plural} {'is' if number == 1 else 'are'} {what}")
+    return ", ".join(parts)
 
 
 def first_names(names: Iterable[str], between: str = ", ") -> str:

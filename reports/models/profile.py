@@ -281,7 +281,9 @@ class ProfileReport(Report):
     ``relations`` is None without pairs.  ``alarm`` is None in a plan.  ``rows`` is the noisy number
     of private rows.  ``unseen`` is the share of private rows with a value that the copy never has.
     ``dry`` says that nothing was measured and nothing was spent.  ``shortfall`` says in a plan that
-    a run would be refused, and what would do.
+    a run would be refused, and what would do.  ``cells_from`` names the table that gives the cells;
+    it is empty if the copy does.  ``left_out`` has every column of either table that is not judged
+    and whose name may be told.
     """
 
     kind: ClassVar[str] = "profile"
@@ -303,6 +305,7 @@ class ProfileReport(Report):
     zoomed: tuple[ZoomedMarginal, ...] = ()
     target: TargetFacts | None = None
     alarm: Alarm | None = None
+    cells_from: str = ""
     left_out: tuple[LeftOut, ...] = ()
     findings: tuple[Finding, ...] = ()
     notes: tuple[Note, ...] = ()
@@ -353,9 +356,30 @@ class ProfileReport(Report):
                 return each
         raise KeyError(columns)
 
+    @property
+    def repeats(self) -> dict[tuple[str, ...], str]:
+        """Column that a marginal repeats, for the marginals that only repeat a wrong column.
+
+        Such a marginal is beyond the tolerance, and so is one of its columns.  Its excess, its
+        distance less that of its worst column, is within the tolerance.  The excess is computed
+        from released figures.
+        """
+        singles = {each.columns[0]: each for each in self.of_ways(1)}
+        found = {}
+        for each in self.marginals:
+            own = [singles[name] for name in each.columns if name in singles]
+            if len(each.columns) == 1 or each.standing is not Standing.BEYOND or not own:
+                continue
+            worst = max(own, key=lambda one: one.value or 0.0)
+            excess = (each.value or 0.0) - (worst.value or 0.0)
+            if worst.standing is Standing.BEYOND and excess <= each.tau:
+                found[each.columns] = worst.columns[0]
+        return found
+
     def computed(self) -> dict[str, Any]:
-        """Epsilon that was spent, and the p-value that all distances are within the tolerance."""
-        return {"spent_epsilon": self.spent, "all_within": self.all_within}
+        """Epsilon that was spent, the p-value that all distances are within, and what repeats."""
+        repeats = [{"columns": names, "repeats": name} for names, name in self.repeats.items()]
+        return {"spent_epsilon": self.spent, "all_within": self.all_within, "repeats": repeats}
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Heat map of the total variation of every column and pair.

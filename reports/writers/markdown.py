@@ -138,7 +138,9 @@ class _Writer:
                 yield table(heads, alone)
             yield from _groupings(shown, listed, whole, heads)
         yield from _listed(f"{row.id}: {plain(row.remark)}" for row in listed[:fit] if row.remark)
-        left = shown.size - fit
+        folds = [group for group in shown.groups if group.fold and group.rows]
+        yield from _listed(group.fold for group in folds)
+        left = shown.size - fit - sum(len(group.rows) for group in folds)
         yield from [] if shown.silent else more(left)
         yield from self._failed(shown) if shown.in_full else ()
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from pqd.reports.blocks import PAGE, Heat, Lines, Section, Table, plain
+from pqd.reports.blocks import PAGE, Heat, Line, Lines, Section, Table, plain
 from pqd.reports.escape import inert, visible
 from pqd.reports.models.report import document_of
 from pqd.reports.text.numbers import first_of
@@ -16,7 +16,7 @@ from pqd.reports.writers.summary import MOST, Summary
 from pqd.reports.writers.summary import Table as SummaryTable
 
 if TYPE_CHECKING:
-    from pqd.reports.blocks import Block, Cell, Column, Document, HeatCell, Line, Row
+    from pqd.reports.blocks import Block, Cell, Column, Document, HeatCell, Row
     from pqd.reports.models.report import Report
     from pqd.reports.writers.summary import CellText
 
@@ -79,6 +79,8 @@ def _lines(blocks: Iterable[Block]) -> Iterator[Line]:
     for block in blocks:
         if isinstance(block, Section) and not block.folded and block.drop < PAGE:
             yield from _lines(block.blocks)
+        elif isinstance(block, Table):
+            yield from (Line(group.fold) for group in block.groups if group.fold)
         elif isinstance(block, Lines):
             yield from (line for line in block.lines if line.role != "detail")
 
@@ -93,7 +95,8 @@ def _tables(blocks: Iterable[Block]) -> Iterator[SummaryTable]:
         elif isinstance(block, Table):
             places = [p for p in block.places() if block.columns[p].kind != "picture"]
             heads = tuple((block.columns[p].title, _mark(block.columns[p])) for p in places)
-            rows = list(islice(block.rows, MOST if block.most is None else block.most))
+            listed = (row for group in block.groups if not group.fold for row in group.rows)
+            rows = list(islice(listed, MOST if block.most is None else block.most))
             cells = [
                 [_cell(row, block.columns[place], row.cells[place]) for place in places]
                 for row in rows

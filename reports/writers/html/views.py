@@ -133,7 +133,7 @@ class Views:
             "signs": table.keys,
             "legend": "; ".join(c.legend for c in table.columns if c.legend),
             "find": table.find,
-            "order": table.order if table.size else "",
+            "order": " ".join(filter(None, (table.order, *_folds(table)))) if table.size else "",
             "empty": table.empty,
             "names": names,
             "counts": ", ".join(
@@ -287,6 +287,10 @@ def _places(columns: Sequence[b.Column]) -> Iterator[_Place]:
         if not column.below:
             below = place + 1 if following is not None and following.below else None
             yield _Place(place, below, column, titled(column))
+
+
+def _folds(table: b.Table) -> Iterator[str]:
+    return (f"{group.fold}." for group in table.groups if group.fold and group.rows)
 
 
 def _class(table: b.Table, place: int) -> str:

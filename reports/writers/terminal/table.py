@@ -140,7 +140,9 @@ class _Grid:
             lead = Text.assemble((badge, TONES[group.badge.tone]), blank)
             # The hint names --all, which cannot be combined with --quiet.
             lister = "" if self.extent is Extent.QUIET else LISTER
-            yield lead.append(fold_text(rest, room, self.table.between, lister), "default")
+            told = f"{said(group.fold, self.screen)}{lister}" if group.fold else ""
+            told = told or fold_text(rest, room, self.table.between, lister)
+            yield lead.append(told, "default")
 
     def _most(self, group: Group) -> int:
         """Number of rows of a group that get a line of their own."""
