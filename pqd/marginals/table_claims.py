@@ -127,7 +127,7 @@ def column_claims(
     rare: Fraction = RARE_TOLERANCE,
 ) -> TableClaims:
     """Claims about the values of one column alone, as ``table_claims``."""
-    judge = _Judge(bound, rows, tau, epsilon, 0, only=column)
+    judge = _Judge(bound, rows, tau, epsilon, only=column)
     values = [claim for each in judge.columns for claim in judge.values(each, rare)]
     return TableClaims(within=(), thrice=(), columns=tuple(values), left_out=tuple(judge.left_out))
 

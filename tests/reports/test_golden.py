@@ -166,6 +166,7 @@ REPORTS: dict[str, tuple[Report, dict[str, Callable[[Report], str]]]] = {
     "ranking-plain": (ranking_reports.RANKING, MAIN),
     "ranking-certain": (ranking_reports.CERTAIN, MAIN),
     "ranking-too-near": (ranking_reports.TOO_NEAR, MAIN),
+    "ranking-flawed": (ranking_reports.FLAWED, MAIN),
     "ranking-of-one": (ranking_reports.SINGLE, MAIN),
     "release": (replace(release_reports.RELEASE, refused=REFUSED), ALL),
     "release-large": (release_reports.MANY, {"80.txt": ALL["80.txt"]}),

@@ -277,7 +277,23 @@ ADULT_PROFILE = ProfileReport(
     zoomed=ZOOMED,
     target=TARGET,
     left_out=(
-        LeftOut(columns=("id",), reason="nearly every row of the copy has another text: no cells"),
+        LeftOut(
+            columns=("id",),
+            reason="looks like an identifier in the copy (48,842 values in 48,842 rows); judge it "
+            "with --columns id",
+            standing=Standing.NOT_JUDGED,
+        ),
+        LeftOut(
+            columns=("seed",),
+            reason="the private table has no such column",
+            standing=Standing.COPY_ALONE,
+        ),
+        LeftOut(columns=("region",), reason="the copy lacks it", standing=Standing.MISSING),
+        LeftOut(
+            columns=("person",),
+            reason="it names the person (--unit)",
+            standing=Standing.SET_ASIDE,
+        ),
     ),
     notes=(Note("Cells come from the copy alone; NULL is a cell of its own.", ()),),
 )
@@ -417,7 +433,7 @@ def quoting(text: str) -> ProfileReport:
             model=text,
             classes=(replace(TARGET.classes[0], label=text), *TARGET.classes[1:]),
         ),
-        left_out=(LeftOut(columns=(text,), reason=text),),
+        left_out=(LeftOut(columns=(text,), reason=text, standing=Standing.MISSING),),
         notes=(Note(text, ()),),
     )
 

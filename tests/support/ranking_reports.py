@@ -101,7 +101,13 @@ def report_of(names: Sequence[str], *, detailed: bool = False) -> RankingReport:
 RANKING = report_of(NAMES)
 DETAILED = replace(
     report_of(NAMES, detailed=True),
-    left_out=(LeftOut(columns=("id",), reason="nearly every row of a copy has another text"),),
+    left_out=(
+        LeftOut(
+            columns=("id",),
+            reason="looks like an identifier in tree (48,842 values in 48,842 rows)",
+            standing=Standing.NOT_JUDGED,
+        ),
+    ),
     notes=(Note("One copy has fewer cells.", ()),),
 )
 TIED = report_of(NAMES[:2])
@@ -119,6 +125,28 @@ TOO_NEAR = replace(
     copies=(
         replace(CERTAIN.copies[0], alarm=Alarm(0.9904, 0.9931, None, Standing.DRAWN)),
         CERTAIN.copies[1],
+    ),
+)
+# The second copy lacks a column, and has turned another into identifiers.
+FLAWED = replace(
+    RANKING,
+    copies=(
+        RANKING.copies[0],
+        replace(
+            RANKING.copies[1],
+            flaws=(
+                LeftOut(
+                    columns=("education",), reason="copula lacks it", standing=Standing.MISSING
+                ),
+                LeftOut(
+                    columns=("race",),
+                    reason="looks like an identifier or free text in copula (17,395 values in "
+                    "20,000 rows)",
+                    standing=Standing.NOT_JUDGED,
+                ),
+            ),
+        ),
+        *RANKING.copies[2:],
     ),
 )
 SINGLE = report_of(NAMES[:1])
@@ -139,7 +167,7 @@ def quoting(text: str) -> RankingReport:
             replace(each, columns=(text, *each.columns[1:])) for each in report.marginals
         ),
         cost=replace(COST, ledger=text),
-        left_out=(LeftOut(columns=(text,), reason=text),),
+        left_out=(LeftOut(columns=(text,), reason=text, standing=Standing.NOT_JUDGED),),
         notes=(Note(text, ()),),
     )
 

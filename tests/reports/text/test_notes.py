@@ -21,6 +21,7 @@ CELLS = {"column": "pay", "kind": "number", "table": "copy.csv", "cells": 1200}
 EXAMPLES = (
     note("kind-differs", column="x", kind="text", table="b.csv", as_kind="number", first="a.csv"),
     note("kinds-of-copy", table="copy.csv", kinds=(("pay", "number"), ("day", "time"))),
+    note("coarse-cells", copy="tree", columns=("age", "job")),
     note("cells-misfit", unfit=3, example="1,5", way="comma", **CELLS),
     note("cells-misfit", unfit=3, example="x" * 50, way="", **CELLS),
     note("no-cell-fits", example="24.12.1980", way="day-first", **CELLS),
