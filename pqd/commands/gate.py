@@ -253,9 +253,9 @@ def run_table_gate(  # noqa: PLR0913 - the arguments of a gate, parsed
     bound = bind_profile(tables, parameters.request, unit)
     rows, quotes, epsilon = terms.private_rows, list[Quote](), terms.epsilon
     if rows is None and dry_run:
-        rows = bound.copy_rows[0]
+        rows = bound.copy_rows
     if not (accountant and accountant.replaying):
-        _check_judged(_table_gate(bound, rows or bound.copy_rows[0], parameters, terms, epsilon))
+        _check_judged(_table_gate(bound, rows or bound.copy_rows, parameters, terms, epsilon))
     if rows is None:
         _quote_all(bound, terms, accountant, progress)
         measurement = rows_measurement(bound, epsilon)

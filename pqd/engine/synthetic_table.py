@@ -8,7 +8,7 @@ from pqd.engine.column_facts import ColumnFacts
 from pqd.engine.contingency import ContingencyTable
 from pqd.engine.counting.arrow_sql import arrow_table
 from pqd.engine.counting.batch import Column, occurrences
-from pqd.engine.counting.column_types import kind_of, text_kinds
+from pqd.engine.counting.column_types import TEXTS, kind_of, text_kinds
 from pqd.engine.counting.facts import TypedSQL
 from pqd.engine.counting.misfits import Misfits, misfits, way_of
 from pqd.engine.counting.repeated_rows import RepeatedRows, repeated_rows
@@ -60,13 +60,22 @@ class SyntheticTable(Engine):
         return {name: stated.get(name) or kinds.get(name, Kind.TEXT) for name in table.columns}
 
     def _kinds_of(self, columns: Mapping[str, Column], loose: Collection[str]) -> Schema:
-        """Kinds of columns: of ``loose`` columns by their texts, of others by their types."""
+        """Kinds of columns: of ``loose`` columns by their texts, of others by their types.
+
+        Libraries and files store days as texts too.  So a column of the type text holds times if
+        all its texts are times, as in a CSV; all other texts of such a column stay texts.
+        """
         texts: dict[str, pa.Array] = {}
         typed: dict[str, pa.Array] = {}
         for name, column in columns.items():
             (texts if name in loose else typed)[name] = column.values  # noqa: PD011 - no pandas
         stored = self._sql.types_of(typed)
-        return text_kinds(self._sql, texts) | {name: kind_of(stored[name]) for name in typed}
+        kinds = {name: kind_of(stored[name]) for name in typed}
+        written = {name: typed[name] for name in typed if str(typed[name].type) in TEXTS}
+        times = {
+            name: kind for name, kind in text_kinds(self._sql, written).items() if kind is Kind.TIME
+        }
+        return text_kinds(self._sql, texts) | kinds | times
 
     def misfits(self, name: str, kind: Kind) -> Misfits | None:
         """Cells of a loaded column that do not fit ``kind``; None if the column has this kind."""

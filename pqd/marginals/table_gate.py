@@ -150,7 +150,7 @@ class TableGate:
         tau = self._excess_by_chance + NEAR + Fraction(2 * spare_rows(self._per_row), self.rows)
         if tau > MOST_NEAR:
             return None
-        relations = Relations(tuple(each.copies[0].reshape(each.marginal.shape) for each in pairs))
+        relations = Relations(tuple(each.copy.reshape(each.marginal.shape) for each in pairs))
         claim = AnyHolds((RelationsKept(relations, KEPT), RelationsNear(relations, tau)))
         return tuple(each.marginal for each in pairs), claim
 
