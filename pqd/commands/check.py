@@ -246,7 +246,7 @@ def _gated(
     inputs = {each.id: _gate_inputs(spec, each, plan) for each in bound.checks}
     every = [one for each in inputs.values() for one in each]
     facts, quotes = None, list[Quote]()
-    if every and not bound.broken:
+    if every and not bound.broken and not any(bound.unjudged.values()):
         terms = GateTerms(
             epsilon=spec.gate or Fraction(0),
             names=spec.names,

@@ -14,7 +14,7 @@ from pqd.errors import PqdError
 from pqd.planning.planned_verdict import PlannedVerdict
 from pqd.reports.models.audit import Verdict
 from pqd.reports.models.check import CheckResult, Gate, GateFacts, Status, status_of
-from pqd.reports.models.profile import Alarm
+from pqd.reports.models.profile import Alarm, LeftOut
 from pqd.reports.models.query import QueryFacts
 from pqd.reports.text.check import (
     CONDITIONAL_HINT,
@@ -23,6 +23,7 @@ from pqd.reports.text.check import (
     FREE_SETTLED,
     alarm_message,
     alarm_tolerance,
+    columns_message,
     grouped_message,
     price_text,
     proofless_hint,
@@ -100,6 +101,12 @@ def gate_of(check: Check, status: Status) -> Gate:
         gates: dict[str, Gate] = {"fail": "fail", "warn": "warn", "pass": "pass"}
         gate = gates[check.on_undecided]
     return "warn" if gate == "fail" and check.severity == "warn" else gate
+
+
+def of_columns(check: Check, name: str, unjudged: Sequence[LeftOut]) -> CheckResult:
+    """Result of a check of the whole table that its columns decide; it is public and exact."""
+    status: Status = "not as expected" if unjudged else "as expected"
+    return _result(check, name, status, gate_of(check, status), columns_message(unjudged))
 
 
 def broken(check: Check, name: str, error: PqdError) -> CheckResult:
@@ -247,7 +254,7 @@ def _result(
     message: str,
     **rest: Any,  # noqa: ANN401 - fields of the result
 ) -> CheckResult:
-    tolerance = check.tolerance.text if check.score else str(check.tau)
+    tolerance = check.tolerance.text if check.score else str(check.tau or "")
     if check.alarm is not None:
         alarm = rest.get("alarm")
         tolerance = alarm_tolerance(alarm.drawn) if alarm else ""

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pqd.accounting.accountant import Accountant
+from pqd.commands.gates import of_columns
 from pqd.deciders.names import names_and_more, nearest_names
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import NothingSelectedError, NotPublicError, PqdError, TableError
 from pqd.marginals.bound_distances import BoundDistance, DistanceRequest, bind_distances
+from pqd.marginals.bound_profile import unjudged_columns
 from pqd.parameters import Criteria, Detail, privacy_unit
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import BoundWorkload, QueryRequest
@@ -18,6 +20,7 @@ from pqd.planning.query_verdict import QueryVerdictPlan
 from pqd.planning.table_separation import check_separation, column_names
 from pqd.progress import Progress, Step
 from pqd.reports.models.check import CheckResult
+from pqd.reports.models.profile import LeftOut
 from pqd.spec import Check, Spec
 from pqd.spec.sources import open_source, paths_as_written
 from pqd.sql.grouping import Bins
@@ -87,6 +90,9 @@ class BoundChecks:
         The bound distances of the checks, by the name of the synthetic table.
     broken
         The errors of checks that cannot be decided, by id.
+    unjudged
+        By the id of a check: the columns that fail it in public, before anything is measured.  A
+        check of a schema is always there, a check of a score only if it fails.
     """
 
     def __init__(
@@ -105,16 +111,19 @@ class BoundChecks:
         self._spec, self._detail, self._explained = spec, detail, explained
         self.checks = selected_checks(spec, only)
         self.broken: dict[str, PqdError] = {}
+        self.unjudged: dict[str, tuple[LeftOut, ...]] = {}
         self.unit = privacy_unit(spec.unit, spec.max_rows or 1)
         self.private = open_source(spec.private, "private")
         self._columns = parse_columns(spec.columns)
         queries = [each for each in self.checks if each.check.sql]
-        others = [each for each in self.checks if not each.check.sql]
+        others = [each for each in self.checks if not each.check.sql and not each.check.schema]
         self._queries = {each.id: self._requests(each) for each in queries}
         self._marginals = {each.id: self._distances(each) for each in others}
         names = dict.fromkeys(each.synthetic for each in self.checks)
         tables = {name: self._tables(name, accountant) for name in names}
         progress(Step.READING_COPIES)
+        for name in names:
+            self._find_unjudged(name, tables[name])
         self.workloads = {
             name: bound for name in names for bound in self._bound(name, tables[name])
         }
@@ -133,8 +142,33 @@ class BoundChecks:
             return error
         return tables
 
+    def _find_unjudged(self, name: str, tables: SyntheticTables | TableError) -> None:
+        """Find the columns that fail checks of the whole of one synthetic table."""
+        whole = [
+            each
+            for each in self.checks
+            if each.synthetic == name and (each.check.schema or each.check.score)
+        ]
+        if not whole:
+            return
+        try:
+            if isinstance(tables, TableError):
+                raise tables
+            with paths_as_written(self._spec):
+                opened = SyntheticTables(tables.tables, tables.private)
+                unjudged = unjudged_columns(opened, self._columns, self.unit)
+        except PqdError as error:
+            self.broken.update((each.id, error) for each in whole if each.check.schema)
+            return
+        for each in whole:
+            if each.check.schema or unjudged:
+                self.unjudged[each.id] = unjudged
+                self._marginals[each.id] = []
+
     def _mentioned(self) -> set[str] | None:
         """Names of the columns that the checks read; None for all columns."""
+        if any(each.check.schema for each in self.checks):
+            return None
         names = column_names((r.query for each in self._queries.values() for r in each), self.unit)
         for marginal in (r.columns for each in self._marginals.values() for r in each):
             if marginal is None:
@@ -247,13 +281,19 @@ class BoundChecks:
         result: Callable[[SelectedCheck], CheckResult],
         broken: Callable[[Check, str, PqdError], CheckResult],
     ) -> tuple[CheckResult, ...]:
-        """Result of each check, from ``broken`` for a broken check, else from ``result``."""
-        return tuple(
-            broken(each.check, each.id, self.broken[each.id])
-            if each.id in self.broken
-            else result(each)
-            for each in self.checks
-        )
+        """Result of each check, from ``broken`` for a broken check, else from ``result``.
+
+        A check that was decided in public by the columns has a result already.
+        """
+
+        def of(each: SelectedCheck) -> CheckResult:
+            if each.id in self.broken:
+                return broken(each.check, each.id, self.broken[each.id])
+            if each.id in self.unjudged:
+                return of_columns(each.check, each.id, self.unjudged[each.id])
+            return result(each)
+
+        return tuple(map(of, self.checks))
 
 
 def _query_of(check: Check) -> list[Query]:

@@ -41,10 +41,11 @@ from pqd.marginals.profiled_columns import (
 from pqd.planning.binding import unit_notes
 from pqd.planning.query_warnings import header_warnings, key_warnings
 from pqd.reports.models.profile import DistanceId, LeftOut, ProfiledColumn
+from pqd.reports.models.standings import Standing
 from pqd.run.measurement import BoundTables, Kinds
 from pqd.sql.schema import Kind, Schema, fold_case, header_hint
 from pqd.stated.cells import check_cells
-from pqd.stated.column_facts import StatedCells, check_facts, stated_kinds, unknown_column
+from pqd.stated.column_facts import Facts, StatedCells, check_facts, stated_kinds, unknown_column
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -211,6 +212,23 @@ def bind_profiles(
     bound = [binding.bound() for binding in bindings]
     notes = (*tables.kind_notes, *tables.notes, *notes, *_coarse_notes(bound))
     return tuple(replace(each, notes=notes) for each in bound)
+
+
+def unjudged_columns(
+    tables: SyntheticTables, facts: Facts, unit: PrivacyUnit | None = None
+) -> tuple[LeftOut, ...]:
+    """Columns of either table that are not judged, but those that the ``facts`` set aside.
+
+    It is public: only the header of the private table is read, whose names may be told.
+
+    Raises
+    ------
+    PqdError
+        As ``bind_profiles``.
+    """
+    request = ProfileRequest(facts=facts)
+    choice = choose_columns(tables, _kinds(tables, request, unit), request, unit)
+    return tuple(each for each in choice.left_out if each.standing is not Standing.SET_ASIDE)
 
 
 def _kinds(tables: SyntheticTables, request: ProfileRequest, unit: PrivacyUnit | None) -> Schema:

@@ -177,7 +177,7 @@ class TableGate:
         if self.is_private_copy:
             return None
         mark = self._chance.nearest_drawn(self.alpha)
-        row_maps, mean = mean_distance(self.bound.marginals, 0)
+        row_maps, mean = mean_distance(self.bound.marginals)
         weights = np.array([float(weight) for weight, _ in mean.parts])
         distances = (self._chance.independent.means + self._chance.independent.deviations) @ weights
         least = float(distances.mean() - DEVIATIONS * distances.std())

@@ -36,11 +36,11 @@ class Source:
 class Check:
     """One ``[[check]]`` with its defaults filled in; ``line`` is the line of its header, from 1.
 
-    A check has one of four subjects: a query (``sql``); a ``marginal``, given by its columns; a
-    ``score`` that must be ``at_least`` an amount; or an ``alarm``.  The fields of the other
-    subjects are empty (``sql``) or None.  ``score``, ``at_least`` and ``tau`` are as the spec
-    writes them; ``tau`` is None for a score and for an alarm.  ``synthetic`` has the names of the
-    synthetic tables.  ``keys`` holds a tuple for each key if several columns are grouped.
+    A check has one of five subjects: a query (``sql``); a ``marginal``, given by its columns; a
+    ``score`` that must be ``at_least`` an amount; an ``alarm``; or a ``schema``, which is public.
+    The fields of the other subjects are empty (``sql``) or None.  ``score``, ``at_least`` and
+    ``tau`` are as the spec writes them; ``tau`` is None for a score and for an alarm.
+    ``synthetic`` has the names of the synthetic tables.  ``keys`` holds a tuple for each key if several columns are grouped.
     ``epsilon`` is None if the check shares the budget of ``[shared_budget]``.
     """
 
@@ -65,6 +65,7 @@ class Check:
     ways: int = 2
     outside: bool = False
     alarm: str | None = None
+    schema: str | None = None
     decider_options: Options = ()
     scale: Scale | None = None
 
@@ -84,6 +85,8 @@ class Check:
     @property
     def sql_text(self) -> str:
         """SQL of the query, or words for the distance, which a report shows in the place of SQL."""
+        if self.schema is not None:
+            return f"SCHEMA({self.schema})"
         if self.score is not None or self.alarm is not None:
             return f"{MEAN_DISTANCE}({self.score or self.alarm}, {self.ways} ways)"
         if self.marginal is not None:

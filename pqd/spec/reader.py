@@ -280,7 +280,11 @@ def _checks(
             # A check that names a decider of its own takes no options of another one.
             options = common if "sql" in values and "decider" not in values else ()
         own["decider_options"] = options
-        fixed = _OF_ALARM if "alarm" in values else {"tau": None} if "score" in values else {}
+        fixed: Values = {}
+        if "alarm" in values:
+            fixed = _OF_ALARM
+        elif "score" in values or "schema" in values:
+            fixed = {"tau": None}
         yield own | fixed
 
 
@@ -301,7 +305,7 @@ def _check_terms(document: Document, label: str, where: tuple[str, int], *, is_g
     for name, substitutes in CHECK_NEEDS.items():
         table = SECTION.get(substitutes[0])
         replaced = any(each in (document.data if table else own) for each in substitutes)
-        replaced = replaced or (is_gated and name == "epsilon")
+        replaced = replaced or (name == "epsilon" and (is_gated or "schema" in own))
         if not replaced and name not in own and not (isinstance(shared, dict) and name in shared):
             example = SECTION["check"].key[name].example
             others = f", {table.example} or [budget] gate = 0.25 for all" if table else ""

@@ -348,6 +348,12 @@ SECTIONS = (
                 CELLS,
                 "Cells of a marginal: a number of bins or of frequent values, edges, or values.",
             ),
+            Key(
+                "judge",
+                FLAG,
+                "true: judged even if it looks like an identifier; false: not judged, and no check "
+                "fails if a table lacks it.",
+            ),
         ),
         form="named",
         example="[columns.age]",
@@ -362,7 +368,8 @@ SECTIONS = (
     Section(
         "check",
         "[[check]]",
-        "The checks: each is one query (or one per bin or key), one marginal, a score or an alarm.",
+        "The checks: each is one query (or one per bin or key), one marginal, a score, an alarm "
+        "or the columns.",
         (
             Key("id", ID, "Name of the check in reports.", 'id = "rows"', required=True),
             Key(
@@ -391,6 +398,13 @@ SECTIONS = (
                 "Fails if the table is nearer to the private one than rows drawn from the private "
                 "one itself, by the overall quality.",
                 'alarm = "overall"',
+            ),
+            Key(
+                "schema",
+                one_of("complete"),
+                "Fails if a column of either table is missing in the other one, or cannot be "
+                "judged; public, exact and free.",
+                'schema = "complete"',
             ),
             *_CHECK_DEFAULTS,
             Key("bins", BINS, "Bins of a column: makes one query per bin."),
@@ -423,9 +437,10 @@ SECTIONS = (
         },
         apart={
             "score": ("tau",),
+            "schema": ("tau", "epsilon", "expect", "on_undecided", "evidence"),
             "alarm": ("tau", "expect", "severity", "on_undecided", "evidence"),
         },
-        one_of=("sql", "marginal", "score", "alarm"),
+        one_of=("sql", "marginal", "score", "alarm", "schema"),
         form="list",
         required=True,
         example="[[check]]",
@@ -433,9 +448,9 @@ SECTIONS = (
 )
 SECTION = {section.name: section for section in SECTIONS}
 # Each check needs the keys on the left, in itself or in [defaults].  The exceptions stand on the
-# right: a check with the key ``score`` or ``alarm`` needs no tau; a file with the section
-# ``shared_budget``, or with a gate, needs no epsilon.
-CHECK_NEEDS = {"tau": ("score", "alarm"), "epsilon": ("shared_budget",)}
+# right: a check with the key ``score``, ``alarm`` or ``schema`` needs no tau; a file with the
+# section ``shared_budget``, or with a gate, needs no epsilon.
+CHECK_NEEDS = {"tau": ("score", "alarm", "schema"), "epsilon": ("shared_budget",)}
 # Keys of a check that a spec with a gate cannot have: the gate is one test of all checks.
 NOT_GATED = (
     "epsilon",
@@ -474,11 +489,17 @@ def _check_needs(name: str, substitutes: tuple[str, ...]) -> dict[str, Any]:
     return {
         "anyOf": [
             {"properties": {"defaults": key}, "required": ["defaults"]},
-            {"properties": {"check": {"items": key if of_file else {"anyOf": [key, *instead]}}}},
+            {
+                "properties": {
+                    "check": {"items": {"anyOf": [key, *(_FREE if of_file else instead)]}}
+                }
+            },
             *([*instead, _GATED] if of_file else []),
         ]
     }
 
 
+# A check that costs nothing.
+_FREE = [{"required": ["schema"]}]
 # A file with a gate.
 _GATED = {"properties": {"budget": {"required": ["gate"]}}, "required": ["budget"]}

@@ -200,7 +200,8 @@ def _row(check: CheckResult, *, mixed: bool) -> Row:
     groups = f"{len(check.verdicts)} groups" if check.verdicts else ""
     counts = (f"{len(wrong)} not as expected", wrong), (f"{len(unsure)} undecided", unsure)
     words = [text for text, verdicts in counts if verdicts]
-    words = ["see below"] if check.gate == "error" else words
+    public = not check.verdicts and check.status in {"as expected", "not as expected"}
+    words = ["see below"] if check.gate == "error" else ["public"] if public else words
     if any(verdict.simulated for verdict in check.verdicts):
         words.append("SIMULATED")
     members = [*wrong, *unsure][:LISTED] if check.gate != "pass" else []

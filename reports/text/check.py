@@ -38,7 +38,7 @@ from pqd.reports.text.query import (
 if TYPE_CHECKING:
     from pqd.reports.models.audit import Verdict
     from pqd.reports.models.check import CheckReport, CheckResult, Status
-    from pqd.reports.models.profile import Alarm
+    from pqd.reports.models.profile import Alarm, LeftOut
 
 HOW_TO_READ = (
     (
@@ -212,6 +212,22 @@ def counts_sentence(report: CheckReport) -> str:
         if counts[each]
     ]
     return f"{', '.join(parts) or 'no checks'}."
+
+
+def columns_message(unjudged: Sequence[LeftOut]) -> str:
+    """Reason why a check of the whole table passes or fails by its columns alone."""
+    if not unjudged:
+        return "every column is in both tables and can be judged (public and exact, no p-value)"
+    # A spec judges a column by a key of its own.
+    told = (f"{each.columns[0]} is {each.standing}: {_reason(each)}" for each in unjudged)
+    return (
+        f"{'; '.join(told)}. This is public and exact, with no p-value, and cost nothing. In "
+        "[columns.NAME] judge = false says that a column may be so, judge = true that it is judged"
+    )
+
+
+def _reason(left_out: LeftOut) -> str:
+    return left_out.reason.partition("; judge it with")[0]
 
 
 def message_parts(message: str) -> list[tuple[str, str | None]]:

@@ -9,6 +9,7 @@ from pqd.reports.models.standings import (
     ALARMS,
     CHANCES,
     CHECKS,
+    COLUMNS,
     DISTANCES,
     FINDINGS,
     PLANS,
@@ -49,7 +50,7 @@ def test_a_subject_stands_worst_first_and_passes_last(subject: tuple[Standing, .
 
 
 def test_every_standing_has_a_subject() -> None:
-    assert set().union(*SUBJECTS, ALARMS, FINDINGS) == set(Standing)
+    assert set().union(*SUBJECTS, ALARMS, FINDINGS, COLUMNS) == set(Standing)
 
 
 @pytest.mark.parametrize("subject", [VERDICTS, DISTANCES])

@@ -185,7 +185,7 @@ def test_a_page_has_its_parts_and_a_plan_only_what_is_public() -> None:
         "education-num: worst cells",
         "age, education: worst cells",
         "native-country, education-num: worst cells", "Target income",
-        "1 column left out", "Budget",
+        "1 column is not judged, 1 is only in the copy, 1 is missing in the copy", "Budget",
         "How to read this",
     ]  # fmt: skip
     planned = html_text(DRY)

@@ -1,0 +1,128 @@
+"""Checks of columns: public, free, exact; a column that vanished fails them by its name."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pqd.accounting.accountant import Accountant
+from pqd.commands.check import run_check
+from pqd.reports.models.check import CheckReport
+from pqd.spec import read_spec
+from pqd.spec.problems import SpecError
+from tests.support.noises import Absent
+
+ROWS = 600
+SPEC = """
+[private]
+path = "private.csv"
+[synthetic.copy]
+path = "copy.csv"
+{more}
+[[check]]
+id = "columns"
+schema = "complete"
+{severity}
+"""
+SCORE = """
+[[check]]
+id = "overall"
+score = "overall"
+at_least = "60%"
+epsilon = 20
+"""
+
+
+def people(seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "age": rng.integers(18, 60, ROWS),
+            "city": rng.choice(["Bonn", "Ulm", "Trier"], ROWS),
+            "id": np.arange(ROWS) + seed * ROWS,
+        }
+    )
+
+
+def checked(
+    folder: Path, copy: pd.DataFrame, more: str = "", score: str = "", severity: str = ""
+) -> CheckReport:
+    """Report of a check of the columns, and perhaps of the score."""
+    people(1).to_csv(folder / "private.csv", index=False)
+    copy.to_csv(folder / "copy.csv", index=False)
+    spec = folder / "audit.toml"
+    spec.write_text(SPEC.format(more=more, severity=severity) + score)
+    return run_check(read_spec(spec), Absent())
+
+
+AN_ID = "[columns.id]\njudge = false"
+
+
+def test_a_whole_copy_passes_and_nothing_is_spent(tmp_path: Path) -> None:
+    report = checked(tmp_path, people(2), AN_ID)
+    assert (report.exit_code, report.cost.epsilon) == (0, 0)
+    assert "public and exact" in report.checks[0].message
+    assert report.checks[0].verdicts == ()
+    for text in (report.to_json(), str(report.to_html()), report.to_markdown()):
+        assert "columns" in text
+
+
+@pytest.mark.parametrize(
+    ("copy", "told"),
+    [
+        (people(2), "id is not judged: looks like an identifier in the copy (600 values"),
+        (people(2).drop(columns="city"), "city is missing in the copy: the copy lacks it"),
+        (people(2).assign(city=[f"x{n}" for n in range(ROWS)]), "city is not judged"),
+        (people(2).assign(more=1), "more is only in the copy: the private table has no such"),
+    ],
+)
+@pytest.mark.parametrize("score", ["", SCORE])
+def test_a_column_that_vanished_fails_by_name(
+    tmp_path: Path, copy: pd.DataFrame, told: str, score: str
+) -> None:
+    """Also a check of the score, which is then not measured."""
+    report = checked(tmp_path, copy, "" if "id is" in told else AN_ID, score)
+    assert (report.exit_code, report.cost.epsilon) == (1, 0)
+    for each in report.checks:
+        assert told in each.message
+        assert (each.status, each.gate) == ("not as expected", "fail")
+        assert "no p-value" in each.message
+
+
+def test_a_spec_says_what_may_be_missing_and_what_is_judged(tmp_path: Path) -> None:
+    copy = people(2).drop(columns="city")
+    more = f"{AN_ID}\n[columns.city]\njudge = false"
+    assert checked(tmp_path, copy, more, SCORE).exit_code == 0
+    judged = checked(tmp_path, people(2), "[columns.id]\njudge = true", SCORE)
+    assert judged.exit_code == 0
+    assert judged.cost.epsilon == 20
+    assert checked(tmp_path, copy, AN_ID, severity='severity = "warn"').exit_code == 0
+
+
+def test_a_dry_run_tells_it_too(tmp_path: Path) -> None:
+    checked(tmp_path, people(2), AN_ID)
+    ledger = tmp_path / "ledger.sqlite"
+    report = run_check(read_spec(tmp_path / "audit.toml"), Absent(), ledger=ledger, dry_run=True)
+    assert report.exit_code == 0
+    assert not Accountant(ledger).exists()
+
+
+def test_a_gate_does_not_run_where_a_column_vanished(tmp_path: Path) -> None:
+    gate = "[budget]\ngate = 20"
+    query = """
+[[check]]
+id = "rows"
+sql = "SELECT COUNT(*) FROM D"
+tau = 300
+"""
+    lacking = checked(tmp_path, people(2).drop(columns="city"), f"{AN_ID}\n{gate}", query)
+    assert (lacking.exit_code, lacking.cost.epsilon) == (1, 0)
+    whole = checked(tmp_path, people(2), f"{AN_ID}\n{gate}", query)
+    assert (whole.exit_code, whole.cost.epsilon) == (0, 20)
+
+
+@pytest.mark.parametrize("key", ['tau = "5%"', "epsilon = 1", 'expect = "far"'])
+def test_keys_of_a_measurement_are_refused(tmp_path: Path, key: str) -> None:
+    with pytest.raises(SpecError, match="schema"):
+        checked(tmp_path, people(2), severity=key)
