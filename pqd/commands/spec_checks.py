@@ -116,9 +116,11 @@ class BoundChecks:
         self.private = open_source(spec.private, "private")
         self._columns = parse_columns(spec.columns)
         queries = [each for each in self.checks if each.check.sql]
-        others = [each for each in self.checks if not each.check.sql and not each.check.schema]
+        others = [each for each in self.checks if not each.check.sql]
         self._queries = {each.id: self._requests(each) for each in queries}
-        self._marginals = {each.id: self._distances(each) for each in others}
+        self._marginals = {
+            each.id: [] if each.check.schema else self._distances(each) for each in others
+        }
         names = dict.fromkeys(each.synthetic for each in self.checks)
         tables = {name: self._tables(name, accountant) for name in names}
         progress(Step.READING_COPIES)

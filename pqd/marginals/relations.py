@@ -43,12 +43,11 @@ _NEGLIGIBLE, _NEGLIGIBLE_STRONGEST = 0.005, 0.02
 
 
 class CopyRelations:
-    """Relations of the copy with number ``copy`` in a bound profile."""
+    """Relations of the copy of a bound profile."""
 
-    def __init__(self, bound: BoundProfile, copy: int = 0) -> None:
+    def __init__(self, bound: BoundProfile) -> None:
         """Nothing is computed yet."""
-        self._bound, self._copy = bound, copy
-        self._copy_rows = bound.copy_rows[copy]
+        self._bound, self._copy_rows = bound, bound.copy_rows
 
     @cached_property
     def pairs(self) -> tuple[BoundMarginal, ...]:
@@ -130,7 +129,7 @@ class CopyRelations:
     def _counts(self) -> Iterator[NDArray[np.int64]]:
         """Copy's rows in the cells of each pair, arrays (cells, cells)."""
         for each in self.pairs:
-            yield each.copies[self._copy].reshape(each.marginal.shape)
+            yield each.copy.reshape(each.marginal.shape)
 
     def _each(self) -> Iterator[tuple[NDArray[np.int64], np.random.Generator]]:
         """Counts of each pair, with public randomness that is the same in every run."""
@@ -145,7 +144,7 @@ class CopyRelations:
         return min(_TABLES, max(2, _MOST_CELLS // cells))
 
 
-def nearly_independent(bound: BoundProfile, copy: int = 0) -> Independence | None:
+def nearly_independent(bound: BoundProfile) -> Independence | None:
     """Independence of a copy's columns, if they are nearly independent; else None.
 
     It is a public warning at no cost: a copy whose columns were shuffled, or drawn one by one, has
@@ -153,7 +152,7 @@ def nearly_independent(bound: BoundProfile, copy: int = 0) -> Independence | Non
     give it; ``pqd.reports.text.relations.independence_sentence`` has its words.  None also where
     the profile has no pairs.
     """
-    relations = CopyRelations(bound, copy)
+    relations = CopyRelations(bound)
     if not relations.pairs:
         return None
     independence = relations.independence
@@ -161,18 +160,18 @@ def nearly_independent(bound: BoundProfile, copy: int = 0) -> Independence | Non
 
 
 def relations_measurement(bound: BoundProfile, epsilon: Fraction) -> RelationsMeasurement | None:
-    """Measurement of the relations of every copy, ``epsilon`` for each row; None without pairs."""
-    copies = [CopyRelations(bound, copy) for copy in range(len(bound.copy_rows))]
-    if not copies[0].pairs:
+    """Measurement of the relations of the copy, ``epsilon`` for each row; None without pairs."""
+    copy = CopyRelations(bound)
+    number = len(copy.pairs)
+    if not number:
         return None
-    number = len(copies[0].pairs)
     return RelationsMeasurement(
         kinds=bound.kinds,
         unit=bound.unit,
         epsilon=epsilon,
         name=f"relations of {number:,} pair{'' if number == 1 else 's'}",
-        row_maps=copies[0].row_maps,
-        relations=tuple(each.relations for each in copies),
+        row_maps=copy.row_maps,
+        relations=(copy.relations,),
     )
 
 

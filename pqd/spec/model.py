@@ -40,7 +40,8 @@ class Check:
     ``score`` that must be ``at_least`` an amount; an ``alarm``; or a ``schema``, which is public.
     The fields of the other subjects are empty (``sql``) or None.  ``score``, ``at_least`` and
     ``tau`` are as the spec writes them; ``tau`` is None for a score and for an alarm.
-    ``synthetic`` has the names of the synthetic tables.  ``keys`` holds a tuple for each key if several columns are grouped.
+    ``synthetic`` has the names of the synthetic tables.  ``keys`` holds a tuple for each key if
+    several columns are grouped.
     ``epsilon`` is None if the check shares the budget of ``[shared_budget]``.
     """
 

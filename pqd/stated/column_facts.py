@@ -60,10 +60,15 @@ def _canonical(sql: str) -> str:
 
 
 def check_facts(facts: Facts, schema: Schema, queries: Sequence[Query]) -> None:
-    """Refuse facts of a name that is neither a column nor an aggregated expression (a typo)."""
+    """Refuse facts of a name that is neither a column nor an aggregated expression (a typo).
+
+    A column that is stated as not judged may be missing.
+    """
     known = {fold_case(name) for name in schema}
     aggregated = {_canonical(query.attribute) for query in queries if query.attribute}
-    for name in facts:
+    for name, fact in facts.items():
+        if fact.judge is False:
+            continue
         if fold_case(name) not in known and not _spellings(name) & aggregated:
             raise unknown_column(name, schema, "bounds or type")
 
