@@ -283,7 +283,9 @@ def _checks(
         fixed: Values = {}
         if "alarm" in values:
             fixed = _OF_ALARM
-        elif "score" in values or "schema" in values:
+        elif "schema" in values:
+            fixed = {"tau": None, "epsilon": None}
+        elif "score" in values:
             fixed = {"tau": None}
         yield own | fixed
 

@@ -29,6 +29,8 @@ path = "private.parquet"
 path = "copy.parquet"
 [ledger]
 path = "ledger.sqlite"
+[columns.person]
+judge = false
 [defaults]
 tau = "5%"
 {budget}

@@ -29,7 +29,7 @@ SCORE = """
 [[check]]
 id = "overall"
 score = "overall"
-at_least = "60%"
+at_least = "10%"
 epsilon = 20
 """
 
