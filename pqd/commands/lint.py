@@ -13,6 +13,7 @@ from pqd.marginals.copy_findings import (
     CopyColumns,
     copy_findings,
     linted_column,
+    relations_findings,
     stated_findings,
 )
 from pqd.planning.table_separation import public_tables
@@ -104,11 +105,14 @@ def run_lint(
     keys |= {fold_case(name) for name, column in metadata.columns.items() if column.unique}
     columns = CopyColumns(tables, own, schema, tables.columns, frozenset(keys))
     findings = dict.fromkeys((*stated_findings(columns, metadata), *copy_findings(columns)))
+    linted = tuple(linted_column(columns, name) for name in tables.columns)
+    # The profile gives the columns the kinds of the copy itself.
+    findings |= dict.fromkeys(relations_findings(tables))
     unread = metadata.unread
     return LintReport(
         synthetic=tables.label,
         rows=tables.engine.rows(),
-        columns=tuple(linted_column(columns, name) for name in tables.columns),
+        columns=linted,
         findings=tuple(sorted(findings, key=lambda each: not each.fault)),
         notes=(note("metadata-unread", facts=unread),) if unread else (),
         day=today(),

@@ -12,7 +12,11 @@ from pqd.deciders.note import Note, note
 from pqd.engine.cell_labels import number_labels, text_labels, time_labels
 from pqd.engine.counting.column_types import codes_of
 from pqd.engine.counting.misfits import way_in
+from pqd.errors import NothingSelectedError
+from pqd.marginals.bound_profile import bind_profile
+from pqd.marginals.profile_parameters import ProfileRequest
 from pqd.marginals.profiled_columns import MOST_DISTINCT
+from pqd.marginals.relations import nearly_independent
 from pqd.planning.query_warnings import header_warnings
 from pqd.reports.models.lint import Finding, LintedColumn
 from pqd.sql.schema import Kind, fold_case
@@ -213,6 +217,16 @@ def _repeated_rows(columns: CopyColumns) -> Iterator[Finding]:
     told = {"repeated": found.repeated, "rows": columns.tables.engine.rows(), "most": found.most}
     repeats = note("rows-repeat", **told, column=name, pairs=pairs, nearly=nearly)
     yield Finding(note=repeats, fault=pairs > _DUPLICATED * nearly)
+
+
+def relations_findings(tables: SyntheticTables) -> Iterator[Finding]:
+    """Yield a finding on columns that are nearly independent; nothing if there are no pairs."""
+    try:
+        bound = bind_profile(tables, ProfileRequest(distances=("tv",)))
+    except NothingSelectedError:
+        return
+    if independence := nearly_independent(bound):
+        yield Finding(note=note("columns-independent", independence=independence), fault=True)
 
 
 def stated_findings(columns: CopyColumns, stated: Metadata) -> Iterator[Finding]:

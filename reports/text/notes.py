@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from pqd.deciders.errors import readable
 from pqd.deciders.names import names_and_more
 from pqd.deciders.note import Note, sentence
+from pqd.reports.models.relations import Independence
 from pqd.reports.text.numbers import counted, epsilon_text, listed, number_text, share_text
+from pqd.reports.text.relations import independence_sentence
 
 if TYPE_CHECKING:
     from pqd.reports.models.refusals import QueryRefusal
@@ -738,6 +740,12 @@ def rows_repeat(repeated: int, rows: int, most: int, column: str, pairs: int, ne
 
 def _share_of(part: int, whole: int) -> str:
     return f"{number_text(100 * part / whole, 2)} %" if whole else "none"
+
+
+@sentence
+def columns_independent(independence: Independence) -> str:
+    """Finding that the columns of the copy are nearly independent."""
+    return independence_sentence(independence)
 
 
 @sentence

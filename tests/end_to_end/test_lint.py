@@ -19,12 +19,14 @@ ROWS = 300
 
 def clean() -> pd.DataFrame:
     rng = np.random.default_rng(1)
+    age = rng.integers(0, 100, ROWS)
+    pay = (age + rng.normal(size=ROWS)).round(6)
     return pd.DataFrame({
         "id": np.arange(ROWS),
-        "age": rng.integers(0, 100, ROWS),
-        "sex": rng.choice(["f", "m"], ROWS),
-        "since": rng.choice(["2020-01-01", "2021-02-03"], ROWS),
-        "pay": rng.normal(size=ROWS).round(6),
+        "age": age,
+        "sex": np.where(pay > 60, "f", "m"),
+        "since": np.where(age > 40, "2020-01-01", "2021-02-03"),
+        "pay": pay,
     })  # fmt: skip
 
 
@@ -238,3 +240,10 @@ def test_a_profile_shows_what_costs_nothing_on_top(tmp_path: Path) -> None:
     text = str(report)
     assert "\"sex\" is 'f' in every row." in text
     assert not pqd.profile(private, clean()[::2], columns=["sex", "age"], dry_run=True).findings
+
+
+def test_columns_that_were_shuffled(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    shuffled = clean().apply(lambda column: rng.permutation(column.to_numpy()))
+    assert found(shuffled, tmp_path) == {"columns-independent": ()}
+    assert pqd.lint(tmp_path / "copy.csv", keys=["id"]).faults

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pqd.deciders.note import SENTENCES, WARNINGS, Note, note
+from pqd.reports.models.relations import Independence
 from tests.support.golden import matches_golden
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -17,6 +18,14 @@ GOLDEN = Path(__file__).with_name("notes.txt")
 SPANS = (("pay", ("0..9 step 1", "0..8", "0..7", "0..6", "0..5")), ("age", ("1..99",)))
 PAPER = ("lm_count", "lm_sum", "hist_median", "r2t_sum")
 CELLS = {"column": "pay", "kind": "number", "table": "copy.csv", "cells": 1200}
+INDEPENDENCE = Independence(
+    mean=0.012,
+    chance=0.011,
+    strongest=0.03,
+    strongest_chance=0.025,
+    columns=("age", "sex"),
+    is_near=True,
+)
 # Every code, with facts that show its words.
 EXAMPLES = (
     note("kind-differs", column="x", kind="text", table="b.csv", as_kind="number", first="a.csv"),
@@ -112,6 +121,7 @@ EXAMPLES = (
     note("days-as-numbers", column="day", example="20240131"),
     note("days-unusual", column="until", cells=12, example="9999-12-31"),
     note("rows-repeat", repeated=80, rows=3000, most=3, column="id", pairs=42, nearly=42),
+    note("columns-independent", independence=INDEPENDENCE),
     note("columns-missing", names=tuple("abcdefgh")),
     note("columns-unlisted", names=("a", "b")),
     note("key-repeats", columns=("ward", "bed"), repeated=4, rows=3000),
