@@ -100,7 +100,7 @@ def absences_text(left_out: Sequence[LeftOut]) -> str:
     counts = Counter(
         each.standing or "left out" for each in left_out if each.standing is not Standing.SET_ASIDE
     )
-    parts = []
+    parts: list[str] = []
     for what, number in counts.items():
         noun = "" if parts else " column" if what in COLUMNS else " marginal"
         plural = "s" if noun and number > 1 else ""
