@@ -82,14 +82,17 @@ def profile_failures(folder: Path, private: str, copy: str, rows: int) -> list[s
     ]
 
 
-def check_failures(folder: Path, private: str, copy: str, rows: int) -> list[str]:  # noqa: ARG001
+def check_failures(folder: Path, private: str, copy: str, rows: int) -> list[str]:
     """Names of the checks that fail in the spec that `pqd init` writes of this copy."""
-    code, text = pqd(folder, "init", private, copy, "--file", "audit.toml")
+    options = ("--private-rows", str(rows), "--file", "audit.toml")
+    code, text = pqd(folder, "init", private, copy, *options)
     if code:
         return [refusal(text)]
     report, text = report_of(folder, "check", "audit.toml", "--ledger", "check.sqlite")
     if report is None:
         return [refusal(text)]
+    if report.get("gate"):
+        return gate_failure(report["gate"])
     return [
         each["id"] + (UNDECIDED if each["status"] == "undecided" else "")
         for each in report["checks"]
@@ -97,7 +100,42 @@ def check_failures(folder: Path, private: str, copy: str, rows: int) -> list[str
     ]
 
 
-TOOLS = {"profile": profile_failures, "init + check": check_failures}
+def gate_failure(gate: Mapping[str, Any]) -> list[str]:
+    """What a gate names where it does not pass."""
+    if gate["outcome"] == "holds":
+        return []
+    worst = gate["worst"]
+    if worst is None:
+        return [gate["outcome"]]
+    sure = not worst["holds"] and worst["p_value"] <= gate["alpha"]
+    return [worst["name"] + ("" if sure else UNDECIDED)]
+
+
+def whole_gate_failures(folder: Path, private: str, copy: str, rows: int) -> list[str]:
+    """What `pqd profile --gate 0.5 --names 0.5` names."""
+    options = ("--gate", "0.5", "--names", "0.5", "--private-rows", str(rows))
+    ledger = ("--ledger", "gate.sqlite")
+    report, text = report_of(folder, "profile", private, copy, *options, *ledger)
+    return [refusal(text)] if report is None else gate_failure(report["gate"])
+
+
+def lint_failures(folder: Path, private: str, copy: str, rows: int) -> list[str]:  # noqa: ARG001
+    """Findings of `pqd lint`, which reads the copy alone."""
+    report, text = report_of(folder, "lint", copy)
+    if report is None:
+        return [refusal(text)]
+    return [
+        f"{each['code']}: {', '.join(each['columns'])}" if each["columns"] else each["code"]
+        for each in report["findings"]
+    ]
+
+
+TOOLS = {
+    "profile": profile_failures,
+    "profile --gate": whole_gate_failures,
+    "init + check": check_failures,
+    "lint": lint_failures,
+}
 
 
 def failures(folder: Path, private: str, copy: str, rows: int) -> Failures:
