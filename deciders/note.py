@@ -19,6 +19,7 @@ WARNINGS = frozenset(
         "epsilon-large",
         "estimator-unfit",
         "header-missing",
+        "nearly-independent",
         "person-key",
         "tau-narrow",
         "tau-wide",

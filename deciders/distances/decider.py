@@ -86,9 +86,14 @@ class DistanceDecider:
         k = _clear(epsilon, probability(alpha, "alpha"))
         if k == 1:
             return Threshold(0.0, exact=True)
-        if n <= 2 * (k - 1):
+        least = self._least_tolerance(k - 1, n)
+        if least is None:
             return Threshold(math.inf, exact=True)
-        return Threshold(_above(Fraction(k - 1, n - k + 1)), exact=True)
+        return Threshold(_above(least), exact=True)
+
+    def _least_tolerance(self, rows: int, n: int) -> Fraction | None:
+        """Tolerance above which ``tau n / (1 + tau)`` exceeds ``rows``; None if it is 1 or more."""
+        return None if n <= 2 * rows else Fraction(rows, n - rows)
 
     def people(self, decision: Decision, epsilon: Number, alpha: Number) -> int:
         """Lower bound on the people whose rows must be added or removed to change the truth.
@@ -101,6 +106,25 @@ class DistanceDecider:
             return 0
         away = decision.margin if decision.outcome else 1 - decision.margin
         return max(0, away - _clear(epsilon, probability(alpha, "alpha") / 2) + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class RelationsDecider(DistanceDecider):
+    """Decider of "less than ``tau`` of the relations is lost", that is more than 1 - tau is kept.
+
+    ``n`` is ``T0 - M`` in rows, what there is to keep, and ``rows`` is ``T - M`` (relations.py).
+    The margin is ``ceil((tau n - rows) / 2)``, that of ``RelationsKept``.
+    """
+
+    id: ClassVar[str] = "inv_relations_kept"
+
+    def margin(self, rows: Fraction, n: int | Fraction, tau: Number) -> int:
+        """Margin if ``rows`` are lost of ``n``; it is at least 1 exactly for a yes."""
+        return math.ceil((probability(tau, "tau") * n - rows) / 2)
+
+    def _least_tolerance(self, rows: int, n: int | Fraction) -> Fraction | None:
+        """Tolerance above which ``tau n / 2`` exceeds ``rows``; None if it is 1 or more."""
+        return None if n <= 2 * rows else Fraction(2 * rows) / n
 
 
 def _clear(epsilon: Number, alpha: Fraction) -> int:

@@ -25,6 +25,7 @@ from pqd.marginals.figures import ProfileFigures, budget_parts
 from pqd.marginals.measurements import CellsMeasurement
 from pqd.marginals.profile_parameters import ProfileParameters
 from pqd.marginals.profile_plan import ProfilePlan, plan_profile
+from pqd.marginals.relations import independence_notes
 from pqd.marginals.shortfall import shortfall_of
 from pqd.parameters import privacy_unit
 from pqd.planning.table_separation import public_tables, separate_tables
@@ -283,7 +284,8 @@ def _plan(
 ) -> ProfilePlan:
     progress(Step.READING_COPY)
     bound = bind_profile(tables, parameters.request, unit)
-    bound = replace(bound, notes=(*parameters.warnings(), *bound.notes))
+    notes = (*parameters.warnings(), *bound.notes, *independence_notes(bound))
+    bound = replace(bound, notes=notes)
     if parameters.target is not None:
         progress(Step.TRAINING)
     return plan_profile(bound, parameters)

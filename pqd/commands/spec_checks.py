@@ -235,6 +235,7 @@ class BoundChecks:
             ways=check.ways,
             criteria=criteria,
             alarm=check.alarm is not None,
+            relations=check.score == "relations",
         )
         return [request]
 

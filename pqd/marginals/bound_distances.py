@@ -8,6 +8,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from pqd.deciders import ParameterError, UnanswerableError
+from pqd.deciders.distances.claims import Claim, DistanceBelow
+from pqd.deciders.distances.relations import Relations, RelationsKept
 from pqd.deciders.distances.statistics import (
     Distance,
     EarthMovers,
@@ -22,9 +24,10 @@ from pqd.errors import PqdError
 from pqd.marginals.bound_profile import BoundMarginal, BoundProfile, bind_profile, mean_weights
 from pqd.marginals.chance import CopyChance
 from pqd.marginals.profile_parameters import ProfileRequest
+from pqd.marginals.relations import CopyRelations, independence_notes
 from pqd.parameters import Criteria
 from pqd.reports.models.profile import DistanceId
-from pqd.reports.models.query import DISTANCE_AGGREGATES, MEAN_DISTANCE
+from pqd.reports.models.query import DISTANCE_AGGREGATES, MEAN_DISTANCE, RELATIONS_KEPT
 from pqd.sql.schema import fold_case
 from pqd.sql.tolerance import Tolerance
 from pqd.stated.column_facts import Facts
@@ -47,7 +50,8 @@ class DistanceRequest:
     ``columns`` are the columns of the marginal; None means the mean over all marginals of up to
     ``ways`` columns.  A report shows ``text`` in place of SQL.  The tolerance of an ``alarm`` is
     the mean distance below which rows drawn from the private table itself seldom lie; it is
-    computed from the copy when the request is bound.
+    computed from the copy when the request is bound.  With ``relations`` the verdict is on the
+    relations kept, and its tolerance is the share of them that may be lost.
     """
 
     id: str
@@ -57,6 +61,7 @@ class DistanceRequest:
     ways: int
     criteria: Criteria
     alarm: bool = False
+    relations: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -70,7 +75,8 @@ class BoundDistance:
     profile
         The copy's marginals.
     row_maps, distance
-        The map of rows to cells (for a mean all maps), and the distance between the counts.
+        The map of rows to cells (for a mean all maps), and the distance between the counts, or the
+        scores of the relations.
     aggregate, attribute
         The names of the distance and of its columns in a report.
     """
@@ -78,7 +84,7 @@ class BoundDistance:
     request: DistanceRequest
     profile: BoundProfile
     row_maps: RowMap | tuple[RowMap, ...]
-    distance: Distance
+    distance: Distance | Relations
     aggregate: str
     attribute: str
 
@@ -86,6 +92,13 @@ class BoundDistance:
     def tau(self) -> Fraction:
         """Tolerance, a share of the rows; ParameterError unless it is below 1."""
         return self.request.criteria.tolerance.share
+
+    @property
+    def claim(self) -> Claim:
+        """Claim of the verdict: the distance is below the tolerance, or no more relations lost."""
+        if isinstance(self.distance, Relations):
+            return RelationsKept(self.distance, 1 - self.tau)
+        return DistanceBelow(self.distance, self.tau)
 
 
 class BoundDistances(NamedTuple):
@@ -112,6 +125,9 @@ def bind_distances(
     def bind(several: Sequence[DistanceRequest]) -> None:
         try:
             profile = bind_profile(opened(), _profile_request(several, facts), unit)
+            if several[0].columns is None:
+                notes = (*profile.notes, *independence_notes(profile))
+                profile = replace(profile, notes=notes)
         except PqdError as error:
             if len(several) == 1:
                 errors[several[0].id] = error
@@ -176,6 +192,18 @@ def _bound_distance(request: DistanceRequest, profile: BoundProfile) -> BoundDis
     """
     if request.alarm:
         request = replace(request, criteria=_of_alarm(request.criteria, profile))
+    if request.relations:
+        copy = CopyRelations(profile)
+        if not copy.pairs:
+            raise UnanswerableError("there are no relations to keep: the copy has no pairs")
+        return BoundDistance(
+            request=request,
+            profile=profile,
+            row_maps=copy.row_maps,
+            distance=copy.relations,
+            aggregate=RELATIONS_KEPT,
+            attribute=f"{len(copy.pairs)} pairs",
+        )
     if request.columns is None:
         row_maps, mean = mean_distance(profile.marginals)
         aggregate, attribute = MEAN_DISTANCE, f"{len(profile.columns)} columns"

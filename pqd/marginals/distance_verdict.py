@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from pqd.deciders import Interval
-from pqd.deciders.distances.claims import DistanceBelow
-from pqd.deciders.distances.decider import DistanceDecider
+from pqd.deciders.distances.decider import DistanceDecider, RelationsDecider
+from pqd.deciders.distances.relations import Relations
 from pqd.deciders.noise import check_scale
 from pqd.deciders.note import note
 from pqd.deciders.numbers import plain
@@ -18,7 +19,7 @@ from pqd.marginals.measurements import ClaimMeasurement
 from pqd.planning.planned_verdict import MarginRule, PlannedVerdict
 from pqd.reports.models.query import CandidateFacts
 
-_DECIDER = DistanceDecider()
+_DECIDER, _OF_RELATIONS = DistanceDecider(), RelationsDecider()
 
 
 # Without slots, so that the decider is evaluated once.
@@ -37,18 +38,27 @@ class PlannedDistanceVerdict(PlannedVerdict):
     @cached_property
     def taken(self) -> CandidateFacts:
         """Decider, evaluated for a private table with as many rows as the copy."""
-        rows, tau = self.bound.profile.copy_rows, self.bound.tau
+        rows, tau = self._rows, self.bound.tau
         epsilon, alpha = self.measurement.epsilon, self.criteria.alpha
-        rates = _DECIDER.error_rates(rows, tau, epsilon)
+        decider = _decider(self.bound)
+        rates = decider.error_rates(rows, tau, epsilon)
         return CandidateFacts(
-            _DECIDER.id,
-            tau_min=_DECIDER.tau_min(rows, epsilon, alpha).tau,
+            decider.id,
+            tau_min=decider.tau_min(rows, epsilon, alpha).tau,
             tau_min_exact=True,
             false_no=rates.false_no,
             false_yes=rates.false_yes,
-            decision_chance=_DECIDER.decision_chance(rows, tau, epsilon, alpha),
-            epsilon_needed=_DECIDER.needed_epsilon(rows, tau, alpha),
+            decision_chance=decider.decision_chance(rows, tau, epsilon, alpha),
+            epsilon_needed=decider.needed_epsilon(rows, tau, alpha),
         )
+
+    @property
+    def _rows(self) -> int:
+        """Number of rows of which the tolerance is a share: the copy's, or of its relations."""
+        bound = self.bound
+        if not isinstance(bound.distance, Relations):
+            return bound.profile.copy_rows
+        return math.floor(bound.distance.rows(bound.distance.copies).product)
 
     @property
     def candidates(self) -> tuple[CandidateFacts, ...]:
@@ -68,11 +78,16 @@ class PlannedDistanceVerdict(PlannedVerdict):
             "q_synthetic": 0,
             "tau": plain(self.bound.tau),
             "alpha": self.criteria.alpha,
-            "decider": _DECIDER.id,
+            "decider": _decider(bound).id,
             "reason": str(note("rows-to-change")),
             "counted": self.measurement.counted_noun,
             "tolerance": self.criteria.tolerance.text,
         }
+
+
+def _decider(bound: BoundDistance) -> DistanceDecider:
+    """Decider of a distance, or of relations kept."""
+    return _OF_RELATIONS if isinstance(bound.distance, Relations) else _DECIDER
 
 
 def distance_verdict(bound: BoundDistance, epsilon: Fraction) -> PlannedDistanceVerdict:
@@ -92,7 +107,7 @@ def distance_verdict(bound: BoundDistance, epsilon: Fraction) -> PlannedDistance
         epsilon=epsilon,
         name=bound.request.id,
         row_maps=bound.row_maps,
-        claim=DistanceBelow(bound.distance, bound.tau),
+        claim=bound.claim,
     )
     return PlannedDistanceVerdict(
         criteria=criteria,

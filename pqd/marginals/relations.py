@@ -21,6 +21,7 @@ from pqd.deciders.distances.relations import (
     RelationsEstimates,
     half_width,
 )
+from pqd.deciders.note import Note, note
 from pqd.engine.marginals import RowMap
 from pqd.marginals.bound_profile import BoundMarginal, BoundProfile
 from pqd.marginals.chance import CopyChance
@@ -157,6 +158,24 @@ def nearly_independent(bound: BoundProfile) -> Independence | None:
         return None
     independence = relations.independence
     return independence if independence.is_near else None
+
+
+def independence_notes(bound: BoundProfile, name: str = "the copy") -> tuple[Note, ...]:
+    """Note that the columns of the copy ``name`` are nearly independent; empty if they are not."""
+    found = nearly_independent(bound)
+    if found is None:
+        return ()
+    return (
+        note(
+            "nearly-independent",
+            copy=name,
+            mean=found.mean,
+            chance=found.chance,
+            strongest=found.strongest,
+            strongest_chance=found.strongest_chance,
+            columns=found.columns,
+        ),
+    )
 
 
 def relations_measurement(bound: BoundProfile, epsilon: Fraction) -> RelationsMeasurement | None:

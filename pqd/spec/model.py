@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pqd.batches.mechanisms import RunBudget
 from pqd.deciders.exact import Number
 from pqd.reports.models.profile import DistanceId
-from pqd.reports.models.query import DISTANCE_AGGREGATES, MEAN_DISTANCE
+from pqd.reports.models.query import DISTANCE_AGGREGATES, MEAN_DISTANCE, RELATIONS_KEPT
 from pqd.sql.query import Scale
 from pqd.sql.tolerance import Tolerance
 from pqd.stated.decider_options import Options
@@ -88,6 +88,8 @@ class Check:
         """SQL of the query, or words for the distance, which a report shows in the place of SQL."""
         if self.schema is not None:
             return f"SCHEMA({self.schema})"
+        if self.score == "relations":
+            return RELATIONS_KEPT
         if self.score is not None or self.alarm is not None:
             return f"{MEAN_DISTANCE}({self.score or self.alarm}, {self.ways} ways)"
         if self.marginal is not None:

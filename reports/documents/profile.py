@@ -155,7 +155,8 @@ def document(report: ProfileReport) -> Document:
         meaning="" if report.dry else meaning_sentence(report.cost),
         body=list(_body(report)),
         omitted=omitted_columns(report.left_out),
-        notes=lines(map(str, report.notes)),
+        # The banner has the note of a copy whose columns are nearly independent.
+        notes=lines(str(each) for each in report.notes if each.code != "nearly-independent"),
         account=lines(accounts),
         budget=None if report.dry else budget_bar(report.cost),
         cost=[Lines(lines(_cost_lines(report))), budget_shares(report.budget, _paid_lines(report))],

@@ -15,6 +15,9 @@ DISTANCE_AGGREGATES = {
     "emd": "EARTH MOVER'S DISTANCE",
 }
 MEAN_DISTANCE = "MEAN DISTANCE"
+# The tau of its verdict is the share of the relations that may be lost.
+RELATIONS_KEPT = "RELATIONS KEPT"
+SCORES = (MEAN_DISTANCE, RELATIONS_KEPT)
 # Aggregates per row, by the aggregate of the SQL.
 SHARE, SUM_PER_ROW = "SHARE OF ROWS", "SUM PER ROW"
 PER_ROW = {"COUNT": SHARE, "SUM": SUM_PER_ROW}
@@ -119,7 +122,7 @@ class QueryFacts:
     @property
     def is_distance(self) -> bool:
         """Whether the aggregate is a distance between distributions."""
-        return self.aggregate in {*DISTANCE_AGGREGATES.values(), MEAN_DISTANCE}
+        return self.aggregate in {*DISTANCE_AGGREGATES.values(), *SCORES}
 
     @property
     def sign(self) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pqd.deciders.names import names_and_more
 from pqd.reports.blocks import Badge
 from pqd.reports.escape import caret_lines, visible
-from pqd.reports.models.query import MEAN_DISTANCE
+from pqd.reports.models.query import SCORES
 from pqd.reports.models.standings import CHECKS, Standing, passes_first
 from pqd.reports.text.cost import cost_sentences
 from pqd.reports.text.distances import alarm_words
@@ -261,9 +261,9 @@ def stamped(check: CheckResult, text: str) -> str:
 def distance_tolerance(verdict: Verdict, check: CheckResult) -> str:
     """Tolerance of a distance.
 
-    For a mean distance it is the spec's least score, as the spec writes it.
+    For a score it is the spec's least score, as the spec writes it.
     """
-    if verdict.aggregate == MEAN_DISTANCE:
+    if verdict.aggregate in SCORES:
         return check.tolerance.removeprefix("score ")
     return amount_text(verdict, verdict.tau)
 

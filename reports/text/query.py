@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pqd.reports.models.query import MEAN_DISTANCE, SHARE, SUM_PER_ROW
+from pqd.reports.models.query import MEAN_DISTANCE, RELATIONS_KEPT, SHARE, SUM_PER_ROW
 from pqd.reports.models.standings import Standing
 from pqd.reports.text.numbers import (
     bound_text,
@@ -154,6 +154,8 @@ def asked_sentence(facts: QueryFacts, stated: str) -> str:
         amount = tolerance(facts.tau, facts.tolerance or stated, facts.sign)
         return f"synthetic answer {number_text(facts.q_synthetic)}{facts.sign}, {amount}"
     amount = amount_text(facts, facts.tau)
+    if facts.aggregate == RELATIONS_KEPT:
+        return f"{stated}, less than {amount} of the relations lost"
     if facts.aggregate == MEAN_DISTANCE:
         return f"{stated}, a mean distance below {amount}"
     return f"tolerance {amount} of the rows"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from pqd.deciders.note import sentence
 from pqd.reports.text.distances import INDEPENDENT, digits_of, figure_text, names_text
 from pqd.reports.text.numbers import number_text, p_value_text, percent_text
 
@@ -103,13 +105,27 @@ def independence_sentence(independence: Independence, name: str = "the copy") ->
     """Public warning on a copy whose columns are nearly independent; empty if they are not."""
     if not independence.is_near:
         return ""
-    mean, chance = (percent_text(each, 1) for each in (independence.mean, independence.chance))
-    strongest = percent_text(independence.strongest, 1)
-    by_chance = percent_text(independence.strongest_chance, 1)
+    facts = asdict(independence)
+    facts.pop("is_near")
+    return nearly_independent(name, **facts)
+
+
+@sentence
+def nearly_independent(
+    copy: str,
+    mean: float,
+    chance: float,
+    strongest: float,
+    strongest_chance: float,
+    columns: Sequence[str],
+) -> str:
+    """Warning that the columns of a copy are nearly independent."""
+    mean_text, chance_text = percent_text(mean, 1), percent_text(chance, 1)
+    strongest_text, by_chance = percent_text(strongest, 1), percent_text(strongest_chance, 1)
     return (
-        f"The columns of {name} are nearly independent: its pairs are {mean} off its columns side "
-        f"by side in the mean (shuffled columns {chance}), the strongest, "
-        f"{names_text(independence.columns)}, {strongest} ({by_chance}). If the private table has "
+        f"The columns of {copy} are nearly independent: its pairs are {mean_text} off its columns "
+        f"side by side in the mean (shuffled columns {chance_text}), the strongest, "
+        f"{names_text(columns)}, {strongest_text} ({by_chance}). If the private table has "
         "relations, the copy has lost them."
     )
 

@@ -695,3 +695,20 @@ def test_a_plan_without_a_private_table_is_no_profile() -> None:
 def test_cells_of_a_column_that_is_not_compared_are_refused() -> None:
     with pytest.raises(ParameterError, match=r'the column "PAY" is not among those.*\(sex, old\)'):
         pqd.profile(None, COPY, columns=["sex", "old"], cells={"PAY": 3}, dry_run=True)
+
+
+@pytest.mark.parametrize("kind", ["sample", "shuffled"])
+def test_a_check_of_relations_passes_a_sample_and_fails_shuffled_columns(
+    kind: str, tmp_path: Path
+) -> None:
+    copy, passes = related(1, 4_000), kind == "sample"
+    related(5, 4_000).to_csv(tmp_path / "private.csv", index=False)
+    (copy if passes else shuffled(copy)).to_csv(tmp_path / "copy.csv", index=False)
+    (tmp_path / "audit.toml").write_text(
+        '[private]\npath = "private.csv"\n[synthetic.copy]\npath = "copy.csv"\n'
+        '[[check]]\nid = "kept"\nscore = "relations"\nat_least = "50%"\nepsilon = 8\n'
+        "[columns.pay]\ncells = [0, 20, 40, 400]\n"
+    )
+    report = pqd.check(tmp_path / "audit.toml")
+    assert report.checks[0].status == ("as expected" if passes else "not as expected")
+    assert any("nearly independent" in str(each) for each in report.notes) != passes

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqd.deciders import ParameterError
+from pqd.deciders.distances.decider import RelationsDecider
 from pqd.deciders.distances.relations import Relations, RelationsKept, release_relations
 from tests.support.drawing import examples
 
@@ -140,6 +141,20 @@ def test_exact_pairs_keep_all_and_shuffled_columns_nothing() -> None:
     for rows in (COPY, *LARGE):
         row = copy.rows(tables(rows))
         assert row.pairs == row.product
+
+
+def test_the_planned_margin_is_that_of_an_exact_copy_and_of_shuffled_columns() -> None:
+    claim, rows = RelationsKept(RELATIONS, Fraction(1, 2)), COPY * 30
+    there, decider = RELATIONS.rows(tables(rows)).product, RelationsDecider()
+    exact = decider.margin(Fraction(0), there, Fraction(1, 2))
+    assert exact == claim.margin(tables(rows))
+    for epsilon in (1, Fraction(1, 10)):
+        least = decider.tau_min(400, epsilon, 0.05).tau
+        assert 0 < least < 1
+        for tau, enough in ((Fraction(least), True), (Fraction(0.99 * least), False)):
+            rates = decider.error_rates(400, tau, epsilon)
+            assert (max(rates) <= 0.05) == enough
+    assert decider.tau_min(10, Fraction(1, 10), 0.05).tau == math.inf
 
 
 def released(rows: Rows) -> list[Fraction]:

@@ -28,6 +28,15 @@ INDEPENDENCE = Independence(
 )
 # Every code, with facts that show its words.
 EXAMPLES = (
+    note(
+        "nearly-independent",
+        copy="the copy",
+        mean=0.0094,
+        chance=0.0094,
+        strongest=0.021,
+        strongest_chance=0.016,
+        columns=("age", "sex"),
+    ),
     note("kind-differs", column="x", kind="text", table="b.csv", as_kind="number", first="a.csv"),
     note("kinds-of-copy", table="copy.csv", kinds=(("pay", "number"), ("day", "time"))),
     note("coarse-cells", copy="tree", columns=("age", "job")),
