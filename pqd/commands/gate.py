@@ -42,7 +42,8 @@ from pqd.progress import Progress, Step, silent
 from pqd.reports.models.audit import Cost
 from pqd.reports.models.check import CheckReport, CheckResult, GateFacts
 from pqd.reports.models.query import QueryFacts
-from pqd.reports.text.gate import condition_message, table_condition
+from pqd.reports.models.standings import Standing
+from pqd.reports.text.gate import condition_message, flaw_message, table_condition
 from pqd.reports.text.numbers import percent_text
 from pqd.run.costs import added_costs, cost_of
 from pqd.run.execution import measure, quote_sets
@@ -54,6 +55,9 @@ from pqd.stated.queries import scaled, with_tolerances
 
 if TYPE_CHECKING:
     from pqd.deciders import Noise
+
+# Columns that fail a gate of a whole table in public.
+_FLAWS = {Standing.MISSING, Standing.COPY_ALONE, Standing.NOT_JUDGED}
 
 
 def gate(  # noqa: PLR0913 - the facts of a gate, all but three by keyword
@@ -251,6 +255,17 @@ def run_table_gate(  # noqa: PLR0913 - the arguments of a gate, parsed
     tables = separate_tables(private, synthetic, accountant=accountant, names=names)
     progress(Step.READING_COPY)
     bound = bind_profile(tables, parameters.request, unit)
+    if flaws := [each for each in bound.left_out if each.standing in _FLAWS]:
+        # What fails in public needs no test, and nothing is spent.
+        results = [_flaw(each.columns[0], flaw_message(each)) for each in flaws]
+        facts = GateFacts(
+            epsilon=terms.epsilon,
+            names=terms.names,
+            alpha=terms.alpha,
+            conditions=len(flaws),
+            outcome="fails",
+        )
+        return _report(tables, results, facts, Cost(), bound.notes, dry_run=dry_run)
     rows, quotes, epsilon = terms.private_rows, list[Quote](), terms.epsilon
     if rows is None and dry_run:
         rows = bound.copy_rows
@@ -379,6 +394,22 @@ def _result(
         on_undecided="fail",
         status=status,
         gate=outcome,
+        message=message,
+    )
+
+
+def _flaw(name: str, message: str) -> CheckResult:
+    """Result of a column that cannot be judged, or that one of the tables lacks; public."""
+    return CheckResult(
+        id=name,
+        line=1,
+        sql=name,
+        tolerance="",
+        expect="close",
+        severity="error",
+        on_undecided="fail",
+        status="not as expected",
+        gate="fail",
         message=message,
     )
 

@@ -95,6 +95,7 @@ from pqd.reports.text.relations import (
     relations_sentence,
     relations_title,
 )  # fmt: skip
+from pqd.reports.text.use import use_sentence
 
 if TYPE_CHECKING:
     from pqd.reports.models.figure import Figure
@@ -257,6 +258,8 @@ def _scores(report: ProfileReport) -> Table:
 
 def _score_lines(report: ProfileReport) -> Iterator[Line]:
     """Lines on the scores and on relations, which come first if they are lost."""
+    if use := use_sentence(report):
+        yield Line(use, "strong")
     overall, facts = Line(overall_sentence(report), "strong"), report.relations
     if facts is None:
         yield overall

@@ -163,11 +163,11 @@ class GateFacts:
     """Gate: one test of whether all ``conditions`` hold.
 
     ``outcome`` is ``holds``, ``fails`` (at least one condition does) or ``undecided``; None in a
-    plan.  ``p_value`` is that of the outcome that ``margin`` leans to.  ``rows`` is the noisy
-    number of private rows, if the gate released it.  ``names`` is the epsilon that names the
-    ``worst`` condition if the gate does not pass; ``names_refused`` is the reason why the budget
-    did not hold it.  ``within`` are columns whose bounds are the copy's, as the spec accepts: the
-    outcome holds within these alone.
+    plan.  ``p_value`` is that of the outcome that ``margin`` leans to; None if columns fail in
+    public.  ``rows`` is the noisy number of private rows, if the gate released it.  ``names`` is
+    the epsilon that names the ``worst`` condition if the gate does not pass; ``names_refused`` is
+    the reason why the budget did not hold it.  ``within`` are columns whose bounds are the copy's,
+    as the spec accepts: the outcome holds within these alone.
     """
 
     epsilon: Fraction

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pqd.deciders.names import names_and_more
+from pqd.reports.models.standings import Standing
 from pqd.reports.text.numbers import (
     budget_text,
     counted,
@@ -17,6 +18,7 @@ from pqd.reports.text.query import asked_sentence
 
 if TYPE_CHECKING:
     from pqd.reports.models.check import GateFacts, WorstFacts
+    from pqd.reports.models.profile import LeftOut
     from pqd.reports.models.query import QueryFacts
 
 # Name of the result that stands for the whole gate; no id of a check has a blank.
@@ -45,6 +47,9 @@ def outcome_message(gate: GateFacts) -> str:
     """Outcome of a gate with its p-value."""
     conditions = counted(gate.conditions, "condition")
     every = f"all {conditions} hold" if gate.conditions != 1 else "the condition holds"
+    if gate.outcome == "fails" and gate.p_value is None:
+        columns = counted(gate.conditions, "column fails", "columns fail")
+        return f"{columns} in public, so nothing was measured; --columns names those to judge"
     if gate.p_value is None:
         return f"one test of whether {every}, for epsilon {epsilon_text(gate.epsilon)}"
     odds = p_value_text(gate.p_value, gate.alpha)
@@ -89,7 +94,7 @@ def needs_text(epsilon: float) -> str:
 
 def names_sentence(gate: GateFacts) -> str:
     """Why nothing was named, or what would name the worst; empty if it is named or all hold."""
-    if gate.outcome in {None, "holds"} or gate.worst:
+    if gate.outcome in {None, "holds"} or gate.worst or gate.p_value is None:
         return ""
     if gate.names_refused:
         return f"The worst condition is not named: {gate.names_refused}"
@@ -122,3 +127,9 @@ def table_condition(name: str, tolerance: str, values: int) -> str:
     distance = f"distance below {tolerance}" if tolerance else ""
     others = f"{counted(values, 'condition')} on its values" if values else ""
     return "; ".join(filter(None, [distance, others]))
+
+
+def flaw_message(left_out: LeftOut) -> str:
+    """Why a gate of a whole table fails without a test: a column that is not in both or judged."""
+    known = left_out.standing in {Standing.MISSING, Standing.COPY_ALONE}
+    return str(left_out.standing) if known else f"{left_out.standing}: {left_out.reason}"

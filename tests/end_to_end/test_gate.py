@@ -360,3 +360,19 @@ def test_a_budget_that_holds_the_rows_alone_refuses_all() -> None:
             "private.parquet", "copy.parquet", stated, terms, Absent(), accountant=account
         )
     assert not any(each.epsilon for each in Ledger("own.sqlite").accounts)
+
+
+def test_a_column_that_the_copy_lacks_or_destroyed_fails_in_public(command: Command) -> None:
+    copy = people(4_000, 2)
+    names = [f"{job} {place}" for place, job in enumerate(copy["job"])]
+    copy.drop(columns="age").assign(job=names).to_parquet("copy.parquet")
+    tables = ("private.parquet", "copy.parquet")
+    code, out, _ = command("profile", *tables, "--gate", "1")
+    words = " ".join(out.split())
+    assert code == 1
+    assert "nothing spent" in words
+    assert "2 columns fail in public" in words
+    assert "missing in the copy" in words
+    assert "not judged: looks like an identifier" in words
+    code, out, _ = command("profile", *tables, "--gate", "1", "--columns", "sex")
+    assert code == 0
