@@ -35,7 +35,7 @@ from pqd.planning.gate import (
     plan_gate,
     quoted_gate,
 )
-from pqd.planning.planned_verdict import PlannedVerdict
+from pqd.planning.planned_verdict import DeciderMeasurement, PlannedVerdict
 from pqd.planning.query_verdict import select_deciders
 from pqd.planning.table_separation import column_names, separate_tables
 from pqd.progress import Progress, Step, silent
@@ -43,12 +43,18 @@ from pqd.reports.models.audit import Cost
 from pqd.reports.models.check import CheckReport, CheckResult, GateFacts
 from pqd.reports.models.query import QueryFacts
 from pqd.reports.models.standings import Standing
-from pqd.reports.text.gate import condition_message, flaw_message, table_condition
+from pqd.reports.text.gate import (
+    DISTINCT,
+    condition_message,
+    flaw_message,
+    table_condition,
+)
 from pqd.reports.text.numbers import percent_text
 from pqd.run.costs import added_costs, cost_of
 from pqd.run.execution import measure, quote_sets
 from pqd.run.gate import ROWS_SHARE
 from pqd.sql.query import Query
+from pqd.sql.schema import quote_identifier
 from pqd.sql.workload_files import as_queries
 from pqd.stated.budgets import AUTO
 from pqd.stated.queries import scaled, with_tolerances
@@ -57,7 +63,9 @@ if TYPE_CHECKING:
     from pqd.deciders import Noise
 
 # Columns that fail a gate of a whole table in public.
-_FLAWS = {Standing.MISSING, Standing.COPY_ALONE, Standing.NOT_JUDGED}
+_FLAWS = {Standing.MISSING, Standing.COPY_ALONE}
+# Tolerance of the different values of a column that looks like an identifier in the copy.
+_DISTINCT = "10%"
 
 
 def gate(  # noqa: PLR0913 - the facts of a gate, all but three by keyword
@@ -279,21 +287,45 @@ def run_table_gate(  # noqa: PLR0913 - the arguments of a gate, parsed
         epsilon *= 1 - ROWS_SHARE
     table = _table_gate(bound, rows, parameters, terms, epsilon)
     own = replace(terms, epsilon=epsilon, private_rows=rows)
-    plan = plan_gate(own, bound, table.inputs, table.misses)
+    inputs = (*table.inputs, *_distinct_inputs(bound, own)) if table.inputs else ()
+    plan = plan_gate(own, bound, inputs, table.misses)
     facts, more = _run(plan, accountant, noise, progress, dry_run=dry_run)
     if terms.private_rows is None and not dry_run:
         facts = replace(facts, rows=rows, epsilon=terms.epsilon)
     results = []
-    for name, conditions in _by_subject(table.inputs).items():
+    for name, conditions in _by_subject(inputs).items():
         tolerance = _tolerance(conditions)
         values = sum(each.requirement == OTHERS for each in conditions)
-        asked = table_condition(name, tolerance, values)
+        distinct = isinstance(conditions[0].measurement, DeciderMeasurement)
+        asked = DISTINCT if distinct else table_condition(name, tolerance, values)
         names_of = [each.name for each in conditions]
         results.append(_result(name, name, tolerance, asked, facts, names_of))
     left_out = tuple((each.name, each.reason) for each in table.left_out)
     notes = (*bound.notes, *([note("gate-left-out", conditions=left_out)] if left_out else []))
     cost = _cost([*quotes, *more], accountant, unit)
     return _report(tables, results, facts, cost, notes, dry_run=dry_run)
+
+
+def _distinct_inputs(bound: BoundProfile, terms: GateTerms) -> list[GateInput]:
+    """Conditions on the number of different values of columns that look like identifiers.
+
+    Such a column is not judged by its values.  If a generator turned a column into identifiers, the
+    private one has far fewer different values.
+    """
+    aside = [e.columns[0] for e in bound.left_out if e.standing is Standing.NOT_JUDGED]
+    queries = [
+        Query(f"SELECT COUNT(DISTINCT {quote_identifier(each)}) FROM D", each) for each in aside
+    ]
+    if not queries:
+        return []
+    criteria = Parameters.parse(
+        tau=_DISTINCT, epsilon=terms.epsilon, alpha=terms.alpha, mechanism="inv_distinct"
+    )
+    tables = SyntheticTables(bound.tables.tables, bound.tables.private)
+    requests = [QueryRequest.of(each, criteria) for each in queries]
+    plan = select_deciders(bind(tables, requests, criteria.columns, bound.unit))
+    plan.bound.check()
+    return [GateInput(plan.bound, each.facts()["id"], each.measurement) for each in plan.verdicts]
 
 
 def _table_gate(

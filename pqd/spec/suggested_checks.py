@@ -8,7 +8,7 @@ copy passes with high probability; what it would not pass is left out, with the 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -29,6 +29,8 @@ from pqd.parameters import Criteria
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload, QueryRequest
 from pqd.planning.lattices import lattice_of
 from pqd.planning.query_verdict import planned_verdict
+from pqd.reports.models.profile import LeftOut
+from pqd.reports.models.standings import Standing
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind, quote_identifier, quote_literal
 
@@ -100,7 +102,11 @@ def suggested_checks(
     ``profile`` is the copy's profile; None if it has no column to profile.  ``workload`` has the
     bound queries of ``number_queries``.
     """
-    checks = [] if sizes.stated is not None else list(_counted(workload, epsilon))
+    checks = [_COLUMNS]
+    if sizes.stated is None:
+        checks += _counted(workload, epsilon)
+    if not sizes.scaled:
+        checks += _distinct(workload)
     left_out: dict[str, list[str]] = {}
     if profile:
         gate = TableGate(
@@ -129,8 +135,12 @@ def suggested_checks(
 
 
 def number_queries(profile: BoundProfile | None) -> list[Query]:
-    """Queries for the number of rows, and for medians of the copy's numbers."""
+    """Queries for the number of rows, different values of identifiers, and medians of numbers."""
     queries = [Query("SELECT COUNT(*) FROM D", "rows")]
+    for each in unjudged(profile.left_out if profile else ()):
+        sql = f"SELECT COUNT(DISTINCT {quote_identifier(each)}) FROM D"
+        if _admitted(sql):
+            queries.append(Query(sql, f"{each} distinct values"))
     columns = profile.columns if profile else ()
     numbers = [each.name for each in columns if each.kind == Kind.NUMBER and not each.constant]
     for name in numbers[:_MOST_NUMBERS]:
@@ -139,6 +149,11 @@ def number_queries(profile: BoundProfile | None) -> list[Query]:
         if _admitted(sql):
             queries.append(Query(sql, f"{name} median"))
     return queries
+
+
+def unjudged(left_out: Sequence[LeftOut]) -> list[str]:
+    """Names of the columns that look like identifiers or free text in the copy."""
+    return [each.columns[0] for each in left_out if each.standing is Standing.NOT_JUDGED]
 
 
 def rounded_down(number: Fraction, digits: int = 2) -> Fraction:
@@ -196,12 +211,29 @@ def _counted(workload: BoundWorkload, epsilon: Fraction) -> Iterator[SuggestedCh
         yield SuggestedCheck("rows", {"sql": bound.query.sql, "tau": tau}, comment)
 
 
+_COLUMNS = SuggestedCheck(
+    "columns",
+    {"schema": "complete"},
+    "Public, exact and free: fails if one of the tables lacks a column of the other one, or if a "
+    "column cannot be judged.",
+)
 _ALARM = SuggestedCheck(
     "not too near",
     {"alarm": "overall"},
     "Fails if the copy is nearer to the private table than rows drawn from it. Silence is no "
     "safety. If the generator is differentially private, state copy_epsilon above.",
 )
+
+
+def _distinct(workload: BoundWorkload) -> Iterator[SuggestedCheck]:
+    """Yield a check of the different values of each column that looks like an identifier."""
+    for bound in _named(workload, "COUNT DISTINCT"):
+        yield SuggestedCheck(
+            bound.query.id or "",
+            {"sql": bound.query.sql, "tau": "10%"},
+            "The column looks like an identifier or free text in the copy. If the private one has "
+            "far fewer different values, a generator has destroyed it.",
+        )
 
 
 def _marginals(claims: TableClaims, constant: set[str]) -> Iterator[SuggestedCheck]:

@@ -26,7 +26,7 @@ from pqd.parameters import Criteria
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.table_separation import check_other_places, check_separation
-from pqd.spec.suggested_checks import Sizes, number_queries, suggested_checks
+from pqd.spec.suggested_checks import Sizes, number_queries, suggested_checks, unjudged
 from pqd.sql.schema import Kind, quote_identifier
 
 if TYPE_CHECKING:
@@ -97,6 +97,8 @@ _BOUNDS = """
 # Public facts of columns.  "copy" takes the bounds of the synthetic table, so a check of an average
 # holds for private values within them.  Better: bounds from the data dictionary, in its place.
 """
+# Of a column that looks like an identifier or free text in the copy.
+_SET_ASIDE = "judge = false                     # true if it is none: then its values are judged"
 _COLUMN = """
 [columns.{name}]
 bounds = "copy"                   # [{lower}, {upper}]; others count as the nearest bound
@@ -168,7 +170,7 @@ def spec_template(
     ]
     if facts.numbers:
         parts.append(_BOUNDS)
-    parts += [_column_comment(*pair) for pair in islice(facts.numbers.items(), _MOST_COLUMNS)]
+    parts += islice(_column_comments(facts), _MOST_COLUMNS)
     return Template("".join(parts), tuple(_unchecked(facts)))
 
 
@@ -232,10 +234,8 @@ def _not_checked(facts: _CopyFacts) -> Iterator[str]:
     if facts.left_out:
         yield "\n# Columns and pairs without a check:\n"
         for each in islice(facts.left_out, _MOST_COLUMNS):
-            yield _comment(f"{', '.join(each.columns)}: {each.reason}")
-            if len(each.columns) == 1:
-                keys = f'marginal = [{toml_text(each.columns[0])}], tau = "10%"'
-                yield _comment(f"To check it all the same, add a check: {keys}")
+            reason = each.reason.partition("; judge it with")[0]
+            yield _comment(f"{', '.join(each.columns)}: {reason}")
 
 
 def _unchecked(facts: _CopyFacts) -> Iterator[str]:
@@ -262,12 +262,20 @@ def _value(value: object) -> str:
     return toml_text(value) if isinstance(value, str) else _decimal(Fraction(str(value)))
 
 
-def _column_comment(name: str, lattice: Lattice) -> str:
-    lower, upper, step = (_decimal(x) for x in (lattice.lower, lattice.upper, lattice.step))
-    bare = re.fullmatch(r"[A-Za-z0-9_-]+", name)
-    return _COLUMN.format(
-        name=name if bare else toml_text(name), lower=lower, upper=upper, step=step
-    )
+def _column_comments(facts: _CopyFacts) -> Iterator[str]:
+    """Yield a section of facts for each number, and for each column that is not judged."""
+    aside = unjudged(facts.left_out)
+    for name, lattice in facts.numbers.items():
+        lower, upper, step = (_decimal(x) for x in (lattice.lower, lattice.upper, lattice.step))
+        section = _COLUMN.format(name=_header(name), lower=lower, upper=upper, step=step)
+        yield f"{section}{_SET_ASIDE}\n" if name in aside else section
+    for name in aside:
+        if name not in facts.numbers:
+            yield f"\n[columns.{_header(name)}]\n{_SET_ASIDE}\n"
+
+
+def _header(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_text(name)
 
 
 def _slug(name: str) -> str:

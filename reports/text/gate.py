@@ -32,6 +32,8 @@ HOW_TO_READ = (
     "it passes, the p-value is the chance of passing if any of them failed. If it does not, a dash "
     "stands before each check that it does not name: this run does not say whether it holds."
 )
+# What a gate asks of a column that looks like an identifier in the copy.
+DISTINCT = "as many different values as in the copy, within 10 %; looks like an identifier there"
 # A check that asks nothing of the private table, and a check whose gate was not run.
 NO_CONDITION = "no condition: the copy was made under differential privacy"
 NOT_RUN = "not measured, since another check is broken and the gate is one test of all"
