@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number
 from pqd.deciders.names import closest_name, names_and_more
-from pqd.sql.query import check_scale
 from pqd.sql.tolerance import Tolerance
 
 if TYPE_CHECKING:
@@ -95,6 +94,9 @@ def scaled(queries: Sequence[Query], scale: str | None) -> tuple[Query, ...]:
     ParameterError
         If the scale is unknown.
     """
+    # Imported here, since the command line refuses a run without queries before it parses SQL.
+    from pqd.sql.query import check_scale  # noqa: PLC0415
+
     known = check_scale(scale)
     return tuple(query.scaled(known) for query in queries)
 

@@ -159,6 +159,9 @@ def _checks(report: CheckReport) -> Table:
         failed = standing is Standing.FAILED
         checks = [check for check in report.checks if check.standing is standing]
         rows = [_row(check, mixed=mixed) if verdicts else _planned(check) for check in checks]
+        if report.gate:
+            # The message is a cell, so it is not said twice.
+            rows = [row if row.open else replace(row, aside="") for row in rows]
         few = _FEW if not failed and len(report.checks) > MOST_IN_FULL else None
         if rows:
             group = Group(
@@ -183,10 +186,8 @@ def _checks(report: CheckReport) -> Table:
 def _planned(check: CheckResult) -> Row:
     """Row of a check without a verdict."""
     first, under = message_parts(check.message)[0]
-    if check.gate == "error":
-        return _named(check, (Cell("see below"),))
-    # The message is a cell, so it is not said twice.
-    return replace(_named(check, (Cell("" if under else first),)), aside="")
+    text = "see below" if check.gate == "error" else "" if under else first
+    return _named(check, (Cell(text),))
 
 
 def _row(check: CheckResult, *, mixed: bool) -> Row:

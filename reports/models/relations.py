@@ -75,7 +75,7 @@ class RelationsFacts(Estimated):
         return self.standing is Standing.BEYOND
 
     @property
-    def presence(self) -> Literal["some", "none", "only in the copy", "unknown"] | None:
+    def presence(self) -> Literal["some", "none", "in the copy alone", "unknown"] | None:
         """Relations of the private table: some, none, or undecided; None in a plan."""
         if self.relations is None:
             return None
@@ -83,7 +83,7 @@ class RelationsFacts(Estimated):
             return "some"
         if self.relations.high > self.negligible:
             return "unknown"
-        return "none" if self.independence.is_near else "only in the copy"
+        return "none" if self.independence.is_near else "in the copy alone"
 
     def computed(self) -> dict[str, Any]:
         """Values that JSON holds in addition to the fields."""

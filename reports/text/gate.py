@@ -29,8 +29,8 @@ NAMED_STEP = "make the copy better there, or give this check a larger tau"
 GATE_STEP = "give the gate a larger epsilon, or leave out what --dry-run calls not decidable"
 HOW_TO_READ = (
     "A gate is one test of whether all conditions hold: the least of their margins, with noise. If "
-    "it passes, the p-value is the chance of passing if any of them failed. If it does not, a dash "
-    "stands before each check that it does not name: this run does not say whether it holds."
+    "it passes, the p-value is the chance of passing if any of them failed. If it does not, each "
+    "check that it does not name is untold: this run does not say whether it holds."
 )
 # What a gate asks of a column that looks like an identifier in the copy.
 DISTINCT = "as many different values as in the copy, within 10 %; looks like an identifier there"

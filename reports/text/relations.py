@@ -64,7 +64,7 @@ def _without_figure(facts: RelationsFacts) -> Iterator[str]:
     chance = f"{there} of the rows, chance alone up to {mark}"
     if facts.presence == "none":
         yield f"There are no relations to keep: pairs tell no more than columns ({chance})."
-    elif facts.presence == "only in the copy":
+    elif facts.presence == "in the copy alone":
         yield (
             "The copy has relations that the private table lacks: private pairs tell no more than "
             f"columns ({chance})."
@@ -94,10 +94,10 @@ def relations_plan(facts: RelationsFacts) -> str:
             "How well relations kept would be known cannot be foretold from a copy that has none."
         )
     width, sampled = number_text(100 * facts.half_width, 2), percent_text(facts.reference, 0)
-    enough = "enough" if facts.decidable else "too little"
+    worth = "enough" if facts.decidable else "not enough"
     return (
         f"Relations kept would be known to about {width} percentage points, and {INDEPENDENT} "
-        f"would keep {sampled}: {enough} to tell it from a copy that keeps {bar_text(facts.bar)}."
+        f"would keep {sampled}: {worth} to tell it from a copy that keeps {bar_text(facts.bar)}."
     )
 
 

@@ -286,7 +286,7 @@ def test_relations_of_independent_columns_are_no_figure() -> None:
     assert "There are no relations to keep" in same.to_markdown()
     more = run_profile(private, related(1, 6_000), stated(total_epsilon=8), Absent())
     assert more.relations is not None
-    assert more.relations.presence == "only in the copy"
+    assert more.relations.presence == "in the copy alone"
     assert "relations that the private table lacks" in more.to_markdown()
     unsure = run_profile(private, related(1, 900), stated(total_epsilon="0.02"), SimulatedNoise(4))
     assert unsure.relations is not None

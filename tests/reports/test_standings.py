@@ -25,7 +25,7 @@ SUBJECTS = (VERDICTS, DISTANCES, PLANS, CHECKS, CHANCES)
 # "undecided" is a status of a check too, "within" the title of a column, "?" an unknown number.
 OWN = {*Standing, *(each.badge.text for each in Standing)} - {"undecided", "within", "?", "yes"}
 # Words of a check's counts and of a release's page are no standings of a check.
-GATES = {"broken", "planned", "failed", "passed", "known"}
+GATES = {"broken", "planned", "failed", "passed", "known", "not told", "untold"}
 
 
 def constants(path: Path) -> set[str]:
@@ -67,6 +67,7 @@ def test_what_fails_a_build_is_an_error_of_it() -> None:
         Standing.FAILED: ("error", "failure", 1),
         Standing.UNSURE: ("error", "failure", 1),
         Standing.WARNED: ("warning", "", 0),
+        Standing.UNTOLD: ("", "skipped", 0),
         Standing.KNOWN: ("warning", "", 0),
         Standing.PLANNED: ("", "skipped", 0),
         Standing.PASSED: ("", "", 0),

@@ -1,5 +1,6 @@
 """Checks of columns: public, free, exact; a column that vanished fails them by its name."""
 
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -61,7 +62,7 @@ AN_ID = "[columns.id]\njudge = false"
 
 def test_a_whole_copy_passes_and_nothing_is_spent(tmp_path: Path) -> None:
     report = checked(tmp_path, people(2), AN_ID)
-    assert (report.exit_code, report.cost.epsilon) == (0, 0)
+    assert (report.exit_code, report.cost.epsilon) == (0, Fraction(0))
     assert "public and exact" in report.checks[0].message
     assert report.checks[0].verdicts == ()
     for text in (report.to_json(), str(report.to_html()), report.to_markdown()):
@@ -83,7 +84,7 @@ def test_a_column_that_vanished_fails_by_name(
 ) -> None:
     """Also a check of the score, which is then not measured."""
     report = checked(tmp_path, copy, "" if "id is" in told else AN_ID, score)
-    assert (report.exit_code, report.cost.epsilon) == (1, 0)
+    assert (report.exit_code, report.cost.epsilon) == (1, Fraction(0))
     for each in report.checks:
         assert told in each.message
         assert (each.status, each.gate) == ("not as expected", "fail")
@@ -117,9 +118,9 @@ sql = "SELECT COUNT(*) FROM D"
 tau = 300
 """
     lacking = checked(tmp_path, people(2).drop(columns="city"), f"{AN_ID}\n{gate}", query)
-    assert (lacking.exit_code, lacking.cost.epsilon) == (1, 0)
+    assert (lacking.exit_code, lacking.cost.epsilon) == (1, Fraction(0))
     whole = checked(tmp_path, people(2), f"{AN_ID}\n{gate}", query)
-    assert (whole.exit_code, whole.cost.epsilon) == (0, 20)
+    assert (whole.exit_code, whole.cost.epsilon) == (0, Fraction(20))
 
 
 @pytest.mark.parametrize("key", ['tau = "5%"', "epsilon = 1", 'expect = "far"'])

@@ -56,8 +56,10 @@ def test_the_starter_is_a_spec_whose_checks_run(name: str, tmp_path: Path) -> No
         assert spec.private.path == tmp_path / "secret" / "private.csv"
         assert list(spec.synthetic) == ["my-copy"]
         assert spec.synthetic["my-copy"].path == tmp_path / "my copy.v2.parquet"
-        assert spec.checks[0].sql == "SELECT COUNT(*) FROM D"
-        for check in spec.checks:
+        columns, *checks = spec.checks
+        assert (columns.id, columns.schema) == ("columns", "complete")
+        assert checks[0].sql == "SELECT COUNT(*) FROM D"
+        for check in checks:
             assert check.tau is not None
             pqd.plan(
                 spec.synthetic["my-copy"].path,
@@ -73,7 +75,7 @@ def test_every_bound_is_there_and_too_few_rows_are_told(tmp_path: Path) -> None:
     text = made(TABLES["plain"], tmp_path)
     (tmp_path / "audit.toml").write_text(with_hints(text), encoding="utf-8")
     spec = read_spec(tmp_path / "audit.toml", {})
-    assert [(check.id, check.sql) for check in spec.checks] == [("rows", "SELECT COUNT(*) FROM D")]
+    assert [check.id for check in spec.checks] == ["columns", "rows"]
     assert "So few that less than this cannot be told" in text
     assert "Left out, since an honest copy of this size would not surely pass" in text
     assert {name: facts["bounds"] for name, facts in spec.columns.items()} == {
@@ -169,7 +171,7 @@ def test_another_size_is_compared_by_shares(tmp_path: Path) -> None:
 
 
 def test_a_column_without_values_gets_no_check(tmp_path: Path) -> None:
-    assert made(TABLES["empty columns"], tmp_path).count("\n[[check]]") == 1
+    assert made(TABLES["empty columns"], tmp_path).count("\n[[check]]") == 2
     assert "[columns." not in made(TABLES["texts"], tmp_path)
 
 
@@ -181,8 +183,8 @@ def test_comments_stay_comments(tmp_path: Path) -> None:
         "b\r\n": list(range(rows)),
     }
     spec = read_of(made(odd, tmp_path), tmp_path)
-    assert [check.id for check in spec.checks][:2] == ["rows", "a-check-id-1"]
-    assert spec.checks[1].marginal == ("a\n[[check]]\nid = 1",)
+    assert [check.id for check in spec.checks][1:4] == ["rows", "b-distinct-values", "a-check-id-1"]
+    assert spec.checks[3].marginal == ("a\n[[check]]\nid = 1",)
     same: dict[str, list[object]] = {
         "a b": ["x", "y"] * (rows // 2),
         "A-b": ["x", "y"] * (rows // 2),

@@ -55,18 +55,21 @@ WHOLE = (replace(BUDGET[0], epsilon=Fraction(1)),)
 LINES = terminal_text(PLAIN).splitlines()
 
 
-def test_one_figure_comes_first() -> None:
+def test_what_it_is_good_for_comes_first() -> None:
     assert overall_sentence(PLAIN) == (
         "Overall quality 95.8 % (95.7 to 96.0); an independent real sample of this size would "
         "score 99.2 %, so this is beyond chance."
     )
     assert LINES[0].startswith("15 columns and 105 pairs of ")
     assert LINES[1] == "epsilon 1 spent"
-    assert " ".join(LINES[3:5]) == overall_sentence(PLAIN)
+    use = " ".join(LINES[3:6])
+    assert use.startswith("Use it for 11 of 15 columns and 45 of 105 pairs of columns.")
+    assert "Do not use it for education-num, fnlwgt, " in use
+    assert " ".join(LINES[6:8]) == overall_sentence(PLAIN)
 
 
 def test_the_default_fits_a_screen_and_a_half() -> None:
-    assert len(LINES) <= 62
+    assert len(LINES) <= 64
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
