@@ -160,8 +160,8 @@ class CriteriaOptions:
         str | None,
         typer.Option(
             metavar="TAU",
-            help="Tolerance: an amount (10), or a share of the synthetic answer (3.2%). Needed "
-            "unless every query has its own.",
+            help="Tolerance: an amount (10), a share of the synthetic answer (3.2%), or of a COUNT "
+            "a share of all rows ('0.1% of rows'). Needed unless every query has its own.",
         ),
     ] = None
     alpha: Annotated[str, typer.Option(metavar="P", help="Error probability that you accept.")] = (

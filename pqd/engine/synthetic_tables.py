@@ -77,6 +77,11 @@ class SyntheticTables:
         return self.private.label if self.private else ""
 
     @property
+    def rows(self) -> tuple[int, ...]:
+        """Number of rows of each table, once its columns are loaded."""
+        return tuple(engine.rows() for engine in self.engines)
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The names of the first table's columns."""
         return self.tables[0].columns

@@ -197,7 +197,7 @@ class _Binding:
             self._beyond.setdefault((attribute or "", beyond), {})[name or ""] = None
         with self._refusals.of(request.query):
             statistic = self._bounds.for_tolerance(request, statistic, synthetic)
-            yield BoundQuery(request, statistic, columns, self._unit, synthetic)
+            yield BoundQuery(request, statistic, columns, self._unit, synthetic, self._tables.rows)
 
 
 def _check_scale(query: Query, resolved: BoundExpression) -> None:

@@ -99,6 +99,8 @@ class BoundQuery:
         The privacy unit.
     synthetic
         The histogram of each synthetic table.
+    rows
+        The number of rows of each synthetic table.
     """
 
     request: QueryRequest
@@ -106,6 +108,7 @@ class BoundQuery:
     kinds: Kinds
     unit: PrivacyUnit | None
     synthetic: tuple[Histogram, ...]
+    rows: tuple[int, ...]
 
     @property
     def query(self) -> Query:

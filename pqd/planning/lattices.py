@@ -213,7 +213,10 @@ class Bounds:
         query, measure = request.query, statistic.measure
         if query.aggregate != "AVG" or measure is None or measure.is_stated:
             return statistic
-        pairs = tolerances(query, request.criteria.tolerance, statistic, synthetic)
+        if request.criteria.tolerance.of_rows:
+            # Only numbers of rows have such a tolerance.
+            return statistic
+        pairs = tolerances(query, request.criteria.tolerance, statistic, synthetic, ())
         intervals = [pair[1] for pair in pairs if pair]
         wider = with_wider_lattice(query, statistic, intervals) if intervals else statistic
         if measure.lattice and wider.measure and wider.measure.lattice and any(measure.stated):
@@ -295,7 +298,7 @@ def exceeded_bounds(
     lattice, (lower, upper) = measure.lattice, measure.stated
     for histogram in synthetic:
         centre = answer(query.aggregate, histogram, query.p or HALF)
-        if centre is None or (tolerance.relative and not centre):
+        if centre is None or (tolerance.relative and not centre) or tolerance.of_rows:
             continue
         middle = centre * lattice.unit
         tau = tolerance.of(middle)
@@ -368,22 +371,37 @@ def synthetic_answer(query: Query, synthetic: Histogram) -> Fraction:
     return value
 
 
+def answer_of_all_rows(query: Query, rows: int) -> Fraction | None:
+    """Answer of a COUNT that all ``rows`` match, in the query's unit; None for other queries."""
+    if query.written != "COUNT":
+        return None
+    return _PER_CENT if query.per_row else Fraction(rows)
+
+
 def tolerances(
-    query: Query, tolerance: Tolerance, statistic: Statistic, synthetic: Sequence[Histogram]
+    query: Query,
+    tolerance: Tolerance,
+    statistic: Statistic,
+    synthetic: Sequence[Histogram],
+    rows: Sequence[int],
 ) -> tuple[tuple[Fraction, Interval] | None, ...]:
     """Tolerance in the query's unit, and its interval in lattice units, for each synthetic table.
 
-    The item of a table without an answer is None.  If the tolerance is relative and the answer is
+    ``rows`` are those of each synthetic table, for a tolerance that is a share of them.  The item
+    of a table without an answer is None.  If the tolerance is relative and the answer is
     0, tau is one lattice unit, so only the answer 0 lies within the tolerance.
     """
     scale = lattice_of(query, statistic)[1]
     pairs: list[tuple[Fraction, Interval] | None] = []
-    for histogram in synthetic:
+    for number, histogram in enumerate(synthetic):
         centre = answer(query.aggregate, histogram, query.p or HALF)
         if centre is None:
             pairs.append(None)
             continue
-        tau = tolerance.of(centre * scale) if centre or not tolerance.relative else scale
+        if tolerance.of_rows:
+            tau = tolerance.of(centre, answer_of_all_rows(query, rows[number]))
+        else:
+            tau = tolerance.of(centre * scale) if centre or not tolerance.relative else scale
         pairs.append((tau, Interval.around(centre, tau / scale)))
     return tuple(pairs)
 

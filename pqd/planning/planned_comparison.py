@@ -149,7 +149,7 @@ def planned_comparison(bound: BoundQuery) -> PlannedComparison:
     query, parameters, synthetic = bound.query, bound.parameters, bound.synthetic
     scale = lattice_of(query, bound.statistic)[1]
     centres = [answer(query.aggregate, histogram, query.p or HALF) for histogram in synthetic]
-    pairs = tolerances(query, parameters.tolerance, bound.statistic, synthetic)
+    pairs = tolerances(query, parameters.tolerance, bound.statistic, synthetic, bound.rows)
     taus = tuple(pair[0] if pair else Fraction(0) for pair in pairs)
     intervals = tuple(pair and pair[1] for pair in pairs)
     if not any(intervals):

@@ -30,6 +30,7 @@ from pqd.planning.choose_decider import (
     likely_choice,
 )
 from pqd.planning.lattices import (
+    answer_of_all_rows,
     condition_of,
     is_conditional,
     lattice_of,
@@ -254,7 +255,7 @@ def _plan_of(bound: BoundQuery) -> DeciderPlan:
     centre = synthetic_answer(query, synthetic)
     scale = lattice_of(query, bound.statistic)[1]
     answer = centre * scale
-    tau = criteria.tolerance.of(answer)
+    tau = criteria.tolerance.of(answer, answer_of_all_rows(query, bound.rows[0]))
     interval = Interval.around(centre, tau / scale)
     plan = _plan_on(bound, bound.statistic, answer, tau, interval)
     if not (plan.choice.is_reliable(criteria.alpha) or is_conditional(plan.statistic)):

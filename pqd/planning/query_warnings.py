@@ -46,6 +46,8 @@ def warnings_of(query: Query, criteria: Criteria) -> Iterator[Note]:
     tolerance = criteria.tolerance
     if tolerance.relative and tolerance.amount >= 1:
         yield note("tau-wide", tolerance=tolerance.text)
+    elif tolerance.of_rows:
+        pass
     elif not tolerance.relative and tolerance.amount < 1 and query.aggregate.startswith("COUNT"):
         yield note("tau-narrow", tolerance=tolerance.text)
     if criteria.alpha > Fraction(1, 2):

@@ -156,8 +156,8 @@ _CHECK_DEFAULTS = (
     Key(
         "tau",
         TAU,
-        'Tolerance: an amount in the unit of the query (10), or a share of its answer ("5%"); of a '
-        "marginal a share of the rows.",
+        'Tolerance: an amount in the unit of the query (10), or a share of its answer ("5%"), or '
+        'of a COUNT a share of all rows ("0.1% of rows"); of a marginal a share of the rows.',
         'tau = "5%"',
     ),
     Key("epsilon", PRICE, "Privacy budget of one query.", "epsilon = 0.25"),

@@ -21,6 +21,7 @@ _SIZE = r"(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?|[0-9]+/0*[1-9]
 _ANY_SIZE = rf"^\s*[+-]?{_SIZE}\s*$"
 _ABOVE_ZERO = rf"^\s*\+?(?=[0-9.]*[1-9]){_SIZE}\s*$"
 _SHARE = rf"^\s*\+?(?=[0-9.]*[1-9]){_SIZE}\s*%?\s*$"
+_TOLERANCE = rf"{_SHARE[:-1]}([oO][fF]\s+([tT][hH][eE]\s+)?[rR][oO][wW][sS]\s*)?$"
 # Bits of a whole number at which it is refused: no double is as large, and it is slow to print.
 _MOST_BITS = 1100
 
@@ -102,7 +103,8 @@ def _share(value: Any, name: str) -> Fraction:  # noqa: ANN401 - whatever stands
 
 def _quality(value: Any, name: str) -> Any:  # noqa: ANN401 - kept as it was written
     try:
-        least = Tolerance.parse(value).amount
+        stated = Tolerance.parse(value)
+        least = Fraction(1) if stated.of_rows else stated.amount
     except ParameterError:
         least = Fraction(1)
     if least >= 1:
@@ -117,7 +119,7 @@ def _step(value: Any, name: str) -> Any:  # noqa: ANN401 - kept as it was writte
 
 
 _AMOUNT, _BUDGET = 'an amount such as 10, or a share such as "5%",', "a number such as 0.25"
-TAU = _number(_tolerance, _AMOUNT, _SHARE, exclusiveMinimum=0)
+TAU = _number(_tolerance, _AMOUNT, _TOLERANCE, exclusiveMinimum=0)
 BUDGET = _number(budget_of, _BUDGET, _ABOVE_ZERO, minimum=1e-12, maximum=1e12)
 PRICE = _number(stated_budget, _BUDGET, _ABOVE_ZERO, minimum=1e-12, maximum=int(MOST_EPSILON))
 _UNIT = {"exclusiveMinimum": 0, "exclusiveMaximum": 1}
