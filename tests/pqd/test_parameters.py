@@ -50,6 +50,54 @@ def test_tau_is_read_exactly(tau: Any, amount: Fraction, relative: object) -> No
     assert found.text == str(tau).strip()
 
 
+@pytest.mark.parametrize("text", ["0.1% of rows", " .1 % of the rows", "1/10% OF ROWS"])
+def test_a_share_of_the_rows_is_read_exactly(text: str) -> None:
+    found = Tolerance.parse(text)
+    assert (found.amount, found.relative, found.of_rows) == (Fraction(1, 1000), False, True)
+    assert found.share == Fraction(1, 1000)
+    assert found.of(Fraction(0), Fraction(30_000)) == 30
+    with pytest.raises(UnanswerableError, match="the copy has no row"):
+        found.of(Fraction(0), Fraction(0))
+    with pytest.raises(ParameterError, match="no number of rows"):
+        found.of(Fraction(5))
+
+
+@pytest.mark.parametrize(
+    "text", ["0% of rows", "100% of rows", "% of rows", "5 of rows", "x% of rows"]
+)
+def test_what_is_no_share_of_the_rows_is_refused(text: str) -> None:
+    with pytest.raises(ParameterError, match="tau"):
+        Tolerance.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("sql", "scale", "tau"),
+    [
+        ("SELECT COUNT(*) FROM D WHERE age > 100", None, 2),
+        ("SELECT COUNT(*) FROM D WHERE age > 100", "rows", 50),
+        ('SELECT COUNT("capital-gain") FROM D', None, 2),
+    ],
+)
+def test_a_count_has_a_tolerance_in_rows(sql: str, scale: str | None, tau: int) -> None:
+    plan = pqd.plan(TABLE, sql, tau="50% of rows", epsilon=1, scale=scale)
+    assert plan.queries[0].tau == tau
+
+
+@pytest.mark.parametrize("sql", ["SELECT SUM(age) FROM D", "SELECT COUNT(DISTINCT age) FROM D"])
+@pytest.mark.parametrize("epsilon", [1, None])
+def test_other_answers_have_no_tolerance_in_rows(sql: str, epsilon: Any) -> None:
+    with pytest.raises(ParameterError, match="no number of rows; give an amount"):
+        pqd.plan(TABLE, sql, tau="50% of rows", epsilon=epsilon)
+
+
+def test_each_copy_has_a_tolerance_in_its_own_rows() -> None:
+    copies = {"a": TABLE, "b": pd.concat([TABLE] * 3)}
+    private = pd.concat([TABLE] * 2)
+    query = "SELECT COUNT(*) FROM D WHERE age > 1"
+    report = pqd.compare(like(private), copies, query, tau="50% of rows", epsilon=1)
+    assert [cell.tau for cell in report.queries[0].cells] == [2, 6]
+
+
 NO_AMOUNT: list[Any] = [
     *(0, -1, "0", "-3", "0%", "-5%", "%", "", " ", "nan", "inf", "-inf", "1e999", "ten", "5%%"),
     *(float("nan"), float("inf"), True, None, [], "1e²", "5‰", "0x10", "1 2", "1/0", "9" * 201),
