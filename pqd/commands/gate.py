@@ -321,9 +321,8 @@ def _distinct_inputs(bound: BoundProfile, terms: GateTerms) -> list[GateInput]:
     criteria = Parameters.parse(
         tau=_DISTINCT, epsilon=terms.epsilon, alpha=terms.alpha, mechanism="inv_distinct"
     )
-    tables = SyntheticTables(bound.tables.tables, bound.tables.private)
     requests = [QueryRequest.of(each, criteria) for each in queries]
-    plan = select_deciders(bind(tables, requests, criteria.columns, bound.unit))
+    plan = select_deciders(bind(bound.tables.reopened(), requests, criteria.columns, bound.unit))
     plan.bound.check()
     return [GateInput(plan.bound, each.facts()["id"], each.measurement) for each in plan.verdicts]
 

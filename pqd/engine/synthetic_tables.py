@@ -60,6 +60,10 @@ class SyntheticTables:
         self.taken_kinds: dict[str, Kind] = {}
         self.hints: dict[str, Note] = {}
 
+    def reopened(self) -> SyntheticTables:
+        """Same tables, for another reading; whether they are public was found out before."""
+        return SyntheticTables(self.tables, self.private)
+
     @property
     def copies(self) -> tuple[tuple[SyntheticTable, Table], ...]:
         """Copies, each with its engine: all tables but ``cells_from``."""

@@ -1,5 +1,6 @@
 """Marginals of any table: equal to counting row by row, whatever kind of input, chunk or order."""
 
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -274,7 +275,12 @@ def test_a_table_without_the_columns_is_refused() -> None:
 
 
 def test_an_error_of_the_engine_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> None:
+    selected = ArrowSQL._selected
+
+    def broken(sql: ArrowSQL, part: pa.Table, expressions: Sequence[str]) -> Any:
+        # The kinds of the copy, which is public, are found out first.
+        if any("(value" in each for each in expressions):
+            return selected(sql, part, expressions)
         raise duckdb.Error("could not read zebra-canary")
 
     monkeypatch.setattr(ArrowSQL, "_selected", broken)

@@ -190,7 +190,7 @@ def test_comments_stay_comments(tmp_path: Path) -> None:
         "A-b": ["x", "y"] * (rows // 2),
     }
     ids = [check.id for check in read_of(made(same, tmp_path), tmp_path).checks]
-    assert ids[:4] == ["rows", "a-b", "a-b-2", "a-b-a-b"]
+    assert ids[:5] == ["columns", "rows", "a-b", "a-b-2", "a-b-a-b"]
     assert len(set(ids)) == len(ids)
 
 
