@@ -119,6 +119,15 @@ class QueryOptions:
             "aggregate, attribute, where_sql; tau, bins).",
         ),
     ] = None
+    rule: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--rule",
+            metavar="CONDITION",
+            help="A rule that each row keeps, such as 'age >= 18': about as many private rows "
+            "as rows of the copy violate it, within 0.1% of rows; may be given several times.",
+        ),
+    ] = None
     bins: Annotated[
         str | None,
         typer.Option(
@@ -131,7 +140,7 @@ class QueryOptions:
     @property
     def stated(self) -> bool:
         """Whether a query, a file of queries or a bin is given."""
-        return bool(self.query or self.queries or self.bins)
+        return bool(self.query or self.queries or self.rule or self.bins)
 
     def check(self, *tables: str, explain: str | None = None) -> None:
         """Refuse a run without a query, and offer ``pqd profile`` of its ``tables``.
@@ -140,16 +149,20 @@ class QueryOptions:
         """
         from pqd.stated.queries import check_stated
 
-        named = self.query or self.queries or None
+        named = self.query or self.queries or self.rule or None
         check_stated(named, " ".join(["pqd profile", *map(shlex.quote, tables)]), explain)
 
     def read(self, *tables: str) -> tuple[Query, ...]:
-        """Queries given one by one, then queries of the file, which must not be a table."""
+        """Queries given one by one, queries of the file, which must not be a table, and rules."""
+        from pqd.sql.query import Query
         from pqd.sql.workload_files import as_queries, read_queries
 
         files = [file for table in tables for file in location_of(table).files]
         file = read_queries(usable(self.queries), files) if self.queries else ()
-        return as_queries([*(self.query or []), *file], self.bins)
+        rules = [
+            Query.rule(must, f"rule{number}") for number, must in enumerate(self.rule or [], 1)
+        ]
+        return as_queries([*(self.query or []), *file, *rules], self.bins)
 
 
 @option_group

@@ -28,6 +28,7 @@ from pqd.spec.schema import CHECK_NEEDS, NOT_GATED, SECTION, SECTIONS
 from pqd.spec.toml import UnreadableError, read_toml
 from pqd.spec.validation import Document, Values, header
 from pqd.spec.value_types import quoted
+from pqd.sql.query import RULE_TOLERANCE, rule_sql
 from pqd.stated.column_facts import parse_columns
 from pqd.stated.decider_options import Options, read_options
 
@@ -84,9 +85,12 @@ def read_spec(
     if of_file and shared_budget:
         text = "[shared_budget] is divided among checks, but [budget] has a gate, one test of all"
         document.add(Code.CONTRADICTION, ("shared_budget",), f"{text}; leave one of them out")
-    checks = list(
-        _checks(document, tuple(synthetic), of_file=of_file, is_gated=of_file or gate is not None)
-    )
+    lines: dict[str, int] = {}
+    gates = {"of_file": of_file, "is_gated": of_file or gate is not None}
+    checks = [
+        *_checks(document, tuple(synthetic), lines, **gates),
+        *_rules(document, tuple(synthetic), lines, **gates),
+    ]
     if document.problems or private is None:
         if not checks and "release" not in document.data:
             document.require("check")
@@ -245,11 +249,17 @@ def _check_gated(document: Document, label: str, where: Where, values: Values) -
 
 
 def _checks(
-    document: Document, synthetic: tuple[str, ...], *, of_file: bool, is_gated: bool
+    document: Document,
+    synthetic: tuple[str, ...],
+    lines: dict[str, int],
+    *,
+    of_file: bool,
+    is_gated: bool,
 ) -> Iterator[Values]:
     """Fields of each check; checks with a problem lack some fields.
 
-    ``is_gated``: there is a gate, so no check needs an epsilon.  ``of_file``: the file states it.
+    ``lines`` gets the line of each id.  ``is_gated``: there is a gate, so no check needs an
+    epsilon.  ``of_file``: the file states it.
     """
     section = SECTION["check"]
     general = {**dict.fromkeys(section.key), **section.defaults, "sql": "", "synthetic": synthetic}
@@ -260,7 +270,6 @@ def _checks(
     if of_file and isinstance(stated, dict):
         _check_gated(*in_defaults[:3], stated)
     common = _options(*in_defaults, general["decider"])
-    lines: dict[str, int] = {}
     for number, (label, values) in enumerate(document.list_of_tables("check")):
         where, line = ("check", number), document.line(("check", number))
         _check_terms(document, label, where, is_gated=is_gated)
@@ -288,6 +297,53 @@ def _checks(
         elif "score" in values:
             fixed = {"tau": None}
         yield own | fixed
+
+
+def _rules(
+    document: Document,
+    synthetic: tuple[str, ...],
+    lines: dict[str, int],
+    *,
+    of_file: bool,
+    is_gated: bool,
+) -> Iterator[Values]:
+    """Fields of the check of each rule: a COUNT of the rows that violate it, as ``_checks``."""
+    section = SECTION["check"]
+    general = {**dict.fromkeys(section.key), **section.defaults, "synthetic": synthetic}
+    shared = document.table("defaults")
+    for number, (label, values) in enumerate(document.list_of_tables("rule")):
+        where, line = ("rule", number), document.line(("rule", number))
+        _check_synthetic(document, label, where, values, synthetic)
+        _check_rule(document, label, where, values, lines, is_gated=is_gated)
+        if of_file:
+            _check_gated(document, label, where, values)
+        # The tolerance of [defaults] is one of queries.
+        rule = {"tau": RULE_TOLERANCE, **values, "sql": rule_sql(values.get("must", "TRUE"))}
+        rule.pop("must", None)
+        fixed = {"expect": "close", "decider_options": (), "line": line}
+        yield {**general, **shared, **rule, **fixed}
+
+
+def _check_rule(
+    document: Document,
+    label: str,
+    where: Where,
+    values: Values,
+    lines: dict[str, int],
+    *,
+    is_gated: bool,
+) -> None:
+    """Note the id of another check, and a missing epsilon."""
+    if (name := values.get("id")) in lines:
+        text = f"{label} has the id of the check in line {lines[name]}; ids must differ"
+        document.add(Code.DUPLICATE, (*where, "id"), text)
+    elif name:
+        lines[name] = document.line(where)
+    stated = document.data.get("defaults")
+    shared = {*document.data, *(stated if isinstance(stated, dict) else ())}
+    if not is_gated and "epsilon" not in values and not shared & {"epsilon", "shared_budget"}:
+        text = f"{label} has no epsilon; add epsilon = 0.25 to it or to [defaults]"
+        document.add(Code.MISSING_KEY, (*where, "epsilon"), text)
 
 
 def _options(document: Document, label: str, where: Where, values: Values, decider: str) -> Options:

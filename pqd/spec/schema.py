@@ -33,7 +33,7 @@ from pqd.spec.value_types import (
     ValueType,
     one_of,
 )
-from pqd.sql.query import SCALES
+from pqd.sql.query import RULE_TOLERANCE, SCALES
 from pqd.sql.schema import Kind
 from pqd.stated.budgets import AUTO
 
@@ -446,6 +446,26 @@ SECTIONS = (
         required=True,
         example="[[check]]",
     ),
+    Section(
+        "rule",
+        "[[rule]]",
+        "Rules that each row keeps: about as many private rows as rows of the copy violate them.",
+        (
+            Key("id", ID, "Name of the rule in reports.", 'id = "loans"', required=True),
+            Key(
+                "must",
+                SQL,
+                "A condition of a row; a row for which it is NULL does not violate it.",
+                'must = "NOT has_loan OR loan_amount IS NOT NULL"',
+                required=True,
+            ),
+            Key("tau", TAU, "By how many rows the violations may differ.", default=RULE_TOLERANCE),
+            Key("epsilon", PRICE, "Privacy budget; that of [defaults] or of a gate if left out."),
+            Key("synthetic", NAMES, "Names of the synthetic tables to check; all if left out."),
+        ),
+        form="list",
+        example="[[rule]]",
+    ),
 )
 SECTION = {section.name: section for section in SECTIONS}
 # Each check needs the keys on the left, in itself or in [defaults].  The exceptions stand on the
@@ -477,7 +497,7 @@ def json_schema() -> dict[str, Any]:
         "type": "object",
         "properties": {section.name: section.schema() for section in SECTIONS},
         "required": [s.name for s in SECTIONS if s.required and s.name != "check"],
-        "anyOf": [{"required": ["check"]}, {"required": ["release"]}],
+        "anyOf": [{"required": [name]} for name in ("check", "rule", "release")],
         "additionalProperties": False,
         "allOf": [_check_needs(*need) for need in CHECK_NEEDS.items()],
     }

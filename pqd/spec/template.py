@@ -87,11 +87,10 @@ Tolerances: a twentieth, and what sampling and noise add, where the copy and the
 samples of one population, of {copy} and {rows} rows."""
 _FACTS = """
 # Facts that the copy cannot know: rules of a row, keys, and limits.  `pqd lint` holds the copy to
-# keys and bounds at no cost; a rule is a query whose answer should be 0, such as
-# [[check]]
+# keys and bounds at no cost; a rule is a condition that each row keeps, such as
+# [[rule]]
 # id = "loans-have-amounts"
-# sql = "SELECT COUNT(*) FROM D WHERE has_loan AND loan_amount IS NULL"
-# tau = 10
+# must = "NOT has_loan OR loan_amount IS NOT NULL"
 """
 _BOUNDS = """
 # Public facts of columns.  "copy" takes the bounds of the synthetic table, so a check of an average

@@ -21,6 +21,8 @@ from pqd.sql.tolerance import Tolerance
 # A key has a cell for each grouping column, and so names one group; None is NULL.
 Cell = str | int | float | bool | Decimal | datetime | None
 Key = tuple[Cell, ...]
+# Tolerance of a rule that states none: the violations may differ by so many of the rows.
+RULE_TOLERANCE = "0.1% of rows"
 # Scale of a query: COUNT as a share of all rows, and SUM per row.
 Scale = Literal["rows"]
 SCALES: tuple[Scale, ...] = get_args(Scale)
@@ -76,6 +78,14 @@ class Query:
     group_by: tuple[str, ...] = field(init=False)
     tables: frozenset[str] = field(init=False, repr=False, compare=False)
     _conjunction: Conjunction | None = field(init=False, repr=False, compare=False)
+
+    @classmethod
+    def rule(cls, must: str, id: str | None = None, tau: Number = RULE_TOLERANCE) -> Query:  # noqa: A002 - the name of the field
+        """Number of rows that violate the rule ``must``, a condition such as ``age >= 18``.
+
+        As with CHECK of SQL, a row for which the rule is NULL does not violate it.
+        """
+        return cls(rule_sql(must), id, tau=tau)
 
     def __post_init__(self) -> None:
         """Parse the SQL, and check names, keys and tolerance."""
@@ -181,6 +191,11 @@ class Query:
             return bound or self._select.resolved(schema)
         except RecursionError:
             refuse(TOO_DEEP, self.sql)
+
+
+def rule_sql(must: str) -> str:
+    """SQL of the number of rows that violate a rule."""
+    return f"SELECT COUNT(*) FROM D WHERE NOT ({must})"
 
 
 def check_scale(scale: object) -> Scale | None:
