@@ -97,7 +97,7 @@ def test_a_page_without_matplotlib_says_what_its_curves_need(
     "arguments",
     [
         ["audit", PRIVATE, COPY, "-q", "SELECT MEDIAN(age) FROM D", "--tau", "3", "--epsilon", "1"],
-        ["profile", PRIVATE, COPY, "--columns", "age,sex", "--html", "profile.html"],
+        ["profile", PRIVATE, COPY, "--columns", "age,workly", "--html", "profile.html"],
         [
             *("release", PRIVATE, COPY, "--mechanism", "ranges", "--total-epsilon", "1"),
             *("-q", "SELECT SUM(age) FROM D WHERE age BETWEEN 20 AND 60"),

@@ -415,7 +415,11 @@ SWAPS |= {
         from_file(profile(PAY, **ZOOMED)),
         named(PAY_FILES, NEIGHBOUR, NONE, EXTREMES, *COMPARED_FILES, "long line"),
     ),
-    "profile of frames": Swap(profile(AGES, zoom=1, cells={"age": [0, 30, 90]}), AGE_TABLES),
+    "profile of frames": Swap(
+        profile(AGES, zoom=1, cells={"age": [0, 30, 90]}),
+        # Neighbouring tables share one schema, and names of columns are told.
+        {name: table for name, table in AGE_TABLES.items() if "aside" not in table},
+    ),
     "profile of triples": Swap(
         profile(WORKERS, ways=3, total_epsilon="0.1"), named(WORKER_TABLES, OTHERS, MANY, TEXTS)
     ),

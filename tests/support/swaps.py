@@ -128,8 +128,8 @@ def check(synthetic: pd.DataFrame, text: str) -> Run:
     def checked(private: pd.DataFrame, noise: Any, progress: Progress) -> Any:
         with TemporaryDirectory() as name:
             folder = Path(name)
-            private.to_parquet(folder / "private.parquet")
-            synthetic.to_parquet(folder / "copy.parquet")
+            private.to_parquet(folder / "private.parquet", index=False)
+            synthetic.to_parquet(folder / "copy.parquet", index=False)
             (folder / "audit.toml").write_text(text, encoding="utf-8")
             spec, ledger = read_spec(folder / "audit.toml"), folder / "ledger.sqlite"
             return run_check(spec, noise, ledger=ledger, detailed=True, progress=progress)
