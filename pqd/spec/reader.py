@@ -85,11 +85,11 @@ def read_spec(
     if of_file and shared_budget:
         text = "[shared_budget] is divided among checks, but [budget] has a gate, one test of all"
         document.add(Code.CONTRADICTION, ("shared_budget",), f"{text}; leave one of them out")
-    lines: dict[str, int] = {}
+    shared, lines = document.table("defaults"), dict[str, int]()
     gates = {"of_file": of_file, "is_gated": of_file or gate is not None}
     checks = [
-        *_checks(document, tuple(synthetic), lines, **gates),
-        *_rules(document, tuple(synthetic), lines, **gates),
+        *_checks(document, tuple(synthetic), shared, lines, **gates),
+        *_rules(document, tuple(synthetic), shared, lines, **gates),
     ]
     if document.problems or private is None:
         if not checks and "release" not in document.data:
@@ -251,6 +251,7 @@ def _check_gated(document: Document, label: str, where: Where, values: Values) -
 def _checks(
     document: Document,
     synthetic: tuple[str, ...],
+    shared: Values,
     lines: dict[str, int],
     *,
     of_file: bool,
@@ -258,12 +259,11 @@ def _checks(
 ) -> Iterator[Values]:
     """Fields of each check; checks with a problem lack some fields.
 
-    ``lines`` gets the line of each id.  ``is_gated``: there is a gate, so no check needs an
-    epsilon.  ``of_file``: the file states it.
+    ``shared`` has the values of [defaults].  ``lines`` gets the line of each id.  ``is_gated``:
+    there is a gate, so no check needs an epsilon.  ``of_file``: the file states it.
     """
     section = SECTION["check"]
     general = {**dict.fromkeys(section.key), **section.defaults, "sql": "", "synthetic": synthetic}
-    shared = document.table("defaults")
     in_defaults = document, SECTION["defaults"].header, ("defaults",), shared
     _check_synthetic(*in_defaults, synthetic)
     stated = document.data.get("defaults")
@@ -302,6 +302,7 @@ def _checks(
 def _rules(
     document: Document,
     synthetic: tuple[str, ...],
+    shared: Values,
     lines: dict[str, int],
     *,
     of_file: bool,
@@ -310,15 +311,19 @@ def _rules(
     """Fields of the check of each rule: a COUNT of the rows that violate it, as ``_checks``."""
     section = SECTION["check"]
     general = {**dict.fromkeys(section.key), **section.defaults, "synthetic": synthetic}
-    shared = document.table("defaults")
     for number, (label, values) in enumerate(document.list_of_tables("rule")):
         where, line = ("rule", number), document.line(("rule", number))
         _check_synthetic(document, label, where, values, synthetic)
         _check_rule(document, label, where, values, lines, is_gated=is_gated)
         if of_file:
             _check_gated(document, label, where, values)
+        try:
+            sql = rule_sql(values.get("must", "TRUE"))
+        except ParameterError as error:
+            sql = ""
+            document.add(Code.INVALID_VALUE, (*where, "must"), f"{label}: {error}")
         # The tolerance of [defaults] is one of queries.
-        rule = {"tau": RULE_TOLERANCE, **values, "sql": rule_sql(values.get("must", "TRUE"))}
+        rule = {"tau": RULE_TOLERANCE, **values, "sql": sql}
         rule.pop("must", None)
         fixed = {"expect": "close", "decider_options": (), "line": line}
         yield {**general, **shared, **rule, **fixed}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -21,6 +22,8 @@ from pqd.sql.tolerance import Tolerance
 # A key has a cell for each grouping column, and so names one group; None is NULL.
 Cell = str | int | float | bool | Decimal | datetime | None
 Key = tuple[Cell, ...]
+# Texts and quoted names, and the parentheses outside of them.
+_PARENTHESES = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|[()]")
 # Tolerance of a rule that states none: the violations may differ by so many of the rows.
 RULE_TOLERANCE = "0.1% of rows"
 # Scale of a query: COUNT as a share of all rows, and SUM per row.
@@ -194,7 +197,18 @@ class Query:
 
 
 def rule_sql(must: str) -> str:
-    """SQL of the number of rows that violate a rule."""
+    """SQL of the number of rows that violate a rule.
+
+    Raises
+    ------
+    ParameterError
+        If the text closes a parenthesis that it does not open, so that NOT would hold for a part.
+    """
+    depth = 0
+    for part in _PARENTHESES.findall(must):
+        depth += {"(": 1, ")": -1}.get(part, 0)
+        if depth < 0:
+            raise ParameterError("a rule is one condition; it closes a ( that it does not open")
     return f"SELECT COUNT(*) FROM D WHERE NOT ({must})"
 
 

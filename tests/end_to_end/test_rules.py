@@ -88,6 +88,7 @@ def test_rules_are_conditions_of_a_gate() -> None:
     [
         (RULE, "", '[[rule]] "amounts" has no epsilon'),
         (RULE + RULE, "[defaults]\nepsilon = 1\n", "ids must differ"),
+        ('[[rule]]\nid = "a"\nmust = "loan) OR (loan"\n', "", "a ( that it does not open"),
         ('[[rule]]\nid = "a"\n', "[defaults]\nepsilon = 1\n", "has no must"),
         (RULE + "epsilon = 1\n", "[budget]\ngate = 1\n", "has epsilon, but [budget] has a gate"),
     ],
