@@ -23,6 +23,7 @@ from pqd.commands.gates import (
     never_counted,
     of_gate,
     planned,
+    values_of_gate,
 )
 from pqd.commands.spec_checks import BoundChecks, SelectedCheck
 from pqd.commands.verdicts import look_notes, verdicts_of
@@ -243,7 +244,7 @@ def _gated(
     """
     if not accountant.replaying and not dry_run:
         _refuse_never_counted(spec, bound, plan, is_gated=True)
-    inputs = {each.id: _gate_inputs(spec, each, plan) for each in bound.checks}
+    inputs = {each.id: _gate_inputs(spec, bound, each, plan) for each in bound.checks}
     every = [one for each in inputs.values() for one in each]
     facts, quotes = None, list[Quote]()
     if every and not bound.broken and not any(bound.unjudged.values()):
@@ -262,6 +263,8 @@ def _gated(
 
     def result(each: SelectedCheck) -> CheckResult:
         names = [one.name for one in inputs[each.id]]
+        if each.id in bound.values:
+            return values_of_gate(each.check, each.id, bound.values[each.id], names, facts)
         return of_gate(each.check, each.id, plan.of_check(each), names, facts)
 
     checks = bound.results(result, broken)
@@ -273,13 +276,21 @@ def _gated(
     return replace(report, gate=facts, dry=dry_run, notes=notes)
 
 
-def _gate_inputs(spec: Spec, each: SelectedCheck, plan: CheckPlan) -> list[GateInput]:
+def _gate_inputs(
+    spec: Spec, bound: BoundChecks, each: SelectedCheck, plan: CheckPlan
+) -> list[GateInput]:
     """Conditions of one check, each with the name of the check or of one of its groups.
 
     An alarm is none where the copy was made under a stated epsilon, since it then fails nothing.
     """
     if each.check.alarm is not None and each.synthetic in spec.copy_epsilon:
         return []
+    if each.id in bound.values:
+        values = bound.values[each.id]
+        return [
+            one._replace(name=f"{each.id}: {one.name.removeprefix(f'{values.column}: ')}")
+            for one in values.inputs
+        ]
     own = [
         (one.bound, verdict)
         for name, one in plan.plans
@@ -429,7 +440,12 @@ def plan_checks(bound: BoundChecks, budget: RunBudget | None) -> CheckPlan:
         for name, of_table in bound.distances.items()
         for plan in _distance_plans(of_table, share, bound.broken)
     ]
-    return CheckPlan([*queries, *distances])
+    values = [
+        (each.synthetic, VerdictPlan(bound.values[each.id].inputs[0].bound, ()))
+        for each in bound.checks
+        if each.id in bound.values
+    ]
+    return CheckPlan([*queries, *distances, *values])
 
 
 def _number(distances: Sequence[BoundDistance]) -> int:

@@ -11,6 +11,7 @@ from pqd.accounting.composition import charge_of
 from pqd.accounting.disjoint_groups import composition_groups
 from pqd.deciders.note import Note, note
 from pqd.errors import PqdError
+from pqd.marginals.table_gate import ColumnConditions
 from pqd.planning.planned_verdict import PlannedVerdict
 from pqd.reports.models.audit import Verdict
 from pqd.reports.models.check import CheckResult, Gate, GateFacts, Status, status_of
@@ -37,6 +38,8 @@ from pqd.reports.text.gate import (
     condition_message,
     gate_message,
     needs_text,
+    table_condition,
+    values_condition,
     worst_message,
 )
 from pqd.reports.text.query import likely_sentence, undecided_parts
@@ -177,11 +180,27 @@ def of_gate(
     Without a ``gate`` another check is broken.
     """
     facts = [QueryFacts(**v.facts(), candidates=v.candidates) for v in verdicts]
-    asked = condition_message(facts, check.expect) if facts else NO_CONDITION
+    if check.alarm is not None:
+        asked = table_condition("alarm", "", 0)
+    else:
+        asked = condition_message(facts, check.expect) if facts else NO_CONDITION
     if gate and gate.outcome is None:
         asked += _needed(facts, gate)
     status, outcome, message = status_in_gate(names, gate, asked)
     return _result(check, name, status, outcome, message)
+
+
+def values_of_gate(
+    check: Check,
+    name: str,
+    values: ColumnConditions,
+    names: Sequence[str],
+    gate: GateFacts | None,
+) -> CheckResult:
+    """Result of a check of the values of a column, as ``of_gate``."""
+    left_out = [each.name for each in values.left_out]
+    asked = values_condition(check.column or "", len(values.inputs), left_out)
+    return _result(check, name, *status_in_gate(names, gate, asked))
 
 
 def status_in_gate(

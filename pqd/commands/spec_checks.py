@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from pqd.accounting.accountant import Accountant
 from pqd.commands.gates import of_columns
@@ -11,7 +12,9 @@ from pqd.deciders.names import names_and_more, nearest_names
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import NothingSelectedError, NotPublicError, PqdError, TableError
 from pqd.marginals.bound_distances import BoundDistance, DistanceRequest, bind_distances
-from pqd.marginals.bound_profile import unjudged_columns
+from pqd.marginals.bound_profile import BoundProfile, bind_profile, unjudged_columns
+from pqd.marginals.profile_parameters import ProfileRequest
+from pqd.marginals.table_gate import ColumnConditions, TableGate
 from pqd.parameters import Criteria, Detail, privacy_unit
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import BoundWorkload, QueryRequest
@@ -21,6 +24,7 @@ from pqd.planning.table_separation import check_separation, column_names
 from pqd.progress import Progress, Step
 from pqd.reports.models.check import CheckResult
 from pqd.reports.models.profile import LeftOut
+from pqd.run.gate import ROWS_SHARE
 from pqd.spec import Check, Spec
 from pqd.spec.sources import open_source, paths_as_written
 from pqd.sql.grouping import Bins
@@ -88,6 +92,8 @@ class BoundChecks:
         The bound queries of the checks, by the name of the synthetic table.
     distances
         The bound distances of the checks, by the name of the synthetic table.
+    values
+        The conditions of the checks of the values of a column, by id.
     broken
         The errors of checks that cannot be decided, by id.
     unjudged
@@ -119,7 +125,8 @@ class BoundChecks:
         others = [each for each in self.checks if not each.check.sql]
         self._queries = {each.id: self._requests(each) for each in queries}
         self._marginals = {
-            each.id: [] if each.check.schema else self._distances(each) for each in others
+            each.id: [] if each.check.schema or each.check.column else self._distances(each)
+            for each in others
         }
         names = dict.fromkeys(each.synthetic for each in self.checks)
         tables = {name: self._tables(name, accountant) for name in names}
@@ -130,6 +137,9 @@ class BoundChecks:
             name: bound for name in names for bound in self._bound(name, tables[name])
         }
         self.distances = {name: self._bound_distances(name, tables[name]) for name in names}
+        self.values: dict[str, ColumnConditions] = {}
+        for name in names:
+            self._bind_values(name, tables[name])
 
     def _tables(self, name: str, accountant: Accountant) -> SyntheticTables | TableError:
         """Synthetic table, or the error that says why it cannot be used."""
@@ -169,7 +179,7 @@ class BoundChecks:
 
     def _mentioned(self) -> set[str] | None:
         """Names of the columns that the checks read; None for all columns."""
-        if any(each.check.schema for each in self.checks):
+        if any(each.check.schema or each.check.column for each in self.checks):
             return None
         names = column_names((r.query for each in self._queries.values() for r in each), self.unit)
         for marginal in (r.columns for each in self._marginals.values() for r in each):
@@ -216,6 +226,51 @@ class BoundChecks:
             )
         self.broken.update(bound.errors)
         return bound.distances
+
+    def _bind_values(self, name: str, tables: SyntheticTables | TableError) -> None:
+        """Bind the checks of the values of columns of one synthetic table.
+
+        Their tolerances allow for all columns of the table, so they do not depend on which of them
+        are checked.
+        """
+        checks = [each for each in self.checks if each.synthetic == name and each.check.column]
+        if not checks:
+            return
+        try:
+            if isinstance(tables, TableError):
+                raise tables
+            known = [each.profile for each in self.distances[name] if each.is_of_pairs]
+            profile = known[0] if known else self._profile(tables)
+        except PqdError as error:
+            self.broken.update(dict.fromkeys((each.id for each in checks), error))
+            return
+        for each in checks:
+            try:
+                self.values[each.id] = self._table_gate(each, profile).of_column(
+                    each.check.column or ""
+                )
+            except PqdError as error:
+                self.broken[each.id] = error
+
+    def _profile(self, tables: SyntheticTables) -> BoundProfile:
+        """Columns and pairs of one synthetic table."""
+        request = ProfileRequest(distances=("tv",), facts=self._columns)
+        with paths_as_written(self._spec):
+            return bind_profile(SyntheticTables(tables.tables, tables.private), request, self.unit)
+
+    def _table_gate(self, selected: SelectedCheck, profile: BoundProfile) -> TableGate:
+        """Gate that the conditions of one check are part of.
+
+        Without a stated number of private rows the gate releases it, for a share of its epsilon.
+        """
+        rows, epsilon = self._spec.private_rows, self._spec.gate or Fraction(0)
+        return TableGate(
+            bound=profile,
+            rows=profile.copy_rows if rows is None else rows,
+            tau=self._criteria(selected).tolerance.share,
+            epsilon=epsilon * (1 - ROWS_SHARE) if rows is None else epsilon,
+            alpha=selected.check.alpha,
+        )
 
     def _distances(self, selected: SelectedCheck) -> list[DistanceRequest]:
         """Request of the distance of one check; empty if the check is broken."""

@@ -89,6 +89,11 @@ class BoundDistance:
     attribute: str
 
     @property
+    def is_of_pairs(self) -> bool:
+        """Whether the profile has all columns and pairs of the copy."""
+        return self.request.columns is None and self.request.ways == 2
+
+    @property
     def tau(self) -> Fraction:
         """Tolerance, a share of the rows; ParameterError unless it is below 1."""
         return self.request.criteria.tolerance.share

@@ -126,9 +126,10 @@ def column_claims(
     *,
     rare: Fraction = RARE_TOLERANCE,
 ) -> TableClaims:
-    """Claims about the values of one column alone, as ``table_claims``."""
-    judge = _Judge(bound, rows, tau, epsilon, only=column)
-    values = [claim for each in judge.columns for claim in judge.values(each, rare)]
+    """Claims about the values of one column alone, the same that ``table_claims`` makes of it."""
+    judge = _Judge(bound, rows, tau, epsilon)
+    own = [each for each in bound.column_values if each.histogram.columns == (column,)]
+    values = [claim for each in own for claim in judge.values(each, rare)]
     return TableClaims(within=(), thrice=(), columns=tuple(values), left_out=tuple(judge.left_out))
 
 
@@ -141,14 +142,10 @@ class _Judge:
         rows: int,
         tau: Fraction,
         epsilon: Number,
-        only: str | None = None,
     ) -> None:
         """No claim is made yet."""
         self._bound, self._rows, self._tau, self._epsilon = bound, rows, tau, epsilon
         self._copy_rows = bound.copy_rows
-        self.columns = tuple(
-            each for each in bound.column_values if only in {None, each.histogram.columns[0]}
-        )
         self._chance = Chance(normal_deviations(self._statements()), spare_rows(epsilon))
         # A margin that is found to hold in nine runs of ten.
         alpha, missed = Fraction(1, 20), Fraction(1, 10)
@@ -157,7 +154,7 @@ class _Judge:
 
     def _statements(self) -> int:
         """Number of counts that are compared: every cell of each column, filled and lost rows."""
-        return sum(each.histogram.marginal.size + 2 for each in self.columns)
+        return sum(each.histogram.marginal.size + 2 for each in self._bound.column_values)
 
     def marginals(self) -> tuple[list[NamedClaim], list[NamedClaim]]:
         """Claims that each marginal is within its tolerance, and within three times that."""

@@ -7,21 +7,31 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pqd.deciders.distances.claims import AnyHolds, Claim, DistanceBelow
 from pqd.deciders.distances.relations import Relations, RelationsKept, RelationsNear
 from pqd.deciders.distances.value_claims import spare_rows
+from pqd.deciders.errors import UnanswerableError
 from pqd.engine.marginals import EveryRow
 from pqd.engine.scan_plan import rows_per_person
 from pqd.marginals.bound_distances import mean_distance
 from pqd.marginals.bound_profile import BoundMarginal, BoundProfile
 from pqd.marginals.chance import CopyChance
 from pqd.marginals.measurements import CellsMeasurement, ClaimMeasurement, RowMaps
-from pqd.marginals.table_claims import NamedClaim, NotJudged, TableClaims, table_claims
+from pqd.marginals.table_claims import (
+    NamedClaim,
+    NotJudged,
+    TableClaims,
+    column_claims,
+    table_claims,
+)
 from pqd.planning.gate import GateInput
 from pqd.run.gate import ROWS_SHARE
+from pqd.sql.schema import fold_case
 
 # Names of requirements, and of conditions about the whole table.
 WITHIN, THRICE, OTHERS = "within", "three times", ""
@@ -36,6 +46,14 @@ MOST_NEAR = Fraction(3, 20)
 # A gate that judges a smaller share of the marginals is refused.
 LEAST_JUDGED = Fraction(1, 2)
 _PARTS = 10_000
+
+
+class ColumnConditions(NamedTuple):
+    """Conditions on the values of one ``column`` of the copy, and what is not judged of them."""
+
+    column: str
+    inputs: tuple[GateInput, ...]
+    left_out: tuple[NotJudged, ...]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -69,6 +87,29 @@ class TableGate:
     def claims(self) -> TableClaims:
         """Claims about the marginals and about the values of the columns."""
         return table_claims(self.bound, self.rows, self.tau, self._per_row)
+
+    def of_column(self, column: str) -> ColumnConditions:
+        """Conditions on the values of one column, the same that are among ``inputs``.
+
+        Raises
+        ------
+        UnanswerableError
+            If the values of the column are not judged; the message gives the reason.
+        """
+        names = {fold_case(each.name): each.name for each in self.bound.columns}
+        name = names.get(fold_case(column), column)
+        claims = column_claims(self.bound, name, self.rows, self.tau, self._per_row)
+        if not claims.columns:
+            raise UnanswerableError(f"the values of {column} cannot be judged: {self._why(name)}")
+        inputs = tuple(self._input(each, OTHERS) for each in claims.columns)
+        return ColumnConditions(name, inputs, claims.left_out)
+
+    def _why(self, column: str) -> str:
+        """Why the values of a column are not judged."""
+        reasons = [(each.columns, each.reason) for each in self.bound.left_out]
+        reasons += [(each.columns, each.reason) for each in self.claims.left_out]
+        own = [why for names, why in reasons if [*map(fold_case, names)] == [fold_case(column)]]
+        return next(iter(own), "the copy has no such column")
 
     @property
     def _per_row(self) -> Fraction:
@@ -147,26 +188,55 @@ class TableGate:
         pairs = self._pairs
         if not pairs:
             return None
-        tau = self._excess_by_chance + NEAR + Fraction(2 * spare_rows(self._per_row), self.rows)
+        tau = self._excess_by_chance + NEAR + self._spare
         if tau > MOST_NEAR:
             return None
-        relations = Relations(tuple(each.copy.reshape(each.marginal.shape) for each in pairs))
-        claim = AnyHolds((RelationsKept(relations, KEPT), RelationsNear(relations, tau)))
+        claim = AnyHolds((RelationsKept(self._scores, KEPT), RelationsNear(self._scores, tau)))
         return tuple(each.marginal for each in pairs), claim
+
+    @property
+    def keeps_relations(self) -> bool:
+        """Whether an independent sample is found to keep more than half of the relations.
+
+        Its pairs are about as far from the product of the copy's columns as the copy's own are.
+        """
+        if not self._pairs:
+            return False
+        product = self._scores.rows(self._scores.copies).product / self.bound.copy_rows
+        columns = float(self._by_chance[1].mean())
+        return (1 - KEPT) * (product - Fraction(columns)) >= self._excess_by_chance + self._spare
+
+    @cached_property
+    def _scores(self) -> Relations:
+        return Relations(tuple(each.copy.reshape(each.marginal.shape) for each in self._pairs))
+
+    @property
+    def _spare(self) -> Fraction:
+        """Share of the rows by which noise moves a claim about relations."""
+        return Fraction(2 * spare_rows(self._per_row), self.rows)
 
     @cached_property
     def _excess_by_chance(self) -> Fraction:
         """Mean excess of the pairs over their columns that independent samples seldom exceed."""
+        excess = self._by_chance[0]
+        mark = float(excess.mean() + DEVIATIONS * excess.std())
+        return Fraction(math.ceil(max(0.0, mark) * _PARTS), _PARTS)
+
+    @cached_property
+    def _by_chance(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean excess of the pairs over their columns, and mean distance of these columns.
+
+        Each independent sample of the simulation has one of both.
+        """
         chance, marginals = self._chance.independent, self.bound.marginals
         places = {each.columns: place for place, each in enumerate(marginals)}
         distances = chance.means + chance.deviations
-        excess = np.zeros(len(distances))
+        excess, columns = np.zeros(len(distances)), np.zeros(len(distances))
         for pair in self._pairs:
             first, second = (distances[:, places[name,]] for name in pair.columns)
+            columns += np.maximum(first, second)
             excess += distances[:, places[pair.columns]] - np.maximum(first, second)
-        excess /= len(self._pairs)
-        mark = float(excess.mean() + DEVIATIONS * excess.std())
-        return Fraction(math.ceil(max(0.0, mark) * _PARTS), _PARTS)
+        return excess / len(self._pairs), columns / len(self._pairs)
 
     @cached_property
     def _alarm(self) -> tuple[RowMaps, Claim] | None:

@@ -36,8 +36,9 @@ class Source:
 class Check:
     """One ``[[check]]`` with its defaults filled in; ``line`` is the line of its header, from 1.
 
-    A check has one of five subjects: a query (``sql``); a ``marginal``, given by its columns; a
-    ``score`` that must be ``at_least`` an amount; an ``alarm``; or a ``schema``, which is public.
+    A check has one of six subjects: a query (``sql``); a ``marginal``, given by its columns; the
+    values of a ``column``; a ``score`` that must be ``at_least`` an amount; an ``alarm``; or a
+    ``schema``, which is public.
     The fields of the other subjects are empty (``sql``) or None.  ``score``, ``at_least`` and
     ``tau`` are as the spec writes them; ``tau`` is None for a score and for an alarm.
     ``synthetic`` has the names of the synthetic tables.  ``keys`` holds a tuple for each key if
@@ -60,6 +61,7 @@ class Check:
     keys: tuple[Scalar | tuple[Scalar, ...], ...] | None
     line: int
     marginal: tuple[str, ...] | None = None
+    column: str | None = None
     distance: DistanceId = "tv"
     score: str | None = None
     at_least: Number | None = None
@@ -88,6 +90,8 @@ class Check:
         """SQL of the query, or words for the distance, which a report shows in the place of SQL."""
         if self.schema is not None:
             return f"SCHEMA({self.schema})"
+        if self.column is not None:
+            return f"VALUES({self.column})"
         if self.score == "relations":
             return RELATIONS_KEPT
         if self.score is not None or self.alarm is not None:

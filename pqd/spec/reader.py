@@ -24,7 +24,7 @@ from pqd.paths import usable
 from pqd.spec.model import Check, ReleaseSpec, Source, Spec
 from pqd.spec.positions import Places
 from pqd.spec.problems import Code, Place, Problem, SpecError, printable
-from pqd.spec.schema import CHECK_NEEDS, NOT_GATED, SECTION, SECTIONS
+from pqd.spec.schema import CHECK_NEEDS, NOT_GATED, SECTION, SECTIONS, VALUES_TOLERANCE
 from pqd.spec.toml import UnreadableError, read_toml
 from pqd.spec.validation import Document, Values, header
 from pqd.spec.value_types import quoted
@@ -289,14 +289,22 @@ def _checks(
             # A check that names a decider of its own takes no options of another one.
             options = common if "sql" in values and "decider" not in values else ()
         own["decider_options"] = options
-        fixed: Values = {}
-        if "alarm" in values:
-            fixed = _OF_ALARM
-        elif "schema" in values:
-            fixed = {"tau": None, "epsilon": None}
-        elif "score" in values:
-            fixed = {"tau": None}
-        yield own | fixed
+        if "column" in values and not is_gated:
+            text = f"{label} has many conditions on the values of a column, so it needs a gate"
+            hint = "add gate = 0.25 to [budget], or run with --gate 0.25"
+            document.add(Code.MISSING_KEY, (*where, "column"), f"{text}; {hint}")
+        yield own | _fixed(values)
+
+
+def _fixed(values: Values) -> Values:
+    """Fields of a check that its subject fixes, whatever [defaults] say."""
+    if "alarm" in values:
+        return _OF_ALARM
+    if "column" in values:
+        return {"tau": values.get("tau", VALUES_TOLERANCE), "expect": "close"}
+    if "schema" in values:
+        return {"tau": None, "epsilon": None}
+    return {"tau": None} if "score" in values else {}
 
 
 def _rules(

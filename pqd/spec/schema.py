@@ -368,8 +368,8 @@ SECTIONS = (
     Section(
         "check",
         "[[check]]",
-        "The checks: each is one query (or one per bin or key), one marginal, a score, an alarm "
-        "or the columns.",
+        "The checks: each is one query (or one per bin or key), one marginal, the values of a "
+        "column, a score, an alarm or the columns.",
         (
             Key("id", ID, "Name of the check in reports.", 'id = "rows"', required=True),
             Key(
@@ -384,6 +384,13 @@ SECTIONS = (
                 "Columns whose joint distribution is held to the private one: the distance is a "
                 "share of the rows.",
                 'marginal = ["age", "sex"]',
+            ),
+            Key(
+                "column",
+                TEXT,
+                "Column whose values are about as frequent as in the private table: filled rows, "
+                "each value, lost values, heaping. It needs a gate.",
+                'column = "diagnosis"',
             ),
             Key(
                 "score",
@@ -437,11 +444,12 @@ SECTIONS = (
             "score": "at_least",
         },
         apart={
+            "column": ("expect",),
             "score": ("tau",),
             "schema": ("tau", "epsilon", "expect", "on_undecided", "evidence"),
             "alarm": ("tau", "expect", "severity", "on_undecided", "evidence"),
         },
-        one_of=("sql", "marginal", "score", "alarm", "schema"),
+        one_of=("sql", "marginal", "column", "score", "alarm", "schema"),
         form="list",
         required=True,
         example="[[check]]",
@@ -469,9 +477,11 @@ SECTIONS = (
 )
 SECTION = {section.name: section for section in SECTIONS}
 # Each check needs the keys on the left, in itself or in [defaults].  The exceptions stand on the
-# right: a check with the key ``score``, ``alarm`` or ``schema`` needs no tau; a file with the
-# section ``shared_budget``, or with a gate, needs no epsilon.
-CHECK_NEEDS = {"tau": ("score", "alarm", "schema"), "epsilon": ("shared_budget",)}
+# right: a check with the key ``column``, ``score``, ``alarm`` or ``schema`` needs no tau; a file
+# with the section ``shared_budget``, or with a gate, needs no epsilon.
+CHECK_NEEDS = {"tau": ("column", "score", "alarm", "schema"), "epsilon": ("shared_budget",)}
+# Tolerance of the values of a column, if the check states none.
+VALUES_TOLERANCE = "5%"
 # Keys of a check that a spec with a gate cannot have: the gate is one test of all checks.
 NOT_GATED = (
     "epsilon",

@@ -131,6 +131,15 @@ def table_condition(name: str, tolerance: str, values: int) -> str:
     return "; ".join(filter(None, [distance, others]))
 
 
+def values_condition(column: str, conditions: int, left_out: Sequence[str]) -> str:
+    """What a gate asks of the values of one column, and what it leaves out."""
+    asked = f"{counted(conditions, 'condition')} on the values of {column}"
+    if not left_out:
+        return asked
+    named = names_and_more(left_out, _MOST_NAMED)
+    return f"{asked}; not judged, since chance and noise alone may explain it: {named}"
+
+
 def flaw_message(left_out: LeftOut) -> str:
     """Why a gate of a whole table fails without a test: a column that is not in both or judged."""
     known = left_out.standing in {Standing.MISSING, Standing.COPY_ALONE}

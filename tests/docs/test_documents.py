@@ -68,7 +68,7 @@ def test_commands_run(
 
 
 def test_the_spec_of_the_documents_is_one(tmp_path: Path) -> None:
-    whole, distances, alarm, rule, gate, unit = blocks(CI, "toml")
+    whole, distances, values, alarm, rule, gate, unit = blocks(CI, "toml")
     spec = tmp_path / "audit.toml"
     for text in (whole, whole.replace("[defaults]", f"{unit}\n[defaults]")):
         spec.write_text(text, encoding="utf-8")
@@ -81,6 +81,8 @@ def test_the_spec_of_the_documents_is_one(tmp_path: Path) -> None:
     ungated = re.sub(r"^epsilon = 0.*\n", "", whole, flags=re.MULTILINE)
     spec.write_text(ungated.replace("[budget]\n", f"[budget]\n{terms}\n"), encoding="utf-8")
     assert (read_spec(spec).gate, read_spec(spec).names) == (Fraction(1, 4), Fraction(1, 2))
+    spec.write_text(spec.read_text(encoding="utf-8") + values, encoding="utf-8")
+    assert [check.column for check in read_spec(spec).checks] == [None, "diagnosis"]
     spec.write_text(f"{whole}\n{rule}", encoding="utf-8")
     assert read_spec(spec).checks[1].tau == "0.1% of rows"
     made_under, check = alarm.split("[[check]]")

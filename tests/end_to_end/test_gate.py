@@ -101,6 +101,86 @@ def test_all_hold_for_one_epsilon(command: Command) -> None:
     assert account.epsilon == Fraction(1, 4)
 
 
+def values(column: str) -> str:
+    """Check of the values of a column."""
+    return f'[[check]]\nid = "{column}-values"\ncolumn = "{column}"\n'
+
+
+def test_values_of_a_column_are_conditions_and_the_worst_is_named(command: Command) -> None:
+    """A rare value is lost: the distance of the column does not see it, its values do."""
+    private = people(4_000, 1)
+    private.loc[private.index[:150], "job"] = "clown"
+    private.to_parquet("private.parquet")
+    copy = people(4_000, 2).assign(sex=lambda table: table["sex"].where(table.index > 400))
+    copy.to_parquet("copy.parquet")
+    path = spec(ROWS, values("JOB"), values("sex"), budget="names = 4\ngate = 2")
+    Path(path).write_text(Path(path).read_text().replace("gate = 0.25\n", ""), "utf-8")
+    report = run_check(read_spec(path), Absent(), fresh=True)
+    assert report.gate is not None
+    assert report.gate.worst is not None
+    assert report.gate.worst.name == "sex-values: empty rows"
+    statuses = {check.id: (check.status, check.sql) for check in report.checks[1:]}
+    assert statuses["sex-values"] == ("not as expected", "VALUES(sex)")
+    assert statuses["JOB-values"] == ("not told", "VALUES(JOB)")
+    private.assign(sex=people(4_000, 1)["sex"].where(private.index > 400)).to_parquet(
+        "private.parquet"
+    )
+    report = run_check(read_spec(path), Absent(), fresh=True)
+    assert report.gate is not None
+    assert report.gate.worst is not None
+    assert report.gate.worst.name == "JOB-values: lost values"
+    private["job"] = people(4_000, 1)["job"]
+    private.assign(sex=people(4_000, 1)["sex"].where(private.index > 400)).to_parquet(
+        "private.parquet"
+    )
+    code, out, _ = command("check", path)
+    assert code == 0
+    assert "conditions on the values of JOB" in " ".join(out.split())
+
+
+def test_values_of_a_column_have_the_same_conditions_beside_others(command: Command) -> None:
+    """What a check asks depends on the copy and the gate, not on the other checks."""
+    own = pqd.check(spec(values("job"), budget="epsilon = 1"), dry_run=True)
+    beside = pqd.check(spec(ROWS, SCORE, values("job")), dry_run=True, only="job-values")
+    assert own.gate is not None
+    assert beside.gate is not None
+    assert own.gate.conditions == beside.gate.conditions == 4
+    whole = pqd.gate("private.parquet", "copy.parquet", epsilon="0.25", dry_run=True)
+    words = next(check.message for check in whole.checks if check.id == "job")
+    assert f"{own.gate.conditions} conditions on its values" in words
+    assert own.checks[1].message == f"{own.gate.conditions} conditions on the values of job"
+    code, out, _ = command("check", "audit.toml", "--gate", "0.007", "--dry-run")
+    assert code == 0
+    assert "not judged, since chance and noise alone may explain it" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        ("colour", "the values of colour cannot be judged: the copy has no such column"),
+        ("id", "the values of id cannot be judged: looks like an identifier in the copy"),
+    ],
+)
+def test_values_that_cannot_be_judged_break_their_check_and_spend_nothing(
+    column: str, words: str
+) -> None:
+    for seed, name in enumerate(["private", "copy"]):
+        people(4_000, seed).assign(id=range(4_000)).to_parquet(f"{name}.parquet")
+    report = pqd.check(spec(ROWS, values(column)))
+    assert (report.checks[-1].status, report.checks[-1].gate) == ("broken", "error")
+    assert words in report.checks[-1].message
+    assert report.gate is None
+    assert report.cost.epsilon == 0
+
+
+@pytest.mark.parametrize("more", ['distance = "ks"', 'expect = "far"', 'scale = "rows"'])
+def test_a_check_of_values_has_no_key_of_other_checks(more: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        pqd.check(spec(values("job") + more + "\n"))
+    (problem,) = caught.value.problems
+    assert str(problem.code) == "contradiction"
+
+
 def test_the_margin_is_the_least_of_those_that_the_checks_have_alone() -> None:
     alone = exact(spec(ROWS, JOBS, AGE, PAIR, FEW, more=BOUNDS))
     single = HEAD.replace("gate = 0.25", "").format(budget="", more="epsilon = 0.25\n" + BOUNDS)

@@ -263,6 +263,8 @@ WRONG: dict[Part, dict[str, str]] = {
         "marginal = [1]": "wrong_type [check] marginal",
         'marginal = ["age", "age"]': "duplicate [check] marginal",
         'score = "all"\nat_least = 0.9': "unknown_name [check] score",
+        'column = "age"': "missing_key [check] column",
+        "column = 3": "wrong_type [check] column",
     },
     Part(CHECK, '[[check]]\nid = "a"\n{}', 14): {
         'marginal = ["age"]\ndistance = "l2"': "unknown_name [check] distance",
