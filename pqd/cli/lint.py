@@ -36,6 +36,13 @@ def lint(
             "be given several times.",
         ),
     ] = None,
+    rule: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CONDITION",
+            help="A rule that each row must keep, such as 'age >= 18'; may be given several times.",
+        ),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="End with exit code 1 if there is a fault.")
     ] = False,
@@ -57,7 +64,7 @@ def lint(
 
     stated = stated_metadata(metadata, parse_columns(columns.read()), keys)
     with stated_threads(threads), progress() as show:
-        report = run_lint(synthetic, stated, show)
+        report = run_lint(synthetic, stated, rule or (), show)
     targets.finish(report, display)
     if strict and report.exit_code:
         raise typer.Exit(report.exit_code)

@@ -14,6 +14,7 @@ from pqd.marginals.copy_findings import (
     copy_findings,
     linted_column,
     relations_findings,
+    rule_findings,
     stated_findings,
 )
 from pqd.planning.table_separation import public_tables
@@ -36,6 +37,7 @@ def lint(
     metadata: str | Path | Mapping[str, Any] | None = None,
     columns: Mapping[str, Mapping[str, Any]] | None = None,
     keys: Sequence[str | Sequence[str]] = (),
+    rules: Sequence[str] = (),
 ) -> LintReport:
     """Look at a copy alone: its kinds, ranges, keys, identifiers, repeated rows; at no cost.
 
@@ -50,6 +52,8 @@ def lint(
         Public facts of columns, as for ``pqd.audit``; they go before those of the metadata.
     keys
         Names of columns, or lists of names, whose values must differ from row to row.
+    rules
+        Conditions that each row must keep, such as ``"age >= 18"``.
 
     Returns
     -------
@@ -65,7 +69,7 @@ def lint(
     """
     stated = stated_metadata(metadata, parse_columns(columns), keys)
     with cell_progress() as progress:
-        return run_lint(synthetic, stated, progress)
+        return run_lint(synthetic, stated, rules, progress)
 
 
 def stated_metadata(
@@ -87,9 +91,14 @@ def stated_metadata(
 
 
 def run_lint(
-    synthetic: object, stated: tuple[Metadata, Facts], progress: Progress = silent
+    synthetic: object,
+    stated: tuple[Metadata, Facts],
+    rules: Sequence[str] = (),
+    progress: Progress = silent,
 ) -> LintReport:
     """Lint of a copy; see ``pqd.lint``."""
+    if isinstance(rules, str):
+        raise ParameterError('rules are a list, such as ["age >= 18"]')
     metadata, facts = stated
     progress(Step.READING_COPY)
     tables = public_tables(synthetic, names=None)
@@ -104,7 +113,14 @@ def run_lint(
     keys = {fold_case(name) for key in metadata.keys for name in key}
     keys |= {fold_case(name) for name, column in metadata.columns.items() if column.unique}
     columns = CopyColumns(tables, own, schema, tables.columns, frozenset(keys))
-    findings = dict.fromkeys((*stated_findings(columns, metadata), *copy_findings(columns)))
+    kinds_stated = parse_columns({name: {"type": str(kind)} for name, kind in kinds.items()})
+    findings = dict.fromkeys(
+        (
+            *stated_findings(columns, metadata),
+            *rule_findings(tables, rules, kinds_stated),
+            *copy_findings(columns),
+        )
+    )
     linted = tuple(linted_column(columns, name) for name in tables.columns)
     # The profile gives the columns the kinds of the copy itself.
     findings |= dict.fromkeys(relations_findings(tables))

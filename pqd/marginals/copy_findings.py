@@ -15,10 +15,14 @@ from pqd.engine.counting.misfits import way_in
 from pqd.errors import NothingSelectedError
 from pqd.marginals.bound_profile import bind_profile
 from pqd.marginals.profile_parameters import ProfileRequest
-from pqd.marginals.profiled_columns import MOST_DISTINCT
+from pqd.marginals.profiled_columns import MOST_DISTINCT, are_whole, looks_unique
 from pqd.marginals.relations import nearly_independent
+from pqd.parameters import Criteria
+from pqd.planning.binding import bind
+from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.query_warnings import header_warnings
 from pqd.reports.models.lint import Finding, LintedColumn
+from pqd.sql.query import Query
 from pqd.sql.schema import Kind, fold_case
 from pqd.stated.metadata import Metadata, StatedColumn
 
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
     from pqd.engine.marginals import ValueCounts
     from pqd.engine.synthetic_tables import SyntheticTables
     from pqd.sql.schema import Schema
+    from pqd.stated.column_facts import Facts
 
 # A text column of which at least this share of the cells reads as one kind is probably of the kind.
 _MOSTLY = 0.9
@@ -117,7 +122,7 @@ def _is_coded(columns: CopyColumns, name: str) -> bool:
     if summary.distinct <= MOST_DISTINCT or fold_case(name) in columns.keys:
         return False
     if kind is Kind.NUMBER:
-        return bool(np.all(summary.values == np.rint(summary.values)))
+        return are_whole(summary)
     return kind is Kind.TEXT and not _has_words(summary.values)
 
 
@@ -168,17 +173,14 @@ def texts_array(texts: NDArray[Any]) -> Any:  # noqa: ANN401 - an array of pyarr
 
 
 def _identifier_notes(columns: CopyColumns, name: str) -> Iterator[Note]:
-    """Yield a note on a column that looks like an identifier or like free text."""
+    """Yield a note on a column that a profile does not judge, unless it is stated as a key."""
     summary = columns.summary(name)
-    filled = summary.rows - summary.nulls
-    if _is_coded(columns, name):
-        if summary.distinct == filled:
-            yield note("identifier-like", column=name, filled=filled)
-            return
-        if summary.distinct > _NEARLY_ALL * filled:
-            return
-    is_text = columns.schema[name] is Kind.TEXT and fold_case(name) not in columns.keys
-    if is_text and summary.distinct > MOST_DISTINCT and 2 * summary.distinct > filled:
+    if fold_case(name) in columns.keys or not looks_unique(columns.schema[name], summary):
+        return
+    filled, is_coded = summary.rows - summary.nulls, _is_coded(columns, name)
+    if is_coded and summary.distinct == filled:
+        yield note("identifier-like", column=name, filled=filled)
+    elif not (is_coded and summary.distinct > _NEARLY_ALL * filled):
         yield note("text-free", column=name, distinct=summary.distinct, filled=filled)
 
 
@@ -251,6 +253,30 @@ def stated_findings(columns: CopyColumns, stated: Metadata) -> Iterator[Finding]
         if repeated := int(counts[counts > 1].sum()):
             facts_of_key = {"columns": names, "repeated": repeated, "rows": int(counts.sum())}
             yield Finding(note=note("key-repeats", **facts_of_key), columns=names, fault=True)
+
+
+def rule_findings(tables: SyntheticTables, rules: Sequence[str], facts: Facts) -> Iterator[Finding]:
+    """Yield a finding on each rule that rows of the copy violate.
+
+    Raises
+    ------
+    ParameterError, QueryError
+        If a rule is no condition on columns of the copy.
+    """
+    if not rules:
+        return
+    criteria = Criteria.of(tau=1, alpha="0.05")
+    requests = [
+        QueryRequest(Query.rule(must, f"rule{number}"), criteria)
+        for number, must in enumerate(rules, 1)
+    ]
+    workload = bind(tables.reopened(), requests, facts, None)
+    workload.check()
+    for must, bound in zip(rules, workload.queries, strict=True):
+        if violations := bound.synthetic[0].mass:
+            told = {"rule": must, "violations": violations, "rows": bound.rows[0]}
+            names = tuple(name for name, _ in bound.kinds)
+            yield Finding(note=note("rule-violated", **told), columns=names, fault=True)
 
 
 def _stated_notes(columns: CopyColumns, name: str, facts: StatedColumn) -> Iterator[Note]:

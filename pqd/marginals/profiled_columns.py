@@ -212,19 +212,25 @@ def _unique_reason(engine: SyntheticTable, table: Table, schema: Schema, name: s
     Only rows with a value count: a note that most rows lack is free text all the same.
     """
     kind, summary = schema[name], engine.value_counts(schema, name)
+    if not looks_unique(kind, summary):
+        return ""
+    what = "an identifier or free text" if kind is Kind.TEXT else "an identifier"
     filled = summary.rows - summary.nulls
-    if summary.distinct <= MOST_DISTINCT:
-        return ""
-    if kind is Kind.TEXT and 2 * summary.distinct > filled:
-        what = "an identifier or free text"
-    elif kind is Kind.NUMBER and summary.distinct == filled and _are_whole(summary):
-        what = "an identifier"
-    else:
-        return ""
     return f"looks like {what} in {table.label} ({summary.distinct:,} values in {filled:,} rows)"
 
 
-def _are_whole(summary: ValueCounts) -> bool:
+def looks_unique(kind: Kind, summary: ValueCounts) -> bool:
+    """Whether the values of a column look like identifiers or free text: few of them repeat."""
+    filled = summary.rows - summary.nulls
+    if summary.distinct <= MOST_DISTINCT:
+        return False
+    if kind is Kind.TEXT:
+        return 2 * summary.distinct > filled
+    return kind is Kind.NUMBER and summary.distinct == filled and are_whole(summary)
+
+
+def are_whole(summary: ValueCounts) -> bool:
+    """Whether all numbers of a column are whole."""
     return bool(np.all(summary.values == np.rint(summary.values)))
 
 

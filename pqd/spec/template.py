@@ -86,8 +86,8 @@ _TOLERANCES = """\
 Tolerances: a twentieth, and what sampling and noise add, where the copy and the private table are
 samples of one population, of {copy} and {rows} rows."""
 _FACTS = """
-# Facts that the copy cannot know: rules of a row, keys, and limits.  `pqd lint` holds the copy to
-# keys and bounds at no cost; a rule is a condition that each row keeps, such as
+# Facts that the copy cannot know: rules of a row, keys, and limits.  `pqd lint` holds the copy
+# itself to them at no cost.  A rule is a condition that each row keeps, such as
 # [[rule]]
 # id = "loans-have-amounts"
 # must = "NOT has_loan OR loan_amount IS NOT NULL"
@@ -245,7 +245,7 @@ def _unchecked(facts: _CopyFacts) -> Iterator[str]:
     number = sum(len(names) for _, names in facts.checks.left_out)
     if number:
         yield f"{number:,} conditions that an honest copy of this size would not surely pass"
-    yield "rules, keys and limits, which you state (pqd lint holds the copy to keys and limits)"
+    yield "rules, keys and limits, which you state (pqd lint holds the copy itself to them)"
 
 
 def _comment(text: str) -> str:

@@ -770,6 +770,12 @@ def key_repeats(columns: Sequence[str], repeated: int, rows: int) -> str:
 
 
 @sentence
+def rule_violated(rule: str, violations: int, rows: int) -> str:
+    """Finding that rows of the copy violate a stated rule."""
+    return f"The rule {rule} is stated, but {violations:,} of {rows:,} rows violate it."
+
+
+@sentence
 def cells_required(column: str, cells: int, rows: int) -> str:
     """Finding that cells are empty in a column that is stated to have a value in every row."""
     return f'"{column}" is empty in {cells:,} of {rows:,} rows, but a value is stated as required.'

@@ -143,6 +143,28 @@ def test_stated_facts(
     assert found(clean(), tmp_path, **stated) == expected
 
 
+def test_rules_that_rows_of_the_copy_violate(tmp_path: Path) -> None:
+    frame = clean()
+    frame.loc[:4, "age"] = None
+    path = tmp_path / "copy.csv"
+    frame.to_csv(path, index=False)
+    young = int((frame["age"] < 18).sum())
+    # A row for which the rule is NULL does not violate it.
+    rules = ["age >= 18", "sex = 'f' OR pay <= 60", "age IS NOT NULL"]
+    report = pqd.lint(path, keys=["id"], rules=rules)
+    assert [str(each.note) for each in report.faults] == [
+        f"The rule age >= 18 is stated, but {young} of 300 rows violate it.",
+        "The rule age IS NOT NULL is stated, but 5 of 300 rows violate it.",
+    ]
+    code, out = run(str(path), "--key", "id", "--rule", "age >= 18", "--strict")
+    assert code == 1
+    assert "The rule age >= 18 is stated" in " ".join(out.split())
+    with pytest.raises(pqd.errors.PqdError, match="agee"):
+        pqd.lint(path, rules=["agee >= 18"])
+    with pytest.raises(pqd.errors.ParameterError, match="rules are a list"):
+        pqd.lint(path, rules="age >= 18")
+
+
 def test_facts_of_metadata() -> None:
     fields = [
         {"name": "id", "constraints": {"unique": True}},

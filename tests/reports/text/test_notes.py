@@ -134,6 +134,7 @@ EXAMPLES = (
     note("columns-missing", names=tuple("abcdefgh")),
     note("columns-unlisted", names=("a", "b")),
     note("key-repeats", columns=("ward", "bed"), repeated=4, rows=3000),
+    note("rule-violated", rule="age >= 18", violations=4, rows=3000),
     note("cells-required", column="age", cells=4, rows=3000),
     note("cells-outside", column="age", cells=4, example="130", low="0", high="120"),
     note("cells-outside", column="age", cells=1, example="-1", low="0", high=""),
