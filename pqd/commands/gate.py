@@ -45,6 +45,7 @@ from pqd.reports.models.query import QueryFacts
 from pqd.reports.models.standings import Standing
 from pqd.reports.text.gate import (
     DISTINCT,
+    OTHER_SIZE,
     condition_message,
     flaw_message,
     table_condition,
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
 # Columns that fail a gate of a whole table in public.
 _FLAWS = {Standing.MISSING, Standing.COPY_ALONE}
 # Tolerance of the different values of a column that looks like an identifier in the copy.
-_DISTINCT = "10%"
+_DISTINCT = Fraction(1, 10)
 
 
 def gate(  # noqa: PLR0913 - the facts of a gate, all but three by keyword
@@ -287,7 +288,11 @@ def run_table_gate(  # noqa: PLR0913 - the arguments of a gate, parsed
         epsilon *= 1 - ROWS_SHARE
     table = _table_gate(bound, rows, parameters, terms, epsilon)
     own = replace(terms, epsilon=epsilon, private_rows=rows)
-    inputs = (*table.inputs, *_distinct_inputs(bound, own)) if table.inputs else ()
+    aside = [e.columns[0] for e in bound.left_out if e.standing is Standing.NOT_JUDGED]
+    # Shares of rows compare tables of any size, but numbers of different values do not.
+    same_size = abs(rows - bound.copy_rows) <= _DISTINCT * bound.copy_rows
+    counted = aside if same_size and table.inputs else []
+    inputs = (*table.inputs, *_distinct_inputs(bound, own, counted))
     plan = plan_gate(own, bound, inputs, table.misses)
     facts, more = _run(plan, accountant, noise, progress, dry_run=dry_run)
     if terms.private_rows is None and not dry_run:
@@ -300,26 +305,35 @@ def run_table_gate(  # noqa: PLR0913 - the arguments of a gate, parsed
         asked = DISTINCT if distinct else table_condition(name, tolerance, values)
         names_of = [each.name for each in conditions]
         results.append(_result(name, name, tolerance, asked, facts, names_of))
-    left_out = tuple((each.name, each.reason) for each in table.left_out)
-    notes = (*bound.notes, *([note("gate-left-out", conditions=left_out)] if left_out else []))
+    left_out = [(each.name, each.reason) for each in table.left_out]
+    if not same_size:
+        left_out += [(name, OTHER_SIZE) for name in aside]
+    notes = (
+        *bound.notes,
+        *([note("gate-left-out", conditions=tuple(left_out))] if left_out else []),
+    )
     cost = _cost([*quotes, *more], accountant, unit)
     return _report(tables, results, facts, cost, notes, dry_run=dry_run)
 
 
-def _distinct_inputs(bound: BoundProfile, terms: GateTerms) -> list[GateInput]:
+def _distinct_inputs(
+    bound: BoundProfile, terms: GateTerms, columns: Sequence[str]
+) -> list[GateInput]:
     """Conditions on the number of different values of columns that look like identifiers.
 
     Such a column is not judged by its values.  If a generator turned a column into identifiers, the
     private one has far fewer different values.
     """
-    aside = [e.columns[0] for e in bound.left_out if e.standing is Standing.NOT_JUDGED]
     queries = [
-        Query(f"SELECT COUNT(DISTINCT {quote_identifier(each)}) FROM D", each) for each in aside
+        Query(f"SELECT COUNT(DISTINCT {quote_identifier(each)}) FROM D", each) for each in columns
     ]
     if not queries:
         return []
     criteria = Parameters.parse(
-        tau=_DISTINCT, epsilon=terms.epsilon, alpha=terms.alpha, mechanism="inv_distinct"
+        tau=f"{float(100 * _DISTINCT):g}%",
+        epsilon=terms.epsilon,
+        alpha=terms.alpha,
+        mechanism="inv_distinct",
     )
     requests = [QueryRequest.of(each, criteria) for each in queries]
     plan = select_deciders(bind(bound.tables.reopened(), requests, criteria.columns, bound.unit))

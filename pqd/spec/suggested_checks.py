@@ -75,9 +75,9 @@ class Sizes(NamedTuple):
         return self.copy if self.stated is None else self.stated
 
     @property
-    def scaled(self) -> bool:
-        """Whether the sizes differ, so that counts are compared as shares."""
-        return self.private != self.copy
+    def differ(self) -> bool:
+        """Whether the sizes differ so much that numbers of different values do not compare."""
+        return 10 * abs(self.private - self.copy) > self.copy
 
 
 def suggested_checks(
@@ -91,7 +91,7 @@ def suggested_checks(
     checks = [_COLUMNS]
     if sizes.stated is None:
         checks += _counted(workload, epsilon)
-    if not sizes.scaled:
+    if not sizes.differ:
         checks += _distinct(workload)
     left_out: dict[str, list[str]] = {}
     if profile:

@@ -173,6 +173,21 @@ def test_values_that_cannot_be_judged_break_their_check_and_spend_nothing(
     assert report.cost.epsilon == 0
 
 
+def test_identifiers_of_a_copy_of_a_tenth_are_not_counted() -> None:
+    """Their number grows with the rows; a copy of the same size must have as many."""
+    rows = 4_000
+    people(rows, 1).assign(id=range(rows)).to_parquet("private.parquet")
+    stated, terms = ProfileParameters.parse(), gate_terms(1, None, "0.05", rows)
+    for size in (rows, rows // 4):
+        people(size, 2).assign(id=range(size)).to_parquet("copy.parquet")
+        report = run_table_gate("private.parquet", "copy.parquet", stated, terms, Absent())
+        assert report.gate is not None
+        assert report.gate.outcome == "holds"
+        told = "which has another number of rows" in " ".join(map(str, report.notes))
+        assert told is (size < rows)
+        assert ("id" in {check.id for check in report.checks}) is (size == rows)
+
+
 @pytest.mark.parametrize("more", ['distance = "ks"', 'expect = "far"', 'scale = "rows"'])
 def test_a_check_of_values_has_no_key_of_other_checks(more: str) -> None:
     with pytest.raises(SpecError) as caught:
