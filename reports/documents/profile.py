@@ -348,7 +348,7 @@ def _counts(report: ProfileReport) -> str:
 
 
 def headline(report: ProfileReport) -> tuple[str, str]:
-    """Title and lead: overall quality, its interval, and the score of an independent sample."""
+    """Title and lead: what the copy can be used for, and its scores beside those of a sample."""
     score, count = report.overall, len(report.marginals)
     if not count:
         return "Nothing was profiled", "There is nothing to tell."
@@ -365,9 +365,10 @@ def headline(report: ProfileReport) -> tuple[str, str]:
     title = f"{title[0].upper()}{title[1:]}"
     relations = f"{relations_sentence(facts)} " if facts else ""
     ends = interval_text(score.estimate.low, score.estimate.high, digits)
+    use = use_sentence(report)
     lead = (
-        f"{relations if facts and facts.is_lost else ''}"
-        f"{ends} % with probability {level_text(report.alpha)}; {_chance_words(report)}. "
+        f"{f'{use} ' if use else ''}{relations if facts and facts.is_lost else ''}"
+        f"The overall quality is {ends} % with probability {level_text(report.alpha)}; {_chance_words(report)}. "
         f"{'' if facts and facts.is_lost else relations}{_counts_sentence(report)}"
     )
     absent = absences_text(report.left_out)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pqd.deciders.names import names_and_more
 from pqd.reports.models.standings import Standing
+from pqd.reports.text.numbers import counted
 
 if TYPE_CHECKING:
     from pqd.reports.models.profile import DistanceFacts, ProfileReport
@@ -34,12 +35,12 @@ def use_sentence(report: ProfileReport) -> str:
 def _used(report: ProfileReport) -> Iterator[str]:
     """Parts with the numbers of columns and of pairs that are within the tolerance."""
     is_lost = report.relations is not None and report.relations.is_lost
-    for ways, noun in ((1, "columns"), (2, "pairs of columns")):
+    for ways, nouns in ((1, ("column",)), (2, ("pair of columns", "pairs of columns"))):
         every = report.of_ways(ways)
         within = sum(each.standing is Standing.WITHIN for each in every)
         if within and not (ways == 2 and is_lost):
             single = " by themselves" if ways == 1 and is_lost else ""
-            yield f"{within:,} of {len(every):,} {noun}{single}"
+            yield f"{within:,} of {counted(len(every), *nouns)}{single}"
 
 
 def _unused(report: ProfileReport) -> Iterator[str]:
