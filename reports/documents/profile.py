@@ -365,10 +365,11 @@ def headline(report: ProfileReport) -> tuple[str, str]:
     title = f"{title[0].upper()}{title[1:]}"
     relations = f"{relations_sentence(facts)} " if facts else ""
     ends = interval_text(score.estimate.low, score.estimate.high, digits)
+    overall = f"The overall quality is {ends} % with probability {level_text(report.alpha)}"
     use = use_sentence(report)
     lead = (
         f"{f'{use} ' if use else ''}{relations if facts and facts.is_lost else ''}"
-        f"The overall quality is {ends} % with probability {level_text(report.alpha)}; {_chance_words(report)}. "
+        f"{overall}; {_chance_words(report)}. "
         f"{'' if facts and facts.is_lost else relations}{_counts_sentence(report)}"
     )
     absent = absences_text(report.left_out)
