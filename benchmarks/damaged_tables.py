@@ -224,8 +224,8 @@ def damages(copy: pd.DataFrame, roles: Roles, seed: int = SEED) -> list[Damage]:
     rng = np.random.default_rng(seed)
     every, (_, second) = list(map(str, copy)), roles.pair
     found = [
-        Damage("columns shuffled", frozenset([*every, "relations"]), _shuffled(copy, every, rng)),
-        Damage("one pair broken", frozenset(roles.pair), _shuffled(copy, [second], rng)),
+        Damage("columns shuffled", frozenset([*every, "relations"]), shuffled(copy, every, rng)),
+        Damage("one pair broken", frozenset(roles.pair), shuffled(copy, [second], rng)),
     ]
     column, value = rarest(copy, roles.lost)
     lost = copy.assign(**{column: copy[column].where(copy[column] != value, _mode(copy[column]))})
@@ -283,7 +283,8 @@ def rarest(copy: pd.DataFrame, columns: Sequence[str]) -> tuple[str, object]:
     return min(counts, key=lambda each: abs(counts[each] - LOST_ROWS))
 
 
-def _shuffled(copy: pd.DataFrame, columns: Sequence[str], rng: Generator) -> pd.DataFrame:
+def shuffled(copy: pd.DataFrame, columns: Sequence[str], rng: Generator) -> pd.DataFrame:
+    """Table whose columns are shuffled, each by itself."""
     return copy.assign(
         **{name: copy[name].iloc[rng.permutation(len(copy))].array for name in columns}
     )

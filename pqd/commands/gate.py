@@ -99,7 +99,7 @@ def gate(  # noqa: PLR0913 - the facts of a gate, all but three by keyword
         Queries as for ``pqd.audit``.  Without them the gate is about the whole table: at least 95 %
         of all columns and pairs within ``tau`` with what chance adds, and all within three times
         that; the values of each column about as frequent as in the copy, and none lost; at least
-        half of the relations kept; no alarm.
+        half of the relations kept, in all and of each pair beyond its tolerance; no alarm.
     epsilon
         Privacy budget of the gate, however many conditions it has.
     names
@@ -302,7 +302,9 @@ def run_table_gate(  # noqa: PLR0913 - the arguments of a gate, parsed
         tolerance = _tolerance(conditions)
         values = sum(each.requirement == OTHERS for each in conditions)
         distinct = isinstance(conditions[0].measurement, DeciderMeasurement)
-        asked = DISTINCT if distinct else table_condition(name, tolerance, values)
+        maps = conditions[0].measurement.marginals
+        is_pair = len(maps) == 1 and len(maps[0].columns) > 1
+        asked = DISTINCT if distinct else table_condition(name, tolerance, values, is_pair=is_pair)
         names_of = [each.name for each in conditions]
         results.append(_result(name, name, tolerance, asked, facts, names_of))
     left_out = [(each.name, each.reason) for each in table.left_out]

@@ -40,7 +40,7 @@ from pqd.marginals.profiled_columns import (
 )
 from pqd.planning.binding import unit_notes
 from pqd.planning.query_warnings import header_warnings, key_warnings
-from pqd.reports.models.profile import DistanceId, LeftOut, ProfiledColumn
+from pqd.reports.models.profile import LeftOut, ProfiledColumn
 from pqd.reports.models.standings import Standing
 from pqd.run.measurement import BoundTables, Kinds
 from pqd.sql.schema import Kind, Schema, fold_case, header_hint
@@ -85,12 +85,14 @@ class ColumnValues(NamedTuple):
 
     ``histogram`` is the marginal of the column alone.  ``singles`` is the number of values that
     exactly one row has, in the table that gives the cells.  ``heaps`` is the marginal of its
-    numbers by roundness; it is None for a column without numbers, or with few values.
+    numbers by roundness; it is None for a column without numbers, or with few values.  ``ordered``
+    has the cells of an ordered column in their order; it is None for other columns.
     """
 
     histogram: BoundMarginal
     singles: int
     heaps: BoundMarginal | None
+    ordered: BoundMarginal | None
 
 
 def mean_weights(
@@ -298,13 +300,16 @@ class _Binding:
         chosen = {name: self._partition(name) for name in names}
         self._partitions = {name: partition for name, (partition, _) in chosen.items()}
         marginals = [self._marginal(each) for each in self._marginal_columns(names)]
-        ordered, steps = self._ordered_marginals(names, "ks"), self._ordered_marginals(names, "emd")
+        orders = [self._ordered(name, self._order) for name in names]
+        finer = [each for each in orders if each]
+        ordered = finer if "ks" in self._request.distances else []
+        steps = self._step_marginals(names)
         # A column that is a marginal is counted once.
         singles = {each.columns: each for each in marginals}
         histograms = [singles.get((name,)) or self._marginal([name]) for name in names]
         heaps = [self._heaps(name) for name in names]
         rounded = [each for each in heaps if each]
-        counts = self._counts([*marginals, *histograms, *rounded, *ordered, *steps])
+        counts = self._counts([*marginals, *histograms, *rounded, *finer, *steps])
         partitions = tuple(self._partitions.values())
         bound = tuple(map(counts, marginals))
         return BoundProfile(
@@ -319,8 +324,13 @@ class _Binding:
             ordered=tuple(map(counts, ordered)),
             steps=tuple(map(counts, steps)),
             column_values=tuple(
-                ColumnValues(counts(own), self._singles(name), counts(heap) if heap else None)
-                for name, own, heap in zip(names, histograms, heaps, strict=True)
+                ColumnValues(
+                    counts(own),
+                    self._singles(name),
+                    counts(heap) if heap else None,
+                    counts(order) if order else None,
+                )
+                for name, own, heap, order in zip(names, histograms, heaps, orders, strict=True)
             ),
             unseen=Unseen(partitions),
             left_out=tuple(self._left_out),
@@ -369,13 +379,17 @@ class _Binding:
     def _marginal(self, columns: Sequence[str]) -> Marginal:
         return Marginal(tuple(self._partitions[name] for name in columns))
 
-    def _ordered_marginals(self, names: Sequence[str], distance: DistanceId) -> list[Marginal]:
-        """Marginals of single ordered columns for a distance; empty for an unmeasured distance."""
-        if distance not in self._request.distances:
+    def _ordered(self, name: str, make: Callable[[str], Partition]) -> Marginal | None:
+        """Marginal of an ordered column; None for another one, or where the copy lacks it."""
+        if self._schema[name] not in ORDERED or name in self._lacking:
+            return None
+        return Marginal((make(name),))
+
+    def _step_marginals(self, names: Sequence[str]) -> list[Marginal]:
+        """Marginals for the earth mover's distance; none if it is not measured."""
+        if "emd" not in self._request.distances:
             return []
-        make = self._steps if distance == "emd" else self._order
-        ordered = (name for name in names if self._schema[name] in ORDERED)
-        return [Marginal((make(name),)) for name in ordered if name not in self._lacking]
+        return [each for name in names if (each := self._ordered(name, self._steps))]
 
     def _order(self, name: str) -> Partition:
         return ordered_partition(name, self._schema[name], self._summaries[name])

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +33,7 @@ from pqd.deciders.single.inverse_sensitivity import least_margin
 from pqd.engine.marginals import RowMap
 from pqd.engine.partitions import Categories, Points
 from pqd.marginals.bound_profile import BoundMarginal, BoundProfile, ColumnValues
+from pqd.marginals.partition_choice import BINS
 from pqd.marginals.tolerances import chance_mark, tolerances_with_chance, with_chance
 
 # A distance whose tolerance with chance is above this share says too little.
@@ -153,8 +155,10 @@ class _Judge:
         self.left_out: list[NotJudged] = []
 
     def _statements(self) -> int:
-        """Number of counts that are compared: every cell of each column, filled and lost rows."""
-        return sum(each.histogram.marginal.size + 2 for each in self._bound.column_values)
+        """Number of counts that are compared: cells of each column, filled and lost rows, ends."""
+        columns = self._bound.column_values
+        ends = _ENDS * sum(each.ordered is not None for each in columns)
+        return sum(each.histogram.marginal.size + 2 for each in columns) + ends
 
     def marginals(self) -> tuple[list[NamedClaim], list[NamedClaim]]:
         """Claims that each marginal is within its tolerance, and within three times that."""
@@ -187,6 +191,8 @@ class _Judge:
         for cell in (np.flatnonzero(copy[1:]) + 1).tolist():
             title = f"{name}: {word}{partition.labels[cell]}"
             yield from self._kept(title, own, (cell,), int(copy[cell]), rare)
+        if column.ordered is not None and not isinstance(partition, Categories | Points):
+            yield from self._tails(name, column.ordered, rare)
         yield from self._lost(name, column)
         if column.heaps is not None:
             yield from self._heaped(f"{name}: heaping", column.heaps)
@@ -221,6 +227,34 @@ class _Judge:
         else:
             self._leave_out(title, own, claim.allowed(self._rows) / self._rows)
 
+    def _tails(self, name: str, order: BoundMarginal, rare: Fraction) -> Iterator[NamedClaim]:
+        """Claims that the lowest and the highest values are about as frequent as in the copy.
+
+        The bins of a column end at quantiles, so their counts do not tell how far its ends reach.
+        The smallest tail has as few rows as are missed where the private table has none of them;
+        each other has twice as many, up to those of a bin.
+        """
+        cells = range(1, order.copy.size)
+        for title, outward in (("lowest", cells), ("highest", cells[::-1])):
+            rows = np.cumsum(order.copy[list(outward)])
+            least = self._least_missed
+            while least * BINS < self._copy_rows:
+                last = int(np.searchsorted(rows, least))
+                if last == rows.size:
+                    break
+                count, tail = int(rows[last]), tuple(sorted(outward[: last + 1]))
+                yield from self._kept(f"{name}: {count:,} {title} values", order, tail, count, rare)
+                least = max(2 * least, count + 1)
+
+    @cached_property
+    def _least_missed(self) -> int:
+        """Least number of copy rows of which it is found that the private table has none."""
+        for count in range(1, self._copy_rows):
+            claim = CountKept((), count, self._copy_rows, RARE_TOLERANCE, self._chance)
+            if claim.margin((), self._rows) <= -self._needed:
+                return count
+        return self._copy_rows
+
     def _lost(self, name: str, column: ColumnValues) -> Iterator[NamedClaim]:
         """Claim that few rows have a value that the copy never has."""
         title = f"{name}: lost values"
@@ -243,10 +277,11 @@ class _Judge:
         if isinstance(own.marginal.partitions[0], Categories | Points):
             yield from self._of_lacking(own, _lacking(own), singles)
             return
-        for each in self._bound.ordered:
-            between = tuple(range(1, each.marginal.size, 2))
-            if each.columns == own.columns and not each.copy[list(between)].any():
-                yield from self._of_lacking(each, between, singles)
+        order = column.ordered
+        if order is not None:
+            between = tuple(range(1, order.marginal.size, 2))
+            if not order.copy[list(between)].any():
+                yield from self._of_lacking(order, between, singles)
         yield from self._of_lacking(own, _lacking(own), _ENDS)
 
     def _of_lacking(

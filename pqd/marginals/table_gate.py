@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -23,6 +23,7 @@ from pqd.marginals.bound_profile import BoundMarginal, BoundProfile
 from pqd.marginals.chance import CopyChance
 from pqd.marginals.measurements import CellsMeasurement, ClaimMeasurement, RowMaps
 from pqd.marginals.table_claims import (
+    MOST_TOLERANCE,
     NamedClaim,
     NotJudged,
     TableClaims,
@@ -134,6 +135,7 @@ class TableGate:
         inputs = [self._input(each, WITHIN) for each in self.claims.within]
         inputs += [self._input(each, THRICE) for each in self.claims.thrice]
         inputs += [self._input(each, OTHERS) for each in self.claims.columns]
+        inputs += self._kept_pairs
         if self._relations:
             inputs.append(self._whole(RELATIONS, *self._relations))
         if self._alarm:
@@ -195,6 +197,19 @@ class TableGate:
         return tuple(each.marginal for each in pairs), claim
 
     @property
+    def _kept_pairs(self) -> Iterator[GateInput]:
+        """Claims about pairs: half of the relation is kept, or what is lost is within tolerance.
+
+        A pair that lost its relation may be within three tolerances.
+        """
+        for pair, excess in zip(self._pairs, self._pairs_by_chance[0], strict=True):
+            own = Relations((pair.copy.reshape(pair.marginal.shape),))
+            tau = self.tau + _seldom_exceeded(excess) + self._spare
+            if tau <= MOST_TOLERANCE:
+                claim = AnyHolds((RelationsKept(own, KEPT), RelationsNear(own, tau)))
+                yield self._whole(_relation(pair.columns), (pair.marginal,), claim)
+
+    @property
     def keeps_relations(self) -> bool:
         """Whether an independent sample is found to keep more than half of the relations.
 
@@ -218,25 +233,30 @@ class TableGate:
     @cached_property
     def _excess_by_chance(self) -> Fraction:
         """Mean excess of the pairs over their columns that independent samples seldom exceed."""
-        excess = self._by_chance[0]
-        mark = float(excess.mean() + DEVIATIONS * excess.std())
-        return Fraction(math.ceil(max(0.0, mark) * _PARTS), _PARTS)
+        return _seldom_exceeded(self._by_chance[0])
 
     @cached_property
     def _by_chance(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Mean excess of the pairs over their columns, and mean distance of these columns.
+        """Means over the pairs of ``_pairs_by_chance``."""
+        excess, columns = self._pairs_by_chance
+        return excess.mean(axis=0), columns.mean(axis=0)
 
-        Each independent sample of the simulation has one of both.
+    @cached_property
+    def _pairs_by_chance(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Excess of each pair over its columns, and the distance of these: (pairs, samples).
+
+        The larger distance of the two columns counts.  The samples are independent.
         """
         chance, marginals = self._chance.independent, self.bound.marginals
         places = {each.columns: place for place, each in enumerate(marginals)}
-        distances = chance.means + chance.deviations
-        excess, columns = np.zeros(len(distances)), np.zeros(len(distances))
-        for pair in self._pairs:
-            first, second = (distances[:, places[name,]] for name in pair.columns)
-            columns += np.maximum(first, second)
-            excess += distances[:, places[pair.columns]] - np.maximum(first, second)
-        return excess / len(self._pairs), columns / len(self._pairs)
+        distances = (chance.means + chance.deviations).T
+        own = np.array([distances[places[each.columns]] for each in self._pairs])
+        first, second = (
+            np.array([distances[places[each.columns[place],]] for each in self._pairs])
+            for place in (0, 1)
+        )
+        columns = np.maximum(first, second)
+        return own - columns, columns
 
     @cached_property
     def _alarm(self) -> tuple[RowMaps, Claim] | None:
@@ -255,6 +275,17 @@ class TableGate:
         if not mark or (least - float(mark)) * self.rows < (1 + float(mark)) * spare:
             return None
         return row_maps, DistanceBelow(mean, mark)
+
+
+def _relation(columns: Sequence[str]) -> str:
+    """Name of the condition that the relation of a pair is kept."""
+    return f"{' by '.join(columns)}: relation"
+
+
+def _seldom_exceeded(excess: NDArray[np.float64]) -> Fraction:
+    """Share of the rows that the excess of independent samples seldom exceeds, at least 0."""
+    mark = float(excess.mean() + DEVIATIONS * excess.std())
+    return Fraction(math.ceil(max(0.0, mark) * _PARTS), _PARTS)
 
 
 def rows_measurement(bound: BoundProfile, epsilon: Fraction) -> CellsMeasurement:

@@ -118,10 +118,11 @@ def condition_message(facts: Sequence[QueryFacts], expect: str) -> str:
     return f"{asked}, expected {expect}" if expect == "far" else asked
 
 
-def table_condition(name: str, tolerance: str, values: int) -> str:
+def table_condition(name: str, tolerance: str, values: int, *, is_pair: bool = False) -> str:
     """What a gate asks of one column or pair, or of the whole table.
 
-    ``values`` is the number of conditions about the values of a column.
+    ``values`` is the number of conditions about the values of a column, or about the relation of a
+    pair.
     """
     if name == "relations":
         return "more than half of the relations are kept, or hardly any is lost"
@@ -129,6 +130,8 @@ def table_condition(name: str, tolerance: str, values: int) -> str:
         return "the copy is not nearer than rows drawn from the private table itself"
     distance = f"distance below {tolerance}" if tolerance else ""
     others = f"{counted(values, 'condition')} on its values" if values else ""
+    if is_pair and values:
+        others = "its relation is kept"
     return "; ".join(filter(None, [distance, others]))
 
 

@@ -482,3 +482,26 @@ def test_identifiers_pass_where_both_tables_have_them(command: Command) -> None:
     code, out, _ = command("profile", *tables)
     assert code == 1
     assert "the worst is job: it fails" in " ".join(out.split())
+
+
+def test_a_pair_without_its_relation_fails_though_three_times_its_tolerance_hold() -> None:
+    """Each column is as it was, and the pair is 17 % off: the condition on its relation fails."""
+    for name, seed in (("private", 1), ("copy", 2)):
+        table = people(4_000, seed)
+        rng = np.random.default_rng(10 + seed)
+        table["cut"] = np.where(rng.random(4_000) < 0.35, table["sex"], "f")
+        # Of 21 columns and pairs one may be beyond its tolerance.
+        table["day"], table["hour"] = rng.integers(7, size=4_000), rng.integers(24, size=4_000)
+        table.to_parquet(f"{name}.parquet")
+    stated, terms = ProfileParameters.parse(), gate_terms("0.25", 1, "0.05", None)
+    honest = run_table_gate("private.parquet", "copy.parquet", stated, terms, Absent())
+    copy = pd.read_parquet("copy.parquet")
+    copy["cut"] = copy["cut"].sample(frac=1, random_state=3).array
+    report = run_table_gate("private.parquet", copy, stated, terms, Absent())
+    assert honest.gate is not None
+    assert honest.gate.outcome == "holds"
+    assert report.gate is not None
+    assert report.gate.worst is not None
+    assert report.gate.worst.name == "sex by cut: relation"
+    (pair,) = [each for each in report.checks if each.id == "sex by cut"]
+    assert "its relation is kept" in pair.message

@@ -100,6 +100,10 @@ def jittered(copy: pd.DataFrame) -> None:
     copy["money"] = (copy["money"] + np.linspace(0.01, 0.49, len(copy))).round(2)
 
 
+def beyond(copy: pd.DataFrame) -> None:
+    copy.loc[copy.index[:150], "money"] *= 1_000
+
+
 def without_an_age(copy: pd.DataFrame) -> None:
     copy.loc[copy["age"] == 40, "age"] = 41
 
@@ -115,6 +119,7 @@ def without_an_age(copy: pd.DataFrame) -> None:
         (often, {"region: value isle"}),
         (jittered, {"money: heaping"}),
         (without_an_age, {"age: lost values"}),
+        (beyond, {"money: 100 highest values"}),
     ],
 )
 def test_each_damage_fails_a_claim_by_name(
@@ -128,6 +133,16 @@ def test_each_damage_fails_a_claim_by_name(
     assert names <= failed
     column = next(iter(names)).partition(":")[0]
     assert all(name.startswith(f"{column}:") for name in failed)
+
+
+def test_finer_cells_of_a_column_are_there_without_their_distance(private: pd.DataFrame) -> None:
+    copy = people(ROWS, 2)
+    larger(copy)
+    tables = SyntheticTables([open_table(copy, "synthetic")])
+    bound = bind_profile(tables, ProfileParameters.parse(distances=("tv",)).request)
+    assert not bound.ordered
+    claims = column_claims(bound, "amount", ROWS, TAU, EPSILON)
+    assert margins(list(claims.columns), bound, private)["amount: lost values"] <= 0
 
 
 def test_the_claims_of_one_column_are_its_own() -> None:
