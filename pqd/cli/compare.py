@@ -149,7 +149,14 @@ class RankingOptions:
             "share the budget.",
         ),
     ] = False
-
+    relations: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Without queries: share of the relations between columns that each copy must "
+            "keep (50% if left out); 0% is what columns shuffled one by one keep.",
+        ),
+    ] = None
     copy_epsilon: Annotated[
         list[str] | None,
         typer.Option(
@@ -170,11 +177,13 @@ class RankingOptions:
             "--cells-from": self.cells_from,
             "--marginals": self.marginals,
             "--copy-epsilon": self.copy_epsilon,
+            "--relations": self.relations,
         }
 
     def read(self, criteria: CriteriaOptions, facts: ColumnOptions) -> RankingParameters:
         """Parameters of the ranking."""
         from pqd.comparison.ranking import RankingParameters
+        from pqd.deciders.distances.relations import USUAL_BAR
         from pqd.stated.cells import parse_all_cells
 
         columns = [name.strip() for text in self.columns or [] for name in text.split(",")]
@@ -189,6 +198,7 @@ class RankingOptions:
             facts=facts.read(),
             private_rows=criteria.private_rows or None,
             cells_from=self.cells_from,
+            relations=USUAL_BAR if self.relations is None else self.relations,
         )
 
 

@@ -19,6 +19,7 @@ from pqd.comparison.leaderboard import Evidence, leaderboard
 from pqd.comparison.ranking import RankingParameters
 from pqd.comparison.references import add_references
 from pqd.deciders import SecureNoise
+from pqd.deciders.distances.relations import USUAL_BAR
 from pqd.deciders.exact import Number
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.errors import BudgetError, overtaken
@@ -77,6 +78,7 @@ def compare(
     cells_from: object | None = ...,
     marginals: bool = ...,
     copy_epsilon: Mapping[str, Number] | None = ...,
+    relations: Number = ...,
     facts: Mapping[str, Mapping[str, Any]] | None = ...,
     ledger: str | Path | None = ...,
     fresh: bool = ...,
@@ -105,6 +107,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     cells_from: object | None = None,
     marginals: bool = False,
     copy_epsilon: Mapping[str, Number] | None = None,
+    relations: Number | None = None,
     facts: Mapping[str, Mapping[str, Any]] | None = None,
     ledger: str | Path | None = None,
     fresh: bool = False,
@@ -156,6 +159,9 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     copy_epsilon
         Without queries: the epsilon under which a copy was made, by its name, if its generator is
         differentially private.  A copy that is very near is then no error but a note.
+    relations
+        Without queries: the share of the relations between columns that each copy must keep, by
+        default one half.
     ledger, fresh, unit, max_rows, private_rows, scale
         As for ``pqd.audit``.
 
@@ -190,6 +196,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
         "cells_from": cells_from is not None,
         "marginals": marginals,
         "copy_epsilon": copy_epsilon,
+        "relations": relations is not None,
         "facts": facts,
         "columns by name": named,
     }
@@ -203,6 +210,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
             cells_from=cells_from,
             marginals=marginals,
             copy_epsilon=copy_epsilon,
+            relations=USUAL_BAR if relations is None else relations,
             facts=facts,
             private_rows=private_rows,
         )

@@ -25,7 +25,7 @@ from pqd.marginals.figures import ProfileFigures, budget_parts
 from pqd.marginals.measurements import CellsMeasurement
 from pqd.marginals.profile_parameters import ProfileParameters
 from pqd.marginals.profile_plan import ProfilePlan, plan_profile
-from pqd.marginals.relations import independence_notes
+from pqd.marginals.relations import CopyRelations, independence_notes
 from pqd.marginals.shortfall import shortfall_of
 from pqd.parameters import privacy_unit
 from pqd.planning.table_separation import public_tables, separate_tables
@@ -284,7 +284,7 @@ def _plan(
 ) -> ProfilePlan:
     progress(Step.READING_COPY)
     bound = bind_profile(tables, parameters.request, unit)
-    notes = (*parameters.warnings(), *bound.notes, *independence_notes(bound))
+    notes = (*parameters.warnings(), *bound.notes, *independence_notes(CopyRelations(bound)))
     bound = replace(bound, notes=notes)
     if parameters.target is not None:
         progress(Step.TRAINING)

@@ -11,7 +11,7 @@ from pqd.comparison.candidates import Candidates
 from pqd.comparison.ranking import Ranking, RankingParameters, RankingPlan, plan_ranking
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.marginals.bound_profile import bind_profiles
-from pqd.marginals.figures import vector_parts
+from pqd.marginals.figures import relations_part, vector_parts
 from pqd.progress import Progress, Step, silent, warn
 from pqd.reports.models.ranking import RankingReport
 from pqd.run.costs import cost_of
@@ -50,15 +50,19 @@ def run_ranking(
     bound, *_ = plan.profiles
     notes = (*parameters.warnings, *bound.notes)
     warn(parameters.warnings, progress)
-    outputs = measure([bound.measurement_set([plan.measurement])], accountant, noise, progress)
-    ranking = Ranking(plan, outputs[plan.measurement].numbers, parameters.alpha)
+    outputs = measure([plan.measurements], accountant, noise, progress)
+    kept = outputs[plan.relations].numbers if plan.relations else ()
+    ranking = Ranking(plan, outputs[plan.measurement].numbers, parameters.alpha, kept)
     return RankingReport(
         private=candidates.private.label,
         alpha=parameters.alpha,
         copies=ranking.copies(candidates.files),
         better=tuple((plan.names[a], plan.names[b]) for a, b in ranking.better),
         columns=tuple(each.name for each in bound.columns),
-        budget=vector_parts(plan.measurement),
+        budget=(
+            *vector_parts(plan.measurement),
+            *([relations_part(plan.relations)] if plan.relations else []),
+        ),
         cost=cost_of(outputs.quote, accountant, unit),
         rows=ranking.rows,
         ways=max(each.ways for profile in plan.profiles for each in profile.marginals),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pqd.deciders.distances.estimates import DistanceEstimates, holm, mean_half_width
+from pqd.deciders.distances.relations import USUAL_BAR
 from pqd.deciders.distances.statistics import Distance, TotalVariation
 from pqd.deciders.distances.vector import CubeVector
 from pqd.deciders.exact import Number, positive
@@ -24,11 +25,21 @@ from pqd.marginals.bound_distances import mean_distance
 from pqd.marginals.bound_profile import BoundMarginal, BoundProfile, mean_weights
 from pqd.marginals.chance import CopyChance
 from pqd.marginals.figures import quality_of
-from pqd.marginals.measurements import DistancesMeasurement
+from pqd.marginals.measurements import DistancesMeasurement, RelationsMeasurement
 from pqd.marginals.profile_parameters import ProfileParameters, ProfileRequest
+from pqd.marginals.profile_plan import RELATIONS_SHARE
+from pqd.marginals.relations import (
+    CopyRelations,
+    copies_estimates,
+    independence_notes,
+    relations_facts,
+    relations_measurement,
+)
 from pqd.reports.models.figure import Figure
 from pqd.reports.models.profile import Alarm, Score
 from pqd.reports.models.ranking import RankedCopy, RankedMarginal
+from pqd.reports.models.relations import RelationsFacts
+from pqd.run.measurement import MeasurementSet
 
 if TYPE_CHECKING:
     Distances = tuple[tuple[RowMap | tuple[RowMap, ...], Distance], ...]
@@ -53,6 +64,8 @@ class RankingParameters:
         it.  A copy that is very near is then no error but a note.
     warnings
         Warnings of parameters that are allowed, but are often a mistake.
+    bar
+        The share of the relations that a copy must keep.
     """
 
     request: ProfileRequest
@@ -61,6 +74,7 @@ class RankingParameters:
     marginals: bool
     copy_epsilon: Mapping[str, Fraction] = field(default_factory=dict)
     warnings: tuple[Note, ...] = ()
+    bar: Fraction = USUAL_BAR
 
     @classmethod
     def parse(  # noqa: PLR0913 - the facts of a ranking
@@ -76,6 +90,7 @@ class RankingParameters:
         facts: Mapping[str, Mapping[str, Any]] | None = None,
         private_rows: Number | None = None,
         cells_from: object | None = None,
+        relations: Number = USUAL_BAR,
     ) -> RankingParameters:
         """Parameters that a caller states; ParameterError names the mistake and allowed values."""
         profile = ProfileParameters.parse(
@@ -88,6 +103,7 @@ class RankingParameters:
             facts=facts,
             private_rows=private_rows,
             cells_from=cells_from,
+            relations=relations,
         )
         return cls(
             request=profile.request,
@@ -96,6 +112,7 @@ class RankingParameters:
             marginals=marginals,
             copy_epsilon=_copy_epsilon({} if copy_epsilon is None else copy_epsilon),
             warnings=tuple(profile.warnings()),
+            bar=profile.bar,
         )
 
     def check(self, copies: Collection[str]) -> None:
@@ -119,7 +136,7 @@ def _copy_epsilon(stated: Mapping[str, Number]) -> dict[str, Fraction]:
 # Without slots, since ``cached_property`` needs a ``__dict__``.
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RankingPlan:
-    """Planned ranking: its single measurement, and the weights that turn it into qualities.
+    """Planned ranking: its measurements, and the weights that turn distances into qualities.
 
     Attributes
     ----------
@@ -131,6 +148,12 @@ class RankingPlan:
         The number of rows, with either the mean distance or all distances of each copy.
     each
         Whether the measurement has all distances.
+    pairs
+        The relations of each copy, which may have no pairs.
+    relations
+        The measurement of the relations of all copies that have pairs; None if no copy has.
+    bar
+        The share of the relations that a copy must keep.
     copy_epsilon
         The epsilon under which a copy was made, by its name, where it is stated.
     """
@@ -139,7 +162,16 @@ class RankingPlan:
     names: tuple[str, ...]
     measurement: DistancesMeasurement
     each: bool
+    pairs: tuple[CopyRelations, ...]
+    relations: RelationsMeasurement | None
+    bar: Fraction
     copy_epsilon: Mapping[str, Fraction] = field(default_factory=dict)
+
+    @property
+    def measurements(self) -> MeasurementSet:
+        """Set of the one or two measurements."""
+        every = [self.measurement, *([self.relations] if self.relations else [])]
+        return self.profiles[0].measurement_set(every)
 
     def weights(self, copy: int, ways: int | None = None) -> tuple[Fraction, ...]:
         """Weight of each measured number in a copy's mean distance.
@@ -168,12 +200,18 @@ def plan_ranking(
     """Plan of a ranking of the copies whose ``profiles`` are given, each with cells of its own.
 
     Guarantee: one row moves each distance by at most 1, whatever the cells are.  So it moves the
-    mean of each copy by at most 1, and the vector of all means has the law of ``CubeVector``.
+    mean of each copy by at most 1, and the vector of all means has the law of ``CubeVector``.  If
+    any copy has pairs, a tenth of the budget pays for the relations of all copies (Theorem D12).
 
     A person with k rows changes each number by up to k, so the epsilon for one row is the budget
     divided by k.
     """
-    bound, *_ = profiles
+    pairs = tuple(map(CopyRelations, profiles))
+    found = (independence_notes(pair, name) for pair, name in zip(pairs, names, strict=True))
+    notes = (*profiles[0].notes, *(each for own in found for each in own))
+    bound, *_ = profiles = [replace(profile, notes=notes) for profile in profiles]
+    per_row = parameters.total_epsilon / rows_per_person(bound.unit)
+    relations = relations_measurement(bound, pairs, per_row * RELATIONS_SHARE)
     distances: Distances
     if parameters.marginals:
         distances = tuple(pair for profile in profiles for pair in _each(profile.marginals))
@@ -182,7 +220,7 @@ def plan_ranking(
     measurement = DistancesMeasurement(
         kinds=bound.kinds,
         unit=bound.unit,
-        epsilon=parameters.total_epsilon / rows_per_person(bound.unit),
+        epsilon=per_row if relations is None else per_row * (1 - RELATIONS_SHARE),
         name=f"ranking of {len(names)} {'copy' if len(names) == 1 else 'copies'}",
         distances=distances,
         mechanism=CubeVector(len(distances)),
@@ -192,6 +230,9 @@ def plan_ranking(
         names=tuple(names),
         measurement=measurement,
         each=parameters.marginals,
+        pairs=pairs,
+        relations=relations,
+        bar=parameters.bar,
         copy_epsilon=parameters.copy_epsilon,
     )
 
@@ -203,9 +244,16 @@ def _each(marginals: Sequence[BoundMarginal]) -> Distances:
 class Ranking:
     """Ranking that is computed from the released numbers by post-processing."""
 
-    def __init__(self, plan: RankingPlan, released: Sequence[int], alpha: Fraction) -> None:
-        """Store the released numbers and compute nothing yet."""
+    def __init__(
+        self,
+        plan: RankingPlan,
+        released: Sequence[int],
+        alpha: Fraction,
+        relations: Sequence[int] = (),
+    ) -> None:
+        """Store the released numbers, those of ``relations`` too, and compute nothing yet."""
         self._plan, self._profiles, self._alpha = plan, plan.profiles, float(alpha)
+        self._kept, self._level = relations, alpha
         law = plan.measurement.law
         self._estimates = DistanceEstimates(tuple(released), law, self._alpha)
 
@@ -241,6 +289,7 @@ class Ranking:
                 candidate=self._plan.names[copy],
                 file=files[self._plan.names[copy]],
                 overall=self._scores[copy],
+                relations=self._relations[copy],
                 best_rank=1 + sum(worse == copy for _, worse in self.better),
                 worst_rank=number - sum(better == copy for better, _ in self.better),
                 scores=tuple(self._score(copy, ways) for ways in self._sizes),
@@ -249,6 +298,21 @@ class Ranking:
                 flaws=self._profiles[copy].flaws,
             )
             for copy in self.order
+        )
+
+    @cached_property
+    def _relations(self) -> tuple[RelationsFacts | None, ...]:
+        """Relations kept by each copy; None for a copy without pairs."""
+        measurement, bar = self._plan.relations, self._plan.bar
+        if measurement is None:
+            return tuple(None for _ in self._plan.names)
+        estimates = iter(copies_estimates(self._kept, measurement, self._level))
+        every = zip(self._plan.pairs, self._chances, strict=True)
+        return tuple(
+            relations_facts(copy, measurement, bar, self._level, chance, next(estimates))
+            if copy.pairs
+            else None
+            for copy, chance in every
         )
 
     def _alarm(self, copy: int) -> Alarm:

@@ -131,7 +131,7 @@ def bind_distances(
         try:
             profile = bind_profile(opened(), _profile_request(several, facts), unit)
             if several[0].columns is None:
-                notes = (*profile.notes, *independence_notes(profile))
+                notes = (*profile.notes, *independence_notes(CopyRelations(profile)))
                 profile = replace(profile, notes=notes)
         except PqdError as error:
             if len(several) == 1:

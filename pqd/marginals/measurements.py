@@ -279,18 +279,15 @@ class RelationsMeasurement(MarginalMeasurement[EstimatorOutput]):
     """Measurement of the relations of several copies, three scores each, in one release.
 
     Guarantee: each score has sensitivity 1 in rows, so cube noise is ``epsilon``-DP for one row
-    (Theorem D11), whatever noise the distances have.
+    (Theorem D11), whatever noise the distances have, and however many copies there are.
 
     Attributes
     ----------
-    row_maps
-        The maps of rows to the cells of each pair.
     relations
-        The scores of each copy's pairs.
+        Of each copy: the maps of rows to the cells of its pairs, and the scores of the pairs.
     """
 
-    row_maps: tuple[RowMap, ...]
-    relations: tuple[Relations, ...]
+    relations: tuple[tuple[tuple[RowMap, ...], Relations], ...]
 
     def __post_init__(self) -> None:
         """Raise ParameterError, or UnanswerableError if the sampler cannot draw the noise."""
@@ -301,7 +298,7 @@ class RelationsMeasurement(MarginalMeasurement[EstimatorOutput]):
     @property
     def marginals(self) -> tuple[RowMap, ...]:
         """Pairs whose cells are counted."""
-        return self.row_maps
+        return tuple(dict.fromkeys(each for maps, _ in self.relations for each in maps))
 
     @property
     def law(self) -> CubeLaw:
@@ -314,12 +311,11 @@ class RelationsMeasurement(MarginalMeasurement[EstimatorOutput]):
 
     def run(self, counts: MarginalCounts, noise: Noise) -> EstimatorOutput:
         """Three noisy scores of each copy."""
-        own = [counts[each] for each in self.row_maps]
-        scores = [each.rows(own) for each in self.relations]
+        scores = [each.rows([counts[one] for one in maps]) for maps, each in self.relations]
         return EstimatorOutput(release_relations(scores, self.epsilon, noise))
 
     def _key_facts(self) -> Any:  # noqa: ANN401 - JSON values
-        return [_facts(self.row_maps), [each.facts() for each in self.relations]]
+        return [[_facts(maps), each.facts()] for maps, each in self.relations]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -27,7 +27,7 @@ from pqd.marginals.measurements import (
     UnseenRows,
 )
 from pqd.marginals.profile_parameters import ProfileParameters
-from pqd.marginals.relations import relations_measurement
+from pqd.marginals.relations import CopyRelations, relations_measurement
 from pqd.marginals.target import TargetPlan, plan_target
 from pqd.reports.models.profile import DistanceId
 from pqd.run.measurement import MeasurementSet
@@ -234,7 +234,6 @@ def plan_profile(bound: BoundProfile, parameters: ProfileParameters) -> ProfileP
         target=target is not None,
         relations=any(each.ways == 2 for each in bound.marginals),
     )
-    kept = shares.relations
     terms = (
         *(Term("tv", each) for each in bound.marginals),
         *(Term("ks", each) for each in bound.ordered),
@@ -248,7 +247,7 @@ def plan_profile(bound: BoundProfile, parameters: ProfileParameters) -> ProfileP
         terms=terms,
         distances=distances_measurement(bound, terms, shares.distances, parameters.delta),
         target=target,
-        relations=None if kept is None else relations_measurement(bound, kept),
+        relations=relations_measurement(bound, [CopyRelations(bound)], shares.relations),
     )
 
 

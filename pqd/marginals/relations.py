@@ -160,10 +160,9 @@ def nearly_independent(bound: BoundProfile) -> Independence | None:
     return independence if independence.is_near else None
 
 
-def independence_notes(bound: BoundProfile, name: str = "the copy") -> tuple[Note, ...]:
+def independence_notes(relations: CopyRelations, name: str = "the copy") -> tuple[Note, ...]:
     """Note that the columns of the copy ``name`` are nearly independent; empty if they are not."""
-    found = nearly_independent(bound)
-    if found is None:
+    if not relations.pairs or not (found := relations.independence).is_near:
         return ()
     return (
         note(
@@ -178,19 +177,26 @@ def independence_notes(bound: BoundProfile, name: str = "the copy") -> tuple[Not
     )
 
 
-def relations_measurement(bound: BoundProfile, epsilon: Fraction) -> RelationsMeasurement | None:
-    """Measurement of the relations of the copy, ``epsilon`` for each row; None without pairs."""
-    copy = CopyRelations(bound)
-    number = len(copy.pairs)
-    if not number:
+def relations_measurement(
+    bound: BoundProfile, copies: Sequence[CopyRelations], epsilon: Fraction | None
+) -> RelationsMeasurement | None:
+    """Measurement of the relations of all copies that have pairs, in one release; None without.
+
+    ``bound`` has the kinds of all copies.  ``epsilon`` is for each row, and is stated with pairs.
+    """
+    judged = [copy for copy in copies if copy.pairs]
+    if not judged or epsilon is None:
         return None
+    number, what = len(judged), "copies"
+    if number == 1:
+        number = len(judged[0].pairs)
+        what = "pair" if number == 1 else "pairs"
     return RelationsMeasurement(
         kinds=bound.kinds,
         unit=bound.unit,
         epsilon=epsilon,
-        name=f"relations of {number:,} pair{'' if number == 1 else 's'}",
-        row_maps=copy.row_maps,
-        relations=(copy.relations,),
+        name=f"relations of {number:,} {what}",
+        relations=tuple((copy.row_maps, copy.relations) for copy in judged),
     )
 
 
@@ -204,11 +210,14 @@ def relations_facts(
 ) -> RelationsFacts:
     """Facts of one copy's relations: a plan, or with ``estimates`` the figures.
 
+    What is said of all copies of the measurement holds at once: each interval and mark is at its
+    part of ``alpha``, and each p-value is multiplied by the number of copies (Theorem D12).
     ``chance`` holds the number of private rows: released, stated, or that of the copy.  What an
     independent real sample would keep is ``1 - (T - M)/(T0 - M)``: T and M are those of chance,
     and ``T0 - M`` is the released one, in a plan the copy's own if it has relations.
     """
-    level, independence = float(alpha), copy.independence
+    number, independence = len(measurement.relations), copy.independence
+    level = float(alpha) / number
     n = chance.rows
     lost, mark = copy.lost_by_chance(chance), copy.mark(n, level)
     there = 0.0 if independence.is_near else independence.mean
@@ -220,7 +229,8 @@ def relations_facts(
         there = relations.value
         if relations.low > mark:
             estimate = Figure(*estimates.kept)
-            outcome, p_value = estimates.verdict(bar)
+            outcome, alone = estimates.verdict(bar)
+            p_value = min(1.0, number * alone)
     reference = min(max(1 - lost / there, 0.0), 1.0) if there > mark else None
     return RelationsFacts(
         pairs=len(copy.pairs),
@@ -235,18 +245,19 @@ def relations_facts(
         estimate=estimate,
         outcome=None if outcome is None else "yes" if outcome else "no",
         p_value=p_value,
-        conclusive=p_value is not None and p_value <= level,
+        conclusive=p_value is not None and p_value <= alpha,
     )
 
 
 def copies_estimates(
     numbers: Sequence[int], measurement: RelationsMeasurement, alpha: Fraction
 ) -> tuple[RelationsEstimates, ...]:
-    """Estimates of each copy of one release."""
+    """Estimates of each copy of one release, whose intervals hold at once (Theorem D12)."""
+    level = float(alpha) / len(measurement.relations)
     starts = range(0, len(numbers), NUMBERS)
     each = (numbers[start : start + NUMBERS] for start in starts)
     law = measurement.law
-    return tuple(RelationsEstimates((a, b, c), law, float(alpha)) for a, b, c in each)
+    return tuple(RelationsEstimates((a, b, c), law, level) for a, b, c in each)
 
 
 def _drawn(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from statistics import median
@@ -66,10 +67,19 @@ from pqd.reports.text.distances import (
     ways_text,
 )
 from pqd.reports.text.numbers import counted, interval_text, listed, number_text, percent_text
+from pqd.reports.text.relations import (
+    RELATIONS_KEPT,
+    bar_text,
+    independence_sentence,
+    kept_text,
+    relations_remark,
+    relations_sentence,
+)
 
 if TYPE_CHECKING:
     from pqd.reports.models.profile import ProfiledColumn
     from pqd.reports.models.ranking import RankedCopy, RankedMarginal, RankingReport
+    from pqd.reports.models.relations import RelationsFacts
 
 _MEASURE = (
     "Each copy is measured in cells of its own, as in pqd profile, so a copy has the same quality "
@@ -105,7 +115,8 @@ def document(report: RankingReport) -> Document:
         meaning=meaning_sentence(report.cost),
         body=list(_body(report)),
         omitted=omitted_columns(report.left_out),
-        notes=lines(map(str, report.notes)),
+        # The banner has the notes of copies whose columns are nearly independent.
+        notes=lines(str(each) for each in report.notes if each.code != "nearly-independent"),
         account=lines(account_sentences(report.cost, report.private, answers)),
         budget=budget_bar(report.cost),
         cost=[Lines(lines(_cost_lines(report))), budget_shares(report.budget, _paid_lines(report))],
@@ -126,10 +137,15 @@ def document(report: RankingReport) -> Document:
 
 
 def _banner(report: RankingReport) -> list[Line]:
-    """Warnings at the head of every format: copies that are too near, and seeded noise."""
+    """Warnings at the head of every format: no relations, copies too near, and seeded noise."""
+    apart = [
+        independence_sentence(copy.relations.independence, copy.candidate)
+        for copy in report.copies
+        if copy.relations
+    ]
     near = [alarm_sentence(c.alarm, c.overall, c.candidate) for c in report.copies if c.alarm]
     simulated = SIMULATED if report.simulated else ""
-    return [Line(text, "warning") for text in (*near, simulated) if text]
+    return [Line(text, "warning") for text in (*apart, *near, simulated) if text]
 
 
 def _definitions(report: RankingReport) -> Iterator[tuple[str, str]]:
@@ -139,6 +155,9 @@ def _definitions(report: RankingReport) -> Iterator[tuple[str, str]]:
     alike = ", each kind counting alike" if report.ways > 1 else ""
     yield "Quality", f"100 % minus the mean of the total variations of {over}{alike}. {_MEASURE}"
     yield "Total variation", TOTAL_VARIATION
+    if any(copy.relations for copy in report.copies):
+        held = "What is said of the relations of all copies holds at once with probability"
+        yield "Relations kept", f"{RELATIONS_KEPT} {held} {level}."
     yield "Chance", INDEPENDENT_SAMPLE
     yield "Alarm", f"{ALARM} {USEFULNESS}"
     at_once = ", those of columns and pairs all at once" if report.marginals else ""
@@ -153,8 +172,13 @@ def _definitions(report: RankingReport) -> Iterator[tuple[str, str]]:
 
 def _body(report: RankingReport) -> Iterator[Block]:
     scores = [f"{copy.candidate}: {text}" for copy in report.copies if (text := _scores_text(copy))]
-    flaws = lines(flaw_sentences(report), "warning")
-    sentences = [*flaws, *lines([*_better_sentences(report), *scores])]
+    kept = [*_relations_sentences(report)]
+    lost = [*flaw_sentences(report), *(text for text, copy in kept if copy.is_lost)]
+    others = [text for text, copy in kept if not copy.is_lost]
+    sentences = [
+        *lines(lost, "warning"),
+        *lines([*_better_sentences(report), *others, *scores]),
+    ]
     yield Section(title="Copies", blocks=[_board(report), Lines(sentences)], brief=False)
     for ways in sorted({len(each.columns) for each in report.marginals}):
         rows = [each for each in report.marginals if len(each.columns) == ways]
@@ -170,6 +194,11 @@ def _board(report: RankingReport) -> Table:
     scale = max(0.0, int(100 * lowest - 1) / 100), 1.0
     marks = ("SIMULATED",) if report.simulated else ()
     rows = [_copy(copy, digits, scale, marks) for copy in report.copies]
+    if judged := any(copy.relations for copy in report.copies):
+        cells = map(_relations_cell, report.copies)
+        rows = [
+            replace(row, cells=(*row.cells, cell)) for row, cell in zip(rows, cells, strict=True)
+        ]
     level = f"{level_text(report.alpha)} interval"
     return Table(
         columns=(
@@ -179,6 +208,7 @@ def _board(report: RankingReport) -> Table:
             Column("quality", "number"),
             Column(level, "number", drop=2, below=True),
             Column("chance", "number", drop=1),
+            *([Column("relations kept", "number")] if judged else []),
         ),
         groups=[Group(rows=rows, fate="always", most=len(rows))],
         keys=[
@@ -204,6 +234,24 @@ def _copy(copy: RankedCopy, digits: int, scale: tuple[float, float], marks: tupl
         Cell(chance, copy.overall.reference),
     )
     return Row(id=copy.candidate, cells=cells, marks=marks)
+
+
+def _relations_cell(copy: RankedCopy) -> Cell:
+    """Share of the relations that is kept, or in a word why there is no figure."""
+    if copy.relations is None:
+        return Cell("no pairs")
+    if (estimate := copy.relations.estimate) is None:
+        return Cell(kept_text(copy.relations))
+    ends = interval_text(estimate.low, estimate.high, min(1, digits_of(estimate)))
+    return Cell(kept_text(copy.relations), estimate.value, under=ends, strong=True)
+
+
+def _relations_sentences(report: RankingReport) -> Iterator[tuple[str, RelationsFacts]]:
+    """Sentence on the relations of each copy, with the facts."""
+    for copy in report.copies:
+        if copy.relations and (text := relations_sentence(copy.relations)):
+            parts = (text, relations_remark(copy.relations))
+            yield f"{copy.candidate}: {' '.join(filter(None, parts))}", copy.relations
 
 
 def _marginals(report: RankingReport, rows: Sequence[RankedMarginal], ways: int) -> Table:
@@ -246,22 +294,59 @@ def _headline(report: RankingReport) -> tuple[str, str]:
     name, lead = first.candidate, _copy_sentence(first)
     if not others:
         quality = percent_text(first.overall.value or 0.0, digits_of(first.overall.estimate))
-        title = f"Overall quality of {name}: {quality}"
+        title = f"Overall quality of {name}: {quality}{_doubts([first])}"
     elif first.alarm is not None and first.alarm.is_error:
         title = f"{name} has the highest quality, but is too near to be called the best"
+        title += _doubts([first])
         lead += " It seems to repeat rows of the private table."
     elif rivals:
         title = undecided_title([first.candidate, *rivals])
+        title += _doubts([first, *(copy for copy in others if copy.candidate in rivals)])
         lead += f" It cannot be told apart from {listed(rivals)} at this epsilon."
+    elif honest and first.relations and first.relations.is_lost:
+        number = counted(1 + len(honest), "copy", "copies")
+        title = f"{name} has the highest quality of {number}{_doubts([first])}"
+        lead += f" Its quality is higher than that of each of the others{_doubts([first])}."
     elif honest:
         title = f"{name} is the best of {counted(1 + len(honest), 'copy', 'copies')}"
+        title += _doubts([first])
         lead += " It is established that it is better than each of the others."
     else:
-        title = f"{name} is the only copy that is not too near"
-    lead = " ".join([lead, *flaw_sentences(report)])
+        title = f"{name} is the only copy that is not too near{_doubts([first])}"
+    lead = " ".join([lead, *flaw_sentences(report), *_kept_sentences(report.copies, near)])
     if near:
         lead += f" Too near to be called the best: {listed(near)}."
     return title, lead
+
+
+def _doubts(copies: Sequence[RankedCopy]) -> str:
+    """End of a sentence that calls ``copies`` good: whose relations are lost, or not known.
+
+    Empty if all of them keep their relations, or have none to keep.
+    """
+    known = [(copy.candidate, copy.relations) for copy in copies if copy.relations]
+    lost = [name for name, facts in known if facts.is_lost]
+    unknown = [name for name, facts in known if facts.is_undecided]
+    if len(copies) == 1:
+        kept = "whether its relations are kept is undecided" if unknown else ""
+        kept = "its relations are NOT kept" if lost else kept
+    else:
+        kept = f"relations are NOT kept by {listed(lost)}" if lost else ""
+    return f"; {kept}" if kept else ""
+
+
+def _kept_sentences(copies: Sequence[RankedCopy], near: Sequence[str]) -> Iterator[str]:
+    """Sentence on the best copy that keeps its relations, if another copy has lost them."""
+    known = [(copy.candidate, copy.relations) for copy in copies if copy.relations]
+    bars = [bar_text(facts.bar) for _, facts in known if facts.is_lost]
+    if not bars or len(copies) < 2:
+        return
+    kept = [name for name, facts in known if facts.is_kept and name not in near]
+    if not kept:
+        yield f"No copy is established to keep more than {bars[0]} of the relations."
+    else:
+        number = "the only copy" if len(kept) == 1 else f"first of {len(kept)} copies"
+        yield f"{kept[0]} is {number} established to keep more than {bars[0]} of the relations."
 
 
 def _copy_sentence(copy: RankedCopy) -> str:
@@ -299,7 +384,8 @@ def _better_sentences(report: RankingReport) -> Iterator[str]:
         verb = "is" if len(better) == 1 else "are each"
         if worse:
             than = listed(worse)
-            yield f"{listed(better)} {verb} better than {than}, with probability {level}."
+            doubts = _doubts([copy for copy in report.copies if copy.candidate in better])
+            yield f"{listed(better)} {verb} better than {than}, with probability {level}{doubts}."
     for run in _tied(report):
         yield f"{listed(run)} cannot be told apart at this epsilon."
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pqd.reports.models.audit import Cost
     from pqd.reports.models.figure import Figure
     from pqd.reports.models.profile import Alarm, BudgetPart, LeftOut, ProfiledColumn, Score
+    from pqd.reports.models.relations import RelationsFacts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +25,8 @@ class RankedCopy:
 
     ``best_rank`` and ``worst_rank`` are the best and the worst rank that the copy can have, given
     all established differences.
+    ``relations`` are the relations kept, None without pairs; what they say of all copies holds at
+    once with probability 1 - alpha.
     ``scores`` has one score for each number of columns; it is empty unless the caller asked for
     scores.  A copy whose ``alarm`` is an error is never called the best.  ``columns`` have the
     cells of this copy.  ``flaws`` are judged columns that the copy lacks, or has turned into
@@ -35,6 +38,7 @@ class RankedCopy:
     overall: Score
     best_rank: int
     worst_rank: int
+    relations: RelationsFacts | None = None
     scores: tuple[Score, ...] = ()
     alarm: Alarm | None = None
     columns: tuple[ProfiledColumn, ...] = ()
@@ -109,5 +113,11 @@ class RankingReport(BoardReport):
             value, low, high = copy.overall.estimate or (None, None, None)
             ranks = {"best_rank": copy.best_rank, "worst_rank": copy.worst_rank}
             facts = {"score": value, "low": low, "high": high, "reference": copy.overall.reference}
-            rows.append({"candidate": copy.candidate, **facts, **ranks})
+            kept = copy.relations
+            share = (None, None, None) if kept is None or kept.estimate is None else kept.estimate
+            names = ("relations_kept", "relations_low", "relations_high")
+            facts |= dict(zip(names, share, strict=True))
+            standing = kept.standing.value if kept and kept.standing else None
+            more = {"relations_standing": standing}
+            rows.append({"candidate": copy.candidate, **facts, **ranks, **more})
         return data_frame(rows)

@@ -75,6 +75,18 @@ class RelationsFacts(Estimated):
         return self.standing is Standing.BEYOND
 
     @property
+    def is_kept(self) -> bool:
+        """Whether it is established that more than the bar is kept."""
+        return self.standing is Standing.WITHIN
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether neither is established, or not even that there are relations to keep."""
+        if self.estimate is None:
+            return self.presence == "unknown"
+        return not self.is_kept and not self.is_lost
+
+    @property
     def presence(self) -> Literal["some", "none", "in the copy alone", "unknown"] | None:
         """Relations of the private table: some, none, or undecided; None in a plan."""
         if self.relations is None:

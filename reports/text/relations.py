@@ -44,6 +44,18 @@ def relations_title(facts: RelationsFacts | None) -> str:
     return f"relations NOT kept ({value})" if facts.is_lost else f"relations kept {value}"
 
 
+def kept_text(facts: RelationsFacts) -> str:
+    """Words for a cell, such as ``56 %`` or ``NOT kept, 3 %``, or why there is no figure."""
+    if facts.estimate is None:
+        return {"none": "none to keep", "in the copy alone": "invented"}.get(
+            facts.presence or "", "unknown"
+        )
+    value = percent_text(facts.estimate.value, _digits(facts))
+    if facts.is_lost:
+        return f"NOT kept, {value}"
+    return value if facts.is_kept else f"undecided, {value}"
+
+
 def _digits(facts: RelationsFacts) -> int:
     return min(1, digits_of(facts.estimate))
 

@@ -16,8 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqd.deciders import ParameterError
+from pqd.deciders.distances.cube_law import CubeLaw
 from pqd.deciders.distances.decider import RelationsDecider
 from pqd.deciders.distances.relations import Relations, RelationsKept, release_relations
+from pqd.deciders.distances.statistics import whole_rows
+from pqd.engine.marginals import EveryRow, MarginalCounts
+from pqd.marginals.measurements import RelationsMeasurement
 from tests.support.drawing import examples
 
 # Three columns of 3, 2 and 2 values, so three pairs; the copy never has the last first value.
@@ -157,24 +161,109 @@ def test_the_planned_margin_is_that_of_an_exact_copy_and_of_shuffled_columns() -
     assert decider.tau_min(10, Fraction(1, 10), 0.05).tau == math.inf
 
 
-def released(rows: Rows) -> list[Fraction]:
-    """What the release puts noise on."""
+# Several copies, each with cells of its own: the second does not tell the last two first values
+# apart and has other rows, and the third has the last pair alone.
+OTHER: list[Row] = [(0, 1, 0)] * 3 + [(1, 0, 0)] * 3 + [(1, 1, 1)] * 2 + [(0, 0, 1)]
 
-    class Kept:
-        simulated = True
 
-        def cube(self, statistics: Sequence[int], scale: Fraction) -> tuple[int, ...]:
-            assert scale == 1 / EPSILON
-            return tuple(statistics)
+def coarse(rows: Rows) -> list[Any]:
+    """Rows in the cells of the second copy."""
+    return [np.vstack([each[0], each[1:].sum(0)]) if len(each) == 3 else each
+            for each in tables(rows)]  # fmt: skip
 
-    twice = [RELATIONS.rows(tables(rows))] * 2
-    return [*map(Fraction, release_relations(twice, EPSILON, Kept()))]  # type: ignore[arg-type]
+
+COPIES: list[tuple[Relations, Callable[[Rows], list[Any]]]] = [
+    (RELATIONS, tables),
+    (Relations(tuple(coarse(OTHER))), coarse),
+    (Relations((tables(OTHER)[2],)), lambda rows: [tables(rows)[2]]),
+]
+MAPS = [tuple(EveryRow(()) for _ in each.copies) for each, _ in COPIES]
+MEASUREMENT = RelationsMeasurement(
+    kinds=(),
+    unit=None,
+    epsilon=EPSILON,
+    name="relations of 3 copies",
+    relations=tuple((maps, each) for maps, (each, _) in zip(MAPS, COPIES, strict=True)),
+)
+
+
+class Recorder:
+    """Keeps the statistics and the scale of each draw, and gives nothing of them back."""
+
+    simulated = True
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[tuple[int, ...], Fraction]] = []
+
+    def cube(self, statistics: Sequence[int], scale: Fraction) -> tuple[int, ...]:
+        self.calls.append((tuple(statistics), scale))
+        return (0,) * len(statistics)
+
+
+Release = Callable[[Rows, Any], object]
+
+
+def released(rows: Rows, noise: Any) -> object:
+    """Release of the measurement of all copies."""
+    every = zip(MAPS, COPIES, strict=True)
+    counts = {one: n for maps, (_, own) in every for one, n in zip(maps, own(rows), strict=True)}
+    return MEASUREMENT.run(MarginalCounts(counts), noise)
+
+
+def lost(release: Release, rows: Rows, other: Rows) -> Fraction:
+    """Privacy loss between two tables: of each cube the largest shift over its scale."""
+    first, second = Recorder(), Recorder()
+    release(rows, first), release(other, second)
+    shifts = [
+        max(abs(a - b) for a, b in zip(one, two, strict=True)) / scale
+        for (one, scale), (two, _) in zip(first.calls, second.calls, strict=True)
+    ]
+    return sum(shifts, Fraction(0))
+
+
+def most_lost(release: Release) -> Fraction:
+    every = [*SMALL[::7], *LARGE]
+    return max(lost(release, rows, other) for rows in every for other in neighbours(rows))
 
 
 def test_a_release_of_several_copies_costs_epsilon() -> None:
-    """The largest coordinate moves by at most 1, and the scale is 1 / epsilon."""
-    assert max(step(released, rows) for rows in [*SMALL[::7], *LARGE]) <= 1
-    assert len(released(COPY)) == 6
+    """One cube of all their scores, which are those that each copy has alone."""
+    assert most_lost(released) <= EPSILON == MEASUREMENT.cost
+    recorder = Recorder()
+    released(LARGE[0], recorder)
+    ((scores, scale),) = recorder.calls
+    assert scale == 1 / EPSILON
+    assert scores == tuple(
+        whole_rows(score) for each, own in COPIES for score in each.rows(own(LARGE[0]))
+    )
+    assert MEASUREMENT.law == CubeLaw(9, 1 / EPSILON)
+
+
+def _cube_of_each_copy(rows: Rows, noise: Any) -> object:
+    """Each copy's scores with a cube of their own, at the epsilon of all."""
+    return [release_relations([each.rows(own(rows))], EPSILON, noise) for each, own in COPIES]
+
+
+def _scale_for_each_copy(rows: Rows, noise: Any) -> object:
+    """One cube, whose scale is divided by the number of copies."""
+    scores = [each.rows(own(rows)) for each, own in COPIES]
+    return release_relations(scores, EPSILON * len(COPIES), noise)
+
+
+def _sums_over_copies(rows: Rows, noise: Any) -> object:
+    """The sums of the copies' scores in place of the scores."""
+    every = np.array([each.rows(own(rows)) for each, own in COPIES]).sum(0)
+    return noise.cube([whole_rows(score) for score in every], 1 / EPSILON)
+
+
+@pytest.mark.parametrize("broken", [_cube_of_each_copy, _scale_for_each_copy, _sums_over_copies])
+def test_a_broken_release_of_several_copies_is_caught(
+    broken: Release, record_property: Callable[[str, object], None]
+) -> None:
+    found = most_lost(broken) / EPSILON
+    assert found > 1
+    record_property("mutant", f"relations with {broken.__name__.strip('_').replace('_', ' ')}")
+    record_property("caught_by", f"exact neighbour check: loses {float(found):.2f}")
 
 
 # Broken twins.

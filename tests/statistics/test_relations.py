@@ -4,7 +4,8 @@ The same checks must reject an interval that forgets a part of the noise.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +15,16 @@ from pqd.deciders import SimulatedNoise
 from pqd.deciders.distances import cube_law, relations
 from pqd.deciders.distances.cube_law import CubeLaw, CubeNoise
 from pqd.deciders.distances.noise_laws import LaplaceLaw
-from pqd.deciders.distances.relations import RelationsEstimates, critical, half_width, tail
+from pqd.deciders.distances.relations import (
+    Relations,
+    RelationsEstimates,
+    critical,
+    half_width,
+    tail,
+)
+from pqd.engine.marginals import EveryRow
+from pqd.marginals.measurements import RelationsMeasurement
+from pqd.marginals.relations import copies_estimates
 
 ALPHA, RUNS, LIMIT = 0.1, 400, 4.5
 SCALE = Fraction(10)
@@ -119,3 +129,49 @@ def test_tails_are_those_of_simulated_noise() -> None:
             rate, bound = (sums >= rows).mean(), tail(CubeLaw(3, SCALE), weights, rows)
             assert rate <= bound + LIMIT * (bound / runs) ** 0.5
             assert bound <= 1.25 * rate + 0.002
+
+
+# Twelve copies: the truth of each, and what is said of all of them at once.
+OF_COPIES = [(400, 7000, 100), (13000, 27000, 100), (4000, 7000, 100)] * 4
+BAR = Fraction(1, 2)
+
+
+def of_all(copies: Sequence[tuple[int, int, int]]) -> list[tuple[RelationsEstimates, ...]]:
+    """Releases of all copies at once, as a comparison reads them."""
+    maps, each = (EveryRow(()),), Relations((np.array([[1, 2], [3, 4]]),))
+    measurement = RelationsMeasurement(
+        kinds=(), unit=None, epsilon=1 / SCALE, name="", relations=((maps, each),) * len(copies)
+    )
+    noise = SimulatedNoise(np.random.default_rng(23))
+    exact = [rows for copy in copies for rows in copy]
+    drawn = [noise.cube(exact, SCALE) for _ in range(RUNS)]
+    return [copies_estimates(each, measurement, Fraction(1, 10)) for each in drawn]
+
+
+def missed(runs: Sequence[Sequence[RelationsEstimates]]) -> float:
+    """Share of runs in which the interval of any copy misses its share."""
+    every = ([(e.kept, share(t)) for e, t in zip(run, OF_COPIES, strict=True)] for run in runs)
+    return float(np.mean([any(not k.low <= s <= k.high for k, s in run) for run in every]))
+
+
+def test_intervals_of_all_copies_hold_at_once(
+    record_property: Callable[[str, object], None],
+) -> None:
+    runs = of_all(OF_COPIES)
+    assert missed(runs) <= most(ALPHA)
+    alone = missed([[replace(e, alpha=0.1) for e in run] for run in runs])
+    one_copy = missed([[replace(e, law=CubeLaw(3, SCALE)) for e in run] for run in runs])
+    for name, found in (("each at alpha", alone), ("law of one copy", one_copy)):
+        assert found > most(ALPHA), name
+        record_property("mutant", f"relations of several copies, {name}")
+        record_property("caught_by", f"coverage of all {1 - found:.3f} where {1 - ALPHA} is said")
+
+
+def test_wrong_verdicts_on_any_copy_are_seldom_established() -> None:
+    """Copies at the bar itself, where the truth is no."""
+    copies = [(380, 700, 60)] * 4
+    worst = [
+        max((4 * v.verdict(BAR).p_value <= ALPHA) and v.verdict(BAR).outcome for v in run)
+        for run in of_all(copies)
+    ]
+    assert np.mean(worst) <= most(ALPHA)

@@ -13,7 +13,7 @@ from pqd.reports.models.figure import Figure
 from pqd.reports.models.profile import Alarm, BudgetPart, LeftOut, Score
 from pqd.reports.models.ranking import RankedCopy, RankedMarginal, RankingReport
 from pqd.reports.models.standings import Standing
-from tests.support.profile_reports import ADULT, figure, profiled
+from tests.support.profile_reports import ADULT, KEPT, NEAR_INDEPENDENCE, figure, profiled
 
 ALPHA = Fraction(1, 20)
 NAMES = ("tree", "copula", "gan", "vae", "marginals")
@@ -149,6 +149,41 @@ FLAWED = replace(
         *RANKING.copies[2:],
     ),
 )
+# Relations: lost, kept, undecided, invented by the copy, and nothing to keep.
+LOST = replace(KEPT, estimate=figure(0.021, 0.071), outcome="no", independence=NEAR_INDEPENDENCE)
+OPEN = replace(KEPT, estimate=figure(0.523, 0.071), p_value=0.71, conclusive=False)
+NOTHING = replace(
+    KEPT,
+    relations=Figure(0.004, 0.0, 0.0112),
+    reference=None,
+    estimate=None,
+    outcome=None,
+    p_value=None,
+    conclusive=False,
+)
+RELATED = replace(
+    RANKING,
+    copies=tuple(
+        replace(copy, relations=facts)
+        for copy, facts in zip(
+            RANKING.copies,
+            (
+                LOST,
+                KEPT,
+                OPEN,
+                NOTHING,
+                replace(NOTHING, independence=NEAR_INDEPENDENCE),
+            ),
+            strict=True,
+        )
+    ),
+    budget=(
+        *(replace(part, epsilon=part.epsilon * Fraction(9, 10)) for part in BUDGET),
+        BudgetPart(
+            part="relations", epsilon=Fraction(1, 40), numbers=15, scale=381.6, noise="cube"
+        ),
+    ),
+)
 SINGLE = report_of(NAMES[:1])
 SIMULATED = replace(DETAILED, simulated=True)
 REPLAYED = replace(RANKING, replayed=True, cost=replace(COST, epsilon=Fraction(0), groups=()))
@@ -172,4 +207,14 @@ def quoting(text: str) -> RankingReport:
     )
 
 
-REPORTS = (RANKING, DETAILED, TIED, CERTAIN, SINGLE, SIMULATED, REPLAYED, quoting("x" * 60))
+REPORTS = (
+    RANKING,
+    RELATED,
+    DETAILED,
+    TIED,
+    CERTAIN,
+    SINGLE,
+    SIMULATED,
+    REPLAYED,
+    quoting("x" * 60),
+)

@@ -12,13 +12,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from pqd.commands.profile import run_profile
 from pqd.commands.rank import run_ranking
 from pqd.comparison import ranking as module
 from pqd.comparison.ranking import Ranking, RankingParameters, RankingPlan
 from pqd.deciders.noise import SimulatedNoise
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.errors import ParameterError
+from pqd.marginals.profile_parameters import ProfileParameters
 from pqd.reports.models.ranking import RankingReport
+from pqd.reports.models.relations import RelationsFacts
 from tests.support.noises import Absent
 
 ROWS = 3_000
@@ -129,6 +132,138 @@ def test_one_copy_is_a_ranking_too() -> None:
     report = ranked(copies={"good": COPIES["good"]})
     assert report.better == ()
     assert [(copy.best_rank, copy.worst_rank) for copy in report.copies] == [(1, 1)]
+
+
+# Relations ---------------------------------------------------------------------------------------
+
+SHUFFLED = COPIES["good"].assign(job=COPIES["good"].job.sample(frac=1, random_state=3).to_numpy())
+MIXED = {
+    "shuffled": SHUFFLED,
+    "worse": table(5, 0.3)[["sex", "job"]],
+    "worst": table(6, 0.2)[["sex", "job"]],
+}
+
+
+def kept(report: RankingReport) -> dict[str, RelationsFacts]:
+    return {each.candidate: each.relations for each in report.copies if each.relations}
+
+
+def flat(report: RankingReport) -> str:
+    return " ".join(str(report).split())
+
+
+def test_relations_of_a_copy_are_those_of_its_profile() -> None:
+    """The same scores, whoever else is compared; each copy in cells of its own."""
+    copies = {**MIXED, "other": COPIES["good"].assign(sex=COPIES["good"].sex.replace("m", "x"))}
+    facts = kept(ranked(copies=copies, total_epsilon=9))
+    assert list(facts) == [each.candidate for each in ranked(copies=copies, total_epsilon=9).copies]
+    for name, copy in copies.items():
+        alone = profiled(copy, Absent())
+        assert facts[name].independence == alone.independence
+        for figure, other in (
+            (facts[name].estimate, alone.estimate),
+            (facts[name].relations, alone.relations),
+        ):
+            assert figure
+            assert other
+            assert figure.value == other.value
+            assert figure.low <= other.low <= other.high <= figure.high
+
+
+def profiled(copy: pd.DataFrame, noise: Any) -> RelationsFacts:
+    parameters = ProfileParameters.parse(total_epsilon=9, anyway=True)
+    facts = run_profile(PRIVATE, copy, parameters, noise).relations
+    assert facts
+    return facts
+
+
+def test_a_profile_and_a_ranking_agree_within_their_noise() -> None:
+    inside = []
+    for seed in range(40):
+        together = kept(ranked(SimulatedNoise(seed), copies=MIXED, total_epsilon=9))
+        for name, copy in list(MIXED.items())[:2]:
+            one, other = together[name].estimate, profiled(copy, SimulatedNoise(99 + seed)).estimate
+            assert one
+            assert other
+            inside.append(one.low <= other.high and other.low <= one.high)
+    assert np.mean(inside) >= 0.95
+
+
+def test_a_copy_that_lost_its_relations_is_never_called_the_best() -> None:
+    report = ranked(copies=MIXED, total_epsilon=9)
+    assert report.copies[0].candidate == "shuffled"
+    facts = kept(report)
+    assert facts["shuffled"].is_lost
+    assert [facts[name].is_kept for name in ("worse", "worst")] == [True, True]
+    text = flat(report)
+    assert text.startswith("The columns of shuffled are nearly independent")
+    assert "shuffled is the best" not in text
+    assert "shuffled has the highest quality of 3 copies; its relations are NOT kept" in text
+    better = "shuffled is better than worse and worst, with probability 95 %"
+    assert f"{better}; its relations are NOT kept." in text
+    assert "worse is better than worst, with probability 95 %." in text
+    assert "NOT kept, " in text
+    html = " ".join(report.to_html().split())
+    assert "worse is first of 2 copies established to keep more than 50 % of the relation" in html
+    alone = ranked(copies={"shuffled": SHUFFLED})
+    assert "Overall quality of shuffled: 9" in flat(alone)
+    assert "; its relations are NOT kept" in flat(alone)
+
+
+def test_an_undecided_best_names_those_that_lost_relations() -> None:
+    report = replace(ranked(copies=MIXED, total_epsilon=9), better=())
+    between = "undecided between shuffled, worse and worst; relations are NOT kept by shuffled"
+    assert between in flat(report)
+    unsure = ranked(total_epsilon="0.05")
+    best = replace(unsure, better=tuple(combinations(COPIES, 2)))
+    assert kept(best)["good"].is_undecided
+    assert "good is the best of 3 copies; whether its relations are kept is undecided" in flat(best)
+
+
+def test_the_bar_is_the_callers() -> None:
+    report = ranked(copies={"half": pd.concat([SHUFFLED, COPIES["good"]])}, relations="10%")
+    facts = kept(report)["half"]
+    assert (facts.bar, facts.is_kept) == (0.1, True)
+    assert kept(ranked(copies=MIXED, relations=0.9, total_epsilon=9))["shuffled"].is_lost
+    with pytest.raises(ParameterError, match="relations is 2"):
+        ranked(relations=2)
+
+
+def test_relations_have_a_tenth_of_the_budget_in_one_release() -> None:
+    report = ranked()
+    parts = {part.part: part for part in report.budget}
+    assert parts["relations"].epsilon == Fraction(1, 10)
+    assert parts["relations"].numbers == 9
+    assert parts["distances"].epsilon + parts["rows"].epsilon == Fraction(9, 10)
+    assert report.cost.epsilon == 1
+    frame = report.to_frame().set_index("candidate")
+    assert frame.loc["good", "relations_standing"] == "within"
+    assert frame.loc["good", "relations_kept"] > 0.9
+
+
+def test_without_pairs_there_are_no_relations() -> None:
+    report = ranked(ways=1)
+    assert kept(report) == {}
+    assert [part.part for part in report.budget] == ["distances", "rows"]
+    assert "elations" not in flat(report)
+    assert report.to_frame()["relations_kept"].isna().all()
+
+
+def numbers(rows: int, seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    first = rng.random(rows)
+    return pd.DataFrame({"a": first, "b": first + rng.random(rows) / 4})
+
+
+def test_a_copy_whose_pairs_have_too_many_cells_has_no_relations() -> None:
+    """The other copies have them, and the release has no numbers for it."""
+    copies = {"small": numbers(500, 1), "large": numbers(3_000, 2)}
+    parameters = RankingParameters.parse(total_epsilon=1, cells={"a": 40, "b": 40})
+    report = run_ranking(numbers(3_000, 3), copies, parameters, Absent())
+    assert list(kept(report)) == ["large"]
+    assert kept(report)["large"].is_kept
+    assert report.budget[-1].numbers == 3
+    assert "no pairs" in flat(report)
 
 
 # Claims over many draws --------------------------------------------------------------------------
