@@ -156,8 +156,8 @@ def _definitions(report: RankingReport) -> Iterator[tuple[str, str]]:
     yield "Quality", f"100 % minus the mean of the total variations of {over}{alike}. {_MEASURE}"
     yield "Total variation", TOTAL_VARIATION
     if any(copy.relations for copy in report.copies):
-        held = "What is said of the relations of all copies holds at once with probability"
-        yield "Relations kept", f"{RELATIONS_KEPT} {held} {level}."
+        held = f"The intervals of all copies hold at once with probability {level}, and so do the"
+        yield "Relations kept", f"{RELATIONS_KEPT} {held} verdicts."
     yield "Chance", INDEPENDENT_SAMPLE
     yield "Alarm", f"{ALARM} {USEFULNESS}"
     at_once = ", those of columns and pairs all at once" if report.marginals else ""
@@ -345,8 +345,11 @@ def _kept_sentences(copies: Sequence[RankedCopy], near: Sequence[str]) -> Iterat
     if not kept:
         yield f"No copy is established to keep more than {bars[0]} of the relations."
     else:
-        number = "the only copy" if len(kept) == 1 else f"first of {len(kept)} copies"
-        yield f"{kept[0]} is {number} established to keep more than {bars[0]} of the relations."
+        keep = f"established to keep more than {bars[0]} of the relations"
+        if len(kept) == 1:
+            yield f"{kept[0]} is the only copy {keep}."
+        else:
+            yield f"Of the {len(kept)} copies {keep}, {kept[0]} has the highest quality."
 
 
 def _copy_sentence(copy: RankedCopy) -> str:

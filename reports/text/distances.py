@@ -238,7 +238,9 @@ def _paid_for(part: BudgetPart) -> str:
     if part.part == "rows":
         return "the number of rows"
     if part.part == "relations":
-        return "the three scores of relations"
+        copies = part.numbers // 3
+        each = f" of each of {counted(copies, 'copy', 'copies')}" if copies > 1 else ""
+        return f"the three scores of relations{each}"
     if part.part == "distances":
         return counted(part.numbers, "distance")
     return "the cells of the worst marginals" if part.part == "cells" else "the target"

@@ -20,7 +20,7 @@ from pqd.deciders.distances.cube_law import CubeLaw
 from pqd.deciders.distances.decider import RelationsDecider
 from pqd.deciders.distances.relations import Relations, RelationsKept, release_relations
 from pqd.deciders.distances.statistics import whole_rows
-from pqd.engine.marginals import EveryRow, MarginalCounts
+from pqd.engine.marginals import EveryRow, MarginalCounts, RowMap
 from pqd.marginals.measurements import RelationsMeasurement
 from tests.support.drawing import examples
 
@@ -206,7 +206,9 @@ Release = Callable[[Rows, Any], object]
 def released(rows: Rows, noise: Any) -> object:
     """Release of the measurement of all copies."""
     every = zip(MAPS, COPIES, strict=True)
-    counts = {one: n for maps, (_, own) in every for one, n in zip(maps, own(rows), strict=True)}
+    counts: dict[RowMap, Any] = {
+        one: n for maps, (_, own) in every for one, n in zip(maps, own(rows), strict=True)
+    }
     return MEASUREMENT.run(MarginalCounts(counts), noise)
 
 

@@ -164,7 +164,7 @@ REPORTS: dict[str, tuple[Report, dict[str, Callable[[Report], str]]]] = {
     "profile-of-one-column": (profile_reports.ONE_COLUMN, MAIN),
     "ranking": (ranking_reports.DETAILED, ALL),
     "ranking-plain": (ranking_reports.RANKING, MAIN),
-    "ranking-related": (ranking_reports.RELATED, MAIN),
+    "ranking-related": (ranking_reports.RELATED, {**MAIN, "json": ALL["json"]}),
     "ranking-certain": (ranking_reports.CERTAIN, MAIN),
     "ranking-too-near": (ranking_reports.TOO_NEAR, MAIN),
     "ranking-flawed": (ranking_reports.FLAWED, MAIN),

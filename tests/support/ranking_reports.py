@@ -209,7 +209,6 @@ def quoting(text: str) -> RankingReport:
 
 REPORTS = (
     RANKING,
-    RELATED,
     DETAILED,
     TIED,
     CERTAIN,

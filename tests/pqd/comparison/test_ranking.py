@@ -204,9 +204,9 @@ def test_a_copy_that_lost_its_relations_is_never_called_the_best() -> None:
     assert "worse is better than worst, with probability 95 %." in text
     assert "NOT kept, " in text
     html = " ".join(report.to_html().split())
-    assert "worse is first of 2 copies established to keep more than 50 % of the relation" in html
+    assert "Of the 2 copies established to keep more than 50 % of the relations, worse has" in html
     alone = ranked(copies={"shuffled": SHUFFLED})
-    assert "Overall quality of shuffled: 9" in flat(alone)
+    assert "Overall quality of shuffled: 8" in flat(alone)
     assert "; its relations are NOT kept" in flat(alone)
 
 
@@ -236,9 +236,9 @@ def test_relations_have_a_tenth_of_the_budget_in_one_release() -> None:
     assert parts["relations"].numbers == 9
     assert parts["distances"].epsilon + parts["rows"].epsilon == Fraction(9, 10)
     assert report.cost.epsilon == 1
-    frame = report.to_frame().set_index("candidate")
-    assert frame.loc["good", "relations_standing"] == "within"
-    assert frame.loc["good", "relations_kept"] > 0.9
+    frame = report.to_frame()
+    assert frame["relations_standing"].tolist()[0] == "within"
+    assert frame["relations_kept"].tolist()[0] > 0.9
 
 
 def test_without_pairs_there_are_no_relations() -> None:
