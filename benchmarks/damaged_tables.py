@@ -264,7 +264,7 @@ def damages(copy: pd.DataFrame, roles: Roles, seed: int = SEED) -> list[Damage]:
     kept = copy.iloc[: len(copy) // 2]
     twice = pd.concat([kept, kept, copy.iloc[: len(copy) % 2]], ignore_index=True)
     found.append(Damage("rows duplicated", frozenset(["rows", "twice"]), twice))
-    found.append(Damage("a tenth of the rows", frozenset(["rows"]), copy.iloc[: len(copy) // 10]))
+    found.append(Damage("a tenth of the rows", frozenset(["size"]), copy.iloc[: len(copy) // 10]))
     if roles.filled:
         filled = copy.assign(
             **{name: copy[name].fillna(copy[name].mode().iloc[0]) for name in roles.filled}

@@ -70,16 +70,18 @@ def refusal(text: str) -> str:
 
 
 def profile_failures(folder: Path, private: str, copy: str, rows: int) -> list[str]:
-    """Lines of `pqd profile` that say no: names of columns, pairs and scores."""
+    """Lines of `pqd profile` that say no, or that a column is not judged."""
     options = ("--private-rows", str(rows), "--ledger", "profile.sqlite")
     report, text = report_of(folder, "profile", private, copy, *options)
     if report is None:
         return [refusal(text)]
-    return [
-        " with ".join(each["columns"])
-        for each in sorted(report["marginals"], key=lambda each: -each["estimate"]["value"])
-        if each["outcome"] == "no"
-    ]
+    apart = [each for each in report["left_out"] if each["standing"] != "set aside"]
+    found = [f"{' with '.join(each['columns'])}: {each['standing']}" for each in apart]
+    relations = report["relations"] or {}
+    if relations.get("standing") == "beyond":
+        found.append("relations")
+    ranked = sorted(report["marginals"], key=lambda each: -each["estimate"]["value"])
+    return found + [" with ".join(each["columns"]) for each in ranked if each["outcome"] == "no"]
 
 
 def check_failures(folder: Path, private: str, copy: str, rows: int) -> list[str]:
@@ -91,22 +93,18 @@ def check_failures(folder: Path, private: str, copy: str, rows: int) -> list[str
     report, text = report_of(folder, "check", "audit.toml", "--ledger", "check.sqlite")
     if report is None:
         return [refusal(text)]
-    if report.get("gate"):
-        return gate_failure(report["gate"])
-    return [
-        each["id"] + (UNDECIDED if each["status"] == "undecided" else "")
-        for each in report["checks"]
-        if each["gate"] in {"fail", "error"}
-    ]
+    return gate_failures(report)
 
 
-def gate_failure(gate: Mapping[str, Any]) -> list[str]:
-    """What a gate names where it does not pass."""
-    if gate["outcome"] == "holds":
+def gate_failures(report: Mapping[str, Any]) -> list[str]:
+    """What a gate names where it does not pass, or what fails in public without a test."""
+    gate = report["gate"]
+    if gate and gate["outcome"] == "holds":
         return []
-    worst = gate["worst"]
+    worst = gate["worst"] if gate else None
     if worst is None:
-        return [gate["outcome"]]
+        failed = [each for each in report["checks"] if each["gate"] in {"fail", "error"}]
+        return [f"{each['id']}: {each['message'].partition(':')[0]}" for each in failed]
     sure = not worst["holds"] and worst["p_value"] <= gate["alpha"]
     return [worst["name"] + ("" if sure else UNDECIDED)]
 
@@ -116,18 +114,20 @@ def whole_gate_failures(folder: Path, private: str, copy: str, rows: int) -> lis
     options = ("--gate", "0.5", "--names", "0.5", "--private-rows", str(rows))
     ledger = ("--ledger", "gate.sqlite")
     report, text = report_of(folder, "profile", private, copy, *options, *ledger)
-    return [refusal(text)] if report is None else gate_failure(report["gate"])
+    return [refusal(text)] if report is None else gate_failures(report)
 
 
 def lint_failures(folder: Path, private: str, copy: str, rows: int) -> list[str]:  # noqa: ARG001
-    """Findings of `pqd lint`, which reads the copy alone."""
+    """Findings of `pqd lint`, which reads the copy alone, with the first share that each tells."""
     report, text = report_of(folder, "lint", copy)
     if report is None:
         return [refusal(text)]
-    return [
-        f"{each['code']}: {', '.join(each['columns'])}" if each["columns"] else each["code"]
-        for each in report["findings"]
-    ]
+    found = []
+    for each in report["findings"]:
+        share = re.search(r"\(\d+ %\)", each["note"])
+        columns = f": {', '.join(each['columns'])}" if each["columns"] else ""
+        found.append(each["code"] + columns + (f" {share[0]}" if share else ""))
+    return found
 
 
 TOOLS = {

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.damaged_tables import LARGEST_HALF, SEED, TABLES, halves, table_of
-from benchmarks.damages import gate_failure, write
+from benchmarks.damages import gate_failures, write
 from pqd.commands.check import run_check
 from pqd.commands.gate import gate_terms, run_table_gate
 from pqd.deciders import Noise, SimulatedNoise
@@ -51,7 +51,7 @@ def table_gate(folder: Path, private: str, copy: str, rows: int | None, noise: N
     terms = gate_terms(GATE, NAMES, 0.05, rows)
     parameters = ProfileParameters.parse(total_epsilon=GATE, private_rows=rows)
     report = run_table_gate(folder / private, folder / copy, parameters, terms, noise)
-    return gate_failure(json.loads(report.to_json())["gate"])
+    return gate_failures(json.loads(report.to_json()))
 
 
 def spec_gate(folder: Path, private: str, copy: str, rows: int | None, noise: Noise) -> list[str]:
@@ -59,9 +59,7 @@ def spec_gate(folder: Path, private: str, copy: str, rows: int | None, noise: No
     spec = folder / "audit.toml"
     template = spec_template(folder / private, folder / copy, folder, GATE, NAMES, rows)
     spec.write_text(template.text, encoding="utf-8")
-    report = json.loads(run_check(read_spec(spec), noise, fresh=True).to_json())
-    public = [each["id"] for each in report["checks"] if each["gate"] in {"fail", "error"}]
-    return gate_failure(report["gate"]) if report["gate"] else public
+    return gate_failures(json.loads(run_check(read_spec(spec), noise, fresh=True).to_json()))
 
 
 GATES = {"profile --gate": table_gate, "init + check": spec_gate}

@@ -62,7 +62,7 @@ class ProfileFigures:
         self._plan, self._estimates, self._bound = plan, estimates, plan.bound
         self._parameters = plan.parameters
         self._alpha = float(plan.parameters.alpha)
-        self._copy_rows = plan.bound.copy_rows
+        self._copy_rows, self._expected_rows = plan.bound.copy_rows, plan.expected_rows
 
     @cached_property
     def rows(self) -> Figure | None:
@@ -81,8 +81,8 @@ class ProfileFigures:
 
     @cached_property
     def chance(self) -> CopyChance:
-        """Chance at the released number of private rows; in a dry run at that of the copy."""
-        rows = self._copy_rows if self.rows is None else round(self.rows.value)
+        """Chance at the released number of private rows; in a dry run at the expected one."""
+        rows = self._expected_rows if self.rows is None else round(self.rows.value)
         return CopyChance(self._bound, rows)
 
     @cached_property
@@ -157,9 +157,9 @@ class ProfileFigures:
         """
         plan, parameters = self._plan, self._parameters
         numbers = len(plan.terms)
-        tau_min = float(vector_tau_min(plan.law, self._copy_rows, self._alpha))
-        tau_decided = float(vector_tau_decided(plan.law, self._copy_rows, self._alpha))
-        width = float(half_width(plan.law, self._copy_rows, self._alpha))
+        tau_min = float(vector_tau_min(plan.law, self._expected_rows, self._alpha))
+        tau_decided = float(vector_tau_decided(plan.law, self._expected_rows, self._alpha))
+        width = float(half_width(plan.law, self._expected_rows, self._alpha))
         outcomes: Sequence[bool | None] = [None] * numbers
         p_values: Sequence[float | None] = [None] * numbers
         at_once: Sequence[bool] = [False] * numbers
@@ -215,7 +215,7 @@ class ProfileFigures:
         marginals = mean_weights(self._bound.marginals, ways)
         weights = self._weights(ways)
         pairs = zip(marginals, self.chance.references, strict=True)
-        width = mean_half_width(self._plan.law, weights, self._copy_rows, self._alpha)
+        width = mean_half_width(self._plan.law, weights, self._expected_rows, self._alpha)
         mark = self._marks[1].get(ways)
         parts = [self._weights(size) for size in (self._sizes if ways is None else [ways])]
         return Score(

@@ -122,6 +122,11 @@ class ProfilePlan:
     target: TargetPlan | None
     relations: RelationsMeasurement | None
 
+    @property
+    def expected_rows(self) -> int:
+        """Number of private rows before it is released: the stated one, or that of the copy."""
+        return self.parameters.request.private_rows or self.bound.copy_rows
+
     @cached_property
     def confusion(self) -> CellsMeasurement | None:
         """Measurement of the target's confusion matrix; None without a target."""

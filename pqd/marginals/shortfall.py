@@ -1,7 +1,7 @@
 """Shortfall of a planned profile: too few of its distances could be decided; all of it public.
 
-It depends on the copy, the budget, the tolerance and the marginals alone.  So a run that is refused
-for it is refused whatever the private table holds.
+It depends on the copy, the budget, the tolerance, the marginals and stated facts alone.  So a run
+that is refused for it is refused whatever the private table holds.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def shortfall_of(plan: ProfilePlan) -> Shortfall | None:
     All distances have the same noise, so each is decidable or none is.
     """
     parameters, terms = plan.parameters, len(plan.terms)
-    rows, alpha = plan.bound.copy_rows, float(parameters.alpha)
+    rows, alpha = plan.expected_rows, float(parameters.alpha)
     tau_decided = vector_tau_decided(plan.law, rows, alpha)
     # As in ``DistanceFacts.decidable``.
     decidable = terms if tau_decided <= float(parameters.tau) else 0
@@ -46,7 +46,8 @@ def shortfall_of(plan: ProfilePlan) -> Shortfall | None:
         columns=columns,
         total_epsilon=parameters.total_epsilon,
         tau=float(parameters.tau),
-        copy_rows=rows,
+        copy_rows=plan.bound.copy_rows,
+        private_rows=parameters.request.private_rows,
         needed_epsilon=_needed_epsilon(plan),
         needed_tau=_rounded_tau(tau_decided),
         needed_columns=_needed_columns(plan, columns),
@@ -56,7 +57,7 @@ def shortfall_of(plan: ProfilePlan) -> Shortfall | None:
 
 def _decides(plan: ProfilePlan, law: VectorLaw) -> bool:
     """Whether nine runs of ten decide each distance of a release with this ``law``."""
-    parameters, rows = plan.parameters, plan.bound.copy_rows
+    parameters, rows = plan.parameters, plan.expected_rows
     return vector_decides(law, rows, parameters.tau, float(parameters.alpha))
 
 

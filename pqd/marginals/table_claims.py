@@ -251,7 +251,7 @@ class _Judge:
         """Least number of copy rows of which it is found that the private table has none."""
         for count in range(1, self._copy_rows):
             claim = CountKept((), count, self._copy_rows, RARE_TOLERANCE, self._chance)
-            if claim.margin((), self._rows) <= -self._needed:
+            if claim.margin(np.zeros(0, np.int64), self._rows) <= -self._needed:
                 return count
         return self._copy_rows
 

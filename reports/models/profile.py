@@ -255,7 +255,8 @@ class Shortfall:
     """Less than a fifth of a profile's distances can be decided, so a run is refused; all public.
 
     Of ``distances``, of ``columns`` columns, ``decidable`` can be decided at ``total_epsilon`` and
-    the tolerance ``tau``, for a private table with ``copy_rows`` rows.  ``needed_epsilon`` is the
+    the tolerance ``tau``, for a private table with ``private_rows`` rows, which were stated, else
+    with ``copy_rows``.  ``needed_epsilon`` is the
     least total epsilon that decides all of them, ``needed_tau`` the least tolerance,
     ``needed_columns`` the most columns; each alone suffices, and is None if nothing does.
     ``singles_decide``: the distances of single columns can be decided without all others.
@@ -267,6 +268,7 @@ class Shortfall:
     total_epsilon: Fraction
     tau: float
     copy_rows: int
+    private_rows: int | None
     needed_epsilon: float | None
     needed_tau: float | None
     needed_columns: int | None

@@ -129,10 +129,13 @@ def alarm_words(alarm: Alarm, figures: str, name: str = "the copy") -> str:
 def shortfall_sentence(shortfall: Shortfall) -> str:
     """Sentence on how few distances can be decided."""
     number, tau = counted(shortfall.distances, "distance"), tolerance_text(shortfall.tau)
+    rows = f"as many rows as the copy ({number_text(shortfall.copy_rows)})"
+    if shortfall.private_rows is not None:
+        rows = f"the stated {number_text(shortfall.private_rows)} rows"
     return (
         f"{shortfall.decidable:,} of {number} can be decided at epsilon "
         f"{epsilon_text(shortfall.total_epsilon)} and a tolerance of {tau}, if the private table "
-        f"has as many rows as the copy ({number_text(shortfall.copy_rows)})."
+        f"has {rows}."
     )
 
 

@@ -109,6 +109,14 @@ def test_the_command_ends_with_2_and_goes_on_only_if_told(
     assert (code, "c0" in out) == (0, True)
 
 
+def test_stated_private_rows_take_the_place_of_the_copy_s() -> None:
+    """A copy of a tenth is as decidable as a whole copy, where the private rows are stated."""
+    assert planned(private_rows=24_000).shortfall is None
+    few = shortfall(private_rows=320)
+    assert (few.copy_rows, few.private_rows) == (300, 320)
+    assert "if the private table has the stated 320 rows" in refusal_sentence(few)
+
+
 def test_each_remedy_suffices_by_itself() -> None:
     found = shortfall()
     assert found.needed_epsilon
