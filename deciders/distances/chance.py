@@ -67,20 +67,20 @@ def independent_distance(copy: ArrayLike, rows: int) -> float:
     sizes, cells, whole = _sizes(copy, rows)
     part = min(max(rows, -(-whole // _MOST_RATIO)), whole * _MOST_RATIO)
     weights = cells * np.sqrt(1 - sizes / whole)
-    q, more = part / (part + whole), (part + whole) / whole
-    known = _mean_deviations(part, part + whole)
+    more = (part + whole) / whole
+    share = part, part + whole
 
     def over_cells(deviation: Callable[[int], float]) -> float:
         return float(weights @ np.array([deviation(size) for size in sizes.tolist()]))
 
-    parts = over_cells(lambda size: _deviation_at(known, size, q))
+    parts = over_cells(lambda size: _deviation_at(*share, size))
     if not parts:
         return 0.0
-    halves = over_cells(lambda size: _halved_deviation(known, size, q))
+    halves = over_cells(lambda size: _halved_deviation(*share, size))
 
     def growth(of: float, to: float) -> float:
         first, last = (
-            over_cells(lambda size, by=by: _poisson_deviation(known, by * size, q))  # type: ignore[misc]
+            over_cells(lambda size, by=by: _poisson_deviation(*share, by * size))  # type: ignore[misc]
             for by in (of, to)
         )
         return last / first
@@ -108,23 +108,29 @@ def _mean_deviations(part: int, whole: int) -> Floats:
     return np.array([_mean_deviation(size, part, whole) if size else 0.0 for size in range(most)])
 
 
-def _deviation_at(known: Floats, size: int, q: float) -> float:
-    """Mean deviation of a binomial of ``size`` and q."""
+def _deviation_at(part: int, whole: int, size: int) -> float:
+    """Mean deviation of a binomial of ``size`` and ``q = part / whole``."""
+    known = _mean_deviations(part, whole)
     if size < known.size:
         return float(known[size])
+    q = part / whole
     return math.sqrt(2 * size * q * (1 - q) / math.pi)
 
 
-def _halved_deviation(known: Floats, size: int, q: float) -> float:
+# Counts repeat in the marginals of a table, and a gate and a profile need them more than once.
+@lru_cache(maxsize=2**14)
+def _halved_deviation(part: int, whole: int, size: int) -> float:
     """Mean deviation where each of ``size`` rows is kept with probability one half."""
     if size >= _HALVED:
-        return math.sqrt(0.5) * _deviation_at(known, size, q)
+        return math.sqrt(0.5) * _deviation_at(part, whole, size)
     chances = [math.comb(size, kept) / 2**size for kept in range(size + 1)]
-    return float(np.array(chances) @ known[: size + 1])
+    return float(np.array(chances) @ _mean_deviations(part, whole)[: size + 1])
 
 
-def _poisson_deviation(known: Floats, mean: float, q: float) -> float:
+@lru_cache(maxsize=2**14)
+def _poisson_deviation(part: int, whole: int, mean: float) -> float:
     """Mean deviation of a binomial whose size is Poisson of ``mean``."""
+    q, known = part / whole, _mean_deviations(part, whole)
     reach = 8 * math.sqrt(mean) + 20
     first, last = max(0, math.floor(mean - reach)), math.ceil(mean + reach)
     if mean * min(q, 1 - q) > _NORMAL or last >= known.size:
