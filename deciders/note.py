@@ -20,6 +20,7 @@ WARNINGS = frozenset(
         "estimator-unfit",
         "header-missing",
         "nearly-independent",
+        "other-size",
         "person-key",
         "tau-narrow",
         "tau-wide",

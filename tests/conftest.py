@@ -64,6 +64,7 @@ THOROUGH = (
     *("test_chance", "test_ranking", "test_target", "test_profile_target", "test_samples"),
     *("test_first_report", "test_audit_gate_compare", "test_stand_ins", "test_noisy_answer"),
     *("test_regions", "test_planned_comparison", "test_grouping", "test_shared_budget"),
+    "test_other_size",
 )
 
 

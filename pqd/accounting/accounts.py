@@ -110,6 +110,17 @@ class Owner(NamedTuple):
         return True
 
 
+class ReleasedRows(NamedTuple):
+    """Number of private rows as an earlier run released it.
+
+    The exact number differs from ``rows`` by more than ``within`` with a probability of at most
+    ``ROWS_LEVEL`` (pqd/run/measurement.py).  ``within`` is 0 for a number that a caller states.
+    """
+
+    rows: int
+    within: int
+
+
 @dataclass(slots=True)
 class Account:
     """Account of one private table.
@@ -117,7 +128,8 @@ class Account:
     ``files`` are keyed digests of files that hold the table.  ``answers`` maps cache keys to
     answers.  ``pending`` holds the measurements that are paid for and not answered yet: it maps
     each cache key to the process that paid.  ``unused`` are the runs that drew nothing; later runs
-    may use their charges.
+    may use their charges.  ``row_counts`` are the measurements whose first released number is the
+    number of rows: it maps each cache key to the reach of the noise, in rows.
     """
 
     number: int
@@ -132,6 +144,17 @@ class Account:
     answers: dict[str, Answer] = field(default_factory=dict)
     pending: dict[str, Owner] = field(default_factory=dict)
     unused: list[Run] = field(default_factory=list)
+    row_counts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def released_rows(self) -> ReleasedRows | None:
+        """Number of rows that was released with the least noise; None if none was."""
+        released = [
+            ReleasedRows(max(0, _numbers(self.answers[key])[0]), within)
+            for key, within in self.row_counts.items()
+            if key in self.answers
+        ]
+        return min(released, key=lambda each: each.within, default=None)
 
     def earlier_runs(self, keys: AbstractSet[str]) -> tuple[EarlierRun, ...]:
         """Runs that drew the answers of ``keys``, oldest first; for each key the last run."""
@@ -232,6 +255,18 @@ class Accounts:
         asked = tuple(str(facts["question"]) for facts in body["questions"] if "question" in facts)
         account.runs.append(Run(number, body["time"], charge, names, unit, keys, asked))
         account.pending |= dict.fromkeys(keys, Owner(*body["by"]))
+        account.row_counts |= {
+            str(facts["key"]): int(facts["rows_within"])
+            for facts in body["questions"]
+            if "rows_within" in facts
+        }
+
+
+def _numbers(answer: Answer) -> tuple[int, ...]:
+    """Numbers that an answer released."""
+    if isinstance(answer, EstimatorOutput):
+        return answer.numbers
+    return answer.released if isinstance(answer, Decision) else ()
 
 
 def unit_of(measurements: Iterable[Body]) -> str | None:

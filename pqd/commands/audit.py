@@ -20,6 +20,7 @@ from pqd.engine.scan_plan import PrivacyUnit
 from pqd.parameters import Detail, Parameters, privacy_unit
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
+from pqd.planning.query_warnings import with_sizes
 from pqd.planning.table_separation import column_names, separate_tables
 from pqd.progress import Progress, Step, silent
 from pqd.reports.models.audit import AuditReport
@@ -112,7 +113,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         these bounds is withheld.
     private_rows
         The number of rows of the private table, where it may be published.  Nobody compares it with
-        the table.
+        the table.  A warning says where the copy has another size.
     scale
         ``"rows"`` if the copy has another size: a COUNT is compared as a share of all rows, a SUM
         per row.  By default both are compared as they are.  The other aggregates do not grow with
@@ -191,7 +192,7 @@ def run_audit(  # noqa: PLR0913 - the arguments of an audit, parsed
     progress(Step.READING_COPY)
     full = replace(criteria, detail=Detail.CURVES)
     requests = [QueryRequest.of(q, full if q.id in in_full else criteria) for q in queries]
-    bound = bind(tables, requests, criteria.columns, unit)
+    bound = with_sizes(bind(tables, requests, criteria.columns, unit), accountant)
     if total:
         bound.check()
         progress(Step.SHARING)

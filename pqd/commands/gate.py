@@ -37,6 +37,7 @@ from pqd.planning.gate import (
 )
 from pqd.planning.planned_verdict import DeciderMeasurement, PlannedVerdict
 from pqd.planning.query_verdict import select_deciders
+from pqd.planning.query_warnings import known_rows, size_notes, with_sizes
 from pqd.planning.table_separation import column_names, separate_tables
 from pqd.progress import Progress, Step, silent
 from pqd.reports.models.audit import Cost
@@ -207,11 +208,13 @@ def run_query_gate(  # noqa: PLR0913 - the arguments of a gate, parsed
         private, synthetic, accountant=accountant, names=column_names(queries, unit)
     )
     progress(Step.READING_COPY)
+    criteria = replace(criteria, private_rows=terms.private_rows)
     requests = [
         QueryRequest.of(each, replace(criteria, mechanism=INVERSE[each.aggregate]))
         for each in queries
     ]
-    plan = select_deciders(bind(tables, requests, criteria.columns, unit))
+    bound = with_sizes(bind(tables, requests, criteria.columns, unit), accountant)
+    plan = select_deciders(bound)
     plan.bound.check()
     for query, refusal in plan.bound.refusals:
         refusal.args = (f"{query.id}: {refusal}",)
@@ -310,10 +313,10 @@ def run_table_gate(  # noqa: PLR0913 - the arguments of a gate, parsed
     left_out = [(each.name, each.reason) for each in table.left_out]
     if not same_size:
         left_out += [(name, OTHER_SIZE) for name in aside]
-    notes = (
-        *bound.notes,
-        *([note("gate-left-out", conditions=tuple(left_out))] if left_out else []),
-    )
+    sizes = size_notes(tables, known_rows(tables, terms.private_rows, accountant))
+    notes = (*bound.notes, *sizes)
+    if left_out:
+        notes = (*notes, note("gate-left-out", conditions=tuple(left_out)))
     cost = _cost([*quotes, *more], accountant, unit)
     return _report(tables, results, facts, cost, notes, dry_run=dry_run)
 

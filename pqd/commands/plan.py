@@ -22,6 +22,7 @@ from pqd.planning.query_verdict import (
     decider_plan,
     planned_verdict,
 )
+from pqd.planning.query_warnings import with_sizes
 from pqd.planning.table_separation import column_names, public_tables
 from pqd.progress import Progress, Step, silent, warn
 from pqd.reports.models.plan import PlannedQuery, PlanReport
@@ -98,7 +99,7 @@ def run_plan(
     """Plan ``queries``, which share ``budget`` if it is stated; see ``pqd.plan``."""
     tables = public_tables(synthetic, names=column_names(queries, unit))
     requests = [QueryRequest.of(query, criteria) for query in queries]
-    bound = bind(tables, requests, criteria.columns, unit)
+    bound = with_sizes(bind(tables, requests, criteria.columns, unit))
     verdicts: tuple[PlannedQueryVerdict, ...] | None = None
     plans: tuple[DeciderPlan, ...]
     if budget is not None:

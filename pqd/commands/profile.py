@@ -28,6 +28,7 @@ from pqd.marginals.profile_plan import ProfilePlan, plan_profile
 from pqd.marginals.relations import CopyRelations, independence_notes
 from pqd.marginals.shortfall import shortfall_of
 from pqd.parameters import privacy_unit
+from pqd.planning.query_warnings import known_rows, size_notes
 from pqd.planning.table_separation import public_tables, separate_tables
 from pqd.progress import Progress, Step, silent, warn
 from pqd.reports.models.profile import ProfileReport, ZoomedMarginal
@@ -195,7 +196,7 @@ def run_profile(
     measured.
     """
     tables = _separated(private, synthetic, parameters, accountant, unit)
-    plan = _plan(tables, parameters, unit, progress)
+    plan = _plan(tables, parameters, unit, progress, accountant)
     shortfall = None if accountant and accountant.replaying else shortfall_of(plan)
     if shortfall:
         # This is a function of public facts, so the refusal tells nothing of the private table.
@@ -251,7 +252,7 @@ def run_profile_plan(
         )
     else:
         tables = _separated(private, synthetic, parameters, accountant, unit)
-    plan = _plan(tables, parameters, unit, progress)
+    plan = _plan(tables, parameters, unit, progress, accountant)
     warn(plan.bound.warnings, progress)
     known = accountant if private is not None and accountant and accountant.exists() else None
     quotes = _quotes(plan, known, progress)
@@ -281,10 +282,14 @@ def _plan(
     parameters: ProfileParameters,
     unit: PrivacyUnit | None,
     progress: Progress,
+    accountant: Accountant | None,
 ) -> ProfilePlan:
     progress(Step.READING_COPY)
     bound = bind_profile(tables, parameters.request, unit)
-    notes = (*parameters.warnings(), *bound.notes, *independence_notes(CopyRelations(bound)))
+    known = known_rows(tables, parameters.request.private_rows, accountant)
+    independence = independence_notes(CopyRelations(bound))
+    sizes = size_notes(tables, known)
+    notes = (*parameters.warnings(), *bound.notes, *independence, *sizes)
     bound = replace(bound, notes=notes)
     if parameters.target is not None:
         progress(Step.TRAINING)

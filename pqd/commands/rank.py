@@ -12,6 +12,7 @@ from pqd.comparison.ranking import Ranking, RankingParameters, RankingPlan, plan
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.marginals.bound_profile import bind_profiles
 from pqd.marginals.figures import relations_part, vector_parts
+from pqd.planning.query_warnings import known_rows, size_notes
 from pqd.progress import Progress, Step, silent, warn
 from pqd.reports.models.ranking import RankingReport
 from pqd.run.costs import cost_of
@@ -48,7 +49,9 @@ def run_ranking(
     progress(Step.READING_COPIES)
     plan = bind_ranking(candidates, parameters, unit)
     bound, *_ = plan.profiles
-    notes = (*parameters.warnings, *bound.notes)
+    tables = bound.tables
+    sizes = size_notes(tables, known_rows(tables, request.private_rows, accountant))
+    notes = (*parameters.warnings, *bound.notes, *sizes)
     warn(parameters.warnings, progress)
     outputs = measure([plan.measurements], accountant, noise, progress)
     kept = outputs[plan.relations].numbers if plan.relations else ()

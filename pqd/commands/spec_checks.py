@@ -20,6 +20,7 @@ from pqd.planning.binding import bind
 from pqd.planning.bound_workload import BoundWorkload, QueryRequest
 from pqd.planning.gate import INVERSE
 from pqd.planning.query_verdict import QueryVerdictPlan
+from pqd.planning.query_warnings import with_sizes
 from pqd.planning.table_separation import check_separation, column_names
 from pqd.progress import Progress, Step
 from pqd.reports.models.check import CheckResult
@@ -115,6 +116,7 @@ class BoundChecks:
         The check ``explained`` is evaluated in full, other checks in this ``detail``.
         """
         self._spec, self._detail, self._explained = spec, detail, explained
+        self._accountant = accountant
         self.checks = selected_checks(spec, only)
         self.broken: dict[str, PqdError] = {}
         self.unjudged: dict[str, tuple[LeftOut, ...]] = {}
@@ -199,8 +201,16 @@ class BoundChecks:
                 raise tables
             others = [query for check in self._spec.checks for query in _query_of(check)]
             with paths_as_written(self._spec):
-                bound = bind(
-                    tables, requests, self._columns, self.unit, others=others, complete_groups=True
+                bound = with_sizes(
+                    bind(
+                        tables,
+                        requests,
+                        self._columns,
+                        self.unit,
+                        others=others,
+                        complete_groups=True,
+                    ),
+                    self._accountant,
                 )
         except PqdError as error:
             self.broken.update(dict.fromkeys((each.id for each in checks), error))

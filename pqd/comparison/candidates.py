@@ -15,6 +15,7 @@ from pqd.errors import ParameterError
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import BoundWorkload, QueryRequest
 from pqd.planning.planned_comparison import ComparisonPlan, select_estimators, with_fit_note
+from pqd.planning.query_warnings import with_sizes
 from pqd.planning.table_separation import check_separation
 from pqd.progress import Progress, Step, silent
 from pqd.reports.models.compare import CandidateKind
@@ -58,7 +59,7 @@ class Candidates:
         PqdError
             If there is no candidate, if a candidate cannot be opened, and as ``check_separation``.
         """
-        self.private = open_table(private, "private")
+        self.private, self._accountant = open_table(private, "private"), accountant
         tables = _opened(synthetics)
         self.cells_from = None if cells_from is None else open_table(cells_from, "synthetic")
         every = SyntheticTables(list(tables.values()), self.private, cells_from=self.cells_from)
@@ -112,7 +113,9 @@ class Candidates:
         progress(Step.READING_COPIES)
         requests = [parameters.request(query) for query in queries]
         columns = parameters.parameters.columns
-        plan = select_estimators(self.bind(requests, columns, unit, queries))
+        own = [name for name, kind in self.kinds.items() if kind == "candidate"]
+        bound = with_sizes(self.bind(requests, columns, unit, queries), self._accountant, own)
+        plan = select_estimators(bound)
         plan.bound.check()
         plan = with_fit_note(plan, parameters.parameters.mechanism)
         refused = [query for query, _ in plan.bound.refusals]

@@ -16,6 +16,7 @@ from pqd.deciders.cube_noise import cube_radius
 from pqd.deciders.distances.cells import LAPLACE_CELLS, release_cells
 from pqd.deciders.distances.claims import Claim
 from pqd.deciders.distances.cube_law import CubeLaw
+from pqd.deciders.distances.noise_laws import LaplaceLaw, NoiseLaw
 from pqd.deciders.distances.relations import (
     CUBE_RELATIONS,
     NUMBERS,
@@ -29,7 +30,7 @@ from pqd.deciders.exact import budget_of
 from pqd.deciders.noise import check_scale
 from pqd.deciders.single.base import Decision
 from pqd.deciders.single.inverse_sensitivity import verdict_of
-from pqd.engine.marginals import MarginalCounts, RowMap
+from pqd.engine.marginals import EveryRow, MarginalCounts, RowMap
 from pqd.engine.scan_plan import rows_per_person
 from pqd.run.gate import ROWS_SHARE
 from pqd.run.measurement import Measurement, Output
@@ -90,16 +91,6 @@ class MarginalMeasurement(Measurement[Output]):
     def rows(self) -> int:
         """Number of counted rows that one person may change."""
         return rows_per_person(self.unit)
-
-    def ledger_facts(self) -> dict[str, Any]:
-        """Public facts that the ledger keeps of the charge."""
-        return {
-            "id": self.id,
-            "sql": "",
-            "epsilon": str(self.epsilon),
-            "decider": self.parameters()["id"],
-            "unit": self.unit.column if self.unit else None,
-        }
 
     @property
     def composition_cost(self) -> MeasurementCost:
@@ -170,6 +161,11 @@ class DistancesMeasurement(MarginalMeasurement[EstimatorOutput]):
         """Law of the noise."""
         return self.mechanism.law(self.budget)
 
+    @property
+    def rows_law(self) -> NoiseLaw:
+        """Law of the noise of the number of rows."""
+        return self.law.rows
+
     @cached_property
     def cost(self) -> Fraction:
         """Cost by itself; with Gaussian noise ``epsilon`` is already the cost for a person."""
@@ -229,6 +225,11 @@ class ClaimMeasurement(MarginalMeasurement[Decision]):
         """Part of epsilon that pays for the number of private rows; 0 if it is not released."""
         needed = self.needs_rows and self.stated_rows is None
         return self.epsilon * ROWS_SHARE if needed else Fraction(0)
+
+    @property
+    def rows_law(self) -> LaplaceLaw | None:
+        """Law of the noise of the number of rows, if it is released."""
+        return LaplaceLaw(1 / self.rows_epsilon) if self.rows_epsilon else None
 
     def parameters(self) -> Mapping[str, Any]:
         """Parameters of the mechanism, and the number of rows that it takes as known."""
@@ -336,6 +337,11 @@ class CellsMeasurement(MarginalMeasurement[EstimatorOutput]):
     def marginals(self) -> tuple[RowMap, ...]:
         """Marginal whose cells are counted."""
         return (self.marginal,)
+
+    @property
+    def rows_law(self) -> LaplaceLaw | None:
+        """Law of the noise of the number of rows, if one cell has all rows."""
+        return LaplaceLaw(1 / self.epsilon) if isinstance(self.marginal, EveryRow) else None
 
     def parameters(self) -> Mapping[str, Any]:
         """Parameters of the mechanism."""

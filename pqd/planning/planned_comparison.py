@@ -26,12 +26,13 @@ from pqd.planning.lattices import (
     with_wider_lattice,
 )
 from pqd.reports.models.compare import EstimatorFacts
-from pqd.run.measurement import MeasurementSet, QueryMeasurement
+from pqd.run.measurement import MeasurementSet, QueryMeasurement, law_of_rows
 from pqd.sql.query import Query
 from pqd.stated.budgets import AUTO
 
 if TYPE_CHECKING:
     from pqd.deciders import Noise
+    from pqd.deciders.distances.noise_laws import NoiseLaw
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +50,11 @@ class EstimatorMeasurement(QueryMeasurement[EstimatorOutput]):
     def is_constant(self) -> bool:
         """Whether the verdict on each candidate is the same for every private table."""
         return isinstance(self.estimator, SplitMargins) and not self.estimator.intervals
+
+    @property
+    def rows_law(self) -> NoiseLaw | None:
+        """Law of the noise of the answer, if it is the number of private rows."""
+        return law_of_rows(self.query, self.estimator, self.epsilon)
 
     def parameters(self) -> Mapping[str, Any]:
         """Parameters of the estimator."""

@@ -25,12 +25,20 @@ from pqd.parameters import Criteria
 from pqd.reports.models.audit import Condition
 from pqd.reports.models.query import CandidateFacts
 from pqd.run.execution import Outputs
-from pqd.run.measurement import BoundTables, Measurement, MeasurementSet, Output, QueryMeasurement
+from pqd.run.measurement import (
+    BoundTables,
+    Measurement,
+    MeasurementSet,
+    Output,
+    QueryMeasurement,
+    law_of_rows,
+)
 from pqd.sql.predicate import canonical
 from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
     from pqd.deciders import Histogram, Noise
+    from pqd.deciders.distances.noise_laws import NoiseLaw
 
 
 # Without slots, so that the cache key is computed once.
@@ -136,6 +144,11 @@ class AnswerMeasurement(VerdictMeasurement[EstimatorOutput]):
     """
 
     estimator: LaplaceEstimate
+
+    @property
+    def rows_law(self) -> NoiseLaw | None:
+        """Law of the noise of the answer, if it is the number of private rows."""
+        return law_of_rows(self.query, self.estimator, self.epsilon)
 
     def parameters(self) -> Mapping[str, Any]:
         """Parameters of the estimator."""

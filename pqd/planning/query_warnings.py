@@ -8,27 +8,34 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from pqd.accounting.accounts import ReleasedRows
 from pqd.deciders.note import Note, note
 from pqd.engine.counting.batch import Column
 from pqd.engine.reading.buffers import numpy_of
 from pqd.engine.scan import first_rows
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
+from pqd.exception_barrier import sealed
 from pqd.parameters import Criteria, Parameters
 from pqd.sql.predicate import Predicate, atoms
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind, Schema, like_values
 from pqd.sql.shapes import condition_tree
 from pqd.stated.budgets import MUCH_EPSILON
+
+if TYPE_CHECKING:
+    from pqd.accounting.accountant import Accountant
+    from pqd.planning.bound_workload import BoundWorkload
 
 # A column with more distinct values than this is not searched for constants.
 _MOST_VALUES = 10_000
@@ -223,3 +230,67 @@ def _holds(values: pa.Array, name: str) -> bool:
         return bool(pc.any(pc.equal(values, cell)).as_py())
     except pa.ArrowException:
         return False
+
+
+# Sizes that differ by a smaller share of the copy's rows count as equal.
+LEAST_DIFFERENCE = Fraction(1, 100)
+
+
+def with_sizes(
+    bound: BoundWorkload,
+    accountant: Accountant | None = None,
+    candidates: Collection[str] | None = None,
+) -> BoundWorkload:
+    """Workload with a warning on each copy of another size, if a query grows with the rows.
+
+    ``candidates`` are the labels of the copies that a user gave; None for all tables.
+    """
+    growing = [each.query for each in bound.queries if each.query.grows]
+    if not growing:
+        return bound
+    names = tuple(dict.fromkeys(query.block or query.id or "" for query in growing))
+    rows = known_rows(bound.tables, bound.queries[0].criteria.private_rows, accountant)
+    notes = [
+        note("other-size", **dict(each.facts), queries=names)
+        for each in size_notes(bound.tables, rows)
+        if candidates is None or dict(each.facts)["table"] in candidates
+    ]
+    return replace(bound, notes=(*bound.notes, *notes))
+
+
+def known_rows(
+    tables: SyntheticTables, stated: int | None, accountant: Accountant | None
+) -> ReleasedRows | None:
+    """Number of private rows that is public; None if nobody stated or released it.
+
+    Raises
+    ------
+    LedgerError, RunError
+        If the ledger or the private table cannot be read.
+    """
+    if stated is not None:
+        return ReleasedRows(stated, 0)
+    private = tables.private
+    if accountant is None or private is None or not accountant.exists():
+        return None
+    ledger = accountant.ledger
+    if not any(account.row_counts for account in ledger.accounts):
+        return None
+    account = ledger.account(sealed(lambda: ledger.fingerprint_of(tables.engine, private)))
+    return account.released_rows if account else None
+
+
+def size_notes(tables: SyntheticTables, known: ReleasedRows | None) -> Iterator[Note]:
+    """Yield a note on each copy of another size; its distances, which are of shares, are right."""
+    if known is None:
+        return
+    for engine, table in tables.copies:
+        rows = engine.rows()
+        if abs(known.rows - rows) > known.within + LEAST_DIFFERENCE * rows:
+            yield note(
+                "other-size-of-shares",
+                table=table.label,
+                rows=rows,
+                private=known.rows,
+                within=known.within,
+            )

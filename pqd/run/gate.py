@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pqd.accounting.cache_keys import digest
 from pqd.accounting.disjoint_groups import MeasurementCost
+from pqd.deciders.distances.noise_laws import LaplaceLaw
 from pqd.deciders.estimators import EstimatorOutput
 from pqd.deciders.noise import check_scale
 from pqd.deciders.single.base import Decision
@@ -179,16 +180,6 @@ class ConditionsMeasurement(Measurement[Output]):
             }
         )
 
-    def ledger_facts(self) -> dict[str, Any]:
-        """Public facts that the ledger keeps of the charge."""
-        return {
-            "id": self.id,
-            "sql": "",
-            "epsilon": str(self.epsilon),
-            "decider": self.parameters()["id"],
-            "unit": self.unit.column if self.unit else None,
-        }
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GateMeasurement(ConditionsMeasurement[Decision]):
@@ -209,6 +200,12 @@ class GateMeasurement(ConditionsMeasurement[Decision]):
         """Part of epsilon that pays for the number of private rows; 0 if it is not released."""
         released = self.needs_rows and self.known_rows is None
         return self.epsilon * ROWS_SHARE if released else Fraction(0)
+
+    @property
+    def rows_law(self) -> LaplaceLaw | None:
+        """Law of the noise of the number of rows, if it is released."""
+        share = self.rows_epsilon
+        return LaplaceLaw(self._releasing.rows / share) if share else None
 
     @property
     def margin_epsilon(self) -> Fraction:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pqd.accounting.cache_keys import digest
 from pqd.accounting.disjoint_groups import MeasurementCost
+from pqd.deciders.distances.noise_laws import LaplaceLaw, NoiseLaw
+from pqd.deciders.estimators import LaplaceEstimate
 from pqd.deciders.exact import positive
 from pqd.deciders.note import Note
 from pqd.engine.engine import Engine
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 Output = TypeVar("Output")
 # Name and kind of each column that a query reads.
 Kinds = tuple[tuple[str, str], ...]
+# Probability that the noise of a released number of rows reaches farther than the ledger says.
+ROWS_LEVEL = 0.01
 
 
 def rows_changed(statistic: Statistic, unit: PrivacyUnit | None) -> int:
@@ -39,6 +43,13 @@ def rows_changed(statistic: Statistic, unit: PrivacyUnit | None) -> int:
 def counted_noun(statistic: Statistic, unit: PrivacyUnit | None) -> str:
     """Noun for a count of 1 in a statistic's histogram: people, or rows of people."""
     return "rows" if rows_changed(statistic, unit) > 1 else "people"
+
+
+def law_of_rows(query: Query, estimator: object, epsilon: Fraction) -> NoiseLaw | None:
+    """Law of the noise of an estimate of the number of all rows; None for other estimates."""
+    if not (query.counts_rows and isinstance(estimator, LaplaceEstimate)):
+        return None
+    return LaplaceLaw(estimator.scale(epsilon)) if estimator.fineness == 1 else None
 
 
 # Without slots, since ``cached_property`` needs a ``__dict__``.
@@ -110,9 +121,26 @@ class Measurement(ABC, Generic[Output]):
     def rows(self) -> int:
         """Number of counted rows that one person may change."""
 
-    @abstractmethod
+    @property
+    def rows_law(self) -> NoiseLaw | None:
+        """Law of the noise of the first released number, if it is the number of private rows."""
+        return None
+
     def ledger_facts(self) -> dict[str, Any]:
-        """Public facts that the ledger keeps of the charge."""
+        """Public facts that the ledger keeps of the charge.
+
+        They say how far the noise of a released number of rows reaches.  With a unit such a number
+        is one of counted rows, and they say nothing.
+        """
+        law = None if self.unit else self.rows_law
+        return {
+            "id": self.id,
+            "sql": "",
+            "epsilon": str(self.epsilon),
+            "decider": self.parameters()["id"],
+            "unit": self.unit.column if self.unit else None,
+            **({} if law is None else {"rows_within": law.quantile(ROWS_LEVEL / 2)}),
+        }
 
     @property
     @abstractmethod
@@ -164,13 +192,7 @@ class QueryMeasurement(Measurement[Output]):
 
     def ledger_facts(self) -> dict[str, Any]:
         """Public facts that the ledger keeps of the charge."""
-        return {
-            "id": self.id,
-            "sql": self.query.sql,
-            "epsilon": str(self.epsilon),
-            "decider": self.parameters()["id"],
-            "unit": self.unit.column if self.unit else None,
-        }
+        return {**super().ledger_facts(), "sql": self.query.sql}
 
     @property
     def rows(self) -> int:

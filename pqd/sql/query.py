@@ -163,6 +163,16 @@ class Query:
         return other
 
     @property
+    def grows(self) -> bool:
+        """Whether the answer grows in step with the number of rows."""
+        return not self.per_row and self.written in _GROWING
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether the answer is the number of all rows."""
+        return self.grows and self.written == "COUNT" and not (self.attribute or self.where)
+
+    @property
     def mentioned(self) -> frozenset[str]:
         """Names of the columns in the query, as written."""
         return (self._conjunction or self._select).mentioned

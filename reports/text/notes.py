@@ -347,6 +347,33 @@ def refused_lead(refused: Sequence[QueryRefusal]) -> str:
 
 
 @sentence
+def other_size(table: str, rows: int, private: int, within: int, queries: Sequence[str]) -> str:
+    """Warning that a copy has another size, where queries grow with the rows."""
+    share = number_text(100 * rows / max(private, 1), 3)
+    return (
+        f"{_sizes(table, rows, private, within)}. So a COUNT or a SUM of even a perfect copy is "
+        f"about {share} % of the private one: {names_and_more(queries, _MOST_NAMES)}. --scale rows "
+        "(scale in a spec and in Python) compares them per row; without it the tolerance must hold "
+        "the difference."
+    )
+
+
+@sentence
+def other_size_of_shares(table: str, rows: int, private: int, within: int) -> str:
+    """Note that a copy has another size, where shares of the rows are compared."""
+    return (
+        f"{_sizes(table, rows, private, within)}. Shares of the rows are compared here, so the "
+        "size does not matter; a COUNT or a SUM of the copy needs --scale rows (pqd audit, check, "
+        "compare)."
+    )
+
+
+def _sizes(table: str, rows: int, private: int, within: int) -> str:
+    known = f"about {private:,}, as was released before" if within else f"{private:,}, as stated"
+    return f"{table} has {rows:,} rows and the private table {known}"
+
+
+@sentence
 def tau_wide(tolerance: str) -> str:
     """Warning that a tolerance is 100 % or more."""
     return (

@@ -78,6 +78,8 @@ EXAMPLES = (
     note("table-drawn", rows=1200, table="copy.csv", gaps=(("b1", 1.5), ("b2", 0.25))),
     note("table-not-written", reason="The disk is full"),
     note("references-made", marginals="independent", epsilon=Fraction(1), first="tree"),
+    note("other-size", table="c.csv", rows=2442, private=24421, within=0, queries=("q1", "q2")),
+    note("other-size-of-shares", table="c.csv", rows=2442, private=24387, within=130),
     note("tau-wide", tolerance="150%"),
     note("tau-narrow", tolerance="0.5"),
     note("alpha-wide", alpha=Fraction(3, 5)),
