@@ -67,7 +67,7 @@ class Roles:
 class Damage:
     """A copy that is damaged on purpose, and names of which a report should tell at least one.
 
-    These are the damaged columns, or properties of the whole table.
+    These are the damaged columns, or properties of the whole table; none where a copy should pass.
     """
 
     name: str
@@ -224,7 +224,11 @@ def damages(copy: pd.DataFrame, roles: Roles, seed: int = SEED) -> list[Damage]:
     rng = np.random.default_rng(seed)
     every, (_, second) = list(map(str, copy)), roles.pair
     found = [
-        Damage("columns shuffled", frozenset([*every, "relations"]), shuffled(copy, every, rng)),
+        Damage(
+            "columns shuffled",
+            frozenset([*every, "columns", "relations"]),
+            shuffled(copy, every, rng),
+        ),
         Damage("one pair broken", frozenset(roles.pair), shuffled(copy, [second], rng)),
     ]
     column, value = rarest(copy, roles.lost)
@@ -264,7 +268,7 @@ def damages(copy: pd.DataFrame, roles: Roles, seed: int = SEED) -> list[Damage]:
     kept = copy.iloc[: len(copy) // 2]
     twice = pd.concat([kept, kept, copy.iloc[: len(copy) % 2]], ignore_index=True)
     found.append(Damage("rows duplicated", frozenset(["rows", "twice"]), twice))
-    found.append(Damage("a tenth of the rows", frozenset(["size"]), copy.iloc[: len(copy) // 10]))
+    found.append(Damage("a tenth of the rows", frozenset(), copy.iloc[: len(copy) // 10]))
     if roles.filled:
         filled = copy.assign(
             **{name: copy[name].fillna(copy[name].mode().iloc[0]) for name in roles.filled}

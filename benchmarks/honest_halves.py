@@ -18,6 +18,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -91,19 +92,19 @@ def run(options: argparse.Namespace) -> None:
     if options.out.exists():
         lines = map(json.loads, options.out.read_text().splitlines())
         done.update((line["table"], line["size"]) for line in lines)
-    for name in options.tables:
-        table = table_of(name, options.data)
-        for repeat in range(options.repeats):
-            for size in options.sizes:
-                seed = [SEED, done[name, size] + repeat, TABLES.index(name), SIZES.index(size)]
-                rng = np.random.default_rng(seed)
-                pair = halves(table, *sizes_of(size, len(table)), rng)
-                suffix = ".csv" if name == "generated" else ".parquet"
-                found = run_pair(*pair, suffix, SimulatedNoise(rng))
-                line = {"table": name, "size": size, "failures": found}
-                with options.out.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(line) + "\n")
-                print(line, flush=True)
+    tables = {name: table_of(name, options.data) for name in options.tables}
+    for repeat, (name, table), size in product(
+        range(options.repeats), tables.items(), options.sizes
+    ):
+        seed = [SEED, done[name, size] + repeat, TABLES.index(name), SIZES.index(size)]
+        rng = np.random.default_rng(seed)
+        pair = halves(table, *sizes_of(size, len(table)), rng)
+        suffix = ".csv" if name == "generated" else ".parquet"
+        found = run_pair(*pair, suffix, SimulatedNoise(rng))
+        line = {"table": name, "size": size, "failures": found}
+        with options.out.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+        print(line, flush=True)
 
 
 def show(options: argparse.Namespace) -> None:
