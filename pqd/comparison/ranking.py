@@ -302,9 +302,9 @@ class Ranking:
 
     @cached_property
     def _relations(self) -> tuple[RelationsFacts | None, ...]:
-        """Relations kept by each copy; None for a copy without pairs."""
+        """Relations kept by each copy; None for a copy without pairs, or without a release."""
         measurement, bar = self._plan.relations, self._plan.bar
-        if measurement is None:
+        if measurement is None or not self._kept:
             return tuple(None for _ in self._plan.names)
         estimates = iter(copies_estimates(self._kept, measurement, self._level))
         every = zip(self._plan.pairs, self._chances, strict=True)

@@ -207,13 +207,4 @@ def quoting(text: str) -> RankingReport:
     )
 
 
-REPORTS = (
-    RANKING,
-    DETAILED,
-    TIED,
-    CERTAIN,
-    SINGLE,
-    SIMULATED,
-    REPLAYED,
-    quoting("x" * 60),
-)
+REPORTS = (RANKING, DETAILED, TIED, CERTAIN, SINGLE, SIMULATED, REPLAYED, quoting("x" * 60))
