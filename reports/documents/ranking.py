@@ -303,7 +303,7 @@ def _headline(report: RankingReport) -> tuple[str, str]:
         title = undecided_title([first.candidate, *rivals])
         title += _doubts([first, *(copy for copy in others if copy.candidate in rivals)])
         lead += f" It cannot be told apart from {listed(rivals)} at this epsilon."
-    elif honest and first.relations and first.relations.is_lost:
+    elif honest and first.relations and first.relations.may_be_lost:
         number = counted(1 + len(honest), "copy", "copies")
         title = f"{name} has the highest quality of {number}{_doubts([first])}"
         lead += f" Its quality is higher than that of each of the others{_doubts([first])}."
@@ -326,13 +326,16 @@ def _doubts(copies: Sequence[RankedCopy]) -> str:
     """
     known = [(copy.candidate, copy.relations) for copy in copies if copy.relations]
     lost = [name for name, facts in known if facts.is_lost]
-    unknown = [name for name, facts in known if facts.is_undecided]
-    if len(copies) == 1:
-        kept = "whether its relations are kept is undecided" if unknown else ""
-        kept = "its relations are NOT kept" if lost else kept
+    near = [name for name, facts in known if not facts.is_lost and facts.may_be_lost]
+    if len(copies) > 1:
+        words = [f"relations are NOT kept by {listed(lost)}"] if lost else []
+        words += [f"columns of {listed(near)} are nearly independent"] if near else []
+    elif lost or near:
+        words = ["its relations are NOT kept" if lost else "its columns are nearly independent"]
     else:
-        kept = f"relations are NOT kept by {listed(lost)}" if lost else ""
-    return f"; {kept}" if kept else ""
+        unknown = any(facts.is_undecided for _, facts in known)
+        words = ["whether its relations are kept is undecided"] if unknown else []
+    return "".join(f"; {each}" for each in words)
 
 
 def _kept_sentences(copies: Sequence[RankedCopy], near: Sequence[str]) -> Iterator[str]:

@@ -75,6 +75,11 @@ class RelationsFacts(Estimated):
         return self.standing is Standing.BEYOND
 
     @property
+    def may_be_lost(self) -> bool:
+        """Whether relations are lost, or undecided in a copy with nearly independent columns."""
+        return self.is_lost or (self.independence.is_near and self.is_undecided)
+
+    @property
     def is_kept(self) -> bool:
         """Whether it is established that more than the bar is kept."""
         return self.standing is Standing.WITHIN

@@ -220,6 +220,19 @@ def test_an_undecided_best_names_those_that_lost_relations() -> None:
     assert "good is the best of 3 copies; whether its relations are kept is undecided" in flat(best)
 
 
+def test_nearly_independent_columns_are_told_where_noise_hides_what_is_lost() -> None:
+    report = ranked(copies=MIXED, total_epsilon="0.05")
+    best = replace(report, better=tuple(combinations(MIXED, 2)))
+    assert kept(best)["shuffled"].is_undecided
+    text = flat(best)
+    assert "shuffled is the best" not in text
+    near = "its columns are nearly independent"
+    assert f"shuffled has the highest quality of 3 copies; {near}" in text
+    assert f"better than worse and worst, with probability 95 %; {near}." in text
+    tied = flat(replace(report, better=()))
+    assert "shuffled, worse and worst; columns of shuffled are nearly independent" in tied
+
+
 def test_the_bar_is_the_callers() -> None:
     report = ranked(copies={"half": pd.concat([SHUFFLED, COPIES["good"]])}, relations="10%")
     facts = kept(report)["half"]
