@@ -257,7 +257,7 @@ class ClaimMeasurement(MarginalMeasurement[Decision]):
         """Verdict whether the claim holds."""
         rows, share = self.stated_rows or 0, self.rows_epsilon
         if share:
-            rows = max(0, noise.laplace(self.private_rows(counts), 1 / share))
+            rows = max(1, noise.laplace(self.private_rows(counts), 1 / share))
         budget = self.epsilon - share
         decision = verdict_of(noise.laplace(self.margin(counts, rows), 1 / budget), budget)
         return replace(decision, released=(rows,)) if share else decision

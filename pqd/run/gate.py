@@ -237,7 +237,7 @@ class GateMeasurement(ConditionsMeasurement[Decision]):
         if share:
             released = self._releasing
             exact = released.private_rows(counts[released.cache_key])
-            rows = max(0, noise.laplace(exact, released.rows / share))
+            rows = max(1, noise.laplace(exact, released.rows / share))
         least = min(each.margin(self.margins(counts, rows)) for each in self.requirements)
         budget = self.margin_epsilon
         decision = verdict_of(noise.laplace(least, 1 / budget), budget)

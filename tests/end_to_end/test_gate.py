@@ -24,7 +24,7 @@ from pqd.planning.gate import GateInput, plan_gate
 from pqd.reports.models.check import CheckReport
 from pqd.spec import read_spec
 from pqd.spec.problems import SpecError
-from tests.support.noises import Absent
+from tests.support.noises import Absent, Recorded
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -104,6 +104,13 @@ def test_all_hold_for_one_epsilon(command: Command) -> None:
 def values(column: str) -> str:
     """Check of the values of a column."""
     return f'[[check]]\nid = "{column}-values"\ncolumn = "{column}"\n'
+
+
+def test_a_released_number_of_rows_is_at_least_one() -> None:
+    """Noise may put the number of rows below 1; the gate still answers for what it charged."""
+    report = run_check(read_spec(spec(values("job"))), Recorded([-5], answer=True), fresh=True)
+    assert report.gate is not None
+    assert (report.gate.rows, report.gate.outcome, report.exit_code) == (1, "undecided", 1)
 
 
 def test_values_of_a_column_are_conditions_and_the_worst_is_named(command: Command) -> None:
