@@ -163,7 +163,7 @@ def test_a_number_of_rows_that_was_released_before_is_known(earlier: Callable[[]
         audit(epsilon=2)
     # A frame with the same rows has the same account.
     frame = pd.read_parquet("private.parquet")
-    known = {"tau": "10%", "epsilon": 1, "ledger": "ledger.sqlite"}
+    known: dict[str, Any] = {"tau": "10%", "epsilon": 1, "ledger": "ledger.sqlite"}
     assert notes(pqd.audit(frame, "copy.parquet", OLD, **known))
     # What is stated goes before what was released.
     assert notes(audit(private_rows=400)) == []
@@ -172,7 +172,7 @@ def test_a_number_of_rows_that_was_released_before_is_known(earlier: Callable[[]
 def test_a_number_of_counted_rows_of_persons_is_no_number_of_rows() -> None:
     table = people(4_000, 1).assign(person=np.arange(4_000) // 2)
     table.to_parquet("private.parquet")
-    more = {"unit": "person", "ledger": "ledger.sqlite"}
+    more: dict[str, Any] = {"unit": "person", "ledger": "ledger.sqlite"}
     pqd.profile("private.parquet", "copy.parquet", total_epsilon=4, anyway=True, max_rows=2, **more)
     assert notes(audit("copy.parquet", OLD, unit="person")) == []
 

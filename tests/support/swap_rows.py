@@ -6,6 +6,8 @@ from pqd.deciders import DECIDERS
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.sql.grouping import Bins
 from pqd.sql.query import Query
+from pqd.sql.workload_files import as_queries
+from pqd.stated.queries import scaled
 from tests.support.private_tables import (
     AGE_TABLES,
     AGES,
@@ -58,8 +60,12 @@ OPERANDS = {
 }
 AGGREGATES = [f"SELECT {operand} FROM D WHERE {WHERE}" for operand in OPERANDS.values()]
 BOUNDED = {"age": {"bounds": (0, 99)}}
+ROWS = "SELECT COUNT(*) FROM D"
+PER_ROW = scaled(as_queries([AGGREGATES[0], AGGREGATES[2]]), "rows")
+SHARES = scaled(as_queries(f"{ROWS} WHERE age > 45 GROUP BY job"), "rows")
 LONG = " * ".join(["LENGTH(job)"] * 6)
 CONDITIONS = ["job <> 'x'", f"{LONG} > 0", "job ILIKE 'X%' OR age * age * age > 1e300"]
+PRIVATE = 'path = "private.parquet"'
 SPEC = """
 [private]
 path = "private.parquet"
@@ -120,6 +126,21 @@ GATED_SPEC = (
     + '[[check]]\nid = "by-job"\nsql = "SELECT job, COUNT(*) FROM D GROUP BY job"\n'
     + "[budget]\ngate = 0.5\nnames = 1\n"
 )
+SCALED_SPEC = (
+    GATED_SPEC
+    + """
+[[check]]
+id = "share"
+sql = "SELECT COUNT(*) FROM D WHERE age > 35"
+scale = "rows"
+[[check]]
+id = "pay"
+sql = "SELECT SUM(pay) FROM D WHERE age > 25"
+scale = "rows"
+[columns.pay]
+bounds = [0, 10]
+"""
+)
 SWAPS: dict[str, Swap] = {
     f"audit by {decider}": Swap(
         audit(PAY, f"SELECT {OPERANDS[made.aggregate]} FROM D WHERE {WHERE}", decider=decider),
@@ -138,6 +159,25 @@ SWAPS |= {
         differing=[NEIGHBOUR, MANY],
     ),
     "audit of files": Swap(from_file(audit(PAY, AGGREGATES)), PAY_FILES),
+    "audit per row": Swap(
+        audit(PAY, PER_ROW, columns=BOUNDED, private_rows=9),
+        PAY_TABLES,
+        {"near": EVERY, "far below": SCREEN},
+        differing=[NEIGHBOUR, MANY],
+    ),
+    "audit per row of files": Swap(from_file(audit(PAY, PER_ROW)), PAY_FILES),
+    "audit per row of people": Swap(
+        audit(PERSONS, SHARES, options={"unit": PrivacyUnit("PID", 3)}), PERSON_TABLES
+    ),
+    "audit with a released number of rows": Swap(
+        twice(
+            lambda account: audit(
+                PAY, ROWS, decider="noisy_count", tau=1, options={"accountant": account}
+            )
+        ),
+        named(PAY_TABLES, NEIGHBOUR, MANY, NONE),
+        {"far above": EVERY},
+    ),
     "audit of two": Swap(
         audit(PAY, ["SELECT COUNT(*) FROM D", "SELECT SUM(pay) FROM D"]), PAY_TABLES
     ),
@@ -278,6 +318,11 @@ SWAPS |= {
         {"near": (*EVERY, *BUILD), "far below": SCREEN, "far above": SCREEN},
         differing=[NEIGHBOUR, MANY, NONE],
     ),
+    "check of a gate per row": Swap(
+        check(PAY, SCALED_SPEC.replace(PRIVATE, f"{PRIVATE}\nrows = 9")),
+        named(PAY_TABLES, NEIGHBOUR, MANY, NONE, NULL, TEXTS, EXTREMES),
+        {"near": SCREEN, "far below": SCREEN, "far above": SCREEN},
+    ),
     "gate of a table": Swap(
         gate(WORKERS, tau="20%"),
         named(WORKER_TABLES, OTHERS, MANY, NONE, NULL, TEXTS, EXTREMES),
@@ -355,6 +400,11 @@ SWAPS |= {
         compare(CANDIDATES, SHORT, references=1),
         named(PAY_TABLES, NEIGHBOUR, MANY),
         differing=[NEIGHBOUR, MANY],
+    ),
+    "comparison per row": Swap(
+        compare(CANDIDATES, PER_ROW),
+        named(PAY_TABLES, NEIGHBOUR, MANY, NONE, EXTREMES),
+        {"near": EVERY},
     ),
     "comparison of files": Swap(
         from_file(compare(CANDIDATES, COMPARED)),

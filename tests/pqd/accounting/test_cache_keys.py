@@ -51,6 +51,7 @@ from pqd.planning.bound_workload import BoundWorkload, QueryRequest
 from pqd.planning.choose_estimator import ESTIMATORS as NAMES
 from pqd.planning.planned_comparison import PlannedComparison, select_estimators
 from pqd.planning.query_verdict import PlannedQueryVerdict, select_deciders
+from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
 
 GOLDEN = Path(__file__).with_name("golden_keys.json")
@@ -78,7 +79,7 @@ def sql(aggregate: str, where: str = "pay > 2 AND sex = 'f'") -> str:
 
 
 def bound(
-    *queries: str,
+    *queries: str | Query,
     decider: str = "auto",
     epsilon: str = "1/3",
     tau: str = "5",
@@ -98,11 +99,11 @@ def bound(
     return workload
 
 
-def verdicts(*queries: str, **how: Any) -> tuple[PlannedQueryVerdict, ...]:
+def verdicts(*queries: str | Query, **how: Any) -> tuple[PlannedQueryVerdict, ...]:
     return select_deciders(bound(*queries, **how)).verdicts
 
 
-def comparisons(*queries: str, **how: Any) -> tuple[PlannedComparison, ...]:
+def comparisons(*queries: str | Query, **how: Any) -> tuple[PlannedComparison, ...]:
     return select_estimators(bound(*queries, **how)).comparisons
 
 
@@ -158,10 +159,24 @@ def measurements() -> Iterator[tuple[str, str]]:
         name = f"inv_{aggregate.lower()}"
         (verdict,) = verdicts(sql(aggregate), unit=people, decider=name)
         yield f"{aggregate} of people", verdict.measurement.cache_key
+    yield from measurements_per_row()
     for name, measurement in profiled(zoom=1).items():
         yield f"profile, {name}", measurement.cache_key
     yield "profile, Gaussian distances", profiled(delta="1e-6")["distances"].cache_key
     yield "profile, distances of people", profiled(unit=people)["distances"].cache_key
+
+
+def per_row(aggregate: str) -> Query:
+    return Query(sql(aggregate), scale="rows")
+
+
+def measurements_per_row() -> Iterator[tuple[str, str]]:
+    for aggregate in ("COUNT", "SUM"):
+        for name in ("inv_mean", "lm_mean"):
+            (verdict,) = verdicts(per_row(aggregate), decider=name)
+            yield f"{aggregate} per row by {name}", verdict.measurement.cache_key
+        (comparison,) = comparisons(per_row(aggregate))
+        yield f"estimate of a {aggregate} per row", comparison.measurement.cache_key
 
 
 def profiled(
@@ -281,11 +296,15 @@ SUMMED: dict[str, dict[str, Any]] = {
     "rows of people": {"queries": [sql("MEDIAN")], "unit": PrivacyUnit("who", 2)},
     "more rows of people": {"queries": [sql("MEDIAN")], "unit": PrivacyUnit("who", 3)},
     "totals of people": {"unit": PrivacyUnit("who", 3)},
+    "a mean": {"queries": [sql("AVG")]},
+    "a sum per row": {"queries": [per_row("SUM")]},
+    "a sum per row of people": {"queries": [per_row("SUM")], "unit": PrivacyUnit("who", 3)},
+    "a share of the rows": {"queries": [per_row("COUNT")]},
 }
 
 
 def key_of(
-    plans: Callable[..., Any] = verdicts, queries: Sequence[str] = (QUERY,), **how: Any
+    plans: Callable[..., Any] = verdicts, queries: Sequence[str | Query] = (QUERY,), **how: Any
 ) -> str:
     (planned,) = plans(*queries, **how)
     return str(planned.measurement.cache_key)

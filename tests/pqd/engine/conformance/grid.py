@@ -25,6 +25,7 @@ from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind
+from pqd.sql.workload_files import as_queries
 from pqd.stated.column_facts import parse_columns
 
 if TYPE_CHECKING:
@@ -252,7 +253,8 @@ PREDICATES = (
     "CASE WHEN flag THEN number ELSE whole END > 1",
     "text = 'a' AND number = 1 AND flag AND mixed = 1 AND whole = 1",
 )
-QUERIES = (
+# A query with a scale is one of all rows, of which some count as 0.
+QUERIES: tuple[str | Query, ...] = (
     "SELECT COUNT(*) FROM D",
     "SELECT COUNT(number) FROM D",
     "SELECT COUNT(text) FROM D WHERE flag",
@@ -271,6 +273,15 @@ QUERIES = (
     "SELECT QUANTILE(mixed, 0.9) FROM D",
     "SELECT text, COUNT(*) FROM D GROUP BY text",
     "SELECT flag, SUM(mixed) FROM D GROUP BY flag",
+    *(
+        Query(sql, scale="rows")
+        for sql in (
+            "SELECT COUNT(*) FROM D WHERE text LIKE 'a%' AND flag",
+            "SELECT COUNT(number) FROM D WHERE whole > 0",
+            "SELECT SUM(mixed) FROM D WHERE number > 1",
+            "SELECT SUM(whole * 2) FROM D",
+        )
+    ),
 )
 FACTS: dict[str, dict[str, Any]] = {
     "mixed": {"bounds": (0, 100)},
@@ -303,19 +314,23 @@ Section = tuple[str, dict[str, Any]]
 
 
 @cache
-def _asked(queries: tuple[str, ...], unit: PrivacyUnit | None) -> tuple[Schema, Asked]:
+def _asked(queries: tuple[str | Query, ...], unit: PrivacyUnit | None) -> tuple[Schema, Asked]:
     """Kinds and statistics of queries, by their names; all of it from the copy alone."""
     tables = SyntheticTables([open_table(COPY, "synthetic")])
     bound = bind(tables, requests_of(queries), parse_columns(FACTS), unit)
     assert not bound.refusals
     plan = ScanPlan(tuple(each.statistic for each in bound.queries), unit, KEY)
-    return bound.schema, ([each.query.sql for each in bound.queries], plan)
+    return bound.schema, ([_name(each.query) for each in bound.queries], plan)
 
 
-def requests_of(queries: Sequence[str]) -> list[QueryRequest]:
+def _name(query: Query) -> str:
+    return f"{query.sql} per row" if query.per_row else query.sql
+
+
+def requests_of(queries: Sequence[str | Query]) -> list[QueryRequest]:
     """Requests of queries, at a tolerance that does not matter."""
     criteria = Criteria.of(tau=1, alpha="0.05")
-    return [QueryRequest(Query(sql), criteria) for sql in queries]
+    return [QueryRequest(each, criteria) for each in as_queries(queries)]
 
 
 def sections(given: object) -> Iterator[Section]:
