@@ -170,6 +170,8 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     CompareReport or RankingReport
         The whole report is ``report.cost.epsilon``-differentially private: it has one estimate per
         query, at that query's budget; the rest is post-processing or a function of public data.
+        Without queries it has one release of the qualities with the number of rows, and one of the
+        relations of all copies, a tenth of the budget.
 
     Raises
     ------
