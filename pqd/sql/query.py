@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,6 +9,9 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal, get_args
+
+from sqlglot import Token, TokenType, tokenize
+from sqlglot.errors import TokenError
 
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number
@@ -22,8 +24,8 @@ from pqd.sql.tolerance import Tolerance
 # A key has a cell for each grouping column, and so names one group; None is NULL.
 Cell = str | int | float | bool | Decimal | datetime | None
 Key = tuple[Cell, ...]
-# Texts and quoted names, and the parentheses outside of them.
-_PARENTHESES = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|[()]")
+# Change of depth at a token of SQL.
+_DEPTHS = {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}
 # Tolerance of a rule that states none: the violations may differ by so many of the rows.
 RULE_TOLERANCE = "0.1% of rows"
 # Scale of a query: COUNT as a share of all rows, and SUM per row.
@@ -215,11 +217,19 @@ def rule_sql(must: str) -> str:
         If the text closes a parenthesis that it does not open, so that NOT would hold for a part.
     """
     depth = 0
-    for part in _PARENTHESES.findall(must):
-        depth += {"(": 1, ")": -1}.get(part, 0)
+    for token in _tokens(must):
+        depth += _DEPTHS.get(token.token_type, 0)
         if depth < 0:
             raise ParameterError("a rule is one condition; it closes a ( that it does not open")
     return f"SELECT COUNT(*) FROM D WHERE NOT ({must})"
+
+
+def _tokens(sql: str) -> list[Token]:
+    """Tokens of a text as a query reads them; empty if it is no SQL, which the query refuses."""
+    try:
+        return tokenize(sql, read="duckdb")
+    except TokenError:
+        return []
 
 
 def check_scale(scale: object) -> Scale | None:

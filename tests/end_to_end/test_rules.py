@@ -99,6 +99,19 @@ def test_mistakes_are_told_with_their_line(text: str, more: str, found: str) -> 
     assert found in str(error.value)
 
 
+@pytest.mark.parametrize(
+    "must",
+    [
+        "a > 1 /* ' */ ) OR (a = 2 /* ' */",
+        "a > 1 -- '\n) OR (a = 2 -- '\n",
+        "b = E'\\'' ) OR (b = E'\\''",
+    ],
+)
+def test_no_quote_hides_the_end_of_a_condition(must: str) -> None:
+    with pytest.raises(pqd.PqdError, match=r"a \( that it does not open"):
+        pqd.Query.rule(must)
+
+
 def test_a_rule_that_is_no_condition_is_an_error_of_its_check(command: Command) -> None:
     code, out, _ = command("check", spec(RULE.replace("loan OR", "loaan OR")))
     assert code == 2
