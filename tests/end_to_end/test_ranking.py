@@ -73,6 +73,21 @@ def test_every_output_is_there(command: Command) -> None:
 
 
 @pytest.mark.usefixtures("folder")
+def test_the_bar_of_relations_is_an_option(command: Command) -> None:
+    bar = ("--relations", "80%")
+    code, out, _ = command("compare", *GOOD, "--total-epsilon", "9", *bar, "--json", "out.json")
+    assert code == 0
+    assert "relations kept" in out
+    copies = json.loads(Path("out.json").read_text(encoding="utf-8"))["copies"]
+    assert [copy["relations"]["bar"] for copy in copies] == [0.8, 0.8]
+    query = ("-q", "SELECT COUNT(*) FROM D", "--tau", "5%", "--epsilon", "1")
+    code, _, err = command("compare", *GOOD, *query, *bar)
+    assert (code, "--relations is of a ranking" in err) == (2, True)
+    code, out, _ = command("compare", "--help")
+    assert (code, "--relations" in out) == (0, True)
+
+
+@pytest.mark.usefixtures("folder")
 def test_a_budget_that_does_not_reach_refuses_at_no_cost(command: Command) -> None:
     Ledger("ledger.sqlite").set_limit(Budget(Fraction(3, 10)))
     code, out, err = command("compare", *GOOD, "--total-epsilon", "0.5")
@@ -101,6 +116,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"queries": "SELECT COUNT(*) FROM D", "tau": 5, "epsilon": 1, "columns": ["age"]},
         "columns by name is of a ranking",
     ),
+    "relations of queries": (
+        {"queries": "SELECT COUNT(*) FROM D", "tau": 5, "epsilon": 1, "relations": 0},
+        "relations is of a ranking",
+    ),
+    "a bar that is no share": ({"total_epsilon": 1, "relations": "150%"}, "relations is 150%"),
     "too small a budget": ({"total_epsilon": "1e-300"}, "epsilon"),
 }
 

@@ -16,6 +16,7 @@ from pqd.commands.profile import run_profile
 from pqd.commands.rank import run_ranking
 from pqd.comparison import ranking as module
 from pqd.comparison.ranking import Ranking, RankingParameters, RankingPlan
+from pqd.deciders.distances.relations import RelationsEstimates
 from pqd.deciders.noise import SimulatedNoise
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.errors import ParameterError
@@ -318,6 +319,22 @@ def planned(copies: Mapping[str, pd.DataFrame], epsilon: str) -> RankingPlan:
         patch.setattr("pqd.commands.rank.plan_ranking", kept)
         ranked(copies=copies, total_epsilon=epsilon)
     return plans[0]
+
+
+def test_verdicts_and_intervals_are_of_all_copies_at_once() -> None:
+    plan, released = planned(MIXED, "3"), (300, 700, 50)
+    assert plan.relations
+    law = plan.relations.law
+    assert law.numbers == 9
+    ranking = Ranking(plan, [ROWS, 500, 600, 700], Fraction(1, 20), released * 3)
+    alone = RelationsEstimates(released, law, 0.05).verdict(plan.bar).p_value
+    at_once = RelationsEstimates(released, law, 0.05 / 3)
+    assert 0 < alone < 3 * alone < 1
+    for copy in ranking.copies(dict.fromkeys(MIXED, "")):
+        assert copy.relations
+        assert copy.relations.p_value == pytest.approx(3 * alone)
+        assert copy.relations.estimate == pytest.approx(at_once.kept)
+        assert copy.relations.conclusive == (3 * alone <= 0.05)
 
 
 @pytest.mark.parametrize("epsilon", ["0.1", "1"])
