@@ -74,7 +74,8 @@ def check(**more: Any) -> Any:
 
 
 def gated_check(**more: Any) -> Any:
-    return pqd.check(spec("gate = 1", check='scale = "rows"' if more.get("scale") else ""))
+    own = 'scale = "rows"' if more.get("scale") else ""
+    return pqd.check(spec("gate = 1", check=f'{own}\ntau = "{more.get("tau", "10%")}"'))
 
 
 def plan(**more: Any) -> Any:
@@ -101,6 +102,14 @@ def test_sizes_that_are_stated_are_warned_of_before_anything_is_spent(
     assert "about 10 % of the private one: " in sentence
     assert "AVG" not in sentence
     assert notes(run(private_rows=4_000, scale="rows")) == []
+
+
+@pytest.mark.parametrize("run", [gate, gated_check])
+def test_a_gate_per_row_passes_a_right_copy_of_a_tenth(run: Callable[..., Any]) -> None:
+    assert run(scale="rows", tau="40%").gate.outcome == "holds"
+    assert run(tau="40%").gate.outcome == "fails"
+    people(400, 2).eval("age = age + 25").to_parquet("copy.parquet")
+    assert run(scale="rows", tau="40%").gate.outcome == "fails"
 
 
 def test_only_queries_that_grow_are_named() -> None:

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pqd
-from pqd.deciders import Histogram, Interval, Lattice
+from pqd.deciders import Histogram, Interval, Lattice, SimulatedNoise
 from pqd.deciders.single.inverse_sensitivity import InverseMean
 from pqd.engine import scan_plan
 from pqd.engine.scan_plan import PrivacyUnit, ScanPlan
@@ -28,13 +28,15 @@ from pqd.errors import DeciderError, ParameterError, UnanswerableError
 from pqd.parameters import Parameters
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import BoundWorkload, QueryRequest
-from pqd.planning.query_verdict import select_deciders
+from pqd.planning.gate import GateInput, GateTerms, plan_gate
+from pqd.planning.query_verdict import PlannedQueryVerdict, select_deciders
+from pqd.run.gate import GateMeasurement
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
 from pqd.stated.queries import scaled
 
 Record = Callable[[str, object], None]
-EPSILON = Fraction(1, 2)
+EPSILON, ALPHA = Fraction(1, 2), Fraction(1, 20)
 
 # Shares ------------------------------------------------------------------------------------------
 
@@ -277,6 +279,130 @@ def test_a_lattice_without_0_is_refused() -> None:
     wrong = scan_plan.Statistic(None, measure, statistic.columns, collapsed=False, per_row=True)
     with pytest.raises(ValueError, match="not on the lattice"):
         _ = wrong.zero
+
+
+# Gates -------------------------------------------------------------------------------------------
+
+OF_GATE = (SHARE, SUM, FILLED)
+SMALL = [rows for size in range(3) for rows in combinations_with_replacement(VALUES, size)]
+
+
+def gate_of(
+    *texts: str, far: Sequence[str] = (), unit: PrivacyUnit | None = None
+) -> GateMeasurement:
+    """Gate over queries per row, those of ``far`` expected to differ."""
+    workload = bound(*texts, mechanism="inv_mean", unit=unit, tau="60%")
+    verdicts = select_deciders(workload).verdicts
+    inputs = [
+        GateInput(workload, each.facts()["id"], each.measurement, each.query.sql not in far)
+        for each in verdicts
+    ]
+    plan = plan_gate(GateTerms(epsilon=EPSILON, names=None, alpha=ALPHA), workload, inputs)
+    assert plan.measurement is not None
+    assert len(plan.measurement.conditions) == len(texts)
+    return plan.measurement
+
+
+def counts_of(gate: GateMeasurement, rows: Sequence[Row]) -> dict[str, Histogram]:
+    """Histograms of a private table by cache key, as a run counts them."""
+    frame = pd.DataFrame(rows, columns=["pay", "job", "pid"], dtype=object)
+    private = open_table(frame.astype({"pay": "float64"}), "private")
+    measurements = [each.measurement for each in gate.conditions]
+    statistics = tuple(each.statistic for each in measurements)  # type: ignore[attr-defined]
+    plan = ScanPlan(statistics, gate.unit, b"a key of the tests")
+    histograms = SyntheticTable().histograms(private, gate.readings[0].schema, plan)
+    return dict(zip((each.cache_key for each in measurements), histograms, strict=True))
+
+
+def least_of(gate: GateMeasurement, rows: Sequence[Row]) -> int:
+    margins = gate.margins(counts_of(gate, rows), 0)
+    return min(each.margin(margins) for each in gate.requirements)
+
+
+@pytest.mark.parametrize("far", [(), (SUM,)])
+def test_the_margin_of_a_gate_per_row_has_the_sign_of_all_answers(far: Sequence[str]) -> None:
+    gate = gate_of(*OF_GATE, far=far)
+    plans = select_deciders(bound(*OF_GATE, mechanism="inv_mean", tau="60%")).verdicts
+    signs = set()
+    for rows in SMALL[1:]:
+        all_hold = all(
+            _inside(meant(text, rows), plan) == (text not in far)
+            for text, plan in zip(OF_GATE, plans, strict=True)
+        )
+        assert (least_of(gate, rows) >= 1) == all_hold
+        signs.add(all_hold)
+    assert signs == {True, False}
+
+
+def _inside(answer: Fraction, plan: PlannedQueryVerdict) -> bool:
+    lower, upper = (plan.scale * end for end in (plan.interval.lower, plan.interval.upper))
+    return bool(lower < answer < upper)
+
+
+@pytest.mark.parametrize("far", [(), (SUM,), OF_GATE])
+def test_a_row_moves_the_margin_of_a_gate_per_row_by_one(far: Sequence[str]) -> None:
+    gate = gate_of(*OF_GATE, far=far)
+    steps = [
+        abs(least_of(gate, [*rows, row]) - least_of(gate, rows))
+        for rows in SMALL
+        for row in VALUES[::2]
+    ]
+    assert max(steps) == 1
+
+
+def test_a_gate_over_shares_of_the_rows_of_the_copy_is_caught(record_property: Record) -> None:
+    """Broken twin: the share times the copy's rows; in a small table a row is many of them."""
+    gate = gate_of(SHARE)
+    (plan,) = select_deciders(bound(SHARE, mechanism="inv_mean", tau="60%")).verdicts
+
+    def broken(rows: Sequence[Row]) -> int:
+        (histogram,) = counts_of(gate, rows).values()
+        share = Fraction(histogram.total, max(histogram.mass, 1))
+        ends = share - plan.interval.lower, plan.interval.upper - share
+        return math.ceil(len(COPY) * min(ends))
+
+    assert max(abs(broken([*rows, row]) - broken(rows)) for rows in SMALL for row in VALUES) > 1
+    record_property("mutant", "margin of a share in rows of the copy")
+    record_property("caught_by", "small tables of a gate: a step beyond 1")
+
+
+def test_a_false_green_of_a_gate_per_row_has_probability_alpha() -> None:
+    """Exactly, by the law of the noise, in all small tables where a condition does not hold."""
+    gate, rate = gate_of(*OF_GATE), math.exp(-EPSILON)
+    greens = [
+        z
+        for z in range(-60, 61)
+        if (decision := gate.run(counts_of(gate, []), Shifted(z))).outcome
+        and decision.p_value is not None
+        and decision.p_value <= ALPHA
+    ]
+    empty, worst = least_of(gate, []), 0.0
+    first = min(greens) + empty
+    for rows in SMALL:
+        if (least := least_of(gate, rows)) < 1:
+            worst = max(worst, rate ** (first - least) / (1 + rate))
+    assert 0 < worst <= ALPHA < worst / rate
+
+
+class Shifted(SimulatedNoise):
+    """Noise that adds a stated number of steps."""
+
+    def __init__(self, steps: int) -> None:
+        super().__init__(0)
+        self._steps = steps
+
+    def laplace(self, value: int, scale: Fraction) -> int:
+        assert scale == 1 / EPSILON
+        return value + self._steps
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_a_person_moves_the_margin_of_a_gate_per_row_by_one(most: int) -> None:
+    gate = gate_of(*OF_GATE, unit=PrivacyUnit("pid", most))
+    rows: list[Row] = [((15.0, 40.0, None)[n % 3], "ab"[n % 2], "pqr"[n % 3]) for n in range(9)]
+    for person in "pqr":
+        rest = [row for row in rows if row[2] != person]
+        assert abs(least_of(gate, rows) - least_of(gate, rest)) <= 1
 
 
 # Composition -------------------------------------------------------------------------------------
