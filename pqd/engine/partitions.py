@@ -107,7 +107,8 @@ class Partition(ABC):
 class Lacking(Partition):
     """Cells of a column that a copy lacks: all private rows have the first, the copy's the second.
 
-    The total variation of every marginal with such a column is 1, whatever the private table holds.
+    Every distance with such a column is 1, whatever the private table holds (docs/theory.md,
+    Theorem D13).
     """
 
     @property
