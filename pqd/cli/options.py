@@ -58,8 +58,8 @@ PrivateRows = Annotated[
     str | None,
     typer.Option(
         metavar="N",
-        help="Number of rows of the private table, where it may be published: a copy of another "
-        "size is warned of. It is never compared with the table.",
+        help="Number of rows of the private table, where it may be published, for a copy of "
+        "another size. It is never compared with the table.",
     ),
 ]
 GateOption = Annotated[

@@ -353,8 +353,8 @@ def other_size(table: str, rows: int, private: int, within: int, queries: Sequen
     return (
         f"{_sizes(table, rows, private, within)}. So a COUNT or a SUM of even a perfect copy is "
         f"about {share} % of the private one: {names_and_more(queries, _MOST_NAMES)}. --scale rows "
-        "(scale in a spec and in Python) compares them per row; without it the tolerance must hold "
-        "the difference."
+        "(scale in a spec and in Python) compares them per row, but for a COUNT of all rows; "
+        "without it the tolerance must hold the difference."
     )
 
 
