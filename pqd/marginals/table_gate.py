@@ -23,7 +23,6 @@ from pqd.marginals.bound_profile import BoundMarginal, BoundProfile
 from pqd.marginals.chance import CopyChance
 from pqd.marginals.measurements import CellsMeasurement, ClaimMeasurement, RowMaps
 from pqd.marginals.table_claims import (
-    MOST_TOLERANCE,
     NamedClaim,
     NotJudged,
     TableClaims,
@@ -44,6 +43,8 @@ MISSES = Fraction(1, 20)
 KEPT, NEAR, DEVIATIONS = Fraction(1, 2), Fraction(1, 200), 3.5
 # Where chance and noise explain so much of the pairs, relations are not judged.
 MOST_NEAR = Fraction(3, 20)
+# Rows of a copy from which on the relation of each pair is judged by itself.
+LEAST_ROWS = 1_000
 # A gate that judges a smaller share of the marginals is refused.
 LEAST_JUDGED = Fraction(1, 2)
 _PARTS = 10_000
@@ -200,13 +201,17 @@ class TableGate:
     def _kept_pairs(self) -> Iterator[GateInput]:
         """Claims about pairs: half of the relation is kept, or what is lost is within tolerance.
 
-        A pair that lost its relation may be within three tolerances.
+        A pair that lost its relation may be within three tolerances.  In a small copy the chance of
+        a single pair is not known well enough.
         """
+        if self.bound.copy_rows < LEAST_ROWS:
+            return
         for pair, excess in zip(self._pairs, self._pairs_by_chance[0], strict=True):
             own = Relations((pair.copy.reshape(pair.marginal.shape),))
-            tau = self.tau + _seldom_exceeded(excess) + self._spare
-            if tau <= MOST_TOLERANCE:
-                claim = AnyHolds((RelationsKept(own, KEPT), RelationsNear(own, tau)))
+            by_chance = _seldom_exceeded(excess) + self._spare
+            if by_chance <= MOST_NEAR:
+                near = RelationsNear(own, self.tau + by_chance)
+                claim = AnyHolds((RelationsKept(own, KEPT), near))
                 yield self._whole(_relation(pair.columns), (pair.marginal,), claim)
 
     @property
