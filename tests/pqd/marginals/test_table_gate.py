@@ -21,11 +21,11 @@ from pqd.marginals.bound_profile import BoundProfile, bind_profile
 from pqd.marginals.chance import CopyChance
 from pqd.marginals.measurements import ClaimMeasurement
 from pqd.marginals.profile_parameters import ProfileParameters
-from pqd.marginals.table_claims import MOST_TOLERANCE
 from pqd.marginals.table_gate import (
     ALARM,
     DEVIATIONS,
     KEPT,
+    LEAST_ROWS,
     MOST_NEAR,
     NEAR,
     OTHERS,
@@ -174,15 +174,21 @@ def test_relations_that_chance_and_noise_explain_are_not_judged(
     assert set(reasons.values()) == {"chance and noise alone would explain it"}
 
 
-def test_a_pair_whose_tolerance_is_more_than_half_is_not_judged() -> None:
+def test_a_pair_that_chance_and_noise_explain_is_not_judged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     profile = bound(3)
-    spare = Fraction(2 * spare_rows(EPSILON), ROWS)
-    taus = [seldom(each) + spare for each in excesses(profile)]
-    # The claims of the distances are those of a small tolerance.
-    own = gate(profile, tau=MOST_TOLERANCE - sorted(taus)[1])
-    own.__dict__["claims"] = gate(profile).claims
+    chances = sorted(map(seldom, excesses(profile)))
+    own = gate(profile)
+    monkeypatch.setattr(TableGate, "_spare", MOST_NEAR - chances[1])
     relations = [name for name in named(own) if name.endswith(": relation")]
-    assert len(relations) == sum(own.tau + each <= MOST_TOLERANCE for each in taus) == 2
+    assert len(relations) == sum(each <= chances[1] for each in chances) == 2
+
+
+@pytest.mark.parametrize(("rows", "is_judged"), [(LEAST_ROWS, True), (LEAST_ROWS - 1, False)])
+def test_pairs_of_a_small_copy_are_not_judged_by_themselves(rows: int, is_judged: bool) -> None:
+    own = gate(replace(bound(3), copy_rows=rows))
+    assert any(name.endswith(": relation") for name in named(own)) is is_judged
 
 
 def test_a_table_without_pairs_has_no_relations() -> None:
