@@ -10,13 +10,14 @@ import pandas as pd
 import pytest
 
 from pqd.deciders.distances.claims import AnyHolds, DistanceBelow
-from pqd.deciders.distances.relations import RelationsKept, RelationsNear
+from pqd.deciders.distances.relations import Relations, RelationsKept, RelationsNear
 from pqd.deciders.distances.value_claims import spare_rows
 from pqd.deciders.errors import UnanswerableError
 from pqd.engine.marginals import EveryRow
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
+from pqd.marginals import table_gate
 from pqd.marginals.bound_profile import BoundProfile, bind_profile
 from pqd.marginals.chance import CopyChance
 from pqd.marginals.measurements import ClaimMeasurement
@@ -25,7 +26,9 @@ from pqd.marginals.table_gate import (
     ALARM,
     DEVIATIONS,
     KEPT,
+    LEAST_JUDGED,
     LEAST_ROWS,
+    MISSES,
     MOST_NEAR,
     NEAR,
     OTHERS,
@@ -33,6 +36,7 @@ from pqd.marginals.table_gate import (
     THRICE,
     WITHIN,
     TableGate,
+    _seldom_exceeded,
     rows_measurement,
 )
 from pqd.planning.gate import GateInput
@@ -174,21 +178,24 @@ def test_relations_that_chance_and_noise_explain_are_not_judged(
     assert set(reasons.values()) == {"chance and noise alone would explain it"}
 
 
-def test_a_pair_that_chance_and_noise_explain_is_not_judged(
+def test_a_pair_that_chance_explains_or_of_a_small_copy_is_not_judged(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     profile = bound(3)
-    chances = sorted(map(seldom, excesses(profile)))
+    chance = sorted(map(seldom, excesses(profile)))
+    assert chance[0] < chance[1] < chance[2]
     own = gate(profile)
-    monkeypatch.setattr(TableGate, "_spare", MOST_NEAR - chances[1])
-    relations = [name for name in named(own) if name.endswith(": relation")]
-    assert len(relations) == sum(each <= chances[1] for each in chances) == 2
+    monkeypatch.setattr(TableGate, "_spare", MOST_NEAR - chance[1])
+    assert sum(name.endswith(": relation") for name in named(own)) == 2
+    for rows, judged in ((LEAST_ROWS - 1, 0), (LEAST_ROWS, 2)):
+        other = gate(replace(profile, copy_rows=rows))
+        # The chance is that of the whole copy.
+        other.__dict__["_chance"] = own._chance
+        assert len(list(other._kept_pairs)) == judged
 
 
-@pytest.mark.parametrize(("rows", "is_judged"), [(LEAST_ROWS, True), (LEAST_ROWS - 1, False)])
-def test_pairs_of_a_small_copy_are_not_judged_by_themselves(rows: int, is_judged: bool) -> None:
-    own = gate(replace(bound(3), copy_rows=rows))
-    assert any(name.endswith(": relation") for name in named(own)) is is_judged
+def test_half_of_the_relations_must_be_kept() -> None:
+    assert (Fraction(1, 2), Fraction(1, 20), Fraction(1, 2)) == (KEPT, MISSES, LEAST_JUDGED)
 
 
 def test_a_table_without_pairs_has_no_relations() -> None:
@@ -204,7 +211,25 @@ def test_a_copy_with_relations_is_one_that_a_sample_keeps(kept: bool) -> None:
     assert RELATIONS in named(own)
 
 
-def test_an_alarm_is_a_distance_below_the_mark_of_drawn_rows() -> None:
+def test_a_sample_keeps_relations_by_more_than_chance_and_noise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    profile = bound(3)
+    copies = tuple(
+        each.copy.reshape(each.marginal.shape) for each in profile.marginals if each.ways == 2
+    )
+    product = Relations(copies).rows(copies).product / ROWS
+    own = gate(profile)
+    columns = Fraction(float(own._by_chance[1].mean()))
+    spare = (1 - KEPT) * (product - columns) - seldom(np.mean(excesses(profile), axis=0))
+    for more in (Fraction(0), Fraction(1, 10**9)):
+        monkeypatch.setattr(TableGate, "_spare", spare + more)
+        assert own.keeps_relations is not bool(more)
+
+
+def test_an_alarm_is_a_distance_below_the_mark_of_drawn_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """It is a condition if independent samples are farther by the rows that noise needs."""
     profile = bound(3, values=12)
     own, chance = gate(profile), CopyChance(profile, ROWS)
@@ -216,19 +241,34 @@ def test_an_alarm_is_a_distance_below_the_mark_of_drawn_rows() -> None:
     private = gate(profile, is_private_copy=True)
     assert ALARM not in named(private)
     assert ALARM not in {each.name for each in private.left_out}
-    singles, pairs = np.full(3, 1 / 6), np.full(3, 1 / 6)
-    weights = np.concatenate([singles, pairs])
-    distances = (chance.independent.means + chance.independent.deviations) @ weights
+    distances = (chance.independent.means + chance.independent.deviations) @ np.full(6, 1 / 6)
     least = float(distances.mean() - DEVIATIONS * distances.std())
-    fit = (least - float(mark)) * ROWS / (1 + float(mark))
-    judged = {}
-    for part in range(1, 120, 3):
-        other = gate(profile, epsilon=Fraction(1, part))
-        # The chance is that of any epsilon.
-        other.__dict__["_chance"] = own._chance
-        judged[spare_rows(other.epsilon)] = bool(other._alarm)
-    assert judged == {rows: rows <= fit for rows in judged}
-    assert set(judged.values()) == {True, False}
+    most = math.floor((least - float(mark)) * ROWS / (1 + float(mark)))
+    assert most + 1 <= (least - float(mark)) * ROWS
+    for spare in (most, most + 1):
+        monkeypatch.setattr(table_gate, "spare_rows", {EPSILON: spare}.__getitem__)
+        own = gate(profile)
+        # The chance is that of any noise.
+        own.__dict__["_chance"] = chance
+        assert (own._alarm is not None) == (spare == most)
+
+
+@pytest.mark.parametrize("unit", [False, True])
+def test_noise_is_that_of_a_margin_of_rows(*, unit: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = gate(bound(3, unit=unit))
+    asked = []
+
+    def spare(epsilon: Fraction) -> int:
+        asked.append(epsilon)
+        return spare_rows(epsilon)
+
+    monkeypatch.setattr(table_gate, "spare_rows", spare)
+    assert named(own)
+    assert set(asked) == {EPSILON / 4 if unit else EPSILON}
+
+
+def test_an_excess_below_zero_adds_nothing_to_a_tolerance() -> None:
+    assert _seldom_exceeded(np.full(5, -0.25)) == 0
 
 
 def test_conditions_of_one_column_are_those_of_the_gate() -> None:
