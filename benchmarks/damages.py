@@ -248,7 +248,8 @@ def show(options: argparse.Namespace) -> None:
                 known["failures"] |= line["failures"]
         for line in chosen.values():
             if line["copy"] in others.get(name, {}):
-                line["failures"]["SDMetrics"] = others[name][line["copy"]]
+                flags = others[name][line["copy"]]
+                line["failures"]["SDMetrics"] = [each.rpartition(": ")[2] for each in flags]
         tools = [each for each in (*TOOLS, "SDMetrics") if each in chosen[GOOD]["failures"]]
         print(f"\n| {name} | " + " | ".join(tools) + " |")
         print("| --- " * (1 + len(tools)) + "|")
