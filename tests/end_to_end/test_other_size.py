@@ -108,7 +108,8 @@ def test_sizes_that_are_stated_are_warned_of_before_anything_is_spent(
 def test_a_gate_per_row_passes_a_right_copy_of_a_tenth(run: Callable[..., Any]) -> None:
     assert run(scale="rows", tau="40%").gate.outcome == "holds"
     assert run(tau="40%").gate.outcome == "fails"
-    people(400, 2).eval("age = age + 25").to_parquet("copy.parquet")
+    older = people(400, 2)
+    older.assign(age=older["age"] + 25).to_parquet("copy.parquet")
     assert run(scale="rows", tau="40%").gate.outcome == "fails"
 
 
