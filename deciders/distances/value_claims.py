@@ -150,6 +150,15 @@ class FewLost:
         deviation = z * _root_above(factor * (1 + factor) * self.singles)
         return math.floor(self.share * rows + drawn + deviation) + self.chance.spare
 
+    @property
+    def copy(self) -> int:
+        """Rows of the copy in the cells: none."""
+        return 0
+
+    def ends(self, rows: int) -> tuple[int, int]:
+        """Minus 1, since no number is below the claim, and the first one above."""
+        return -1, self.most(rows) + 1
+
     def judged(self, rows: int) -> bool:
         """Whether the claim says something: it allows at most a quarter of the rows."""
         return self.most(rows) <= MOST_ALLOWED * rows

@@ -27,6 +27,7 @@ from pqd.marginals.profile_parameters import ProfileParameters
 from pqd.marginals.profile_plan import ProfilePlan, plan_profile
 from pqd.marginals.relations import CopyRelations, independence_notes
 from pqd.marginals.shortfall import shortfall_of
+from pqd.marginals.value_figures import values_of_columns
 from pqd.parameters import privacy_unit
 from pqd.planning.query_warnings import known_rows, size_notes
 from pqd.planning.table_separation import public_tables, separate_tables
@@ -128,8 +129,8 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
     ProfileReport
         The whole report is ``report.cost.epsilon``-differentially private (with
         ``report.cost.delta``).  It has one release of all distances with the number of rows, one
-        release of the three scores of relations (a tenth of what is left for both), one release of
-        cells for each of the ``zoom`` marginals, and one release of the confusion
+        release of the three scores of relations, one release of the values of all columns, one
+        release of cells for each of the ``zoom`` marginals, and one release of the confusion
         matrix.
 
     Raises
@@ -224,6 +225,7 @@ def run_profile(
         target = replace(facts, epsilon=plan.confusion.cost)
     return replace(
         report,
+        values=values_of_columns(plan, plan.estimates(released), outputs[plan.histograms].numbers),
         target=target,
         replayed=not any(each.quote.new for each in runs),
         simulated=noise.simulated,

@@ -285,6 +285,15 @@ def budget_parts(plan: ProfilePlan) -> tuple[BudgetPart, ...]:
     parts, zoom = list(vector_parts(plan.distances)), plan.zoom
     if plan.relations is not None:
         parts.append(relations_part(plan.relations))
+    histograms = plan.histograms
+    parts.append(
+        BudgetPart(
+            part="values",
+            epsilon=histograms.cost,
+            numbers=sum(each.size for each in histograms.row_maps),
+            scale=LaplaceLaw(1 / histograms.each).deviation,
+        )
+    )
     if plan.shares.cells is not None:
         parts.append(
             BudgetPart(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pqd.accounting.cache_keys import digest, parameters_of
@@ -353,6 +354,54 @@ class CellsMeasurement(MarginalMeasurement[EstimatorOutput]):
 
     def _key_facts(self) -> Any:  # noqa: ANN401 - JSON values
         return self.marginal.facts()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HistogramsMeasurement(MarginalMeasurement[EstimatorOutput]):
+    """Measurement of the cells of several marginals, all in one release.
+
+    Guarantee: one row is in one cell of each of K marginals.  Each marginal is released at a K-th
+    of epsilon, so all of them together are ``epsilon``-DP in the rows (Theorem V6).
+
+    Attributes
+    ----------
+    row_maps
+        The marginals, at least one, in the order of the released numbers.
+    """
+
+    row_maps: tuple[RowMap, ...]
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError if no noise can be drawn at a K-th of this epsilon."""
+        super().__post_init__()
+        budget_of(self.each, "epsilon of the values of each column, per row of a person,")
+
+    @property
+    def each(self) -> Fraction:
+        """Epsilon of one marginal."""
+        return self.epsilon / len(self.row_maps)
+
+    @property
+    def marginals(self) -> tuple[RowMap, ...]:
+        """Marginals whose cells are counted."""
+        return self.row_maps
+
+    def parameters(self) -> Mapping[str, Any]:
+        """Parameters of the mechanism."""
+        return {"kind": "histograms", "id": LAPLACE_CELLS}
+
+    def run(self, counts: MarginalCounts, noise: Noise) -> EstimatorOutput:
+        """Rows of each cell of each marginal, with noise."""
+        noisy = (release_cells(counts[each], self.each, noise) for each in self.row_maps)
+        return EstimatorOutput(tuple(number for cells in noisy for number in cells))
+
+    def of_each(self, numbers: Sequence[int]) -> list[Sequence[int]]:
+        """Released numbers of each marginal."""
+        ends = [0, *accumulate(each.size for each in self.row_maps)]
+        return [numbers[start:end] for start, end in pairwise(ends)]
+
+    def _key_facts(self) -> Any:  # noqa: ANN401 - JSON values
+        return [each.facts() for each in self.row_maps]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -21,6 +21,7 @@ from pqd.marginals.bound_profile import BoundMarginal, BoundProfile
 from pqd.marginals.measurements import (
     CellsMeasurement,
     DistancesMeasurement,
+    HistogramsMeasurement,
     MarginalMeasurement,
     RelationsMeasurement,
     UnchosenCells,
@@ -40,6 +41,10 @@ ZOOM_SHARE, TARGET_SHARE = Fraction(1, 5), Fraction(1, 10)
 # the table), but half the scale at 150 rows of relations (2,000 rows).  At a twentieth it is twice
 # as wide, and a table of 2,000 rows could not be judged; a fifth takes a quarter from distances.
 RELATIONS_SHARE = Fraction(1, 10)
+# Share of the rest for the values of the columns.  A fifth gives each cell of 15 columns noise of
+# scale 75 rows at epsilon 1, and raises the noise of the distances by two sevenths; at a tenth no
+# lost value of fewer than 1,000 rows would show.
+VALUES_SHARE = Fraction(1, 5)
 
 
 class ProfileShares(NamedTuple):
@@ -47,11 +52,12 @@ class ProfileShares(NamedTuple):
 
     ``distances`` is the share of the distances together with the number of rows.  ``cells`` is the
     share of each marginal whose cells are measured.  ``target`` is the share of the confusion
-    matrix.  ``relations`` is the share of the relations.  The share of a part that is not measured
-    is None.
+    matrix.  ``relations`` is the share of the relations, ``values`` that of the histograms of all
+    columns together.  The share of a part that is not measured is None.
     """
 
     distances: Fraction
+    values: Fraction
     cells: Fraction | None
     target: Fraction | None
     relations: Fraction | None
@@ -62,11 +68,11 @@ class ProfileShares(NamedTuple):
     ) -> ProfileShares:
         """Shares: a fifth of ``total`` for cells, a tenth for the target.
 
-        A tenth of the rest is for relations, and all else for distances.  So a later run with a
-        ``zoom`` and a larger total can replay both.  The ``zoom`` marginals divide their fifth
-        equally.  If a person has up to ``max_rows`` rows,
-        a measurement costs ``max_rows`` times its epsilon.  So its epsilon is its share of the
-        total, divided by ``max_rows``.
+        Of the rest a fifth is for the values of the columns, a tenth for relations, and all else
+        for distances.  So a later run with a ``zoom`` and a larger total can replay all three.  The
+        ``zoom`` marginals divide their fifth equally.  If a person has up to ``max_rows`` rows, a
+        measurement costs ``max_rows`` times its epsilon.  So its epsilon is its share of the total,
+        divided by ``max_rows``.
         """
         per_row = total / rows_per_person(unit)
         cells = ZOOM_SHARE if zoom else Fraction(0)
@@ -74,7 +80,8 @@ class ProfileShares(NamedTuple):
         rest = per_row * (1 - cells - confusion)
         kept = RELATIONS_SHARE if relations else Fraction(0)
         return cls(
-            rest * (1 - kept),
+            rest * (1 - kept - VALUES_SHARE),
+            rest * VALUES_SHARE,
             per_row * cells / zoom if zoom else None,
             per_row * confusion if target else None,
             rest * kept if relations else None,
@@ -107,6 +114,8 @@ class ProfilePlan:
         The distances in the order of the vector; the number of unseen rows follows them.
     distances
         The measurement of the vector.
+    histograms
+        The measurement of the values of all columns.
     target
         The classifier and the map of rows to its confusion matrix; None without a classifier.
     relations
@@ -119,6 +128,7 @@ class ProfilePlan:
     shares: ProfileShares
     terms: tuple[Term, ...]
     distances: DistancesMeasurement
+    histograms: HistogramsMeasurement
     target: TargetPlan | None
     relations: RelationsMeasurement | None
 
@@ -138,7 +148,7 @@ class ProfilePlan:
     @property
     def first(self) -> tuple[MarginalMeasurement[EstimatorOutput], ...]:
         """Measurements of the first step; the second step measures cells of the worst marginals."""
-        every = (self.distances, self.relations, self.confusion)
+        every = (self.distances, self.relations, self.histograms, self.confusion)
         return tuple(each for each in every if each is not None)
 
     @property
@@ -251,6 +261,13 @@ def plan_profile(bound: BoundProfile, parameters: ProfileParameters) -> ProfileP
         shares=shares,
         terms=terms,
         distances=distances_measurement(bound, terms, shares.distances, parameters.delta),
+        histograms=HistogramsMeasurement(
+            kinds=bound.kinds,
+            unit=bound.unit,
+            epsilon=shares.values,
+            name=f"values of {_columns_text(bound)}",
+            row_maps=tuple(each.histogram.marginal for each in bound.column_values),
+        ),
         target=target,
         relations=relations_measurement(bound, [CopyRelations(bound)], shares.relations),
     )
@@ -273,10 +290,14 @@ def distances_measurement(
         unit=bound.unit,
         epsilon=epsilon if delta is None else epsilon * rows_per_person(bound.unit),
         delta=delta,
-        name=f"profile of {len(bound.columns):,} column{'' if len(bound.columns) == 1 else 's'}",
+        name=f"profile of {_columns_text(bound)}",
         distances=distances,
         mechanism=_mechanism(len(terms) + 1, bound.unit, delta),
     )
+
+
+def _columns_text(bound: BoundProfile) -> str:
+    return f"{len(bound.columns):,} column{'' if len(bound.columns) == 1 else 's'}"
 
 
 def vector_law(

@@ -7,7 +7,7 @@ public.  A gate takes the least margin of all claims, or the margin of a formula
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -135,6 +135,18 @@ def column_claims(
     return TableClaims(within=(), thrice=(), columns=tuple(values), left_out=tuple(judge.left_out))
 
 
+def counted_claims(bound: BoundProfile, rows: int) -> Iterator[list[NamedClaim]]:
+    """Claims about cells of each column's histogram, without rows for noise.
+
+    The names are those of the values alone.  ``rows`` is as for ``table_claims``.
+    """
+    judge = _Judge(bound, rows, MOST_TOLERANCE, 1, spare=0)
+    for each in bound.column_values:
+        (name,) = each.histogram.columns
+        claims = judge.counted(each, RARE_TOLERANCE)
+        yield [own._replace(name=own.name.removeprefix(f"{name}: ")) for own in claims]
+
+
 class _Judge:
     """Claims of one copy, and what is left out."""
 
@@ -144,11 +156,14 @@ class _Judge:
         rows: int,
         tau: Fraction,
         epsilon: Number,
+        *,
+        spare: int | None = None,
     ) -> None:
-        """No claim is made yet."""
+        """No claim is made yet; ``spare`` rows are for noise, if not those of a gate."""
         self._bound, self._rows, self._tau, self._epsilon = bound, rows, tau, epsilon
         self._copy_rows = bound.copy_rows
-        self._chance = Chance(normal_deviations(self._statements()), spare_rows(epsilon))
+        spare = spare_rows(epsilon) if spare is None else spare
+        self._chance = Chance(normal_deviations(self._statements()), spare)
         # A margin that is found to hold in nine runs of ten.
         alpha, missed = Fraction(1, 20), Fraction(1, 10)
         self._needed = least_margin(epsilon, alpha) + least_margin(epsilon, missed) - 1
@@ -181,9 +196,26 @@ class _Judge:
         """Claims about the values of one column."""
         own, (name,) = column.histogram, column.histogram.columns
         copy, partition = own.copy, own.marginal.partitions[0]
+        if copy[0] and copy[1:].any():
+            yield from self._filled(name, own, int(copy[1:].sum()))
+        yield from self._counts(column, rare)
+        if column.ordered is not None and not isinstance(partition, Categories | Points):
+            yield from self._tails(name, column.ordered, rare)
+        yield from self._lost(name, list(self._lost_claims(column)))
+        if column.heaps is not None:
+            yield from self._heaped(f"{name}: heaping", column.heaps)
+
+    def counted(self, column: ColumnValues, rare: Fraction) -> Iterator[NamedClaim]:
+        """Claims about cells of the histogram: filled and empty rows, values, lost values."""
+        yield from self._counts(column, rare)
+        (name,) = column.histogram.columns
+        yield from self._lost(name, list(self._lost_claims(column))[-1:])
+
+    def _counts(self, column: ColumnValues, rare: Fraction) -> Iterator[NamedClaim]:
+        own, (name,) = column.histogram, column.histogram.columns
+        copy, partition = own.copy, own.marginal.partitions[0]
         empty, filled = int(copy[0]), int(copy[1:].sum())
         if empty and filled:
-            yield from self._filled(name, own, filled)
             cells = tuple(range(1, copy.size))
             yield from self._kept(f"{name}: filled rows", own, cells, filled, rare)
         yield from self._kept(f"{name}: empty rows", own, (0,), empty, rare)
@@ -191,11 +223,6 @@ class _Judge:
         for cell in (np.flatnonzero(copy[1:]) + 1).tolist():
             title = f"{name}: {word}{partition.labels[cell]}"
             yield from self._kept(title, own, (cell,), int(copy[cell]), rare)
-        if column.ordered is not None and not isinstance(partition, Categories | Points):
-            yield from self._tails(name, column.ordered, rare)
-        yield from self._lost(name, column)
-        if column.heaps is not None:
-            yield from self._heaped(f"{name}: heaping", column.heaps)
 
     def _filled(self, name: str, own: BoundMarginal, filled: int) -> Iterator[NamedClaim]:
         """Claim that the distance among the filled rows is within its tolerance."""
@@ -255,10 +282,11 @@ class _Judge:
                 return count
         return self._copy_rows
 
-    def _lost(self, name: str, column: ColumnValues) -> Iterator[NamedClaim]:
-        """Claim that few rows have a value that the copy never has."""
+    def _lost(
+        self, name: str, claims: Sequence[tuple[BoundMarginal, FewLost]]
+    ) -> Iterator[NamedClaim]:
+        """Claim that few rows have a value that the copy never has: the first that is judged."""
         title = f"{name}: lost values"
-        claims = list(self._lost_claims(column))
         for own, claim in claims:
             if claim.judged(self._rows):
                 yield self._named(title, own, claim)

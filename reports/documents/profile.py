@@ -42,6 +42,7 @@ from pqd.reports.documents.shared import (
     on_page,
 )  # fmt: skip
 from pqd.reports.documents.target import target_blocks
+from pqd.reports.documents.values import RARE, values_section
 from pqd.reports.models.profile import DistanceFacts
 from pqd.reports.models.standings import DISTANCES, Standing, passes_first
 from pqd.reports.text.cost import (
@@ -206,12 +207,7 @@ def _body(report: ProfileReport) -> Iterator[Block]:
     yield from _findings(report)
     if report.marginals:
         yield Section(title="Quality", blocks=[_scores(report)], brief=False)
-    for ways in range(1, report.ways + 1):
-        if ways == 2 and (heat := pair_heat(report)):
-            yield Section(title="Pairs", blocks=[heat], brief=False)
-        if rows := marginal_rows(report, ways):
-            title = counted(len(rows), ways_text(ways, 1), ways_text(ways))
-            yield Section(title=title, blocks=[marginals_table(report, rows, ways)])
+    yield from _marginal_sections(report)
     if not report.dry and report.marginals:
         yield Lines(lines((*at_once_sentences(report), *_table_sentences(report), USEFULNESS)))
     if report.zoomed:
@@ -227,6 +223,18 @@ def _body(report: ProfileReport) -> Iterator[Block]:
         # the private table, so the sentence there says who can take the step.
         sentence = Lines([Line(step.replace("Next: ", _HOLDER, 1))])
         yield Section(title="", blocks=[sentence], brief=False, drop=2)
+
+
+def _marginal_sections(report: ProfileReport) -> Iterator[Section]:
+    """Sections of the columns, of their values, of the pairs, and so on."""
+    for ways in range(1, report.ways + 1):
+        if ways == 2 and (heat := pair_heat(report)):
+            yield Section(title="Pairs", blocks=[heat], brief=False)
+        if rows := marginal_rows(report, ways):
+            title = counted(len(rows), ways_text(ways, 1), ways_text(ways))
+            yield Section(title=title, blocks=[marginals_table(report, rows, ways)])
+        if ways == 1:
+            yield from values_section(report)
 
 
 def _scores(report: ProfileReport) -> Table:
@@ -323,6 +331,8 @@ def _closing(report: ProfileReport) -> Closing:
     ]
     repeats = {} if report.dry else report.repeats
     names = dict.fromkeys(names_text(e.columns) for e in failed if e.columns not in repeats)
+    values = (each for each in report.values if each.standing.fate == "failed")
+    names |= dict.fromkeys(f"values of {each.column}" for each in values)
     title = Standing.TOO_LITTLE.badge.text if report.dry else "Beyond the tolerance"
     dry = " ".join(_cost_lines(report)) if report.dry else ""
     missing = [e.columns[0] for e in report.left_out if e.standing is Standing.MISSING]
@@ -549,6 +559,8 @@ def _definitions(report: ProfileReport) -> Iterator[tuple[str, str]]:
         yield "Reliable from", least
         return
     tau = report_tolerance(report)
+    if report.values:
+        yield "Rare and lost values", RARE
     yield "yes, NO, ?", f"{_VERDICT} {tau}. ? is undecided: p is above {alpha} %."
     yield "p", f"{_P_VALUE} Small is sure."
     yield (

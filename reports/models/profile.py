@@ -220,6 +220,52 @@ class ProfiledColumn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CountFacts:
+    """Rows that have one value of a column: in the copy, and about how many private rows.
+
+    ``name`` is the value.  ``copy_rows`` is the number of rows of the copy, ``expected`` the number
+    at the size of the private table, and ``low .. high`` are the private numbers that the relative
+    tolerance and chance allow.  ``rows`` is the noisy private number with its interval.
+    ``standing`` is ``beyond`` (lost, or far too often in the copy, or far too seldom), ``within``
+    or ``undecided``.
+    """
+
+    name: str
+    copy_rows: int
+    expected: float
+    low: int
+    high: int
+    rows: Figure
+    standing: Standing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValuesOfColumn:
+    """Values of one column, which a distance hardly weighs if few rows have them.
+
+    ``filled_copy`` is the share of the copy's rows that have a value, ``filled`` that of the
+    private rows with its interval.  ``lost`` are the private rows whose value the copy never has.
+    ``kept`` are the values that are beyond what the tolerance and chance allow, the worst first, or
+    else the one that is nearest to it.  ``standing`` is the worst of all.  ``reach`` is the
+    number of rows that noise hides: a value of fewer rows may be missing and not show.  All
+    statements about one column hold at once with probability 1 - alpha.
+    """
+
+    column: str
+    filled_copy: float
+    filled: Figure
+    lost: CountFacts | None
+    kept: tuple[CountFacts, ...]
+    reach: int
+    standing: Standing
+
+    @property
+    def counts(self) -> tuple[CountFacts, ...]:
+        """Lost values, then values, as far as there are any."""
+        return (*([] if self.lost is None else [self.lost]), *self.kept)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
     """Column or marginal that is not judged, or is judged with a flaw, and the reason in words.
 
@@ -237,13 +283,13 @@ class LeftOut:
 class BudgetPart:
     """Part of the budget: the released numbers that it pays for, and their noise.
 
-    ``part`` is ``distances``, ``rows`` (the number of private rows), ``relations``, ``cells`` or
-    ``target``.
+    ``part`` is ``distances``, ``rows`` (the number of private rows), ``relations``, ``values`` (the
+    histogram of each column), ``cells`` or ``target``.
     ``numbers`` is how many numbers are released.  ``scale`` is the standard deviation of the noise
     of one number, in rows.
     """
 
-    part: Literal["distances", "rows", "relations", "cells", "target"]
+    part: Literal["distances", "rows", "relations", "values", "cells", "target"]
     epsilon: Fraction
     numbers: int
     scale: float
@@ -282,6 +328,7 @@ class ProfileReport(Report):
     ``marginals`` are ordered by number of columns, then from the largest distance to the smallest.
     ``relations`` is None without pairs.  ``alarm`` is None in a plan.  ``rows`` is the noisy number
     of private rows.  ``unseen`` is the share of private rows with a value that the copy never has.
+    ``values`` has the values of each column, and is empty in a plan.
     ``dry`` says that nothing was measured and nothing was spent.  ``shortfall`` says in a plan that
     a run would be refused, and what would do.  ``cells_from`` names the table that gives the cells;
     it is empty if the copy does.  ``left_out`` has every column of either table that is not judged
@@ -304,6 +351,7 @@ class ProfileReport(Report):
     relations: RelationsFacts | None = None
     rows: Figure | None = None
     unseen: Figure | None = None
+    values: tuple[ValuesOfColumn, ...] = ()
     zoomed: tuple[ZoomedMarginal, ...] = ()
     target: TargetFacts | None = None
     alarm: Alarm | None = None

@@ -51,6 +51,16 @@ def _unused(report: ProfileReport) -> Iterator[str]:
         for each in _beyond(report.of_ways(ways)):
             if each.columns not in report.repeats:
                 yield " with ".join(each.columns)
+        if ways == 1:
+            yield from _of_values(report)
+
+
+def _of_values(report: ProfileReport) -> Iterator[str]:
+    """Names of columns that lost values or have far too few or many of them, if nothing else."""
+    wrong = {each.columns for each in _beyond(report.of_ways(1))}
+    for each in report.values:
+        if each.standing is Standing.BEYOND and (each.column,) not in wrong:
+            yield f"rare values of {each.column}"
 
 
 def _beyond(distances: Sequence[DistanceFacts]) -> list[DistanceFacts]:

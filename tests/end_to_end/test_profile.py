@@ -300,7 +300,7 @@ def test_without_pairs_there_are_no_relations_and_distances_have_their_share(
 ) -> None:
     report = profiled(**options, cells={})
     assert report.relations is None
-    assert {part.part for part in report.budget} == {"distances", "rows"}
+    assert {part.part for part in report.budget} == {"distances", "rows", "values"}
     assert report.total_epsilon == 1
 
 
@@ -338,8 +338,9 @@ def test_zoomed_cells_are_the_shares_of_both_tables() -> None:
         assert each.epsilon == Fraction(1, 15)
     parts = {part.part: part for part in report.budget}
     assert parts["cells"].epsilon == Fraction(1, 5)
-    assert parts["distances"].epsilon + parts["rows"].epsilon == Fraction(18, 25)
+    assert parts["distances"].epsilon + parts["rows"].epsilon == Fraction(14, 25)
     assert parts["relations"].epsilon == Fraction(2, 25)
+    assert parts["values"].epsilon == Fraction(4, 25)
     assert report.cost.epsilon == 1
 
 
@@ -418,9 +419,10 @@ def test_the_same_profile_again_costs_nothing(account: Path) -> None:
 
 
 def test_cells_can_be_added_at_their_own_price(account: Path) -> None:
-    first = pqd.profile(SECRET, COPY)
-    report = pqd.profile(SECRET, COPY, total_epsilon="1.25", zoom=5)
+    first = pqd.profile(SECRET, COPY, tau="10%")
+    report = pqd.profile(SECRET, COPY, total_epsilon="1.25", zoom=5, tau="10%")
     assert report.marginals == first.marginals
+    assert report.values == first.values  # noqa: PD011
     assert report.cost.epsilon == Fraction(1, 4)
     assert spent(account) == [Fraction(5, 4)]
 
@@ -456,9 +458,10 @@ def test_every_person_counts_by_so_many_rows(account: Path) -> None:
     assert report.cost.epsilon == 1
     assert (report.cost.unit, report.cost.max_rows) == ("who", 2)
     assert {part.part: part.epsilon for part in report.budget} == {
-        "distances": Fraction(19, 20) * Fraction(18, 25),
-        "rows": Fraction(1, 20) * Fraction(18, 25),
+        "distances": Fraction(19, 20) * Fraction(14, 25),
+        "rows": Fraction(1, 20) * Fraction(14, 25),
         "relations": Fraction(2, 25),
+        "values": Fraction(4, 25),
         "cells": Fraction(1, 5),
     }
     single, double = (
@@ -476,7 +479,8 @@ def test_gaussian_noise_is_charged_with_its_delta(account: Path) -> None:
     assert (report.cost.epsilon, report.cost.delta) == (Fraction(1), Fraction(1, 10**6))
     parts = {part.part: part for part in report.budget}
     noises = {name: part.noise for name, part in parts.items()}
-    assert noises == {"distances": "gaussian", "rows": "gaussian", "relations": "cube"}
+    others = {"relations": "cube", "values": "laplace"}
+    assert noises == {"distances": "gaussian", "rows": "gaussian", **others}
     assert parts["distances"].numbers == next(
         p.numbers for p in pure.budget if p.part == "distances"
     )
@@ -520,7 +524,8 @@ def test_a_plan_reads_the_copy_and_spends_nothing(account: Path) -> None:
     assert plan.rows is None
     assert plan.unseen is None
     assert plan.overall.estimate is None
-    assert {part.part for part in plan.budget} == {"distances", "rows", "relations", "cells"}
+    parts = {part.part for part in plan.budget}
+    assert parts == {"distances", "rows", "relations", "values", "cells"}
     assert plan.relations is not None
     assert plan.relations.estimate is plan.relations.relations is None
     real = pqd.profile(SECRET, COPY, zoom=2, anyway=True)

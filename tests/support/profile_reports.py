@@ -15,12 +15,14 @@ from pqd.reports.models.profile import (
     Alarm,
     BudgetPart,
     CellFacts,
+    CountFacts,
     DistanceFacts,
     DistanceId,
     LeftOut,
     ProfiledColumn,
     ProfileReport,
     Score,
+    ValuesOfColumn,
     ZoomedMarginal,
 )
 from pqd.reports.models.relations import Independence, RelationsFacts
@@ -94,6 +96,48 @@ def marginals(
             if number == 1 and chosen[0][1] == "number":
                 members.append(distance(names, worst * 0.7 + 0.004, 70, "ks"))
         found += sorted(members, key=lambda each: -(each.value or 0))
+    return tuple(found)
+
+
+def count(name: str, copy_rows: int, rows: int, standing: Standing) -> CountFacts:
+    """Count of one value."""
+    reach = 390
+    return CountFacts(
+        name=name,
+        copy_rows=copy_rows,
+        expected=float(copy_rows),
+        low=max(0, round(0.75 * copy_rows) - 20),
+        high=round(1.25 * copy_rows) + 40,
+        rows=Figure(rows, max(0, rows - reach), rows + reach),
+        standing=standing,
+    )
+
+
+def values(names: Sequence[str]) -> tuple[ValuesOfColumn, ...]:
+    """Values of columns: one with lost values, one with a frequent value, the others undecided."""
+    found = []
+    for place, name in enumerate(names):
+        is_lost, is_frequent, unknown = place == 1, place == 8, Standing.UNDECIDED
+        standing = Standing.BEYOND if is_lost or is_frequent else unknown
+        kept = count(
+            "value Eskimo",
+            180 + place,
+            2_210 if is_frequent else 310,
+            standing if is_frequent else unknown,
+        )
+        missing = 1_240 if is_lost else 12
+        filled = 1.0 if place % 4 else 0.873
+        found.append(
+            ValuesOfColumn(
+                column=name,
+                filled_copy=filled,
+                filled=figure(filled, 0.017),
+                lost=count("lost values", 0, missing, standing if is_lost else unknown),
+                kept=(kept,),
+                reach=517 + place,
+                standing=standing,
+            )
+        )
     return tuple(found)
 
 
@@ -208,9 +252,10 @@ TARGET = TargetFacts(
     unclassified=14,
 )
 BUDGET = (
-    BudgetPart(part="rows", epsilon=Fraction(63, 2000), numbers=1, scale=44.9),
-    BudgetPart(part="distances", epsilon=Fraction(1197, 2000), numbers=127, scale=300.1),
+    BudgetPart(part="rows", epsilon=Fraction(49, 2000), numbers=1, scale=57.7),
+    BudgetPart(part="distances", epsilon=Fraction(931, 2000), numbers=127, scale=385.8),
     BudgetPart(part="relations", epsilon=Fraction(7, 100), numbers=3, scale=25.8, noise="cube"),
+    BudgetPart(part="values", epsilon=Fraction(7, 50), numbers=189, scale=151.5),
     BudgetPart(part="cells", epsilon=Fraction(1, 5), numbers=3, scale=21.2),
     BudgetPart(part="target", epsilon=Fraction(1, 10), numbers=9, scale=14.1),
 )
@@ -274,6 +319,7 @@ ADULT_PROFILE = ProfileReport(
     relations=KEPT,
     rows=Figure(48_812.0, 48_700.0, 48_924.0),
     unseen=figure(0.0031, 0.0028),
+    values=values([name for name, *_ in ADULT]),
     zoomed=ZOOMED,
     target=TARGET,
     left_out=(
@@ -299,7 +345,7 @@ ADULT_PROFILE = ProfileReport(
 )
 # What `pqd profile PRIVATE COPY` gives without any option.
 PLAIN = replace(
-    ADULT_PROFILE, zoomed=(), target=None, left_out=(), notes=(), budget=BUDGET[:3],
+    ADULT_PROFILE, zoomed=(), target=None, left_out=(), notes=(), budget=BUDGET[:4],
     cost=replace(COST, ledger=None, total=None, limit=None),
 )  # fmt: skip
 
@@ -342,6 +388,7 @@ DRY = replace(
     marginals=tuple(planned(each) for each in MARGINALS),
     rows=None,
     unseen=None,
+    values=(),
     zoomed=(),
     target=None,
     dry=True,
@@ -356,6 +403,7 @@ ONE_COLUMN = replace(
     overall=scores(marginals(FEW[:1], 1))[0],
     scores=scores(marginals(FEW[:1], 1))[1],
     columns=profiled(FEW[:1]),
+    values=values([name for name, *_ in FEW[:1]]),
     unseen=None,
 )
 THIRDS = (*FEW, ("c", "truth value", 4, "values", 0.002), ("d", "time", 12, "stated", 0.0479))
@@ -365,6 +413,7 @@ THREE_WAYS = replace(
     overall=scores(marginals(THIRDS, 3))[0],
     scores=scores(marginals(THIRDS, 3))[1],
     columns=profiled(THIRDS),
+    values=values([name for name, *_ in THIRDS]),
     target=TARGET,
     unseen=figure(0.0),
     zoomed=(zoomed(("a", ("NULL", "1", "2")), ("b", ("x", "y")), ("c", ("false", "true"))),),
@@ -382,6 +431,7 @@ DRY_SMALL = replace(
     marginals=tuple(planned(each) for each in THREE_WAYS.marginals),
     rows=None,
     unseen=None,
+    values=(),
     zoomed=(),
 )
 # As many columns as a page must still hold.
@@ -395,6 +445,7 @@ WIDE = replace(
     overall=scores(marginals(WIDE_COLUMNS))[0],
     scores=scores(marginals(WIDE_COLUMNS))[1],
     columns=profiled(WIDE_COLUMNS),
+    values=values([name for name, *_ in WIDE_COLUMNS]),
 )
 
 
@@ -422,6 +473,7 @@ def quoting(text: str) -> ProfileReport:
         scores=by_ways,
         marginals=found,
         columns=profiled(odd),
+        values=values([name for name, *_ in odd]),
         cost=replace(COST, ledger=text, unit=text, max_rows=2),
         zoomed=(
             zoomed((text, ("NULL", text, "not in the copy"))),

@@ -197,7 +197,8 @@ def profiled(
     )
     numbers = range(1 + len(plan.distances.distances))
     zoomed = {f"cells {number}": each for number, each in enumerate(plan.cells(numbers))}
-    return {"distances": plan.distances, "one distance": single, **zoomed}
+    first = {"distances": plan.distances, "values": plan.histograms}
+    return {**first, "one distance": single, **zoomed}
 
 
 def test_the_keys_are_as_they_were() -> None:

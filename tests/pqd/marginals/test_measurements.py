@@ -122,6 +122,25 @@ def test_one_row_is_in_one_cell_of_each_marginal() -> None:
         assert sum(abs(a - b) for a, b in zip(before, after, strict=True)) == 1
 
 
+def test_one_row_moves_one_cell_of_each_histogram_at_a_share_of_the_budget() -> None:
+    """The loss is the sum over all histograms: exactly the whole budget where a row is removed."""
+    (private,) = private_tables(12, 1)
+    histograms = planned(private).histograms
+    assert histograms.each == histograms.epsilon / 3
+    bound = planned(private).bound
+    whole, fewer = (
+        histograms.run(counts_of(bound, histograms, private=one), Absent()).numbers
+        for one in (private, private.iloc[1:])
+    )
+    moved = sum(abs(a - b) for a, b in zip(whole, fewer, strict=True))
+    assert moved * histograms.each == histograms.epsilon
+    # The wrong program: each histogram at the whole budget.
+    assert moved * histograms.epsilon > histograms.epsilon
+    parts = histograms.of_each(whole)
+    assert [len(each) for each in parts] == [each.size for each in histograms.row_maps]
+    assert {sum(each) for each in parts} == {12}
+
+
 def test_the_charge_is_that_of_a_person() -> None:
     (private,) = private_tables(12, 1)
     for unit in (None, PrivacyUnit("who"), PrivacyUnit("who", 3)):
@@ -131,7 +150,8 @@ def test_the_charge_is_that_of_a_person() -> None:
             charge = charge_of(composition_groups(costs))
             assert charge.epsilon == 1
             assert charge.delta == (Fraction(delta) if delta else 0)
-            assert [each.cost for each in plan.first] == [Fraction(18, 25), Fraction(2, 25)]
+            parts = [Fraction(14, 25), Fraction(2, 25), Fraction(4, 25)]
+            assert [each.cost for each in plan.first] == parts
             laws = plan.law.rows.deviation, plan.law.distance.deviation
             alone = planned(private, None, delta=delta).law
             rows = unit.max_rows if unit else 1

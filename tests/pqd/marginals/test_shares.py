@@ -21,25 +21,28 @@ def test_parts_times_the_rows_of_a_person_are_the_total(
     unit = None if rows is None else PrivacyUnit("who", rows)
     shares = ProfileShares.of(total, unit, zoom, target=target, relations=relations)
     kept = shares.relations or 0
-    parts = [shares.distances, kept, zoom * (shares.cells or 0), shares.target or 0]
+    parts = [shares.distances, shares.values, kept, zoom * (shares.cells or 0), shares.target or 0]
     assert (rows or 1) * sum(parts) == total
     assert (shares.cells is None) == (zoom == 0)
     assert (shares.target is None) == (not target)
     assert (shares.relations is None) == (not relations)
-    assert shares.distances >= Fraction(63, 100) * total / (rows or 1)
+    rest = shares.distances + shares.values + kept
+    assert shares.values == rest / 5
+    assert shares.distances >= Fraction(49, 100) * total / (rows or 1)
 
 
 def test_shares_are_as_documented() -> None:
     shares = ProfileShares.of(Fraction(1), None, 4, target=True, relations=False)
-    assert shares == (Fraction(7, 10), Fraction(1, 20), Fraction(1, 10), None)
+    assert shares == (Fraction(14, 25), Fraction(7, 50), Fraction(1, 20), Fraction(1, 10), None)
     shares = ProfileShares.of(Fraction(1), None, 0, target=False, relations=True)
-    assert shares == (Fraction(9, 10), None, None, Fraction(1, 10))
+    assert shares == (Fraction(7, 10), Fraction(1, 5), None, None, Fraction(1, 10))
 
 
-def test_a_zoom_for_a_fifth_more_replays_distances_and_relations() -> None:
+def test_a_zoom_for_a_fifth_more_replays_all_else() -> None:
     first = ProfileShares.of(Fraction(1), None, 0, target=False, relations=True)
     later = ProfileShares.of(Fraction(5, 4), None, 5, target=False, relations=True)
-    assert (first.distances, first.relations) == (later.distances, later.relations)
+    for each in ("distances", "relations", "values"):
+        assert getattr(first, each) == getattr(later, each)
 
 
 @pytest.mark.parametrize("zoom", [-1, "1/2", MOST_ZOOM + 1, "many", True])
