@@ -9,7 +9,7 @@ from pqd.reports.blocks import Block, Cell, Column, Group, Lines, Row, Section, 
 from pqd.reports.documents.shared import lines
 from pqd.reports.models.standings import Standing
 from pqd.reports.text.distances import digits_of, figure_text, level_text
-from pqd.reports.text.numbers import counted, number_text, percent_text
+from pqd.reports.text.numbers import number_text, percent_text
 
 if TYPE_CHECKING:
     from pqd.reports.models.profile import CountFacts, ProfileReport, ValuesOfColumn
@@ -26,7 +26,6 @@ def _values_table(report: ProfileReport) -> Table:
     """Table of the columns; those without a NO share a line."""
     judged = report.values
     digits = digits_of(*(each.filled for each in judged))
-    private = "private rows, about"
     return Table(
         columns=(
             Column("verdict", "badge"),
@@ -34,7 +33,7 @@ def _values_table(report: ProfileReport) -> Table:
             Column("value", fold=12),
             Column("copy", "number"),
             Column("allowed", "number", drop=2),
-            Column(private, "number"),
+            Column("private", "number"),
             Column(f"{level_text(report.alpha)} interval", "number", drop=1, below=True),
             Column("filled in the copy", "number", drop=4),
             Column("filled, about", "number", drop=3),
@@ -62,12 +61,8 @@ def values_section(report: ProfileReport) -> Iterator[Section]:
 
 
 def _values_sentences(report: ProfileReport) -> Iterator[str]:
-    """Sentences on what the table counts, and on what noise hides."""
-    beyond = [each.column for each in report.values if each.standing is Standing.BEYOND]
-    most = max((each.reach for each in report.values), default=0)
-    many = counted(len(beyond), "column has", "columns have")
-    number = number_text(most)
-    yield f"{many} a value that the copy lost or has far too often or too seldom."
+    """Sentence on what noise hides."""
+    number = number_text(max((each.reach for each in report.values), default=0))
     yield (
         f"A value of fewer than about {number} rows may be missing in the copy and not show here: "
         "more --total-epsilon shows rarer ones."

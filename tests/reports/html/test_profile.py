@@ -181,7 +181,7 @@ def test_a_page_has_its_parts_and_a_plan_only_what_is_public() -> None:
         return [html.unescape(head) for head in found]
 
     assert heads(PAGE) == [
-        "Quality", "15 columns", "Pairs", "105 pairs", "Where it is wrong",
+        "Quality", "15 columns", "Rare and lost values", "Pairs", "105 pairs", "Where it is wrong",
         "education-num: worst cells",
         "age, education: worst cells",
         "native-country, education-num: worst cells", "Target income",
