@@ -85,6 +85,8 @@ def profile_failures(folder: Path, private: str, copy: str, rows: int) -> list[s
     relations = report["relations"] or {}
     if relations.get("standing") == "beyond":
         found.append("relations")
+    wrong = [each for each in report["values"] if each["standing"] == "beyond"]
+    found += [f"values of {each['column']}" for each in wrong]
     ranked = sorted(report["marginals"], key=lambda each: -each["estimate"]["value"])
     return found + [" with ".join(each["columns"]) for each in ranked if each["outcome"] == "no"]
 
