@@ -19,7 +19,7 @@ from pqd.reports.models.figure import Figure
 from pqd.reports.models.profile import CountFacts, ValuesOfColumn
 from pqd.reports.models.standings import Standing
 
-# Part of alpha for the number of rows; the cells of a column share the rest.
+# Part of alpha for the number of rows; the columns share the rest, and so do the cells of each.
 _OF_ROWS = Fraction(1, 5)
 # A value that is missing shows in nine runs of ten if it has so many rows more than noise hides.
 _MISSED = 0.1
@@ -31,8 +31,8 @@ def values_of_columns(
     """Values of each column, from the released histograms of all columns, ``noisy``.
 
     Guarantee: with probability at least 1 - alpha the number of rows lies in its interval, and each
-    cell of one column within the reach of its noisy count.  Then all intervals of this column, and
-    all standings that are not undecided, are true (docs/theory.md, Theorem V6).
+    cell of all columns within the reach of its noisy count.  Then all intervals, and all standings
+    that are not undecided, are true (docs/theory.md, Theorem V6).
     """
     if not plan.bound.copy_rows:
         return ()
@@ -56,7 +56,8 @@ def _of_column(
     """Values of one column."""
     (name,) = column.histogram.columns
     copy, law = column.histogram.copy, LaplaceLaw(1 / plan.histograms.each)
-    level = float((1 - _OF_ROWS) * plan.parameters.alpha) / copy.size
+    columns = len(plan.bound.column_values)
+    level = float((1 - _OF_ROWS) * plan.parameters.alpha) / (columns * copy.size)
     reach = max(1, law.quantile(level / 2))
     filled = Figure(
         float(max(0, rows.value - noisy[0])),

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 RARE = (
     "What few rows have weighs little in a distance. A value is NO if the private rows that have "
     "it lie outside what the copy's share allows: a fifth more or less, and chance. Lost values "
-    "are values that the copy never has: one private row in a thousand may have them, and chance."
+    "are values that the copy never has: one private row in a thousand may have them, and chance. "
+    "All of these verdicts are right at once with probability 1 - alpha."
 )
 _OPEN = (Standing.UNDECIDED, Standing.WITHIN)
 

@@ -248,7 +248,7 @@ class ValuesOfColumn:
     ``kept`` are the values that are beyond what the tolerance and chance allow, the worst first, or
     else the one that is nearest to it.  ``standing`` is the worst of all.  ``reach`` is the
     number of rows that noise hides: a value of fewer rows may be missing and not show.  All
-    statements about one column hold at once with probability 1 - alpha.
+    statements about all columns hold at once with probability 1 - alpha.
     """
 
     column: str

@@ -106,7 +106,7 @@ def test_all_intervals_of_a_column_hold_at_once(table: Table) -> None:
     """The wrong program takes each cell at the whole level, as if there were no other cell."""
     runs, cells = 300, table.counts[0]
     scale = 1 / table.plan.histograms.each
-    wide, narrow = (max(1, LaplaceLaw(scale).quantile(level / 2)) for level in (0.016, ALPHA))
+    wide, narrow = (max(1, LaplaceLaw(scale).quantile(level / 2)) for level in (0.008, ALPHA))
     noise, missed = SimulatedNoise(9), {wide: 0, narrow: 0}
     for _ in range(runs):
         largest = max(abs(noise.laplace(cell, scale) - cell) for cell in cells)
