@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
-from itertools import count, permutations, product
+from itertools import count, product
 from unittest.mock import MagicMock
 
 import pytest
@@ -27,6 +27,7 @@ from pqd.deciders import (
 )
 from pqd.deciders.noise import NoiseAhead, fineness, noisy_value, rounded_up
 from tests.support.odds import RARE, odds_of_hits
+from tests.support.permute_and_flip import law_of_permute_and_flip
 
 pytestmark = pytest.mark.secure_noise
 
@@ -73,19 +74,6 @@ def test_choose_is_fair_for_tiny_odds() -> None:
     noise = SecureNoise()
     hits = sum(noise.choose(1e-310) for _ in range(DRAWS))
     assert odds_of_hits(hits, DRAWS, 0.5) > RARE
-
-
-def law_of_permute_and_flip(scores: list[int], scale: float) -> list[float]:
-    """Exact chance of each place, over all orders in which the places may be tried."""
-    chances = [math.exp(-(score - min(scores)) / scale) for score in scores]
-    law = [0.0] * len(scores)
-    orders = list(permutations(range(len(scores))))
-    for order in orders:
-        left = 1.0
-        for place in order:
-            law[place] += left * chances[place] / len(orders)
-            left *= 1 - chances[place]
-    return law
 
 
 @pytest.mark.parametrize("scores", [[3, 0, 1, 7], [5, 5], [-40, 2, -39]])

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import product
 
 import numpy as np
 import pytest
@@ -24,6 +24,7 @@ from pqd.deciders.single.inverse_sensitivity import (
 )
 from pqd.run.gate import GateCondition, Requirement
 from tests.support.neighbours import neighbours
+from tests.support.permute_and_flip import law_of_permute_and_flip
 
 EPSILON, NAMES = 0.5, 0.8
 REQUIREMENTS = (Requirement((0, 1, 2), 1), Requirement((3,)))
@@ -76,22 +77,9 @@ def geometric(z: int, epsilon: float) -> float:
     return (1 - a) / (1 + a) * a ** abs(z)
 
 
-def flipped(values: Sequence[int], scale: float) -> list[float]:
-    """Exact law of permute-and-flip on the least of ``values``."""
-    chances = [math.exp(-(value - min(values)) / scale) for value in values]
-    law = [0.0] * len(values)
-    orders = list(permutations(range(len(values))))
-    for order in orders:
-        left = 1.0
-        for place in order:
-            law[place] += left * chances[place] / len(orders)
-            left *= 1 - chances[place]
-    return law
-
-
 def transcript(margins: Margins, selection: float) -> Callable[[int, int, int], float]:
     """Chance of a whole transcript: the gate's noisy margin, the place, the named margin."""
-    half, law = NAMES / 2, flipped(scores(margins), selection)
+    half, law = NAMES / 2, law_of_permute_and_flip(scores(margins), selection)
 
     def chance(gate: int, place: int, named: int) -> float:
         passed = geometric(gate - least(margins), EPSILON)
