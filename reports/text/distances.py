@@ -150,6 +150,8 @@ def remedies_sentence(shortfall: Shortfall) -> str:
     ]
     stated = [each for each in options if each]
     do = f"What would do: {', or '.join(stated)}." if stated else "A copy of more rows would do."
+    if shortfall.private_rows is None:
+        do += " If the private table has more rows than the copy, state them: --private-rows N."
     return (
         f"{do} The overall quality alone takes less: pqd compare PRIVATE copy=COPY --total-epsilon "
         f"{epsilon_option(shortfall.total_epsilon)}. With --anyway (in Python anyway=True) the "
