@@ -799,7 +799,7 @@ def key_repeats(columns: Sequence[str], repeated: int, rows: int) -> str:
 @sentence
 def rule_violated(rule: str, violations: int, rows: int) -> str:
     """Finding that rows of the copy violate a stated rule."""
-    return f"The rule {rule} is stated, but {violations:,} of {rows:,} rows violate it."
+    return f"{violations:,} of {rows:,} rows violate the stated rule: {rule}."
 
 
 @sentence

@@ -136,9 +136,9 @@ def nearly_independent(
     strongest_text, by_chance = percent_text(strongest, 1), percent_text(strongest_chance, 1)
     return (
         f"The columns of {copy} are nearly independent: its pairs are {mean_text} off its columns "
-        f"side by side in the mean (shuffled columns {chance_text}), the strongest, "
-        f"{names_text(columns)}, {strongest_text} ({by_chance}). If the private table has "
-        "relations, the copy has lost them."
+        f"side by side in the mean (shuffled columns {chance_text}), the pair that stands "
+        f"out most, {names_text(columns)}, {strongest_text} (shuffled {by_chance}). If the private "
+        "table has relations, the copy has lost them."
     )
 
 

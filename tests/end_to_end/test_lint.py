@@ -153,12 +153,12 @@ def test_rules_that_rows_of_the_copy_violate(tmp_path: Path) -> None:
     rules = ["age >= 18", "sex = 'f' OR pay <= 60", "age IS NOT NULL"]
     report = pqd.lint(path, keys=["id"], rules=rules)
     assert [str(each.note) for each in report.faults] == [
-        f"The rule age >= 18 is stated, but {young} of 300 rows violate it.",
-        "The rule age IS NOT NULL is stated, but 5 of 300 rows violate it.",
+        f"{young} of 300 rows violate the stated rule: age >= 18.",
+        "5 of 300 rows violate the stated rule: age IS NOT NULL.",
     ]
     code, out = run(str(path), "--key", "id", "--rule", "age >= 18", "--strict")
     assert code == 1
-    assert "The rule age >= 18 is stated" in " ".join(out.split())
+    assert "violate the stated rule: age >= 18" in " ".join(out.split())
     with pytest.raises(pqd.errors.PqdError, match="agee"):
         pqd.lint(path, rules=["agee >= 18"])
     with pytest.raises(pqd.errors.ParameterError, match="rules are a list"):
