@@ -16,7 +16,7 @@ from pqd.errors import NothingSelectedError
 from pqd.marginals.bound_profile import bind_profile
 from pqd.marginals.profile_parameters import ProfileRequest
 from pqd.marginals.profiled_columns import MOST_DISTINCT, are_whole, looks_unique
-from pqd.marginals.relations import nearly_independent
+from pqd.marginals.relations import CopyRelations, nearly_independent
 from pqd.parameters import Criteria
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
@@ -227,7 +227,7 @@ def relations_findings(tables: SyntheticTables) -> Iterator[Finding]:
         bound = bind_profile(tables, ProfileRequest(distances=("tv",)))
     except NothingSelectedError:
         return
-    if independence := nearly_independent(bound):
+    if independence := nearly_independent(CopyRelations(bound)):
         yield Finding(note=note("columns-independent", independence=independence), fault=True)
 
 

@@ -145,7 +145,7 @@ class CopyRelations:
         return min(_TABLES, max(2, _MOST_CELLS // cells))
 
 
-def nearly_independent(bound: BoundProfile) -> Independence | None:
+def nearly_independent(relations: CopyRelations) -> Independence | None:
     """Independence of a copy's columns, if they are nearly independent; else None.
 
     It is a public warning at no cost: a copy whose columns were shuffled, or drawn one by one, has
@@ -153,7 +153,6 @@ def nearly_independent(bound: BoundProfile) -> Independence | None:
     give it; ``pqd.reports.text.relations.independence_sentence`` has its words.  None also where
     the profile has no pairs.
     """
-    relations = CopyRelations(bound)
     if not relations.pairs:
         return None
     independence = relations.independence
@@ -162,7 +161,8 @@ def nearly_independent(bound: BoundProfile) -> Independence | None:
 
 def independence_notes(relations: CopyRelations, name: str = "the copy") -> tuple[Note, ...]:
     """Note that the columns of the copy ``name`` are nearly independent; empty if they are not."""
-    if not relations.pairs or not (found := relations.independence).is_near:
+    found = nearly_independent(relations)
+    if found is None:
         return ()
     return (
         note(

@@ -302,9 +302,9 @@ class Shortfall:
 
     Of ``distances``, of ``columns`` columns, ``decidable`` can be decided at ``total_epsilon`` and
     the tolerance ``tau``, for a private table with ``private_rows`` rows, which were stated, else
-    with ``copy_rows``.  ``needed_epsilon`` is the
-    least total epsilon that decides all of them, ``needed_tau`` the least tolerance,
-    ``needed_columns`` the most columns; each alone suffices, and is None if nothing does.
+    with ``copy_rows``.  ``needed_epsilon`` is the least total epsilon that decides all of them,
+    ``needed_tau`` the least tolerance, ``needed_columns`` the most columns; each alone suffices,
+    and is None if nothing does.
     ``singles_decide``: the distances of single columns can be decided without all others.
     """
 
