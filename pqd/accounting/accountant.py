@@ -16,7 +16,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from pqd.accounting.accounts import NO_LIMIT, Budget, Reservation, charge_within
+from pqd.accounting.accounts import NO_LIMIT, Allowance, Budget, Reservation, charge_within
 from pqd.accounting.charge_report import begin_charges, run_charges
 from pqd.accounting.composition import NOTHING, Charge, charge_of
 from pqd.accounting.disjoint_groups import Group, MeasurementCost, composition_groups
@@ -123,7 +123,8 @@ def quote_of(sets: Sets, budget: Budget = NO_LIMIT) -> Quote:
     BudgetError
         If ``budget`` does not cover all measurements.
     """
-    return Quote.of(sets, {}, lambda groups, _: charge_within(partial(charge_of, groups), budget))
+    limit = Allowance(budget)
+    return Quote.of(sets, {}, lambda groups, _: charge_within(partial(charge_of, groups), limit))
 
 
 class Accountant:

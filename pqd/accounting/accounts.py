@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pqd.accounting.composition import Charge
 from pqd.accounting.hash_chain import Body
+from pqd.accounting.periods import Period, PeriodKind, period_kind
 from pqd.deciders.estimators import EstimatorOutput
 from pqd.deciders.numbers import epsilon_text
 from pqd.deciders.single.base import Decision
@@ -40,12 +41,35 @@ class Budget:
         """Tighter of two budgets, in epsilon and in delta separately."""
         return Budget(_least(self.epsilon, other.epsilon), _least(self.delta, other.delta))
 
+    def exceeds(self, other: Budget) -> bool:
+        """Whether this budget allows more than another one, in epsilon or in delta."""
+        return self.least(other) != self
+
 
 def _least(first: Fraction | None, second: Fraction | None) -> Fraction | None:
     return min((x for x in (first, second) if x is not None), default=None)
 
 
 NO_LIMIT = Budget()
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """Limit of a table and what is spent of it: ever, or in one ``period`` of the calendar."""
+
+    limit: Budget = NO_LIMIT
+    epsilon: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+    period: Period | None = None
+
+    def __str__(self) -> str:
+        """Period in words, as it follows what is spent; empty without a period."""
+        return f" in {self.period} (UTC)" if self.period else ""
+
+    @property
+    def remedy(self) -> str:
+        """Day on which the next period begins, as a sentence of a refusal."""
+        return f" The next {self.period.kind} begins on {self.period.after}." if self.period else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +152,9 @@ class Account:
     ``files`` are keyed digests of files that hold the table.  ``answers`` maps cache keys to
     answers.  ``pending`` holds the measurements that are paid for and not answered yet: it maps
     each cache key to the process that paid.  ``unused`` are the runs that drew nothing; later runs
-    may use their charges.  ``row_counts`` are the measurements whose first released number is the
-    number of rows: it maps each cache key to the reach of the noise, in rows.
+    may use their charges.  ``period_limits`` are limits on what is spent in each period.
+    ``row_counts`` are the measurements whose first released number is the number of rows: it maps
+    each cache key to the reach of the noise, in rows.
     """
 
     number: int
@@ -139,6 +164,7 @@ class Account:
     epsilon: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
     limit: Budget = NO_LIMIT
+    period_limits: dict[PeriodKind, Budget] = field(default_factory=dict)
     files: set[str] = field(default_factory=set)
     runs: list[Run] = field(default_factory=list)
     answers: dict[str, Answer] = field(default_factory=dict)
@@ -155,6 +181,13 @@ class Account:
             if key in self.answers
         ]
         return min(released, key=lambda each: each.within, default=None)
+
+    def spent_in(self, period: Period) -> tuple[Fraction, Fraction]:
+        """Epsilon and delta of all charges in a period, by the times of their entries."""
+        charges = [run.charge for run in self.runs if period.holds(run.time)]
+        nothing = Fraction(0)
+        epsilon = sum((charge.epsilon for charge in charges), nothing)
+        return epsilon, sum((charge.delta for charge in charges), nothing)
 
     def earlier_runs(self, keys: AbstractSet[str]) -> tuple[EarlierRun, ...]:
         """Runs that drew the answers of ``keys``, oldest first; for each key the last run."""
@@ -200,6 +233,7 @@ class Accounts:
         """Begin without any account."""
         self.accounts: list[Account] = []
         self.limit = NO_LIMIT
+        self.period_limits: dict[PeriodKind, Budget] = {}
 
     def account(self, fingerprint: str) -> Account | None:
         """Account of the table with this fingerprint; None if the table was never charged."""
@@ -231,10 +265,11 @@ class Accounts:
                 account.pending |= dict.fromkeys(run.keys, Owner(*body["by"]))
             case "limit":
                 limit = Budget(_read(body["epsilon"]), _read(body["delta"]))
-                if body["table"] is None:
-                    self.limit = limit
+                whose = self if body["table"] is None else self._account_of(body)
+                if body["period"] is None:
+                    whose.limit = limit
                 else:
-                    self._account_of(body).limit = limit
+                    whose.period_limits[period_kind(body["period"])] = limit
             case other:
                 raise ValueError(other)
 
@@ -294,12 +329,11 @@ def check_unit(account: Account | None, measurements: Iterable[Body]) -> None:
 
 
 def charge_within(
-    charge_at: Callable[[Fraction], Charge],
-    allowed: Budget,
-    spent: Budget = NO_LIMIT,
-    where: str = "",
+    charge_at: Callable[[Fraction], Charge], *allowances: Allowance, where: str = ""
 ) -> Charge:
-    """Charge of a run that fits into the budget; ``charge_at`` computes it from the delta left.
+    """Charge of a run that fits into every allowance.
+
+    ``charge_at`` computes it from the least delta that an allowance leaves.
 
     Raises
     ------
@@ -307,30 +341,35 @@ def charge_within(
         If epsilon or delta exceeds what is left; the message gives all the figures.
     """
     nothing = Fraction(0)
-    earlier = spent.epsilon or nothing
-    charge = charge_at((allowed.delta or nothing) - (spent.delta or nothing))
-    _check_delta(charge.delta, allowed.delta, spent.delta or nothing, where)
-    if allowed.epsilon is None or charge.epsilon + earlier <= allowed.epsilon or not charge.epsilon:
-        return charge
-    left = max(allowed.epsilon - earlier, nothing)
-    needs, most, done, rest = map(epsilon_text, (charge.epsilon, allowed.epsilon, earlier, left))
-    raise BudgetError(
-        f"this run needs epsilon {needs}; of {most} for this table {done} are spent and {rest} "
-        f"left{where}. Nothing was spent. Use fewer queries, lower their epsilon, or raise the "
-        "budget if that is yours to decide"
-    )
+    deltas = [a.limit.delta - a.delta for a in allowances if a.limit.delta is not None]
+    charge = charge_at(min(deltas, default=nothing))
+    for allowance in allowances:
+        _check_delta(charge.delta, allowance, where)
+    for allowance in allowances if charge.epsilon else ():
+        limit, spent = allowance.limit.epsilon, allowance.epsilon
+        if limit is None or charge.epsilon + spent <= limit:
+            continue
+        left = max(limit - spent, nothing)
+        needs, most, done, rest = map(epsilon_text, (charge.epsilon, limit, spent, left))
+        raise BudgetError(
+            f"this run needs epsilon {needs}; of {most} for this table {done} are "
+            f"spent{allowance} and {rest} left{where}. Nothing was spent.{allowance.remedy} Use "
+            "fewer queries, lower their epsilon, or raise the budget if that is yours to decide"
+        )
+    return charge
 
 
-def _check_delta(needed: Fraction, allowed: Fraction | None, spent: Fraction, where: str) -> None:
+def _check_delta(needed: Fraction, allowance: Allowance, where: str) -> None:
     """Refuse a charge whose delta exceeds what is left of a stated limit."""
-    if allowed is None or not needed or needed + spent <= allowed:
+    limit, spent = allowance.limit.delta, allowance.delta
+    if limit is None or not needed or needed + spent <= limit:
         return
-    left = max(allowed - spent, Fraction(0))
-    needs, most, done, rest = (f"{float(x):.3g}" for x in (needed, allowed, spent, left))
+    left = max(limit - spent, Fraction(0))
+    needs, most, done, rest = (f"{float(x):.3g}" for x in (needed, limit, spent, left))
     raise BudgetError(
-        f"this run needs delta {needs}; of {most} for this table {done} are spent and {rest} "
-        f"left{where}. Nothing was spent. Leave delta (--delta) out, lower it, or raise the limit "
-        "on delta if that is yours to decide"
+        f"this run needs delta {needs}; of {most} for this table {done} are spent{allowance} "
+        f"and {rest} left{where}. Nothing was spent.{allowance.remedy} Leave delta (--delta) out, "
+        "lower it, or raise the limit on delta if that is yours to decide"
     )
 
 

@@ -20,6 +20,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -29,6 +30,7 @@ from pqd.accounting.accounts import (
     NO_LIMIT,
     Account,
     Accounts,
+    Allowance,
     Budget,
     Owner,
     Reservation,
@@ -40,7 +42,9 @@ from pqd.accounting.accounts import (
 from pqd.accounting.charge_report import run_charges
 from pqd.accounting.composition import Charge
 from pqd.accounting.hash_chain import Body, Entry, HashChain, entry_hash
-from pqd.errors import LedgerError
+from pqd.accounting.periods import PERIODS, Period, PeriodKind
+from pqd.deciders.numbers import epsilon_text
+from pqd.errors import LedgerError, ParameterError
 from pqd.interrupts import heed
 from pqd.reports.models.ledger import LedgerReport
 
@@ -70,6 +74,7 @@ class Ledger:
     ) -> None:
         """Open the file and check the whole chain; ``secret`` is only for a new ledger."""
         self._chain = HashChain(Path(path), wait=wait, secret=secret)
+        self._moment: datetime | None = None
         self._forget()
         self.refresh()
 
@@ -93,6 +98,13 @@ class Ledger:
     def limit(self) -> Budget:
         """Limit of every table; a table and a caller may have tighter limits."""
         return self._current.limit
+
+    @property
+    def limited(self) -> bool:
+        """Whether any limit is stated, on every table or on one, ever or in a period."""
+        every: list[Account | Accounts] = [self._current, *self.accounts]
+        limits = (limit for each in every for limit in (each.limit, *each.period_limits.values()))
+        return any(limit != NO_LIMIT for limit in limits)
 
     @property
     def accounts(self) -> tuple[Account, ...]:
@@ -188,14 +200,36 @@ class Ledger:
         BudgetError
             If the charge exceeds what is left; the message gives all the figures.
         """
-        account = self.account(fingerprint)
-        epsilon, delta = (account.epsilon, account.delta) if account else (0, 0)
-        spent = Budget(
-            epsilon + (after.epsilon if after else Fraction(0)),
-            delta + (after.delta if after else Fraction(0)),
+        account, more = self.account(fingerprint), after or Charge()
+        spent = (account.epsilon, account.delta) if account else (Fraction(0), Fraction(0))
+        allowances = [Allowance(self.tightest_limit(fingerprint, budget), *spent)]
+        allowances += self.period_allowances(account)
+        return charge_within(
+            charge_at,
+            *(
+                replace(each, epsilon=each.epsilon + more.epsilon, delta=each.delta + more.delta)
+                for each in allowances
+            ),
+            where=f" (ledger {self.path})",
         )
-        where = f" (ledger {self.path})"
-        return charge_within(charge_at, self.tightest_limit(fingerprint, budget), spent, where)
+
+    def period_allowances(self, account: Account | None) -> list[Allowance]:
+        """Limits of the current periods of the calendar, and what is spent in each.
+
+        The period is that of the entries that are written now, so the sum of all charges whose
+        entries stand in one period never exceeds the limit that held when they were written.
+        """
+        own, every = account.period_limits if account else {}, self._current.period_limits
+        periods = [Period.of(self._now, kind) for kind in PERIODS if kind in own or kind in every]
+        nothing = Fraction(0), Fraction(0)
+        return [
+            Allowance(
+                own.get(period.kind, NO_LIMIT).least(every.get(period.kind, NO_LIMIT)),
+                *(account.spent_in(period) if account else nothing),
+                period,
+            )
+            for period in periods
+        ]
 
     def reserve(
         self,
@@ -311,21 +345,49 @@ class Ledger:
             self._append("unused", reservation.place())
         run_charges().leave_unused(reservation.amount)
 
-    def set_limit(self, budget: Budget, table: int | None = None) -> None:
-        """Set the limit of ``table``; None sets the limit of every table.
+    def set_limit(
+        self,
+        budget: Budget,
+        table: int | None = None,
+        *,
+        period: PeriodKind | None = None,
+        raising: bool = False,
+    ) -> None:
+        """Set the limit of ``table``, ever or in each ``period``.
+
+        Without ``table`` it is the limit of every table.  A limit is lowered freely.  Only a caller
+        who states ``raising`` may raise it; None in ``budget`` is no limit, the highest of all.
+
+        Raises
+        ------
+        ParameterError
+            If the limit would be raised, and nobody stated so; nothing is changed.
+        LedgerError
+            If the ledger has no table of this number.
+        """
+        with self._writing():
+            before = self.limit_of(table, period)
+            if budget.exceeds(before) and not raising:
+                raise ParameterError(_raised(before, budget))
+            limit = {"epsilon": _written(budget.epsilon), "delta": _written(budget.delta)}
+            self._append("limit", {"table": table, "period": period, **limit})
+
+    def limit_of(self, table: int | None = None, period: PeriodKind | None = None) -> Budget:
+        """Limit that is stated on one table, or without ``table`` on every table.
 
         Raises
         ------
         LedgerError
             If the ledger has no table of this number.
         """
-        with self._writing():
-            if table is not None and table not in {a.number for a in self.accounts}:
+        whose: Account | Accounts = self._current
+        if table is not None:
+            if table not in {account.number for account in self.accounts}:
                 raise LedgerError(
                     f"the ledger {self.path} has no table {table}; see pqd ledger show"
                 )
-            limit = {"epsilon": _written(budget.epsilon), "delta": _written(budget.delta)}
-            self._append("limit", {"table": table, **limit})
+            whose = self.accounts[table - 1]
+        return whose.period_limits.get(period, NO_LIMIT) if period else whose.limit
 
     def verify(self, head: str | None = None, export: Path | None = None) -> None:
         """Check that an earlier ``head`` or ``export`` is still part of the chain.
@@ -358,19 +420,27 @@ class Ledger:
             self.path.name, self.head, len(self.entries), tables, limit.epsilon, limit.delta
         )
 
+    @property
+    def _now(self) -> datetime:
+        """Time in UTC; within one write it is the same for all checks and entries."""
+        return self._moment or datetime.now(UTC)
+
     @contextmanager
     def _writing(self) -> Iterator[None]:
         try:
             with self._chain.writing() as chain:
                 self._catch_up(chain.known_entries)
+                self._moment = datetime.now(UTC)
                 yield
         except BaseException:
             # The appended entries were rolled back, so the accounts are read again.
             self._forget()
             raise
+        finally:
+            self._moment = None
 
     def _append(self, kind: str, body: Body) -> Entry:
-        stamp = datetime.now(UTC).isoformat(timespec="seconds")
+        stamp = self._now.isoformat(timespec="seconds")
         entry = self._chain.append({"kind": kind, "time": stamp, **body})
         self._apply(entry)
         return entry
@@ -414,6 +484,18 @@ class Ledger:
 def key_of(secret: bytes, purpose: str) -> bytes:
     """Key of one ``purpose`` in a ledger with this secret."""
     return hmac.digest(secret, purpose.encode(), "sha256")
+
+
+def _raised(before: Budget, budget: Budget) -> str:
+    """Refusal to raise a limit; it names what would be raised."""
+    epsilon = Budget(budget.epsilon).exceeds(Budget(before.epsilon))
+    what = "epsilon" if epsilon else "delta"
+    old, new = (before.epsilon, budget.epsilon) if epsilon else (before.delta, budget.delta)
+    was, now = ("no limit" if each is None else epsilon_text(each) for each in (old, new))
+    return (
+        f"the limit is {what} {was}, and {now} would raise it. Nothing was changed. A limit is "
+        "lowered freely; to raise it, if that is yours to decide, say so (--raise, raising=True)"
+    )
 
 
 def _written(amount: Fraction | None) -> str | None:

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pqd.accounting.accountant import Accountant
-from pqd.accounting.accounts import NO_LIMIT
 from pqd.accounting.free_places import LEDGER_VARIABLE
 from pqd.accounting.ledger import Ledger
 from pqd.engine.sources.locations import LEDGER_NAME, is_address, location_of
@@ -86,8 +85,8 @@ def check_governing_ledger(private: Table, accountant: Accountant) -> None:
 def _check_unlimited(own: Path, accountant: Accountant) -> None:
     """Refuse the run if the ledger beside the private table states a limit."""
     with _open_ledger(own) as ledger:
-        limits = {ledger.limit, *(account.limit for account in ledger.accounts)}
-    if limits != {NO_LIMIT}:
+        limited = ledger.limited
+    if limited:
         raise ParameterError(
             f"the ledger {own.name} beside the private table states a limit (pqd ledger limit), so "
             f"this run must be charged there and not in {accountant.path.name}. "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,12 +17,17 @@ from pqd.engine.sources.locations import location_of
 from pqd.paths import usable
 
 if TYPE_CHECKING:
+    from pqd.accounting.accounts import Budget
     from pqd.accounting.ledger import Ledger
+    from pqd.accounting.periods import PeriodKind
 
 app = typer.Typer(
     help="Show, verify, limit or export the record of what was spent on private tables.",
     no_args_is_help=True,
 )
+
+# In place of a limit: there is none.
+_NONE = "none"
 
 Place = Annotated[
     str,
@@ -75,33 +82,65 @@ def verify(
 def limit(
     place: Place,
     epsilon: Annotated[
-        str, typer.Argument(help="The most epsilon that may be spent on each private table.")
+        str,
+        typer.Argument(
+            help="The most epsilon that may be spent on each private table; none for no limit."
+        ),
     ],
-    delta: Annotated[str, typer.Option(metavar="DELTA", help="The most delta on each.")] = "0",
+    delta: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DELTA",
+            help="The most delta on each; by default as it was, at first that of a wider limit, "
+            "else 0: no run may use a delta.",
+            show_default=False,
+        ),
+    ] = None,
     table: Annotated[
         int | None,
         typer.Option(
             metavar="N", help="Limit this table alone, by its number in `pqd ledger show`."
         ),
     ] = None,
+    period: Annotated[
+        str | None,
+        typer.Option(
+            metavar="day|week|month|year",
+            help="Limit what is spent in each day, week, month or year of the calendar (UTC), "
+            "beside the limit on all that is ever spent.",
+        ),
+    ] = None,
+    raising: Annotated[
+        bool,
+        typer.Option("--raise", help="Raise the limit; without this it can only be lowered."),
+    ] = False,
 ) -> None:
-    """Set the most that may ever be spent, in all runs together, on each private table of a ledger.
+    """Set the most that may be spent, in all runs together, on each private table of a ledger.
 
     A run that would spend more is refused, and spends nothing; of several limits the tightest
-    holds.  The ledger is made if there is none.
+    holds.  A limit is lowered freely, and raised only with --raise.  The ledger is made if there is
+    none.
 
     Example: pqd ledger limit private.csv 10
     """
-    from pqd.accounting.accounts import Budget
+    from pqd.accounting.accounts import NO_LIMIT, Budget
     from pqd.accounting.ledger import Ledger
+    from pqd.accounting.periods import period_kind
     from pqd.deciders.exact import budget_of, exact
 
-    most = exact(delta, "delta")
-    if not 0 <= most < 1:
+    kind = period_kind(period) if period else None
+    most = None if epsilon == _NONE else budget_of(epsilon)
+    granted = None if delta in {None, _NONE} else exact(str(delta), "delta")
+    if granted is not None and not 0 <= granted < 1:
         raise ParameterError(f"delta is {delta}; it must be at least 0 and below 1")
-    budget = Budget(budget_of(epsilon), most)
-    Ledger(_place(place)).set_limit(budget, table)
-    typer.echo(f"At most epsilon {epsilon} and delta {delta} on {_whom(table)} from now on.")
+    ledger = Ledger(_place(place))
+    before = ledger.limit_of(table, kind)
+    if delta is None and most is not None:
+        wider = before, ledger.limit_of(table), ledger.limit
+        granted = next((limit.delta for limit in wider if limit != NO_LIMIT), Fraction(0))
+    ledger.set_limit(Budget(most, granted), table, period=kind, raising=raising)
+    now = ledger.limit_of(table, kind)
+    typer.echo(" ".join(_limit_sentences(before, now, _whom(table), kind)))
 
 
 @app.command()
@@ -116,6 +155,22 @@ def export(
 
 def _whom(table: int | None) -> str:
     return "every table" if table is None else f"table {table}"
+
+
+def _limit_sentences(
+    before: Budget, now: Budget, whom: str, period: PeriodKind | None
+) -> Iterator[str]:
+    """Sentences on a limit that was set, and on the limit before."""
+    from pqd.accounting.accounts import NO_LIMIT
+    from pqd.reports.text.cost import limit_text
+
+    most = limit_text(now.epsilon, now.delta)
+    each = f" in each {period}" if period else ""
+    yield f"{most[0].upper()}{most[1:]} on {whom}{each} from now on."
+    if before not in {NO_LIMIT, now}:
+        yield f"Before: {limit_text(before.epsilon, before.delta)}."
+    if now.delta == 0:
+        yield "A run that needs a delta is refused (--delta grants one)."
 
 
 def _input(place: str) -> str | None:

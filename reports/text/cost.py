@@ -159,6 +159,13 @@ def _amount_text(epsilon: Fraction, delta: Fraction) -> str:
     return f"{text} and delta {float(delta):.3g}" if delta else text
 
 
+def limit_text(epsilon: Fraction | None, delta: Fraction | None) -> str:
+    """Limit in words, such as ``at most epsilon 10``; a delta is named unless none is allowed."""
+    if epsilon is None:
+        return "no limit" if delta is None else f"at most delta {float(delta):.3g}"
+    return f"at most {_amount_text(epsilon, delta or Fraction(0))}"
+
+
 def _rule_words(cost: Cost) -> str:
     """Rule of composition by which the charges of a run's parts add up to its cost."""
     parts, sizes = cost.groups, [len(group.ids) for group in cost.groups]

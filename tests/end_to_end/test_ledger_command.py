@@ -57,6 +57,53 @@ def test_a_limit_is_kept_and_shown(ledger: Path, command: Command) -> None:
     assert command("audit", *TABLES, *options, "0.25")[0] == 0
 
 
+def test_a_limit_says_what_it_was_and_is_raised_only_on_request(
+    tmp_path: Path, command: Command
+) -> None:
+    path = tmp_path / "ledger.sqlite"
+
+    def limit(*arguments: str) -> Ran:
+        return command("ledger", "limit", str(path), *arguments)
+
+    pure = "A run that needs a delta is refused (--delta grants one).\n"
+    assert limit("5") == (0, f"At most epsilon 5 on every table from now on. {pure}", "")
+    assert limit("5") == (0, f"At most epsilon 5 on every table from now on. {pure}", "")
+    before = "Before: at most epsilon 5."
+    assert limit("0.3")[1] == f"At most epsilon 0.3 on every table from now on. {before} {pure}"
+    entries = path.read_bytes()
+    code, out, err = limit("5")
+    assert (code, out) == (2, "")
+    assert "the limit is epsilon 0.3, and 5 would raise it. Nothing was changed." in err
+    assert "--raise" in err
+    assert limit("0.1", "--delta", "1e-6")[0] == 2, "delta is raised"
+    assert path.read_bytes() == entries
+    assert limit("5", "--raise")[0] == 0
+    granted = "At most epsilon 5 and delta 1e-06 on every table from now on."
+    assert limit("5", "--delta", "1e-6", "--raise")[1].startswith(granted)
+    assert limit("4")[1].startswith("At most epsilon 4 and delta 1e-06 on"), "delta stays"
+    assert limit("none")[0] == 2
+    assert limit("none", "--raise")[1].startswith("No limit on every table from now on. Before: ")
+
+
+def test_a_limit_of_each_month(ledger: Path, command: Command) -> None:
+    def limit(*arguments: str) -> Ran:
+        return command("ledger", "limit", str(ledger), *arguments)
+
+    assert limit("9", "--delta", "1e-6")[0] == 0
+    told = "At most epsilon 1 and delta 1e-06 on table 1 in each month from now on."
+    assert limit("1", "--period", "month", "--table", "1")[1].startswith(told)
+    code, _, err = limit("2", "--period", "month", "--table", "1")
+    assert code == 2
+    assert "the limit is epsilon 1, and 2 would raise it" in err
+    options = ["-q", "SELECT COUNT(*) FROM D", "--tau", "10%", "--epsilon"]
+    code, _, err = command("audit", *TABLES, *options, "0.5")
+    assert code == 4
+    assert "of 1 for this table 0.75 are spent in the month from " in err
+    assert "The next month begins on " in err
+    assert command("audit", *TABLES, *options, "0.25")[0] == 0
+    assert limit("1", "--period", "decade")[0] == 2
+
+
 @pytest.mark.parametrize("arguments", [["0"], ["x"], ["1", "--delta", "1"], ["1", "--delta=-1"]])
 def test_a_limit_that_is_none(arguments: list[str], ledger: Path, command: Command) -> None:
     before = ledger.read_bytes()

@@ -156,7 +156,7 @@ def test_eight_with_one_query(
 
 def test_sixteen_make_one_ledger(race: Race, path: Path) -> None:
     limits = [str(number) for number in range(1, 17)]
-    ran = race([["ledger", "limit", str(path), limit] for limit in limits])
+    ran = race([["ledger", "limit", str(path), limit, "--raise"] for limit in limits])
     assert [(code, err) for code, _, err in ran] == [(0, "")] * 16
     with closing(Ledger(path)) as ledger:
         ledger.verify()

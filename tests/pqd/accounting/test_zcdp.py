@@ -14,7 +14,7 @@ import mpmath as mp
 import pytest
 from dp_accounting.rdp import RdpAccountant
 
-from pqd.accounting.accounts import NO_LIMIT, Budget, charge_within
+from pqd.accounting.accounts import NO_LIMIT, Allowance, Budget, charge_within
 from pqd.accounting.composition import CONCENTRATED, SEQUENTIAL, Charge, charge_of
 from pqd.accounting.disjoint_groups import Group, MeasurementCost, composition_groups
 from pqd.accounting.ledger import Ledger
@@ -205,18 +205,19 @@ def test_a_delta_beyond_a_stated_limit_is_refused(
     def charge(left: Fraction) -> Charge:
         return charge_of(composition_groups([gaussian("a", "1")]), left)
 
+    allowance = Allowance(limit, spent.epsilon or Fraction(0), spent.delta or Fraction(0))
     if fits:
-        assert charge_within(charge, limit, spent).delta == MILLIONTH
+        assert charge_within(charge, allowance).delta == MILLIONTH
         return
     with pytest.raises(BudgetError, match=r"Nothing was spent\. (Leave delta|Use fewer)"):
-        charge_within(charge, limit, spent)
+        charge_within(charge, allowance)
 
 
 def test_what_is_replayed_needs_no_delta() -> None:
-    over = Budget(Fraction(1), Fraction(0)), Budget(Fraction(2), MILLIONTH)
-    assert charge_within(lambda _: Charge(), *over) == Charge()
+    over = Allowance(Budget(Fraction(1), Fraction(0)), Fraction(2), MILLIONTH)
+    assert charge_within(lambda _: Charge(), over) == Charge()
     nothing_more = Charge(Fraction(0), Fraction(0), SEQUENTIAL)
-    assert charge_within(lambda _: nothing_more, *over) == nothing_more
+    assert charge_within(lambda _: nothing_more, over) == nothing_more
 
 
 def test_the_ledger_adds_up_deltas_and_shows_them(tmp_path: Path) -> None:
