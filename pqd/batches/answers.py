@@ -123,7 +123,7 @@ def _planned_batch(
     with naming(name):
         planner = BatchPlanner(queries, bound, epsilon)
         plans = planner.plans(mechanism)
-        choice = choose_mechanism(plans, planner.workload, planner.contingency, epsilon, scale)
+        choice = choose_mechanism(plans, planner.workload, planner.counts, epsilon, scale)
     batch = planner.measurement(name, choice.plan)
     return PlannedBatch(batch, choice, scale, planner.linear_refusal)
 

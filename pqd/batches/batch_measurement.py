@@ -14,7 +14,7 @@ from pqd.batches.linear_workload import LinearWorkload
 from pqd.batches.mechanisms import LINEAR, RANGES, TOGETHER, WORKLOAD
 from pqd.batches.range_sums import range_plan
 from pqd.batches.row_classes import RowClasses
-from pqd.batches.workload_laplace import WorkloadPlan
+from pqd.batches.workload_laplace import BatchCounts, WorkloadPlan
 from pqd.deciders.batch.base import BatchOutput
 from pqd.deciders.bounds import AnswerRange
 from pqd.engine.contingency import ContingencyTable
@@ -24,10 +24,16 @@ from pqd.planning.bound_workload import BoundQuery, BoundWorkload
 from pqd.run.measurement import QueryMeasurement
 from pqd.sql.predicate import canonical
 from pqd.sql.query import Query
+from pqd.sql.schema import fold_case
 from pqd.stated.budgets import AUTO
 
 if TYPE_CHECKING:
     from pqd.deciders import Noise
+
+COUNTS_ROWS = (
+    "{0} counts rows by what they meet, and with a unit (--unit) COUNT is of persons, whose rows "
+    "may meet different conditions; use workload or auto, which count the persons of each query"
+)
 
 
 def selection(statistic: Statistic) -> str:
@@ -37,7 +43,7 @@ def selection(statistic: Statistic) -> str:
 
 def possible_answers(measure: Measure | None) -> AnswerRange:
     """Range of answers that a table can have: counts, or sums of ``measure``."""
-    lattice = measure.lattice if measure else None
+    lattice = (measure.total or measure.lattice) if measure else None
     if lattice is None:
         return AnswerRange.of_sums(None, None)
     return AnswerRange.of_sums(float(lattice.lower), float(lattice.upper))
@@ -69,12 +75,15 @@ class BatchMeasurement(QueryMeasurement[BatchOutput]):
 
     @property
     def joint_statistics(self) -> tuple[Statistic, ...]:
-        """Statistics of all queries, which are counted in one contingency table."""
+        """Statistics of all queries, which are counted in one contingency table.
+
+        With a unit each of them has a histogram of persons.
+        """
         return self.statistics
 
     @cached_property
     def cost(self) -> Fraction:
-        """Budget of the batch, where one row is one person."""
+        """Budget of the batch for one person; without a unit one row is one person."""
         return self.epsilon
 
     @cached_property
@@ -85,7 +94,7 @@ class BatchMeasurement(QueryMeasurement[BatchOutput]):
     @property
     def workload(self) -> ScanPlan:
         """Scan plan of the batch."""
-        return ScanPlan(self.statistics)
+        return ScanPlan(self.statistics, self.unit)
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -96,20 +105,22 @@ class BatchMeasurement(QueryMeasurement[BatchOutput]):
         """Parameters of the mechanism."""
         return {"kind": "batch", **self.plan.parameters()}
 
-    def run(self, counts: ContingencyTable, noise: Noise) -> BatchOutput:
-        """Answers that are ``epsilon``-DP in the rows that the contingency table counts."""
+    def run(self, counts: BatchCounts, noise: Noise) -> BatchOutput:
+        """Answers that are ``epsilon``-DP in the rows, or with a unit in the persons, counted."""
         return self.plan.release(self.plan.read(counts), self.epsilon, noise)
 
     def ledger_facts(self) -> dict[str, Any]:
         """Public facts of the charge that the ledger keeps."""
         facts = {"id": self.name, "sql": "; ".join(self.sql), "epsilon": str(self.epsilon)}
-        return {**facts, "decider": self.plan.id, "unit": None}
+        unit = self.unit.column if self.unit else None
+        return {**facts, "decider": self.plan.id, "unit": unit}
 
     @cached_property
     def cache_key(self) -> str:
         """Cache key of the ledger, from all selections of rows and from the row classes."""
         rows, classes = [selection(each) for each in self.statistics], self.plan.classes
-        return self.key_of({"rows": rows, "classes": classes.digest if classes else None})
+        unit = {"unit": fold_case(self.unit.column)} if self.unit else {}
+        return self.key_of({"rows": rows, "classes": classes.digest if classes else None, **unit})
 
 
 @contextmanager
@@ -132,19 +143,26 @@ class BatchPlanner:
     def __init__(
         self, queries: Sequence[BoundQuery], bound: BoundWorkload, epsilon: Fraction
     ) -> None:
-        """Count the rows of the synthetic table into a contingency table."""
-        self.queries, self.epsilon, self._schema = queries, epsilon, bound.schema
-        self.workload = ScanPlan(tuple(query.statistic for query in queries))
-        synthetic = bound.tables.tables[0]
-        self.contingency = bound.tables.engine.contingency(synthetic, self._schema, self.workload)
+        """Count the rows of the synthetic table; with a unit its persons are counted already."""
+        self.queries, self.epsilon, self._bound = queries, epsilon, bound
+        self.workload = ScanPlan(tuple(query.statistic for query in queries), bound.unit)
+        self.counts: BatchCounts = (
+            [query.synthetic[0] for query in queries] if bound.unit else self._contingency
+        )
         self.linear_refusal: PqdError | None = None
+
+    @cached_property
+    def _contingency(self) -> ContingencyTable:
+        """Contingency table of the synthetic table."""
+        tables = self._bound.tables
+        return tables.engine.contingency(tables.tables[0], self._bound.schema, self.workload)
 
     @cached_property
     def _linear(self) -> LinearWorkload | ParameterError:
         """Numerical queries over row classes, or the error if they do not fit."""
         measure = self.queries[0].statistic.measure
         try:
-            classes = RowClasses.of(self.workload, self.contingency.words)
+            classes = RowClasses.of(self.workload, self._contingency.words)
         except ParameterError as error:
             return error
         return LinearWorkload(classes, measure.lattice if measure else None)
@@ -152,11 +170,18 @@ class BatchPlanner:
     def plans(self, mechanism: str, among: Sequence[str] = TOGETHER) -> dict[str, BatchPlan]:
         """Plans by mechanism: the named mechanism, or for ``auto`` all quick ones of ``among``.
 
+        With a unit ``workload`` is the only mechanism, since the others sort rows into classes, and
+        the rows of one person may lie in many.
+
         Raises
         ------
         PqdError
             If no mechanism fits; the first reason is raised.
         """
+        if self.workload.unit:
+            if mechanism not in {AUTO, WORKLOAD}:
+                raise ParameterError(COUNTS_ROWS.format(mechanism))
+            return {WORKLOAD: self._plan(WORKLOAD)}
         if mechanism != AUTO:
             return {mechanism: self._plan(mechanism)}
         if isinstance(self._linear, ParameterError):
@@ -181,7 +206,7 @@ class BatchPlanner:
         if name == WORKLOAD:
             return WorkloadPlan.of(self.workload, self.epsilon)
         if name == RANGES:
-            return range_plan(self.workload, self.contingency, self._schema, self.epsilon)
+            return range_plan(self.workload, self._contingency, self._bound.schema, self.epsilon)
         if isinstance(self._linear, ParameterError):
             raise ParameterError(
                 f"{name} must know what a row can meet, and {self._linear}; or use workload, which "
@@ -196,7 +221,7 @@ class BatchPlanner:
             query=first.query,
             statistic=first.statistic,
             kinds=tuple(sorted({pair for query in self.queries for pair in query.kinds})),
-            unit=None,
+            unit=self.workload.unit,
             epsilon=self.epsilon,
             name=name,
             sql=tuple(query.query.sql for query in self.queries),

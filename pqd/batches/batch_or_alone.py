@@ -57,9 +57,15 @@ def share_in_batches(shared: Sequence[SharedQueries], sharing: str, each: Fracti
     """
     with_groups = [_share_workload(queries, sharing, each) for queries in shared]
     if sharing in TOGETHER and not any(with_groups):
+        if any(queries.bound.unit for queries in shared):
+            raise ParameterError(
+                f"{sharing} answers queries together, which saves budget where one row matches few "
+                "of them; with a unit (--unit) the rows of one person may match all of them: use "
+                "alone, or auto"
+            )
         raise ParameterError(
-            f"{sharing} answers COUNT and SUM queries together, without a unit and "
-            "without a named decider. No query of this run is such a one: use alone"
+            f"{sharing} answers COUNT and SUM queries together, without a named decider. No query "
+            "of this run is such a one: use alone"
         )
 
 
@@ -110,7 +116,9 @@ def _groups(queries: SharedQueries, sharing: str) -> list[tuple[str, list[int]]]
     """Name of each group of queries that may become one batch, and the places of its queries.
 
     All queries of a group sum up one measure.  Queries that only ``workload`` can answer as a batch
-    form a group of their own, so that the other queries can use every mechanism.
+    form a group of their own, so that the other queries can use every mechanism.  With a unit there
+    is no group: the rows of one person may match all queries, so no batch errs less than equal
+    shares.
     """
     by_measure: dict[Measure | None, list[int]] = {}
     for place, (bound, _) in queries.unplanned.items():

@@ -73,7 +73,7 @@ class BatchPlan(Protocol):
         """Noise law of each answer; None if the error depends on the rows."""
         ...
 
-    def read(self, contingency: ContingencyTable) -> Any:  # noqa: ANN401 - rows, or a histogram
+    def read(self, counts: Any) -> Any:  # noqa: ANN401 - a contingency table; rows, or a histogram
         """Rows in the form that the mechanism reads; each row stays one row or is left out."""
         ...
 

@@ -218,6 +218,6 @@ def _candidate(
 
 def _simulated_errors(plan: BatchPlan, planner: BatchPlanner) -> list[SimulatedErrors]:
     """Simulated errors of each answer of a plan."""
-    simulation = ErrorSimulation(planner.workload, planner.contingency, planner.epsilon)
+    simulation = ErrorSimulation(planner.workload, planner.counts, planner.epsilon)
     drawn = simulation.errors(plan, _SIMULATION_RUNS)
     return [SimulatedErrors(tuple(column)) for column in drawn.T.tolist()]

@@ -17,12 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pqd.batches.batch_plan import BatchPlan
-from pqd.batches.workload_laplace import exact_answers
+from pqd.batches.workload_laplace import BatchCounts, exact_answers
 from pqd.deciders.distributions import Floats
 from pqd.deciders.errors import ParameterError, PqdError
 from pqd.deciders.noise import check_scale
 from pqd.deciders.note import Note, note
-from pqd.engine.contingency import ContingencyTable
 from pqd.engine.scan_plan import ScanPlan
 
 
@@ -67,14 +66,12 @@ class QuasiRandomNoise:
 
 
 class ErrorSimulation:
-    """Simulation of plans on the synthetic table, given its contingency table."""
+    """Simulation of plans on the synthetic table, given its ``counts``."""
 
-    def __init__(
-        self, workload: ScanPlan, contingency: ContingencyTable, epsilon: Fraction
-    ) -> None:
+    def __init__(self, workload: ScanPlan, counts: BatchCounts, epsilon: Fraction) -> None:
         """Compute the exact answers, which are public."""
-        self._contingency, self._epsilon = contingency, epsilon
-        self._truth = exact_answers(workload, contingency)
+        self._counts, self._epsilon = counts, epsilon
+        self._truth = exact_answers(workload, counts)
         self.size = float(np.abs(self._truth).mean())
         # Keep the rows that a plan reads.  They depend only on the type of the plan, and reading
         # is slow.
@@ -83,7 +80,7 @@ class ErrorSimulation:
     def errors(self, plan: BatchPlan, runs: int) -> Floats:
         """Errors ``released - exact`` of each run and each query, of shape (runs, queries)."""
         if type(plan) not in self._rows:
-            self._rows[type(plan)] = plan.read(self._contingency)
+            self._rows[type(plan)] = plan.read(self._counts)
         rows = self._rows[type(plan)]
         noises = map(QuasiRandomNoise, range(runs))
         drawn = [plan.release(rows, self._epsilon, noise).answers for noise in noises]
@@ -113,14 +110,14 @@ class SimulatedChoice(NamedTuple):
 def choose_mechanism(
     plans: Mapping[str, BatchPlan],
     workload: ScanPlan,
-    contingency: ContingencyTable,
+    counts: BatchCounts,
     epsilon: Fraction,
     unit: Fraction,
 ) -> SimulatedChoice:
     """Choice of the plan with the least mean absolute error on the synthetic table.
 
-    If the caller names a mechanism, ``plans`` holds only this mechanism.  ``contingency`` is the
-    contingency table of the synthetic table.  ``unit`` is the size of a unit of the answers.
+    If the caller names a mechanism, ``plans`` holds only this mechanism.  ``counts`` are
+    those of the synthetic table.  ``unit`` is the size of a unit of the answers.
 
     Raises
     ------
@@ -129,7 +126,7 @@ def choose_mechanism(
     """
     errors: dict[str, float] = {}
     by_query: dict[str, tuple[float, ...]] = {}
-    simulation = ErrorSimulation(workload, contingency, epsilon)
+    simulation = ErrorSimulation(workload, counts, epsilon)
     refusal: PqdError | None = None
     for name, plan in plans.items():
         try:
@@ -141,7 +138,9 @@ def choose_mechanism(
         raise refusal or ParameterError("no mechanism fits these queries")
     taken = min(errors, key=errors.__getitem__)
     others = sorted((e, n) for n, e in errors.items() if n != taken)
-    if len(plans) == 1:
+    if workload.unit:
+        reason = note("of-persons-error", error=errors[taken], unit=unit)
+    elif len(plans) == 1:
         reason = note("named-error", error=errors[taken], unit=unit)
     else:
         rivals = tuple((name, error) for error, name in others)

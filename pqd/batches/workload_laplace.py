@@ -1,7 +1,8 @@
 """``workload``: each query of a batch is counted separately, in one scan, with noise for all.
 
 Any predicate fits, because the noise depends only on the largest number of queries that one row
-can match.
+can match.  With a privacy unit the noise is that of all queries: a person may have rows that match
+any of them.
 """
 
 from __future__ import annotations
@@ -22,16 +23,18 @@ from pqd.deciders.batch.base import BatchOutput, NoiseLaw
 from pqd.deciders.batch.linear.laplace import NoisyAnswers
 from pqd.deciders.batch.linear.universe import check_upper
 from pqd.deciders.noise import check_scale
-from pqd.engine.contingency import selections
+from pqd.engine.contingency import ContingencyTable, selections
 from pqd.engine.scan_plan import ScanPlan
 from pqd.sql.predicate import Predicate
 from pqd.sql.regions import Region, region
 
 if TYPE_CHECKING:
-    from pqd.deciders import Lattice, Noise
-    from pqd.engine.contingency import ContingencyTable, Integers
+    from pqd.deciders import Histogram, Lattice, Noise
+    from pqd.engine.contingency import Integers
 
 
+# What a batch reads: a contingency table of rows, or with a unit a histogram of persons per query.
+BatchCounts = ContingencyTable | Sequence["Histogram"]
 # Set of queries as bits; the first query is the lowest bit.
 QuerySet = int
 # After this number of steps the search stops and gives an upper bound.
@@ -125,14 +128,21 @@ def _most_queries(every: QuerySet, columns: Sequence[Collection[QuerySet]]) -> t
     return -heap[0][0], False
 
 
-def exact_answers(
-    workload: ScanPlan, contingency: ContingencyTable, most: int | None = None
-) -> Integers:
-    """Exact answer of each query over the rows of ``contingency``, in units; not private.
+def exact_answers(workload: ScanPlan, counts: BatchCounts, most: int | None = None) -> Integers:
+    """Exact answer of each query over the rows or persons of ``counts``, in units; not private.
 
     Without ``most``, a row counts in all queries that it matches.  With ``most``, it counts only in
-    the first ``most`` of them.  A row without a value adds nothing.
+    the first ``most`` of them.  A row without a value adds nothing.  A person counts in each query
+    that one of the person's rows matches.
     """
+    if isinstance(counts, ContingencyTable):
+        return _answers_of_rows(workload, counts, most)
+    return np.array([each.total if workload.measures else each.mass for each in counts], np.int64)
+
+
+def _answers_of_rows(
+    workload: ScanPlan, contingency: ContingencyTable, most: int | None
+) -> Integers:
     totals, size = _cell_totals(workload, contingency), contingency.counts.size
     matches = np.zeros(size, np.int64)
     answers = np.zeros(len(workload.statistics), np.int64)
@@ -155,7 +165,11 @@ def _cell_totals(workload: ScanPlan, contingency: ContingencyTable) -> Integers:
 
 
 def _lattice(workload: ScanPlan) -> Lattice | None:
-    return workload.measures[0].lattice if workload.measures else None
+    """Lattice of what a row adds to an answer, or a person; None for counts."""
+    if not workload.measures:
+        return None
+    (measure,) = workload.measures
+    return measure.total if workload.unit else measure.lattice
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,6 +185,10 @@ class WorkloadPlan:
 
     The answers are complete, because no row matches more than ``workload_sensitivity`` queries.
     The guarantee does not depend on this fact.
+
+    With a privacy unit, ``most`` is the number of queries.  A person adds to each answer at most 1,
+    or one total on the public lattice of totals, of size at most ``top``, whatever rows the person
+    has (``pqd/engine/histograms.py``).  So one person moves the answers by at most ``norm`` too.
     """
 
     key_fields: ClassVar[tuple[str, ...]] = ("most", "top")
@@ -192,11 +210,9 @@ class WorkloadPlan:
         if lattice is not None:
             top = max(abs(lattice.lower_units), abs(lattice.upper_units), 1)
             check_upper(top)
-        plan = cls(
-            workload,
-            workload_sensitivity([statistic.predicate for statistic in workload.statistics]),
-            top,
-        )
+        predicates = [statistic.predicate for statistic in workload.statistics]
+        most = len(predicates) if workload.unit else workload_sensitivity(predicates)
+        plan = cls(workload, most, top)
         check_scale(plan._mechanism.largest_scale(epsilon))
         return plan
 
@@ -220,7 +236,7 @@ class WorkloadPlan:
         return max(8, 64 // len(self.workload.statistics))
 
     def parameters(self) -> Mapping[str, Any]:
-        """Parameters of the noise: the most answers, and the most units, that one row changes."""
+        """Parameters of the noise: the most answers and units that one row or person changes."""
         return parameters_of(self)
 
     @property
@@ -237,9 +253,9 @@ class WorkloadPlan:
         """Noise law of each answer; noise is the only error."""
         return self._mechanism.noise_law(epsilon)
 
-    def read(self, contingency: ContingencyTable) -> Integers:
+    def read(self, counts: BatchCounts) -> Integers:
         """Exact answers; not private."""
-        return exact_answers(self.workload, contingency, self.most)
+        return exact_answers(self.workload, counts, self.most)
 
     def release(self, rows: Integers, epsilon: Fraction, noise: Noise) -> BatchOutput:
         """Answers that are epsilon-DP."""

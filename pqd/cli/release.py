@@ -17,6 +17,7 @@ from pqd.cli.options import (
     CriteriaOptions,
     LedgerOptions,
     QueryOptions,
+    UnitOptions,
     with_threads,
 )
 from pqd.cli.outputs import OutputOptions, Targets, new_table
@@ -26,6 +27,7 @@ from pqd.stated.budgets import AUTO
 
 if TYPE_CHECKING:
     from pqd.accounting.accountant import Accountant
+    from pqd.engine.scan_plan import PrivacyUnit
     from pqd.engine.tables import Table
     from pqd.parameters import Parameters
     from pqd.reports.models.release import ReleaseReport
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 
 @option_group
 class ReleaseOptions:
-    """Options that only a release has: its budget, its mechanism, its level and its unit."""
+    """Options that only a release has: its budget, its mechanism and its level."""
 
     total_epsilon: options.TotalEpsilon = None
     mechanism: Annotated[
@@ -54,22 +56,17 @@ class ReleaseOptions:
             "out).",
         ),
     ] = None
-    unit: Annotated[str | None, typer.Option(metavar="COLUMN", hidden=True)] = None
 
     @property
     def stated(self) -> bool:
         """Whether the caller gives an option that a spec has a key for."""
-        return bool(self.total_epsilon or self.mechanism or self.alpha or self.unit)
+        return bool(self.total_epsilon or self.mechanism or self.alpha)
 
     def read(self, columns: ColumnOptions) -> Parameters:
         """Parameters of the release, which does not use their tolerance."""
         from pqd.stated.budgets import total_budget
 
         budget = total_budget(self.total_epsilon or None)
-        if self.unit is not None:
-            from pqd.commands.release import check_unit
-
-            check_unit(self.unit)
         criteria = CriteriaOptions("1", self.alpha or "0.05")
         return options.criteria(criteria, columns, self.mechanism or AUTO).at(budget)
 
@@ -88,6 +85,7 @@ def release(
     queries: QueryOptions,
     stated: ReleaseOptions,
     columns: ColumnOptions,
+    unit: UnitOptions,
     ledger: LedgerOptions,
     outputs: OutputOptions,
     display: DisplayOptions,
@@ -121,10 +119,10 @@ def release(
                 "alone, such as pqd release audit.toml, whose [release] says all (queries, "
                 "total_epsilon, mechanism)"
             )
-        if any(group.stated for group in (queries, stated, columns)):
+        if any(group.stated for group in (queries, stated, columns)) or unit.read():
             raise ParameterError(
-                f"{private} is a spec, and its [release] says queries, columns, total_epsilon, "
-                "mechanism and alpha; leave these options out, or change the spec"
+                f"{private} is a spec, which says queries, columns, total_epsilon, mechanism, "
+                "alpha and unit; leave these options out, or change the spec"
             )
         spec = _read(Path(private))
         targets = _beside_spec(targets, spec, ledger)
@@ -136,11 +134,11 @@ def release(
 
         # Open the table while the modules below are imported.
         secret = opened_ahead(private)
-        terms = stated.read(columns)
+        terms, people = stated.read(columns), unit.read()
         workload = queries.read(private, synthetic)
         display.selected(workload)
         accountant = ledger.accountant(private, replaying=display.explains)
-        run = partial(_of_tables, secret, synthetic, workload, terms, accountant, new_file)
+        run = partial(_of_tables, secret, synthetic, workload, terms, accountant, people, new_file)
     failed = []
     try:
         report = run()
@@ -165,6 +163,7 @@ def _of_tables(
     queries: tuple[Query, ...],
     terms: Parameters,
     accountant: Accountant,
+    unit: PrivacyUnit | None,
     table: Path | None,
 ) -> ReleaseReport:
     from pqd.cli.progress import progress
@@ -175,7 +174,15 @@ def _of_tables(
     noise = SecureNoise()
     with progress() as show:
         return run_release(
-            private, synthetic, queries, terms, noise, show, accountant=accountant, table=table
+            private,
+            synthetic,
+            queries,
+            terms,
+            noise,
+            show,
+            accountant=accountant,
+            unit=unit,
+            table=table,
         )
 
 

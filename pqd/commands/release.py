@@ -32,7 +32,7 @@ from pqd.errors import (
     RunError,
     UnwrittenTableError,
 )
-from pqd.parameters import Parameters
+from pqd.parameters import Parameters, privacy_unit
 from pqd.paths import told_as_unwritten
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import BoundQuery, QueryRequest
@@ -53,6 +53,7 @@ from pqd.stated.budgets import AUTO, total_budget
 if TYPE_CHECKING:
     from pqd.batches.reweighting import ReweightedTable
     from pqd.deciders import Noise
+    from pqd.engine.scan_plan import PrivacyUnit
 
 
 def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
@@ -67,6 +68,7 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     ledger: str | Path | None = None,
     fresh: bool = False,
     unit: str | None = None,
+    max_rows: int = 1,
     table: str | Path | None = None,
 ) -> ReleaseReport:
     """Answer a workload of COUNT and SUM queries on the private table, under one budget.
@@ -91,8 +93,9 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
         Public facts of columns; other facts come from the synthetic table.
     ledger, fresh
         As for ``pqd.audit``.
-    unit
-        Not supported: must be None, since one row is one person.
+    unit, max_rows
+        As for ``pqd.audit``.  With a unit COUNT is of persons, SUM of persons' totals, and
+        ``workload`` (or ``"auto"``) is the only mechanism.  ``max_rows`` then changes nothing.
     table
         A new file (``.parquet`` or ``.csv``).  Rows of the synthetic table are drawn anew so that
         they agree with the released answers, and written there: post-processing, at no further
@@ -113,7 +116,7 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
         ``table`` could not be written.  The error's ``report`` has the answers, which are paid for;
         the same release again costs nothing.
     """
-    check_unit(unit)
+    people = privacy_unit(unit, max_rows)
     # A release has no tolerance: ``tau`` is needed for ``Parameters`` and is not used.
     parameters = Parameters.parse(
         tau=1,
@@ -133,17 +136,9 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
             parameters,
             SecureNoise(),
             accountant=accountant,
+            unit=people,
             table=target,
             progress=progress,
-        )
-
-
-def check_unit(unit: str | None) -> None:
-    """Refuse a privacy unit: a release counts rows."""
-    if unit is not None:
-        raise ParameterError(
-            "a release counts rows, and one row is one person: it knows no unit yet; reduce the "
-            "private table to one row per person, or use pqd audit, which takes --unit"
         )
 
 
@@ -157,11 +152,18 @@ def run_release(  # noqa: PLR0913 - those of a release, read
     progress: Progress = silent,
     *,
     accountant: Accountant | None = None,
+    unit: PrivacyUnit | None = None,
     table: Path | None = None,
 ) -> ReleaseReport:
     """Release with ``noise``; see ``pqd.release``.  Without an accountant no account is kept."""
     _check(queries, parameters)
-    tables = separate_tables(private, synthetic, accountant=accountant, names=column_names(queries))
+    if unit and table is not None:
+        raise ParameterError(
+            "a corrected copy (--table) is made of rows that are drawn one by one, and with a unit "
+            "the answers are of persons; leave --table out"
+        )
+    names = column_names(queries, unit)
+    tables = separate_tables(private, synthetic, accountant=accountant, names=names)
     if table is not None:
         # This imports scipy, which may fail, so it comes before the charge.
         from pqd.batches.reweighting import reweighted_table  # noqa: PLC0415
@@ -172,7 +174,7 @@ def run_release(  # noqa: PLR0913 - those of a release, read
         check_place()
     progress(Step.READING_COPY)
     requests = [QueryRequest(query, parameters) for query in queries]
-    bound = bind(tables, requests, parameters.columns)
+    bound = bind(tables, requests, parameters.columns, unit)
     bound.check()
     if not bound.queries:
         raise NothingSelectedError("there is no query to answer")
@@ -200,7 +202,7 @@ def run_release(  # noqa: PLR0913 - those of a release, read
         synthetic=tables.label,
         total_epsilon=parameters.epsilon,
         alpha=parameters.alpha,
-        cost=cost_of(outputs.quote, accountant, None),
+        cost=cost_of(outputs.quote, accountant, unit),
         simulated=noise.simulated,
         notes=tuple(remarks),
         refused=bound.left_out,
@@ -236,7 +238,6 @@ def run_release_spec(
             f"{spec.path.name} has no [release]; add [release] with total_epsilon = 1, "
             'queries = "queries.sql"'
         )
-    check_unit(spec.unit)
     parameters = Parameters.parse(
         tau=1,
         epsilon=section.total_epsilon,
@@ -254,7 +255,14 @@ def run_release_spec(
         files = [file for table in tables for file in table.files]
         queries = as_queries(read_queries(section.queries.path, files))
         return run_release(
-            *tables, queries, parameters, noise, progress, accountant=accountant, table=table
+            *tables,
+            queries,
+            parameters,
+            noise,
+            progress,
+            accountant=accountant,
+            unit=privacy_unit(spec.unit, spec.max_rows or 1),
+            table=table,
         )
 
 

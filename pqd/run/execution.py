@@ -196,7 +196,7 @@ def _scan(each: MeasurementSet, new: Mapping[str, Measurement[Any]], key: bytes)
 
     A measurement that is about the measurements of other sets has the counts of all of these.  One
     scan of the private table makes all histograms.  One scan makes all marginals.  Each contingency
-    table takes a scan of its own.
+    table, or with a unit the histograms of each batch, takes a scan of its own.
     """
     counts: dict[str, Any] = {}
     for name, measurement in new.items():
@@ -208,7 +208,8 @@ def _scan(each: MeasurementSet, new: Mapping[str, Measurement[Any]], key: bytes)
             }
         if measurement.joint_statistics:
             plan = ScanPlan(measurement.joint_statistics, each.unit, key)
-            counts[name] = each.engine.contingency(each.private, each.schema, plan)
+            counted = each.engine.histograms if each.unit else each.engine.contingency
+            counts[name] = counted(each.private, each.schema, plan)
     distinct = tuple(dict.fromkeys(one for m in new.values() for one in m.marginals))
     if distinct:
         cells = each.engine.marginals(

@@ -115,6 +115,30 @@ def test_answers_at_a_large_epsilon_are_the_truth(mechanism: str) -> None:
     assert not report.simulated
 
 
+def test_answers_with_a_unit_are_of_persons() -> None:
+    """COUNT of persons, SUM of persons' totals; the persons here are the ages."""
+    sqls = [
+        "SELECT COUNT(*) FROM D WHERE job = 'cook'",
+        "SELECT COUNT(*) FROM D",
+        "SELECT SUM(pay) FROM D WHERE job = 'cook'",
+    ]
+    facts = {"pay": {"bounds": (0, 10**7)}}
+    report = released(queries=sqls, unit="age", total_epsilon=10**6, columns=facts)
+    cooks = SECRET[SECRET.job == "cook"]
+    exact = [cooks.age.nunique(), SECRET.age.nunique(), cooks.pay.clip(lower=0).sum()]
+    assert [query.answer for query in report.queries] == exact
+    assert (report.cost.unit, report.cost.max_rows) == ("age", 1)
+    assert {batch.mechanism for batch in report.batches} == {"workload"}
+    assert "a person may have rows that match any query" in report.batches[0].reason
+    text = terminal_text(report)
+    assert "COUNT is of persons, and SUM of persons' totals." in " ".join(text.split())
+    again = released(queries=sqls, unit="age", total_epsilon=10**6, columns=facts)
+    assert again.cost.epsilon == 0
+    other = released(queries=sqls[:2], unit="AGE", total_epsilon=Fraction(2 * 10**6, 3))
+    assert other.cost.epsilon == 0
+    assert other.batches[0].replayed
+
+
 @pytest.mark.parametrize("mechanism", ["numerical", "normalization", "global_truncation"])
 def test_answers_of_multiplicative_weights_are_near_the_truth(mechanism: str) -> None:
     report = released(total_epsilon=10**6, mechanism=mechanism)
@@ -257,6 +281,8 @@ def test_what_protects_persons_does_not_add_up_with_a_release(account: Path) -> 
     with pytest.raises(BudgetError, match="do not add up"):
         released()
     assert spent(account) == [1]
+    released(unit="job")
+    assert spent(account) == [2]
 
 
 def test_audit_and_release_share_an_account(account: Path) -> None:
@@ -273,7 +299,18 @@ REFUSED: dict[str, tuple[dict[str, Any], type[PqdError], str]] = {
     "a distinct count": ({"queries": "SELECT COUNT(DISTINCT job) FROM D"}, QueryError, "pqd audit"),
     "a mechanism": ({"mechanism": "magic"}, ParameterError, "auto, workload, identity, numerical"),
     "a column": ({"queries": "SELECT SUM(pai) FROM D"}, PqdError, "pay"),
-    "a person": ({"unit": "job"}, ParameterError, "one row is one person"),
+    "rows without a unit": ({"max_rows": 2}, ParameterError, "no unit says whose rows"),
+    "classes of rows, with a unit": (
+        {"unit": "job", "mechanism": "identity"},
+        ParameterError,
+        "COUNT: identity counts rows by what they meet.* use workload or auto",
+    ),
+    "a corrected copy, with a unit": (
+        {"unit": "job", "table": "new.csv"},
+        ParameterError,
+        "leave --table out",
+    ),
+    "a unit that is no column": ({"unit": "jib"}, PqdError, "job"),
     "no budget": ({"total_epsilon": 0}, ParameterError, "greater than 0"),
     "too small a budget": (
         {
@@ -370,8 +407,8 @@ def test_bins_make_many_queries(command: Command) -> None:
     [
         (["-q", "SELECT COUNT(*) FROM D"], "total_epsilon (--total-epsilon) is missing"),
         (
-            ["-q", "SELECT COUNT(*) FROM D", "--total-epsilon", "1", "--unit", "age"],
-            "one row is one",
+            ["-q", "SELECT COUNT(*) FROM D", "--total-epsilon", "1", "--max-rows", "2"],
+            "no unit says whose rows",
         ),
         (["-q", "SELECT MEDIAN(age) FROM D", "--total-epsilon", "1"], "a release answers COUNT"),
         (

@@ -107,7 +107,7 @@ def test_mechanism_alpha_and_synthetic_of_the_spec(spec: Path, command: Command)
         ),
         ('"asked.sql"', '"none.sql"', "there is no such file"),
         ('"asked.sql"', '"${NO_SUCH_NAME}"', "NO_SUCH_NAME is not set"),
-        ("[release]", '[privacy]\nunit = "age"\n[release]', "it knows no unit yet"),
+        ("[release]", '[privacy]\nunit = "aga"\n[release]', "aga"),
     ],
 )
 def test_mistakes_are_named_and_cost_nothing(
