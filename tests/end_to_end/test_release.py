@@ -122,10 +122,10 @@ def test_answers_with_a_unit_are_of_persons() -> None:
         "SELECT COUNT(*) FROM D",
         "SELECT SUM(pay) FROM D WHERE job = 'cook'",
     ]
-    facts = {"pay": {"bounds": (0, 10**7)}}
+    facts = {"pay": {"bounds": (0, 1000)}}
     report = released(queries=sqls, unit="age", total_epsilon=10**6, columns=facts)
     cooks = SECRET[SECRET.job == "cook"]
-    exact = [cooks.age.nunique(), SECRET.age.nunique(), cooks.pay.clip(lower=0).sum()]
+    exact = [cooks.age.nunique(), SECRET.age.nunique(), cooks.pay.sum()]
     assert [query.answer for query in report.queries] == exact
     assert (report.cost.unit, report.cost.max_rows) == ("age", 1)
     assert {batch.mechanism for batch in report.batches} == {"workload"}
