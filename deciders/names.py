@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import re
+import shlex
 from collections.abc import Collection, Iterable, Sequence
 
 
@@ -22,6 +24,15 @@ def suggestion(name: str, known: Collection[str]) -> str:
     """Hint for a name that is not in ``known``."""
     near = closest_name(name, known)
     return f"did you mean {near}?" if near else f"use {', '.join(known)}"
+
+
+def pasted(name: str) -> str:
+    """Name as a word of a command that a shell reads: in double quotes where quotes are needed.
+
+    A name with signs that a shell reads within double quotes has single quotes.
+    """
+    word = shlex.quote(name)
+    return word if word == name or re.search(r"[\"$`\\!]", name) else f'"{name}"'
 
 
 def names_and_more(names: Sequence[str], most: int, separator: str = ", ") -> str:

@@ -140,8 +140,26 @@ def stated_rows(rows: Number | None) -> int | None:
     return int(number)
 
 
-def privacy_unit(column: str | None, max_rows: int | str = 1) -> PrivacyUnit | None:
-    """Privacy unit that a caller states; None if one row is one person."""
+def privacy_unit(
+    column: str | None, max_rows: int | str = 1, *, row_is_person: bool = False
+) -> PrivacyUnit | None:
+    """Privacy unit that a caller states; None if one row is one person.
+
+    ``row_is_person``: the caller states that, so there is no column.  Blanks at the ends of a
+    column's name belong to the name; quotes around it do not.
+
+    Raises
+    ------
+    ParameterError
+        If the statements contradict each other, or one of them is not understood.
+    """
+    if not isinstance(row_is_person, bool):
+        raise ParameterError(f"row_is_person is {row_is_person!r}; use True or False")
+    if column is not None and row_is_person:
+        raise ParameterError(
+            "unit (--unit) says that the rows of one value are one person, and row_is_person "
+            "(--row-is-person) that each row is one; state one of them"
+        )
     if column is None:
         if exact(max_rows, "max_rows") != 1:
             raise ParameterError(
@@ -156,4 +174,10 @@ def privacy_unit(column: str | None, max_rows: int | str = 1) -> PrivacyUnit | N
         raise ParameterError(
             f"max_rows is {max_rows}; it must be a whole number from 1 to {_MOST_ROWS:,}"
         )
-    return PrivacyUnit(column.strip().strip('"'), int(rows))
+    return PrivacyUnit(unquoted(column), int(rows))
+
+
+def unquoted(name: str) -> str:
+    """Name of a column without the quotes of SQL around it; blanks belong to the name."""
+    is_quoted = len(name) > 2 and name[0] == name[-1] == '"'
+    return name[1:-1] if is_quoted else name

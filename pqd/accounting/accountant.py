@@ -131,6 +131,7 @@ class Accountant:
     """Accountant of one ledger, with the caller's limit.
 
     If ``fresh``, the run pays for known answers again.  If ``replaying``, the run pays for nothing.
+    ``row_is_person``: the caller states that each row is a person, which the charges record.
     """
 
     def __init__(
@@ -140,9 +141,11 @@ class Accountant:
         *,
         fresh: bool = False,
         replaying: bool = False,
+        row_is_person: bool = False,
     ) -> None:
         """Open no file yet: the ledger is opened on first use."""
         self.path, self.budget, self.fresh, self.replaying = path, budget, fresh, replaying
+        self.row_is_person = row_is_person
         self._recognised: dict[object, RecognisedTable] = {}
         self._secret: tuple[int, Path, bytes] | None = None
         begin_charges()
@@ -284,7 +287,7 @@ class Accountant:
             charged = self.ledger.reserve(
                 table.fingerprint,
                 table.label,
-                {key: measurement.ledger_facts() for key, measurement in quote.new.items()},
+                {key: self._facts_of(measurement) for key, measurement in quote.new.items()},
                 partial(charge_of, quote.groups),
                 budget=self.budget,
                 fresh=self.fresh,
@@ -293,6 +296,11 @@ class Accountant:
             if charged is not None:
                 reservation, charge = charged
                 return replace(quote, charge=charge), reservation
+
+    def _facts_of(self, measurement: Chargeable) -> dict[str, Any]:
+        """Public facts of a charge, with the caller's statement that a row is a person."""
+        stated = {"row_is_person": True} if self.row_is_person else {}
+        return {**measurement.ledger_facts(), **stated}
 
     def _replay(self, table: RecognisedTable, sets: Sets) -> Quote:
         """Quote of stored answers only; UnknownAnswerError if the ledger lacks an answer."""

@@ -91,6 +91,9 @@ def audit(
     # Open the table while the modules below are imported.
     secret = opened_ahead(private)
     people = unit.read()
+    accountant = ledger.accountant(
+        private, replaying=display.explains, row_is_person=unit.row_is_person
+    )
     from pqd.cli.progress import progress
     from pqd.commands.audit import run_audit
     from pqd.deciders import SecureNoise
@@ -112,7 +115,7 @@ def audit(
                 gated,
                 SecureNoise(),
                 show,
-                accountant=ledger.accountant(private, replaying=display.explains),
+                accountant=accountant,
                 unit=people,
             )
         targets.finish(result, display)
@@ -127,7 +130,6 @@ def audit(
     terms = options.criteria(criteria, columns, criteria.decider, detailed=detailed).at(
         spent.epsilon
     )
-    accountant = ledger.accountant(private, replaying=display.explains)
     # This starts to load OpenDP in the background, while the tables are read.
     noise = SecureNoise()
     with progress() as show:

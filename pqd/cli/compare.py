@@ -267,7 +267,9 @@ def compare(
         from pqd.commands.rank import run_ranking
 
         wanted = ranking.read(criteria, columns)
-        accountant = ledger.accountant(private, replaying=display.explains)
+        accountant = ledger.accountant(
+            private, replaying=display.explains, row_is_person=unit.row_is_person
+        )
         with progress() as show:
             ranked = run_ranking(
                 secret, tables, wanted, noise, show, accountant=accountant, unit=people
@@ -283,7 +285,9 @@ def compare(
     if not comparison.with_references:
         # References are drawn from the columns of all queries, so they need the whole workload.
         workload = shown
-    accountant = ledger.accountant(private, replaying=display.explains)
+    accountant = ledger.accountant(
+        private, replaying=display.explains, row_is_person=unit.row_is_person
+    )
     with progress() as show:
         report = run_compare(
             secret, tables, workload, rules, noise, show, accountant=accountant, unit=people

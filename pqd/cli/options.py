@@ -301,11 +301,25 @@ class UnitOptions:
         ),
     ] = "1"
 
+    row_is_person: Annotated[
+        bool,
+        typer.Option(
+            "--row-is-person",
+            help="State that each row is one person. Without it and without --unit a run stops "
+            "before it spends where the copy has a column like person_id that repeats.",
+        ),
+    ] = False
+
+    @property
+    def stated(self) -> bool:
+        """Whether the caller says who is a person."""
+        return bool(self.unit is not None or self.row_is_person)
+
     def read(self) -> PrivacyUnit | None:
         """Privacy unit; None if one row is one person."""
         from pqd.parameters import privacy_unit
 
-        return privacy_unit(self.unit, self.max_rows)
+        return privacy_unit(self.unit, self.max_rows, row_is_person=self.row_is_person)
 
 
 @option_group
@@ -329,13 +343,15 @@ class LedgerOptions:
         ),
     ] = False
 
-    def accountant(self, private: str, *, replaying: bool = False) -> Accountant:
+    def accountant(
+        self, private: str, *, replaying: bool = False, row_is_person: bool = False
+    ) -> Accountant:
         """Accountant of a private table; if ``replaying``, it spends nothing."""
         from pqd.accounting.accountant import Accountant
         from pqd.accounting.ledger_location import ledger_path
 
         path = ledger_path(private, self.ledger)
-        return Accountant(path, fresh=self.fresh, replaying=replaying)
+        return Accountant(path, fresh=self.fresh, replaying=replaying, row_is_person=row_is_person)
 
 
 def criteria(

@@ -100,7 +100,15 @@ def plan(
     people = unit.read()
     with progress() as show:
         show(Step.PLANNING)
-        report = run_plan(synthetic, workload, terms, people, show, budget=shared)
+        report = run_plan(
+            synthetic,
+            workload,
+            terms,
+            people,
+            show,
+            budget=shared,
+            row_is_person=unit.row_is_person,
+        )
     targets.finish(report, display)
 
 
@@ -130,4 +138,6 @@ def _profile(
     parameters = stated.read(marginals, columns)
     people = unit.read()
     with progress() as show:
-        return run_profile_plan(None, synthetic, parameters, show, unit=people)
+        return run_profile_plan(
+            None, synthetic, parameters, show, unit=people, row_is_person=unit.row_is_person
+        )

@@ -223,7 +223,9 @@ def profile(
     secret = opened_ahead(private)
     people = unit.read()
     parameters = stated.read(marginals, columns)
-    accountant = ledger.accountant(private, replaying=display.explains)
+    accountant = ledger.accountant(
+        private, replaying=display.explains, row_is_person=unit.row_is_person
+    )
     from pqd.cli.progress import progress
 
     if stated.gate or stated.names:

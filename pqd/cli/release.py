@@ -119,7 +119,7 @@ def release(
                 "alone, such as pqd release audit.toml, whose [release] says all (queries, "
                 "total_epsilon, mechanism)"
             )
-        if any(group.stated for group in (queries, stated, columns)) or unit.read():
+        if any(group.stated for group in (queries, stated, columns, unit)):
             raise ParameterError(
                 f"{private} is a spec, which says queries, columns, total_epsilon, mechanism, "
                 "alpha and unit; leave these options out, or change the spec"
@@ -137,7 +137,9 @@ def release(
         terms, people = stated.read(columns), unit.read()
         workload = queries.read(private, synthetic)
         display.selected(workload)
-        accountant = ledger.accountant(private, replaying=display.explains)
+        accountant = ledger.accountant(
+            private, replaying=display.explains, row_is_person=unit.row_is_person
+        )
         run = partial(_of_tables, secret, synthetic, workload, terms, accountant, people, new_file)
     failed = []
     try:

@@ -54,6 +54,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     fresh: bool = False,
     unit: str | None = None,
     max_rows: int = 1,
+    row_is_person: bool = False,
     outside: bool = False,
     private_rows: int | None = None,
     scale: str | None = None,
@@ -107,6 +108,10 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         A column of the private table, such as ``"patient"``.  All rows with the same value belong
         to one person, and at most ``max_rows`` of them count (COUNT and SUM count a person once).
         By default one row is one person.
+    row_is_person
+        State that each row is a person.  Without this statement and without a ``unit`` a run stops
+        before it spends anything if a column of the copy is named like the key of a person and
+        repeats.
     outside
         Take a tenth of a question's epsilon, for a SUM or an AVG without stated bounds, to count
         the rows beyond the copy's bounds, with noise.  Where some lie beyond, a verdict within
@@ -157,8 +162,10 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
             workload,
             parameters,
             SecureNoise(),
-            accountant=Accountant(ledger_path(private, ledger), fresh=fresh),
-            unit=privacy_unit(unit, max_rows),
+            accountant=Accountant(
+                ledger_path(private, ledger), fresh=fresh, row_is_person=row_is_person
+            ),
+            unit=privacy_unit(unit, max_rows, row_is_person=row_is_person),
             sharing=budget.sharing,
             progress=progress,
         )
@@ -187,7 +194,7 @@ def run_audit(  # noqa: PLR0913 - the arguments of an audit, parsed
     total = None if sharing is None else RunBudget(parameters.epsilon, sharing)
     criteria = parameters.criteria if total else parameters
     tables = separate_tables(
-        private, synthetic, accountant=accountant, names=column_names(queries, unit)
+        private, synthetic, accountant=accountant, names=column_names(queries, unit), unit=unit
     )
     progress(Step.READING_COPY)
     full = replace(criteria, detail=Detail.CURVES)

@@ -166,7 +166,9 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
     with paths_as_written(spec):
         path = ledger_of(spec, ledger)
         budget = Budget(spec.epsilon, spec.delta)
-        accountant = Accountant(path, budget, fresh=fresh, replaying=replaying)
+        accountant = Accountant(
+            path, budget, fresh=fresh, replaying=replaying, row_is_person=spec.row_is_person
+        )
         detail = Detail.CURVES if detailed else Detail.THRESHOLDS
         bound = BoundChecks(spec, only, accountant, detail, progress, explained)
         plan = plan_checks(bound, None if spec.gate is not None else spec.shared_budget)

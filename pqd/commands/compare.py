@@ -59,6 +59,7 @@ def compare(
     fresh: bool = ...,
     unit: str | None = ...,
     max_rows: int = ...,
+    row_is_person: bool = ...,
     private_rows: int | None = ...,
     scale: str | None = ...,
 ) -> CompareReport: ...
@@ -84,6 +85,7 @@ def compare(
     fresh: bool = ...,
     unit: str | None = ...,
     max_rows: int = ...,
+    row_is_person: bool = ...,
     private_rows: int | None = ...,
 ) -> RankingReport: ...
 
@@ -113,6 +115,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     fresh: bool = False,
     unit: str | None = None,
     max_rows: int = 1,
+    row_is_person: bool = False,
     private_rows: int | None = None,
     scale: str | None = None,
 ) -> CompareReport | RankingReport:
@@ -162,7 +165,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     relations
         Without queries: the share of the relations between columns that each copy must keep, by
         default one half.
-    ledger, fresh, unit, max_rows, private_rows, scale
+    ledger, fresh, unit, max_rows, row_is_person, private_rows, scale
         As for ``pqd.audit``.
 
     Returns
@@ -178,8 +181,8 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     PqdError
         As ``pqd.audit``.
     """
-    accountant = Accountant(ledger_path(private, ledger), fresh=fresh)
-    people = privacy_unit(unit, max_rows)
+    accountant = Accountant(ledger_path(private, ledger), fresh=fresh, row_is_person=row_is_person)
+    people = privacy_unit(unit, max_rows, row_is_person=row_is_person)
     named = columns if columns is not None and not isinstance(columns, Mapping) else None
     stated = columns if isinstance(columns, Mapping) else None
     of_queries = {
@@ -262,7 +265,7 @@ def run_compare(  # noqa: PLR0913 - those of a comparison, read
     unit: PrivacyUnit | None = None,
 ) -> CompareReport:
     """Compare with ``noise``; see ``pqd.compare``.  Without an accountant no account is kept."""
-    candidates = Candidates(private, synthetics, accountant, column_names(queries, unit))
+    candidates = Candidates(private, synthetics, accountant, column_names(queries, unit), unit)
     costs, notes, before = [], [], None
     if parameters.references is not None:
         references = add_references(

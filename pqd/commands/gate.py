@@ -86,6 +86,7 @@ def gate(  # noqa: PLR0913 - the facts of a gate, all but three by keyword
     scale: str | None = None,
     unit: str | None = None,
     max_rows: int = 1,
+    row_is_person: bool = False,
     ledger: str | Path | None = None,
     fresh: bool = False,
     dry_run: bool = False,
@@ -109,7 +110,7 @@ def gate(  # noqa: PLR0913 - the facts of a gate, all but three by keyword
         Tolerances as for ``pqd.audit``; of a whole table a share of the rows, ``"5%"`` by default.
     alpha
         The error probability that the caller accepts: the level of the test.
-    columns, scale, unit, max_rows, ledger, fresh
+    columns, scale, unit, max_rows, row_is_person, ledger, fresh
         As for ``pqd.audit``.
     private_rows
         The number of private rows, if it is public.  Otherwise the gate of a whole table releases
@@ -133,8 +134,8 @@ def gate(  # noqa: PLR0913 - the facts of a gate, all but three by keyword
         alone that nobody stated.
     """
     terms = gate_terms(epsilon, names, alpha, private_rows)
-    accountant = Accountant(ledger_path(private, ledger), fresh=fresh)
-    people = privacy_unit(unit, max_rows)
+    accountant = Accountant(ledger_path(private, ledger), fresh=fresh, row_is_person=row_is_person)
+    people = privacy_unit(unit, max_rows, row_is_person=row_is_person)
     with cell_progress() as progress:
         if queries is None:
             parameters = ProfileParameters.parse(
@@ -205,7 +206,7 @@ def run_query_gate(  # noqa: PLR0913 - the arguments of a gate, parsed
             "bounds are counted; leave --decider and --outside out"
         )
     tables = separate_tables(
-        private, synthetic, accountant=accountant, names=column_names(queries, unit)
+        private, synthetic, accountant=accountant, names=column_names(queries, unit), unit=unit
     )
     progress(Step.READING_COPY)
     criteria = replace(criteria, private_rows=terms.private_rows)
@@ -264,7 +265,7 @@ def run_table_gate(  # noqa: PLR0913 - the arguments of a gate, parsed
     on it.  A plan takes the copy's number in its place.
     """
     names = parameters.request.column_names(unit)
-    tables = separate_tables(private, synthetic, accountant=accountant, names=names)
+    tables = separate_tables(private, synthetic, accountant=accountant, names=names, unit=unit)
     progress(Step.READING_COPY)
     bound = bind_profile(tables, parameters.request, unit)
     if flaws := [each for each in bound.left_out if each.standing in _FLAWS]:

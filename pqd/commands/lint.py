@@ -13,6 +13,7 @@ from pqd.marginals.copy_findings import (
     CopyColumns,
     copy_findings,
     linted_column,
+    person_findings,
     relations_findings,
     rule_findings,
     stated_findings,
@@ -119,6 +120,7 @@ def run_lint(
             *stated_findings(columns, metadata),
             *rule_findings(tables, rules, kinds_stated),
             *copy_findings(columns),
+            *person_findings(tables),
         )
     )
     linted = tuple(linted_column(columns, name) for name in tables.columns)

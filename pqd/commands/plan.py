@@ -49,6 +49,7 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
     columns: Mapping[str, Mapping[str, Any]] | None = None,
     unit: str | None = None,
     max_rows: int = 1,
+    row_is_person: bool = False,
     private_rows: int | None = None,
     scale: str | None = None,
     detailed: bool = False,
@@ -74,7 +75,7 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
         private_rows=private_rows,
         detail=Detail.CURVES if detailed else Detail.BUDGETS,
     )
-    people = privacy_unit(unit, max_rows)
+    people = privacy_unit(unit, max_rows, row_is_person=row_is_person)
     budget = None
     if (epsilon, total_epsilon, sharing) != (None, None, None):
         stated = RunBudget.parse(epsilon, total_epsilon, sharing)
@@ -84,7 +85,15 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
             budget = stated
     with cell_progress() as progress:
         progress(Step.PLANNING)
-        return run_plan(synthetic, workload, criteria, people, progress, budget=budget)
+        return run_plan(
+            synthetic,
+            workload,
+            criteria,
+            people,
+            progress,
+            budget=budget,
+            row_is_person=row_is_person,
+        )
 
 
 def run_plan(
@@ -95,9 +104,12 @@ def run_plan(
     progress: Progress = silent,
     *,
     budget: RunBudget | None = None,
+    row_is_person: bool = False,
 ) -> PlanReport:
     """Plan ``queries``, which share ``budget`` if it is stated; see ``pqd.plan``."""
-    tables = public_tables(synthetic, names=column_names(queries, unit))
+    tables = public_tables(
+        synthetic, names=column_names(queries, unit), unit=unit, row_is_person=row_is_person
+    )
     requests = [QueryRequest.of(query, criteria) for query in queries]
     bound = with_sizes(bind(tables, requests, criteria.columns, unit))
     verdicts: tuple[PlannedQueryVerdict, ...] | None = None

@@ -60,6 +60,7 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
     facts: Mapping[str, Mapping[str, Any]] | None = None,
     unit: str | None = None,
     max_rows: int = 1,
+    row_is_person: bool = False,
     copy_epsilon: Number | None = None,
     relations: Number = "50%",
     anyway: bool = False,
@@ -119,7 +120,7 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
     anyway
         Measure even if less than a fifth of the distances can be decided at this epsilon and this
         tolerance.  By default such a run is refused before it spends anything.
-    private_rows, ledger, fresh
+    row_is_person, private_rows, ledger, fresh
         As for ``pqd.audit``.
     dry_run
         Only plan and quote: which distances can be told from ``tau``; nothing is spent.
@@ -157,13 +158,15 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
         relations=relations,
         private_rows=private_rows,
     )
-    people = privacy_unit(unit, max_rows)
+    people = privacy_unit(unit, max_rows, row_is_person=row_is_person)
     if private is None:
         if not dry_run:
             raise ParameterError("the private table is missing; give it, or take dry_run=True")
         with cell_progress() as progress:
-            return run_profile_plan(None, synthetic, parameters, progress, unit=people)
-    accountant = Accountant(ledger_path(private, ledger), fresh=fresh)
+            return run_profile_plan(
+                None, synthetic, parameters, progress, unit=people, row_is_person=row_is_person
+            )
+    accountant = Accountant(ledger_path(private, ledger), fresh=fresh, row_is_person=row_is_person)
     with cell_progress() as progress:
         if dry_run:
             return run_profile_plan(
@@ -240,16 +243,20 @@ def run_profile_plan(
     *,
     accountant: Accountant | None = None,
     unit: PrivacyUnit | None = None,
+    row_is_person: bool = False,
 ) -> ProfileReport:
     """Plan of a profile, from the copy alone: which distances can be decided, and the price.
 
     If there is a private table, it is only compared with the copy, to make sure that they differ,
-    and looked up in the ledger.  Nothing is spent.
+    and looked up in the ledger.  Without a private table, and unless ``row_is_person`` is stated, a
+    note tells of a repeated key of persons.  Nothing is spent.
     """
     if private is None:
         tables = public_tables(
             synthetic,
             names=parameters.request.column_names(unit),
+            unit=unit,
+            row_is_person=row_is_person,
             cells_from=parameters.request.cells_from,
         )
     else:
@@ -275,6 +282,7 @@ def _separated(
         synthetic,
         accountant=accountant,
         names=names,
+        unit=unit,
         cells_from=parameters.request.cells_from,
     )
 

@@ -45,7 +45,7 @@ def run_ranking(
     parameters.check(list(map(str, synthetics)))
     request = parameters.request
     names = request.column_names(unit)
-    candidates = Candidates(private, synthetics, accountant, names, request.cells_from)
+    candidates = Candidates(private, synthetics, accountant, names, unit, request.cells_from)
     progress(Step.READING_COPIES)
     plan = bind_ranking(candidates, parameters, unit)
     bound, *_ = plan.profiles

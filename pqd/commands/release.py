@@ -69,6 +69,7 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     fresh: bool = False,
     unit: str | None = None,
     max_rows: int = 1,
+    row_is_person: bool = False,
     table: str | Path | None = None,
 ) -> ReleaseReport:
     """Answer a workload of COUNT and SUM queries on the private table, under one budget.
@@ -96,6 +97,8 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     unit, max_rows
         As for ``pqd.audit``.  With a unit COUNT is of persons, SUM of persons' totals, and
         ``workload`` (or ``"auto"``) is the only mechanism.  ``max_rows`` then changes nothing.
+    row_is_person
+        As for ``pqd.audit``.
     table
         A new file (``.parquet`` or ``.csv``).  Rows of the synthetic table are drawn anew so that
         they agree with the released answers, and written there: post-processing, at no further
@@ -116,7 +119,7 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
         ``table`` could not be written.  The error's ``report`` has the answers, which are paid for;
         the same release again costs nothing.
     """
-    people = privacy_unit(unit, max_rows)
+    people = privacy_unit(unit, max_rows, row_is_person=row_is_person)
     # A release has no tolerance: ``tau`` is needed for ``Parameters`` and is not used.
     parameters = Parameters.parse(
         tau=1,
@@ -125,7 +128,7 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
         mechanism=mechanism,
         columns=columns,
     )
-    accountant = Accountant(ledger_path(private, ledger), fresh=fresh)
+    accountant = Accountant(ledger_path(private, ledger), fresh=fresh, row_is_person=row_is_person)
     workload = as_queries(queries)
     target = None if table is None else check_new(table)
     with cell_progress() as progress:
@@ -163,7 +166,7 @@ def run_release(  # noqa: PLR0913 - those of a release, read
             "the answers are of persons; leave --table out"
         )
     names = column_names(queries, unit)
-    tables = separate_tables(private, synthetic, accountant=accountant, names=names)
+    tables = separate_tables(private, synthetic, accountant=accountant, names=names, unit=unit)
     if table is not None:
         # This imports scipy, which may fail, so it comes before the charge.
         from pqd.batches.reweighting import reweighted_table  # noqa: PLC0415
@@ -246,7 +249,9 @@ def run_release_spec(
         columns=spec.columns,
     )
     path, budget = ledger_of(spec, ledger), Budget(spec.epsilon, spec.delta)
-    accountant = Accountant(path, budget, fresh=fresh, replaying=replaying)
+    accountant = Accountant(
+        path, budget, fresh=fresh, replaying=replaying, row_is_person=spec.row_is_person
+    )
     with paths_as_written(spec):
         tables = (
             open_source(spec.private, "private"),

@@ -149,7 +149,7 @@ class BoundChecks:
             with paths_as_written(self._spec):
                 table = open_source(self._spec.synthetic[name], "synthetic")
                 tables = SyntheticTables([table], self.private)
-                check_separation(tables, accountant, self._mentioned())
+                check_separation(tables, accountant, self._mentioned(), self.unit)
         except NotPublicError:
             raise
         except TableError as error:

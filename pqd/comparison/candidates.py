@@ -47,6 +47,7 @@ class Candidates:
         synthetics: Mapping[str, object],
         accountant: Accountant | None,
         names: Collection[str] | None = (),
+        unit: PrivacyUnit | None = None,
         cells_from: object | None = None,
     ) -> None:
         """Open the tables, and check that no public table is private.
@@ -63,7 +64,7 @@ class Candidates:
         tables = _opened(synthetics)
         self.cells_from = None if cells_from is None else open_table(cells_from, "synthetic")
         every = SyntheticTables(list(tables.values()), self.private, cells_from=self.cells_from)
-        check_separation(every, accountant, names)
+        check_separation(every, accountant, names, unit)
         self.files = {name: table.label for name, table in tables.items()}
         self.kinds: dict[str, CandidateKind] = dict.fromkeys(tables, "candidate")
         self._tables = {name: replace(table, label=name) for name, table in tables.items()}

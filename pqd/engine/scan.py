@@ -190,15 +190,15 @@ class _Kept:
         return [concatenated(self._batches)] if self._public else self._batches
 
 
-def first_rows(table: Table, names: Sequence[str]) -> Batch:
-    """First rows of a table: the stored columns ``names``.
+def first_rows(table: Table, names: Sequence[str], *, many: bool = False) -> Batch:
+    """First rows of a table: the stored columns ``names``; with ``many`` up to ``JOINED`` rows.
 
     Raises
     ------
     TableError, RunError
         If the table cannot be read.
     """
-    return _in_one_pass(table, names, next, first=True)
+    return _in_one_pass(table, names, next, first=not many)
 
 
 def _in_one_pass(

@@ -39,7 +39,7 @@ from pqd.marginals.profiled_columns import (
     coarse_columns,
 )
 from pqd.planning.binding import unit_notes
-from pqd.planning.query_warnings import header_warnings, key_warnings
+from pqd.planning.query_warnings import header_warnings
 from pqd.reports.models.profile import LeftOut, ProfiledColumn
 from pqd.reports.models.standings import Standing
 from pqd.run.measurement import BoundTables, Kinds
@@ -200,7 +200,7 @@ def bind_profiles(
         TableError or ParameterError for a column, for cells or for a marginal that does not fit
         the tables; NothingSelectedError if no column is left.
     """
-    notes = (*unit_notes(tables, unit), *key_warnings(tables, unit))
+    notes = tuple(unit_notes(tables, unit))
     _check_cells(tables, request)
     schema = _kinds(tables, request, unit)
     choice = choose_columns(tables, schema, request, unit)

@@ -221,6 +221,13 @@ def _repeated_rows(columns: CopyColumns) -> Iterator[Finding]:
     yield Finding(note=repeats, fault=pairs > _DUPLICATED * nearly)
 
 
+def person_findings(tables: SyntheticTables) -> Iterator[Finding]:
+    """Yield a finding on a repeated key of persons, which ``public_tables`` has noted."""
+    for each in tables.notes:
+        if each.code == "person-key":
+            yield Finding(note=each, columns=(str(dict(each.facts)["column"]),))
+
+
 def relations_findings(tables: SyntheticTables) -> Iterator[Finding]:
     """Yield a finding on columns that are nearly independent; nothing if there are no pairs."""
     try:

@@ -15,7 +15,7 @@ from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import QueryError
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload, QueryRequest, Refusals
 from pqd.planning.lattices import NUMERIC, Bounds, exceeded_bounds
-from pqd.planning.query_warnings import Constants, header_warnings, key_warnings, warnings_of
+from pqd.planning.query_warnings import Constants, header_warnings, warnings_of
 from pqd.planning.table_separation import column_names
 from pqd.sql.grouping import MOST_GROUPS, grouped
 from pqd.sql.query import Query
@@ -102,7 +102,6 @@ class _Binding:
         check_facts(self._stated, self._schema, [*queries, *others])
         self._notes.update(self._tables.notes)
         self._notes.update(dict.fromkeys(unit_notes(self._tables, self._unit)))
-        self._notes.update(dict.fromkeys(key_warnings(self._tables, self._unit)))
         self._notes.update(dict.fromkeys(header_warnings(self._tables)))
         self._constants = Constants(self._tables, self._schema)
         self._bounds = Bounds(self._tables, self._schema, self._stated, self._unit)

@@ -1,6 +1,8 @@
 """Warnings about queries that are allowed but are often a mistake, shown before budget is spent.
 
-The report shows the warnings too.  Nothing here reads the private table.
+The report shows the warnings too.  One mistake stops a run that would spend: a column of a copy has
+the name of a person's key, such as ``patient_id``, and its values repeat, but nobody says whether a
+row is a person, or several rows are.  Nothing here reads the private table.
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ from pqd.deciders.note import Note, note
 from pqd.engine.counting.batch import Column
 from pqd.engine.reading.buffers import numpy_of
 from pqd.engine.scan import first_rows
-from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
+from pqd.errors import ParameterError
 from pqd.exception_barrier import sealed
 from pqd.parameters import Criteria, Parameters
 from pqd.sql.predicate import Predicate, atoms
@@ -35,6 +37,8 @@ from pqd.stated.budgets import MUCH_EPSILON
 
 if TYPE_CHECKING:
     from pqd.accounting.accountant import Accountant
+    from pqd.engine.scan_plan import PrivacyUnit
+    from pqd.engine.tables import Table
     from pqd.planning.bound_workload import BoundWorkload
 
 # A column with more distinct values than this is not searched for constants.
@@ -176,28 +180,63 @@ def _constant(side: exp.Expr) -> str | float | None:
         return None
 
 
+# Names of keys of persons.  "num" is not among the endings, since employee_num may be a number of
+# employees; subject_code is one of a school subject.
 _KEY = re.compile(
-    r"(person|patient|client|customer|user|member|student|pupil|employee|worker|resident|subject"
-    r"|respondent|participant|insured|taxpayer|holder)[ _.-]?(id|no|nr|num|number|key|code|uuid)"
-    r"|ssn|pid|uid|uuid",
+    r"(?!subject.?(code|no|nr|number)$)"
+    r"((person|patient|patienten|client|customer|kunden|user|member|student|pupil|employee|worker"
+    r"|resident|subject|respondent|participant|insured|beneficiary|taxpayer|(policy|card)?holder)"
+    r"[ _.-]?(id|identifier|no|nr|number|nummer|key|code|uuid)"
+    r"|ssn|pid|uid|uuid)",
     re.IGNORECASE,
 )
 # A column with fewer values is probably a code, not a key.
 _LEAST_VALUES = 20
+# If one value alone repeats, it may stand for a missing key, as "unknown" does.
+_LEAST_REPEATED = 2
+
+
+def person_key(table: Table) -> str | None:
+    """Name of the first column that is named like a person's key and repeats; None without one.
+
+    The first rows of the table decide, up to two million.
+    """
+    for name in table.columns:
+        if not _KEY.fullmatch(name.strip()):
+            continue
+        column = first_rows(table, [name], many=True).columns[name]
+        counts = column.counts()[numpy_of(column.values.is_valid())]
+        if len(counts) >= _LEAST_VALUES and (counts > 1).sum() >= _LEAST_REPEATED:
+            return name
+    return None
+
+
+def person_notes(tables: SyntheticTables, unit: PrivacyUnit | None) -> Iterator[Note]:
+    """Yield a note on the first table with a repeated key of persons; none with a unit."""
+    for table in () if unit else tables.tables:
+        if name := person_key(table):
+            yield note("person-key", column=name, table=table.label)
+            return
+
+
+def check_persons(
+    tables: SyntheticTables, unit: PrivacyUnit | None, accountant: Accountant | None
+) -> None:
+    """Stop a run that must say who is a person: a key of persons repeats in a synthetic table.
+
+    Raises
+    ------
+    ParameterError
+        If the run has an account, and neither a unit nor that a row is a person was stated.
+    """
+    if accountant is None or accountant.row_is_person:
+        return
+    for each in person_notes(tables, unit):
+        raise ParameterError(each.sentence)
+
+
 # The most column names that the warning of a missing header shows.
 _EXAMPLES = 3
-
-
-def key_warnings(tables: SyntheticTables, unit: PrivacyUnit | None) -> Iterator[Note]:
-    """Yield warnings about keys that repeat in the first table's first rows; none with a unit."""
-    table = tables.tables[0]
-    for name in table.columns if unit is None else ():
-        if not _KEY.fullmatch(name):
-            continue
-        column = first_rows(table, [name]).columns[name]
-        present = numpy_of(column.values.is_valid())
-        if _LEAST_VALUES <= present.sum() < column.counts()[present].sum():
-            yield note("person-key", column=name, table=table.label)
 
 
 def header_warnings(tables: SyntheticTables, names: Collection[str] = ()) -> Iterator[Note]:

@@ -22,6 +22,7 @@ from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import Table, open_table
 from pqd.errors import NotPublicError
 from pqd.exception_barrier import sealed
+from pqd.planning.query_warnings import check_persons, person_notes
 from pqd.sql.query import Query
 
 _ITSELF = "is the private table itself; give the synthetic copy"
@@ -34,6 +35,7 @@ def separate_tables(
     *synthetic: object,
     accountant: Accountant | None = None,
     names: Collection[str] | None = (),
+    unit: PrivacyUnit | None = None,
     cells_from: object | None = None,
 ) -> SyntheticTables:
     """Open tables of a run, after a check that no synthetic table is private.
@@ -48,7 +50,7 @@ def separate_tables(
     """
     secret = open_table(private, "private")
     tables = opened_tables(synthetic, secret, cells_from)
-    check_separation(tables, accountant, names)
+    check_separation(tables, accountant, names, unit)
     return tables
 
 
@@ -71,11 +73,16 @@ def column_names(queries: Iterable[Query], unit: PrivacyUnit | None = None) -> s
 
 
 def public_tables(
-    *synthetic: object, names: Collection[str] | None = (), cells_from: object | None = None
+    *synthetic: object,
+    names: Collection[str] | None = (),
+    unit: PrivacyUnit | None = None,
+    row_is_person: bool = False,
+    cells_from: object | None = None,
 ) -> SyntheticTables:
     """Open tables of a plan, after a check that no ledger knows a synthetic table as private.
 
-    The check reads the columns ``names`` (None: all columns), which the plan needs anyway.
+    The check reads the columns ``names`` (None: all columns), which the plan needs anyway.  If a
+    run would stop because a key of persons repeats, the tables have a note on it.
 
     Raises
     ------
@@ -84,6 +91,8 @@ def public_tables(
     """
     tables = opened_tables(synthetic, cells_from=cells_from)
     check_separation(tables, names=names)
+    if not row_is_person:
+        tables.notes.update(dict.fromkeys(person_notes(tables, unit)))
     return tables
 
 
@@ -91,8 +100,9 @@ def check_separation(
     tables: SyntheticTables,
     accountant: Accountant | None = None,
     names: Collection[str] | None = (),
+    unit: PrivacyUnit | None = None,
 ) -> None:
-    """Refuse a synthetic table that is private, and a ledger that evades a limit.
+    """Refuse a synthetic table that is private, a ledger that evades a limit, unclear persons.
 
     Every run begins with this check; a plan has neither a private table nor an accountant.  The
     columns ``names`` (None: all columns) of all tables are read in one pass and compared.
@@ -105,7 +115,7 @@ def check_separation(
     TableError
         If a synthetic table cannot be read.
     ParameterError, LedgerError
-        The errors of ``check_governing_ledger``.
+        The errors of ``check_governing_ledger`` and of ``check_persons``.
     RunError
         If the private table cannot be read.
     """
@@ -117,6 +127,7 @@ def check_separation(
             check_other_places(private.source.places, public)
     if private and accountant:
         check_governing_ledger(private, accountant)
+    check_persons(tables, unit, accountant)
     ledgers = [
         ledger
         for ledger in ledgers_of([*tables.tables, *([private] if private else [])], accountant)

@@ -25,6 +25,7 @@ def cost_of(quote: Quote, accountant: Accountant | None, unit: PrivacyUnit | Non
         tuple(CompositionGroup(g.names, g.epsilon, g.proof()) for g in quote.groups),
         unit=unit.column if unit else None,
         max_rows=unit.max_rows if unit else None,
+        row_is_person=accountant is not None and accountant.row_is_person,
         day=today(),
     )
     if accountant is None or quote.table is None:

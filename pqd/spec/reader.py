@@ -121,6 +121,7 @@ def read_spec(
             if "copy_epsilon" in values
         },
         private_rows=stated.get("rows"),
+        row_is_person=privacy.get("row_is_person", False),
     )
 
 
@@ -193,9 +194,14 @@ def _privacy(document: Document) -> Values:
         document.add(Code.CONTRADICTION, ("privacy", "max_rows"), text)
         return values
     try:
-        privacy_unit(values.get("unit"), values.get("max_rows", 1))
+        privacy_unit(
+            values.get("unit"),
+            values.get("max_rows", 1),
+            row_is_person=values.get("row_is_person", False),
+        )
     except ParameterError as error:
-        document.add(Code.INVALID_VALUE, ("privacy", "max_rows"), f"[privacy]: {error}")
+        key = "row_is_person" if values.get("row_is_person") else "max_rows"
+        document.add(Code.INVALID_VALUE, ("privacy", key), f"[privacy]: {error}")
     return values
 
 

@@ -328,6 +328,13 @@ SECTIONS = (
                 ROWS,
                 "The most rows of one person that are used; some aggregates need it.",
             ),
+            Key(
+                "row_is_person",
+                FLAG,
+                "Whether each row is one person, even where the copy has a column like person_id "
+                "that repeats; without it and without unit such a spec is refused.",
+                default=False,
+            ),
         ),
         together={"max_rows": "unit"},
     ),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pqd.deciders.names import names_and_more
 from pqd.deciders.numbers import epsilon_option
+from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.sources.locations import is_address, location_of, short_name, written_address
 from pqd.engine.sources.source import Place
 from pqd.engine.synthetic_tables import SyntheticTables
@@ -25,6 +26,7 @@ from pqd.marginals.profile_parameters import ProfileRequest
 from pqd.parameters import Criteria
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
+from pqd.planning.query_warnings import person_key
 from pqd.planning.table_separation import check_other_places, check_separation
 from pqd.spec.suggested_checks import Sizes, number_queries, suggested_checks, unjudged
 from pqd.sql.schema import Kind, quote_identifier
@@ -59,10 +61,7 @@ gate = {gate:<27}# one test of all checks below
 names = {names:<26}# names the worst check; spent only if the gate does not pass
 
 {ledger}
-# [privacy]                       # if one person may have several rows
-# unit = "person_id"              # all rows with one value of this column are one person
-# max_rows = 3                    # the most rows of one person that are used
-
+{privacy}
 {price}
 [defaults]                        # what every check takes unless it says otherwise
 # alpha = 0.05                    # error probability that you accept
@@ -78,13 +77,25 @@ _NAMED_LEDGER = """\
 [ledger]                          # where spending is kept on record: at a place that lasts
 path = "pqd-ledger.sqlite"
 """
+_PRIVACY = """\
+# [privacy]                       # if one person may have several rows
+# unit = "person_id"              # all rows with one value of this column are one person
+# max_rows = 3                    # the most rows of one person that count where rows do
+# row_is_person = true            # or: each row is one person, even where person_id repeats
+"""
+_UNIT = """\
+[privacy]
+unit = {column:<27}# all rows with one value of this column are one person
+# max_rows = 3                    # the most rows of one person that count where rows do
+# row_is_person = true            # in place of unit, if each row is one person
+"""
 _PRICE = """\
 One run costs epsilon {gate} if all {checks} below hold, and {total} if not: whatever somebody
 believes of one person, the results change the odds of it by a factor of {factor} at most. The same
 run again costs nothing."""
 _TOLERANCES = """\
 Tolerances: a twentieth, and what sampling and noise add, where the copy and the private table are
-samples of one population, of {copy} and {rows} rows."""
+samples of one population, of {copy} and {rows} {noun}."""
 _FACTS = """
 # Facts that the copy cannot know: rules of a row, keys, and limits.  `pqd lint` holds the copy
 # itself to them at no cost.  A rule is a condition that each row keeps, such as
@@ -106,8 +117,13 @@ bounds = "copy"                   # [{lower}, {upper}]; others count as the near
 
 
 class _CopyFacts(NamedTuple):
-    """Facts of the synthetic table: number of rows, lattices of its numbers, suggested checks."""
+    """Facts of the synthetic table: lattices of its numbers, suggested checks, and others.
 
+    ``person`` is the column that looks like the key of a person and repeats; None without one.
+    ``rows`` is the number of rows, or of the persons of that column.
+    """
+
+    person: str | None
     rows: int
     numbers: dict[str, Lattice]
     checks: Suggestions
@@ -158,9 +174,14 @@ def spec_template(
             budget=_decimal(_RUNS * (gate + names)),
             gate=_decimal(gate),
             names=_decimal(names),
+            privacy=_privacy(facts.person),
             price=_comment(price),
             tolerances=_comment(
-                _TOLERANCES.format(copy=f"{facts.rows:,}", rows=f"{private_rows or facts.rows:,}")
+                _TOLERANCES.format(
+                    copy=f"{facts.rows:,}",
+                    rows=f"{private_rows or facts.rows:,}",
+                    noun="persons" if facts.person else "rows",
+                )
             ),
         ),
         *_written(checks),
@@ -184,20 +205,31 @@ def _copy_facts(
     tables = SyntheticTables([table])
     # Every column is needed, so one pass reads all columns and computes the hashes for ledgers.
     check_separation(tables, names=None)
+    person = person_key(table)
+    unit = PrivacyUnit(person) if person else None
     try:
-        profile = bind_profile(tables, ProfileRequest(distances=("tv",)))
+        profile = bind_profile(tables, ProfileRequest(distances=("tv",)), unit)
     except NothingSelectedError:
         profile = None
     criteria = Criteria.of(tau=1, alpha="0.05")
     requests = [QueryRequest(query, criteria) for query in number_queries(profile)]
-    workload = bind(SyntheticTables(tables.tables), requests, {}, None)
+    workload = bind(SyntheticTables(tables.tables), requests, {}, unit)
     rows = next(each.synthetic[0].mass for each in workload.queries)
     return _CopyFacts(
+        person,
         rows,
         _numbers(tables.tables[0]),
         suggested_checks(profile, workload, Sizes(rows, private_rows), gate),
         profile.left_out if profile else (),
     )
+
+
+def _privacy(person: str | None) -> str:
+    """Section ``[privacy]``: with the column of a person where the copy has one, else a comment."""
+    if person is None:
+        return _PRIVACY
+    column = _comment(f'The copy has "{person}", which looks like the key of a person and repeats.')
+    return f"{column}{_UNIT.format(column=toml_text(person))}"
 
 
 def _numbers(table: Table) -> dict[str, Lattice]:

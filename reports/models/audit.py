@@ -184,8 +184,9 @@ class Cost:
     ``total`` and ``total_delta`` are all that was ever spent on this table.  ``limit`` is the most
     epsilon that may be spent on it, or None without a limit.  ``unit`` is the column whose values
     are people, or None if each row is one person.  If a query counts the rows of people one by
-    one, ``max_rows`` is how many rows of each person are kept.  ``day`` is the day of the run
-    (UTC).  ``earlier`` are the runs that paid for the answers that this run replays.
+    one, ``max_rows`` is how many rows of each person are kept.  ``row_is_person``: somebody stated
+    that each row is one person.  ``day`` is the day of the run (UTC).  ``earlier`` are the runs
+    that paid for the answers that this run replays.
     """
 
     epsilon: Fraction = Fraction(0)
@@ -199,6 +200,7 @@ class Cost:
     limit: Fraction | None = None
     unit: str | None = None
     max_rows: int | None = None
+    row_is_person: bool = False
     day: str | None = None
     earlier: tuple[EarlierRun, ...] = ()
 

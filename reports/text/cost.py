@@ -36,7 +36,9 @@ def cost_sentences(cost: Cost, tables: str) -> Iterator[str]:
         total = _amount_text(cost.total or Fraction(0), cost.total_delta or Fraction(0))
         most = f" of {epsilon_text(cost.limit)}" if cost.limit is not None else ""
         yield f"In all {total}{most} spent on this table (ledger {cost.ledger})."
-    if cost.unit is None:
+    if cost.row_is_person:
+        yield "Each row is one person, as was stated (--row-is-person)."
+    elif cost.unit is None:
         yield "One row counts as one person."
     else:
         rows = "1 row" if cost.max_rows == 1 else f"{cost.max_rows} rows"

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pqd.deciders.errors import readable
-from pqd.deciders.names import names_and_more
+from pqd.deciders.names import names_and_more, pasted
 from pqd.deciders.note import Note, sentence
 from pqd.reports.models.relations import Independence
 from pqd.reports.text.numbers import counted, epsilon_text, listed, number_text, share_text
@@ -459,10 +459,12 @@ def texts_unknown(column: str, first: Sequence[Constant], others: int, tables: s
 
 @sentence
 def person_key(column: str, table: str) -> str:
-    """Warning that a column looks like a person's key and repeats, but no unit is stated."""
+    """Warning that a column looks like a person's key and repeats, but nobody says who is one."""
     return (
-        f'"{column}" looks like the key of a person and repeats in {table}, but each row is '
-        f"protected by itself; if a person has several rows, state --unit {column}."
+        f'"{readable(column)}" looks like the key of a person and repeats in {table}: state '
+        f"--unit {pasted(column)} if all rows with one value of it are one person, or "
+        "--row-is-person if each row is one (in Python unit= or row_is_person=True, in a spec unit "
+        "or row_is_person under [privacy]). Until then no run spends anything."
     )
 
 

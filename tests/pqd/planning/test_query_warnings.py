@@ -277,10 +277,13 @@ def key_notes(frame: pd.DataFrame, **terms: Any) -> list[str]:
 def test_a_key_that_repeats_without_a_unit_is_told() -> None:
     (note,) = key_notes(KEYS)
     assert note.startswith(f'{WARNING}"Person_ID"')
-    assert "--unit Person_ID" in note
+    assert "--unit Person_ID " in note
     assert key_notes(KEYS, unit="person_id") == []
-    plan = pqd.profile(KEYS.iloc[:50], KEYS, dry_run=True)
+    assert key_notes(KEYS, row_is_person=True) == []
+    plan = pqd.profile(None, KEYS, dry_run=True)
     assert note in map(str, plan.notes)
+    assert pqd.profile(None, KEYS, dry_run=True, row_is_person=True).notes != plan.notes
+    assert note in [str(each.note) for each in pqd.lint(KEYS).findings]
 
 
 @pytest.mark.parametrize(
@@ -288,6 +291,11 @@ def test_a_key_that_repeats_without_a_unit_is_told() -> None:
     [
         KEYS.drop_duplicates("Person_ID"),
         KEYS.rename(columns={"Person_ID": "vendorID"}),
+        KEYS.rename(columns={"Person_ID": "employee_num"}),
+        KEYS.rename(columns={"Person_ID": "education-num"}),
+        KEYS.rename(columns={"Person_ID": "zip"}),
+        KEYS.rename(columns={"Person_ID": "subject_code"}),
+        KEYS.assign(Person_ID=["unknown"] * 5 + [f"p{n}" for n in range(55)]),
         KEYS.assign(Person_ID=[n % 19 for n in range(60)]),
         KEYS.assign(Person_ID=""),
         KEYS.head(0).assign(age=[]).reindex(range(3)),
