@@ -77,7 +77,7 @@ def verdicts(
     (plan,) = verdict_plans([bound], None)
     for seed in range(runs):
         noise = SimulatedNoise(seed)
-        outputs = measure([plan.measurements], None, noise, silent)
+        outputs = measure([plan.measurements], None, noise, silent, command="audit")
         yield tuple(verdicts_of(plan.verdicts, outputs, found.label, noise))
 
 

@@ -245,10 +245,15 @@ class Accountant:
         return replace(Quote.of(sets, known, charge), table=table)
 
     def reserve(
-        self, table: RecognisedTable, sets: Sets, progress: Progress = silent
+        self,
+        table: RecognisedTable,
+        sets: Sets,
+        run: Mapping[str, Any],
+        progress: Progress = silent,
     ) -> tuple[Quote, Reservation | None]:
         """Quote, and the reservation for all new measurements; None if nothing must be drawn.
 
+        ``run`` are public facts that the ledger keeps of the run: its command and its copies.
         If another process draws some of these measurements, the run first waits for its answers.
 
         Raises
@@ -289,6 +294,7 @@ class Accountant:
                 table.label,
                 {key: self._facts_of(measurement) for key, measurement in quote.new.items()},
                 partial(charge_of, quote.groups),
+                run=dict(run),
                 budget=self.budget,
                 fresh=self.fresh,
                 file=table.file,

@@ -58,6 +58,7 @@ _SCHEME = "rows:"
 # Name of the key under which rows are hashed (see ``Ledger.key``).
 ROWS = "rows"
 _NO_HASH = ""
+_NO_FACTS: Body = {}
 
 
 class Ledger:
@@ -231,19 +232,21 @@ class Ledger:
             for period in periods
         ]
 
-    def reserve(
+    def reserve(  # noqa: PLR0913 - the facts of a charge
         self,
         fingerprint: str,
         label: str,
         measurements: Mapping[str, Body],
         charge_at: Callable[[Fraction], Charge],
         *,
+        run: Body = _NO_FACTS,
         budget: Budget = NO_LIMIT,
         fresh: bool = False,
         file: str | None = None,
     ) -> tuple[Reservation, Charge] | None:
         """Reservation for ``measurements`` (public facts by cache key), charged in one step.
 
+        ``run`` are the command and the copies of the run, which the charge keeps.
         If another process has answered or paid for one of the measurements, nothing is charged and
         the result is None: the caller then looks at ``pending_elsewhere`` and ``answers`` again.
         If ``fresh``, all measurements are charged nevertheless.  If a run left an unused charge for
@@ -282,7 +285,7 @@ class Ledger:
                     self._append("used", taken)
                     reservation = Reservation(unused.number, account.number, charge)
                 else:
-                    reservation = self._charge(fingerprint, label, measurements, charge, file)
+                    reservation = self._charge(fingerprint, label, measurements, run, charge, file)
         except BaseException:
             if counted and not self._chain.doubtful:
                 # The charge was rolled back.
@@ -297,6 +300,7 @@ class Ledger:
         fingerprint: str,
         label: str,
         measurements: Mapping[str, Body],
+        run: Body,
         charge: Charge,
         file: str | None,
     ) -> Reservation:
@@ -313,6 +317,7 @@ class Ledger:
             "rule": charge.rule,
             "by": Owner.here(),
             "file": file,
+            **run,
             "questions": [{"key": key, **facts} for key, facts in measurements.items()],
         }
         return Reservation(self._append("charge", body).number, number, charge)

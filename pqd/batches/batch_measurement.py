@@ -21,7 +21,7 @@ from pqd.engine.contingency import ContingencyTable
 from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
 from pqd.errors import ParameterError, PqdError
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload
-from pqd.run.measurement import QueryMeasurement
+from pqd.run.measurement import QueryMeasurement, bounds_of
 from pqd.sql.predicate import canonical
 from pqd.sql.query import Query
 from pqd.sql.schema import fold_case
@@ -111,9 +111,8 @@ class BatchMeasurement(QueryMeasurement[BatchOutput]):
 
     def ledger_facts(self) -> dict[str, Any]:
         """Public facts of the charge that the ledger keeps."""
-        facts = {"id": self.name, "sql": "; ".join(self.sql), "epsilon": str(self.epsilon)}
-        unit = self.unit.column if self.unit else None
-        return {**facts, "decider": self.plan.id, "unit": unit}
+        own = {"sql": "; ".join(self.sql), "decider": self.plan.id}
+        return {**super().ledger_facts(), **own, "bounds": bounds_of(self.statistics)}
 
     @cached_property
     def cache_key(self) -> str:

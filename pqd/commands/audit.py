@@ -205,7 +205,7 @@ def run_audit(  # noqa: PLR0913 - the arguments of an audit, parsed
         progress(Step.SHARING)
     (plan,) = verdict_plans([bound], total)
     plan.bound.check()
-    outputs = measure([plan.measurements], accountant, noise, progress)
+    outputs = measure([plan.measurements], accountant, noise, progress, command="audit")
     verdicts = verdicts_of(plan.verdicts, outputs, tables.label, noise)
     return AuditReport(
         verdicts,

@@ -206,7 +206,7 @@ def _decided(
     if not any(each.measurements for each in sets):
         results = bound.results(lambda each: judged(each.check, each.id, ()), broken)
         return _report(spec, bound, plan, results, Cost())
-    outputs = measure(sets, accountant, noise, progress)
+    outputs = measure(sets, accountant, noise, progress, command="check")
     verdicts: dict[str, list[Verdict]] = {}
     shown: set[object] = set()
     for name in plan.names:
@@ -261,7 +261,7 @@ def _gated(
             facts, quote = quoted_gate(gate, accountant, progress)
             quotes = [quote]
         else:
-            facts, quotes = decided_gate(gate, accountant, noise, progress)
+            facts, quotes = decided_gate(gate, accountant, noise, progress, command="check")
 
     def result(each: SelectedCheck) -> CheckResult:
         names = [one.name for one in inputs[each.id]]

@@ -287,7 +287,7 @@ def run_compare(  # noqa: PLR0913 - those of a comparison, read
         plan, comparisons=tuple(c for c in plan.comparisons if c.query.id not in left_out)
     )
     try:
-        outputs = measure([plan.measurements], accountant, noise, progress)
+        outputs = measure([plan.measurements], accountant, noise, progress, command="compare")
     except BudgetError as error:
         if not run_charges().spent:
             raise

@@ -287,7 +287,9 @@ def run_table_gate(  # noqa: PLR0913 - the arguments of a gate, parsed
     if rows is None:
         _quote_all(bound, terms, accountant, progress)
         measurement = rows_measurement(bound, epsilon)
-        outputs = measure([bound.measurement_set([measurement])], accountant, noise, progress)
+        outputs = measure(
+            [bound.measurement_set([measurement])], accountant, noise, progress, command="gate"
+        )
         rows, quotes = max(1, outputs[measurement].numbers[0]), [outputs.quote]
         epsilon *= 1 - ROWS_SHARE
     table = _table_gate(bound, rows, parameters, terms, epsilon)
@@ -425,7 +427,7 @@ def _run(
 ) -> tuple[GateFacts, list[Quote]]:
     """Facts of a gate, which is decided or only planned, and the quotes of its charges."""
     if not dry_run:
-        return decided_gate(plan, accountant, noise, progress)
+        return decided_gate(plan, accountant, noise, progress, command="gate")
     facts, quote = quoted_gate(plan, accountant, progress)
     return facts, [quote]
 

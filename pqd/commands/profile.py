@@ -208,7 +208,7 @@ def run_profile(
     if plan.zoom:
         # If the budget does not cover the whole profile, refuse before the distances are paid for.
         _quotes(plan, accountant, progress)
-    outputs = measure([plan.measurements], accountant, noise, progress)
+    outputs = measure([plan.measurements], accountant, noise, progress, command="profile")
     runs = [outputs]
     released = outputs[plan.distances].numbers
     chosen, cells = plan.worst(released), plan.cells(released)
@@ -342,7 +342,9 @@ def _zoomed_outputs(
         If another run has spent the budget for the cells in the meantime.
     """
     try:
-        return measure([plan.bound.measurement_set(cells)], accountant, noise, progress)
+        return measure(
+            [plan.bound.measurement_set(cells)], accountant, noise, progress, command="profile"
+        )
     except BudgetError as error:
         if not run_charges().spent:
             raise

@@ -53,7 +53,7 @@ def run_ranking(
     sizes = size_notes(tables, known_rows(tables, request.private_rows, accountant))
     notes = (*parameters.warnings, *bound.notes, *sizes)
     warn(parameters.warnings, progress)
-    outputs = measure([plan.measurements], accountant, noise, progress)
+    outputs = measure([plan.measurements], accountant, noise, progress, command="compare")
     kept = outputs[plan.relations].numbers if plan.relations else ()
     ranking = Ranking(plan, outputs[plan.measurement].numbers, parameters.alpha, kept)
     return RankingReport(

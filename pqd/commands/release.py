@@ -185,7 +185,7 @@ def run_release(  # noqa: PLR0913 - those of a release, read
     plan = select_batches(bound, parameters)
     # Steps that take long, or may fail, come before the charge.
     reaches = {each.batch.name: _reaches(each, parameters.alpha) for each in plan.batches}
-    outputs = measure([plan.measurements], accountant, noise, progress)
+    outputs = measure([plan.measurements], accountant, noise, progress, command="release")
     remarks = [*bound.notes, *_remarks(plan)]
     unwritten = None
     if table is not None:

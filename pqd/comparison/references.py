@@ -88,7 +88,7 @@ def add_references(  # noqa: PLR0913 - those of a comparison
     after = replace(charge, epsilon=charge.epsilon + more)
     quote_sets([later.measurements], accountant, progress, after=after)
 
-    outputs = measure([plan.measurements], accountant, noise, progress)
+    outputs = measure([plan.measurements], accountant, noise, progress, command="compare")
     candidates.add(MARGINALS, marginals(columns, plan, outputs, len(rows)), "marginals")
     notes = (note("references-made", marginals=MARGINALS, epsilon=epsilon, first=first),)
     return ReferenceRun(cost_of(outputs.quote, accountant, unit), notes, later)

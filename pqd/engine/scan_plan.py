@@ -48,6 +48,8 @@ class TablePlan(Protocol):
         """Key of the hashes that rank the rows of a person."""
 
 
+# Source of bounds: the copy, the caller, or one of two bounds from the caller.
+BoundsSource = Literal["copy", "half stated", "stated"]
 # Rows that are counted beyond a lattice: those below it, above it, or off its step.
 Beyond = Literal["below", "above", "step"]
 RANGE: tuple[Beyond, ...] = "below", "above"
@@ -90,6 +92,13 @@ class Measure:
     def is_stated(self) -> bool:
         """Whether both bounds come from the caller."""
         return all(self.stated)
+
+    @property
+    def bounds(self) -> BoundsSource | None:
+        """Source of the bounds to which values are cut; None if no value is cut."""
+        if self.lattice is None or self.cut_points is not None:
+            return None
+        return ("copy", "half stated", "stated")[sum(self.stated)]
 
     @property
     def number(self) -> str:

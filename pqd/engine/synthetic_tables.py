@@ -76,6 +76,21 @@ class SyntheticTables:
         return self.copies[0][1].label
 
     @property
+    def copy_names(self) -> tuple[str, ...]:
+        """Name of each copy's table, without the references that a comparison makes.
+
+        A copy that the caller has given a name of its own is called ``name=file.csv``.
+        """
+        tables = [table for _, table in self.copies][: len(self._telling)]
+        if self.cells_from is not None:
+            tables = [table for _, table in self.copies]
+        files = [table.source.label for table in tables]
+        return tuple(
+            file if table.label == file else f"{table.label}={file}"
+            for table, file in zip(tables, files, strict=True)
+        )
+
+    @property
     def private_label(self) -> str:
         """The private table's name; empty if there is no private table."""
         return self.private.label if self.private else ""

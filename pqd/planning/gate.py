@@ -98,6 +98,7 @@ def _set_of(bound: BoundTables, measurement: GateMeasurement | WorstMeasurement)
         bound.unit,
         (measurement,),
         tuple(warnings),
+        tuple(dict.fromkeys(copy for each in measurement.sets for copy in each.copies)),
     )
 
 
@@ -184,9 +185,14 @@ def quoted_gate(
 
 
 def decided_gate(
-    plan: GatePlan, accountant: Accountant | None, noise: Noise, progress: Progress
+    plan: GatePlan,
+    accountant: Accountant | None,
+    noise: Noise,
+    progress: Progress,
+    *,
+    command: str,
 ) -> tuple[GateFacts, list[Quote]]:
-    """Facts of a gate that was decided, and the quotes of its charges.
+    """Facts of a gate that ``command`` decided, and the quotes of its charges.
 
     If the gate does not pass, and the terms have an epsilon for a name, a second charge pays for
     the name.  It is on the disk before the name is drawn.  If the budget does not hold it, nothing
@@ -199,7 +205,7 @@ def decided_gate(
         return _facts(
             plan, **(shown if plan.number else {"outcome": "undecided", "p_value": 1.0})
         ), []
-    outputs = measure(plan.sets, accountant, noise, progress)
+    outputs = measure(plan.sets, accountant, noise, progress, command=command)
     decision, alpha = outputs[gate], plan.terms.alpha
     rows = decision.released[0] if decision.released else None
     decided = decision.p_value is not None and not exceeds(decision.p_value, alpha)
@@ -217,7 +223,8 @@ def decided_gate(
     if outcome != "holds" and plan.terms.names is not None:
         worst = gate.worst(plan.terms.names, rows)
         try:
-            named = measure([_set_of(plan.bound, worst)], accountant, noise, progress)
+            worst_set = _set_of(plan.bound, worst)
+            named = measure([worst_set], accountant, noise, progress, command=command)
         except BudgetError as error:
             facts["names_refused"] = str(error)
         else:

@@ -48,8 +48,10 @@ def measure(
     accountant: Accountant | None,
     noise: Noise,
     progress: Progress = silent,
+    *,
+    command: str,
 ) -> Outputs:
-    """Outputs of all measurements of ``sets``.
+    """Outputs of all measurements of ``sets``, which the ledger keeps as a run of ``command``.
 
     Without an ``accountant`` no account is kept; only simulations and tests do this.
 
@@ -71,7 +73,7 @@ def measure(
     """
     warn((text for each in sets for text in each.warnings), progress)
     run = _Run(sets, accountant, progress)
-    quote, reservation = run.reserve()
+    quote, reservation = run.reserve(command)
 
     def draw() -> dict[str, Answer]:
         outputs = run.draw(quote, noise)
@@ -146,12 +148,14 @@ class _Run:
         self._check_unchanged()
         return table
 
-    def reserve(self) -> tuple[Quote, Reservation | None]:
+    def reserve(self, command: str) -> tuple[Quote, Reservation | None]:
         """Quote, and the reservation for new measurements; None if there are none."""
         if self._accountant is None:
             return quote_of(self._measurements), None
         table = self.recognise(self._accountant)
-        return self._accountant.reserve(table, self._measurements, self._progress)
+        copies = dict.fromkeys(copy for each in self._sets for copy in each.copies)
+        run = {"command": command, "copies": [*copies]}
+        return self._accountant.reserve(table, self._measurements, run, self._progress)
 
     def draw(self, quote: Quote, noise: Noise) -> dict[str, Answer]:
         """Outputs of the new measurements, drawn from the private table."""

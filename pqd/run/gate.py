@@ -21,7 +21,7 @@ from pqd.deciders.estimators import EstimatorOutput
 from pqd.deciders.noise import check_scale
 from pqd.deciders.single.base import Decision
 from pqd.deciders.single.inverse_sensitivity import verdict_of
-from pqd.run.measurement import Measurement, MeasurementSet, Output
+from pqd.run.measurement import Measurement, MeasurementSet, Output, weakest_bounds
 
 if TYPE_CHECKING:
     from pqd.deciders import Noise
@@ -162,6 +162,19 @@ class ConditionsMeasurement(Measurement[Output]):
     def margins(self, counts: Mapping[str, Any], rows: int) -> list[int]:
         """Exact margins in persons, given the counts of each measurement by cache key; private."""
         return [each.margin(counts[each.measurement.cache_key], rows) for each in self.conditions]
+
+    def ledger_facts(self) -> dict[str, Any]:
+        """Public facts that the ledger keeps of the charge: all SQL and columns of conditions."""
+        every = [m.ledger_facts() for each in self.sets for m in each.measurements]
+        texts = dict.fromkeys(facts["sql"] for facts in every if facts["sql"])
+        columns = dict.fromkeys(name for facts in every for name in facts["columns"])
+        sources = {facts.get("bounds") for facts in every}
+        return {
+            **super().ledger_facts(),
+            "sql": "; ".join(texts),
+            "columns": [*columns],
+            "bounds": weakest_bounds(sources),
+        }
 
     @property
     def composition_cost(self) -> MeasurementCost:

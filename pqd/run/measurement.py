@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -17,7 +18,7 @@ from pqd.deciders.exact import positive
 from pqd.deciders.note import Note
 from pqd.engine.engine import Engine
 from pqd.engine.marginals import RowMap
-from pqd.engine.scan_plan import PrivacyUnit, Statistic, rows_per_person
+from pqd.engine.scan_plan import BoundsSource, PrivacyUnit, Statistic, rows_per_person
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import Table
 from pqd.sql.predicate import canonical
@@ -43,6 +44,17 @@ def rows_changed(statistic: Statistic, unit: PrivacyUnit | None) -> int:
 def counted_noun(statistic: Statistic, unit: PrivacyUnit | None) -> str:
     """Noun for a count of 1 in a statistic's histogram: people, or rows of people."""
     return "rows" if rows_changed(statistic, unit) > 1 else "people"
+
+
+def bounds_of(statistics: Sequence[Statistic]) -> BoundsSource | None:
+    """Weakest source of the bounds to which the values of some statistics are cut."""
+    return weakest_bounds({each.measure.bounds for each in statistics if each.measure})
+
+
+def weakest_bounds(sources: AbstractSet[BoundsSource | None]) -> BoundsSource | None:
+    """Weakest of several sources of bounds; None if no value is cut."""
+    order: tuple[BoundsSource, ...] = ("copy", "half stated", "stated")
+    return next((source for source in order if source in sources), None)
 
 
 def law_of_rows(query: Query, estimator: object, epsilon: Fraction) -> NoiseLaw | None:
@@ -129,16 +141,20 @@ class Measurement(ABC, Generic[Output]):
     def ledger_facts(self) -> dict[str, Any]:
         """Public facts that the ledger keeps of the charge.
 
-        They say how far the noise of a released number of rows reaches.  With a unit such a number
-        is one of counted rows, and they say nothing.
+        They name the SQL, or the columns of the marginals.  They say how far the noise of a
+        released number of rows reaches.  With a unit such a number is one of counted rows, and they
+        say nothing of it.
         """
         law = None if self.unit else self.rows_law
+        columns = dict.fromkeys(name for each in self.marginals for name in each.columns)
         return {
             "id": self.id,
             "sql": "",
+            "columns": [*columns],
             "epsilon": str(self.epsilon),
             "decider": self.parameters()["id"],
             "unit": self.unit.column if self.unit else None,
+            "max_rows": self.unit.max_rows if self.unit else None,
             **({} if law is None else {"rows_within": law.quantile(ROWS_LEVEL / 2)}),
         }
 
@@ -192,7 +208,11 @@ class QueryMeasurement(Measurement[Output]):
 
     def ledger_facts(self) -> dict[str, Any]:
         """Public facts that the ledger keeps of the charge."""
-        return {**super().ledger_facts(), "sql": self.query.sql}
+        return {
+            **super().ledger_facts(),
+            "sql": self.query.sql,
+            "bounds": bounds_of([self.statistic]),
+        }
 
     @property
     def rows(self) -> int:
@@ -264,6 +284,8 @@ class MeasurementSet:
         The measurements in the order of the queries; one measurement may occur twice.
     warnings
         Notes to show before anything is spent.
+    copies
+        Names of the copies, as the ledger keeps them.
     """
 
     engine: Engine
@@ -272,6 +294,7 @@ class MeasurementSet:
     unit: PrivacyUnit | None
     measurements: tuple[Measurement[Any], ...]
     warnings: tuple[Note, ...] = ()
+    copies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -316,4 +339,5 @@ class BoundTables:
             self.unit,
             tuple(measurements),
             self.warnings,
+            self.tables.copy_names,
         )

@@ -197,7 +197,7 @@ def test_the_budget_is_refused_before_anything_is_spent(
     assert (code, out) == (4, "")
     assert "Nothing was spent" in err
     assert spent(account) == []
-    assert command("ledger", "limit", str(account), "3.5")[0] == 0
+    assert command("ledger", "limit", str(account), "3.5", "--raise")[0] == 0
     assert command(*arguments(few(candidates, 3)))[0] == 0
 
 

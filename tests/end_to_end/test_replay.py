@@ -293,7 +293,7 @@ def test_a_replay_needs_no_budget(audit: AuditRunner) -> None:
         code, out, err = audit.run(*audit.arguments("--fresh"))
         assert (code, out) == (4, "")
         assert audit.path.read_bytes() == before
-    assert audit.run("ledger", "limit", str(audit.path), "2/3")[0] == 0
+    assert audit.run("ledger", "limit", str(audit.path), "2/3", "--raise")[0] == 0
     audit(SUM, decider="auto")
     assert audit.spent == 2 * PRICE
 

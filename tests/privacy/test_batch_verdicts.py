@@ -161,7 +161,7 @@ def batches(part: QueryVerdictPlan) -> list[BatchMeasurement]:
 def test_verdicts_are_a_function_of_the_release(mode: str) -> None:
     """Two private tables, one release: the queries of either read the same from it."""
     part = made(mode)
-    drawn = measure([part.measurements], None, SimulatedNoise(4))
+    drawn = measure([part.measurements], None, SimulatedNoise(4), command="audit")
     stored = {batch.cache_key: decode(encode(drawn[batch])) for batch in batches(part)}
     assert all(isinstance(one, BatchOutput) for one in stored.values())
     own = verdicts(part, drawn)
@@ -210,7 +210,7 @@ RULES: Sequence[Callable[[pd.DataFrame], float]] = (
 
 def mistaken(part: QueryVerdictPlan, tau: int) -> list[str]:
     """Queries whose verdict from exact answers is not the truth by pandas."""
-    drawn = measure([part.measurements], None, Recording())
+    drawn = measure([part.measurements], None, Recording(), command="audit")
     wrong = []
     for verdict, rule in zip(part.verdicts, RULES, strict=True):
         truth = abs(float(rule(SECRET)) - float(rule(COPY))) < tau

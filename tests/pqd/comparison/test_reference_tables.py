@@ -142,7 +142,7 @@ def test_bins_hold_what_no_candidate_has() -> None:
     private = pd.DataFrame({"v": [-1e9, 0.5, 1e9, None]})
     tables = SyntheticTables(opened(pd.DataFrame({"v": MANY})), open_table(private, "private"))
     plan = select_group_counts(bind(tables, requests([column]), {}))
-    outputs = measure([plan.measurements], None, Silent())
+    outputs = measure([plan.measurements], None, Silent(), command="compare")
     counts = [outputs[marginal].numbers[0] for marginal in plan.marginals]
     assert sum(counts) == 4
     assert (counts[0], counts[1], counts[-1]) == (1, 2, 1)
@@ -178,7 +178,7 @@ def released(made: list[Column], private: object) -> list[int]:
     """The counts of all groups, without noise."""
     tables = SyntheticTables(opened(private), open_table(private, "private"))
     plan = select_group_counts(bind(tables, requests(made), {}))
-    outputs = measure([plan.measurements], None, Silent())
+    outputs = measure([plan.measurements], None, Silent(), command="compare")
     return [outputs[marginal].numbers[0] for marginal in plan.marginals]
 
 
@@ -191,7 +191,7 @@ def drawn_table(noise: Any, rows: int = 4000) -> pd.DataFrame:
     made = list(columns(FIRST, SECOND).values())
     tables = SyntheticTables(opened(FIRST, SECOND), open_table(PRIVATE, "private"))
     plan = select_group_counts(bind(tables, requests(made), {}))
-    return marginals(made, plan, measure([plan.measurements], None, noise), rows)
+    return marginals(made, plan, measure([plan.measurements], None, noise, command="compare"), rows)
 
 
 def test_a_drawn_table_has_the_columns_kinds_and_values_of_the_candidates() -> None:
