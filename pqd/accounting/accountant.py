@@ -14,11 +14,19 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from pqd.accounting.accounts import NO_LIMIT, Allowance, Budget, Reservation, charge_within
+from pqd.accounting.accounts import (
+    NO_LIMIT,
+    Allowance,
+    Budget,
+    Reservation,
+    charge_within,
+    unit_of,
+)
 from pqd.accounting.charge_report import begin_charges, run_charges
 from pqd.accounting.composition import NOTHING, Charge, charge_of
+from pqd.accounting.data_sets import RecognisedTable, data_set_name
 from pqd.accounting.disjoint_groups import Group, MeasurementCost, composition_groups
 from pqd.accounting.hash_chain import new_secret
 from pqd.accounting.ledger import ROWS, Ledger, key_of
@@ -103,18 +111,6 @@ class Quote:
         return self.known.keys() | (self.new.keys() if self.charge.rule == NOTHING else set())
 
 
-class RecognisedTable(NamedTuple):
-    """Private table as the ledger knows it: its fingerprint, and the digest of its file.
-
-    ``folder`` holds that file; None for a frame.
-    """
-
-    label: str
-    fingerprint: str
-    file: str | None
-    folder: Path | None = None
-
-
 def quote_of(sets: Sets, budget: Budget = NO_LIMIT) -> Quote:
     """Quote as if the private table had never been measured.
 
@@ -132,6 +128,7 @@ class Accountant:
 
     If ``fresh``, the run pays for known answers again.  If ``replaying``, the run pays for nothing.
     ``row_is_person``: the caller states that each row is a person, which the charges record.
+    ``dataset`` is the name of the data set of which the private table is a version.
     """
 
     def __init__(
@@ -142,8 +139,16 @@ class Accountant:
         fresh: bool = False,
         replaying: bool = False,
         row_is_person: bool = False,
+        dataset: str | None = None,
     ) -> None:
-        """Open no file yet: the ledger is opened on first use."""
+        """Open no file yet: the ledger is opened on first use.
+
+        Raises
+        ------
+        ParameterError
+            If the name of the data set cannot be used.
+        """
+        self.dataset = data_set_name(dataset)
         self.path, self.budget, self.fresh, self.replaying = path, budget, fresh, replaying
         self.row_is_person = row_is_person
         self._recognised: dict[object, RecognisedTable] = {}
@@ -219,11 +224,12 @@ class Accountant:
         # Do not keep the result if somebody has written to the file during the read.
         if seen and version == private.version():
             self._recognised[seen] = recognised
+        places = ledger.places(private)
         # Read what other processes have charged and answered since the ledger was opened.  With old
         # figures a quote could be refused without need, or a run could pay for its first part and
         # then lack the budget for its second part.
         self.ledger.refresh()
-        return recognised
+        return recognised._replace(places=places, name=self.dataset)
 
     def quote(self, table: RecognisedTable, sets: Sets, after: Charge | None = None) -> Quote:
         """Quote of ``sets``, now or once the charge ``after`` is spent; nothing is spent.
@@ -232,13 +238,17 @@ class Accountant:
         ------
         BudgetError
             If the budget does not cover all measurements.
+        ParameterError
+            The errors of ``Ledger.check_budget``.
         """
+        facts = (m.ledger_facts() for measurements in sets for m in measurements[:1])
+        unit = unit_of(facts)
 
         def charge(groups: Sequence[Group], keys: AbstractSet[str]) -> Charge:
             if self.ledger.unused_run(table.fingerprint, keys):
                 return Charge()
             return self.ledger.check_budget(
-                table.fingerprint, partial(charge_of, groups), self.budget, after
+                table, partial(charge_of, groups), self.budget, after, unit
             )
 
         known = {} if self.fresh else self.ledger.answers(table.fingerprint)
@@ -290,14 +300,12 @@ class Accountant:
                 self.ledger.check_standing()
                 return quote, None
             charged = self.ledger.reserve(
-                table.fingerprint,
-                table.label,
+                table,
                 {key: self._facts_of(measurement) for key, measurement in quote.new.items()},
                 partial(charge_of, quote.groups),
                 run=dict(run),
                 budget=self.budget,
                 fresh=self.fresh,
-                file=table.file,
             )
             if charged is not None:
                 reservation, charge = charged

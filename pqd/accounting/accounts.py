@@ -1,6 +1,6 @@
-"""Accounts: for each private table its limit, its spent budget, and its stored answers.
+"""Account: one version of a private table, with its charges and its stored answers.
 
-The ledger holds them as entries (pqd/accounting/ledger.py); ``Accounts.apply`` reads one entry.
+The versions of one table are a data set (pqd/accounting/data_sets.py), which has the limit.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import socket
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from pqd.accounting.composition import Charge
 from pqd.accounting.hash_chain import Body
-from pqd.accounting.periods import Period, PeriodKind, period_kind
+from pqd.accounting.periods import Period
 from pqd.deciders.estimators import EstimatorOutput
 from pqd.deciders.numbers import epsilon_text
 from pqd.deciders.single.base import Decision
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Budget of one table: the most that may ever be spent; None means no limit."""
+    """Budget of one data set: the most that may ever be spent; None means no limit."""
 
     epsilon: Fraction | None = None
     delta: Fraction | None = None
@@ -55,7 +55,7 @@ NO_LIMIT = Budget()
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """Limit of a table and what is spent of it: ever, or in one ``period`` of the calendar."""
+    """Limit of a data set and what is spent of it: ever, or in one ``period`` of the calendar."""
 
     limit: Budget = NO_LIMIT
     epsilon: Fraction = Fraction(0)
@@ -102,11 +102,14 @@ class Run:
     keys: frozenset[str] = frozenset()
     questions: tuple[str, ...] = ()
 
-    def facts(self, *, unused: bool) -> RunFacts:
-        """Run as a report shows it."""
+    def facts(self, counted: Charge, *, unused: bool) -> RunFacts:
+        """Run as a report shows it; ``counted`` is its charge as it counts for the data set."""
         charge = self.charge
         amounts = charge.epsilon, charge.delta, charge.rule
-        return RunFacts(self.time, *amounts, self.queries, self.unit, unused)
+        facts = RunFacts(self.time, *amounts, self.queries, self.unit, unused)
+        if counted == charge:
+            return facts
+        return replace(facts, counted=counted.epsilon, counted_delta=counted.delta)
 
 
 class Owner(NamedTuple):
@@ -147,30 +150,37 @@ class ReleasedRows(NamedTuple):
 
 @dataclass(slots=True)
 class Account:
-    """Account of one private table.
+    """Account of one version of a private table.
 
     ``files`` are keyed digests of files that hold the table.  ``answers`` maps cache keys to
     answers.  ``pending`` holds the measurements that are paid for and not answered yet: it maps
     each cache key to the process that paid.  ``unused`` are the runs that drew nothing; later runs
-    may use their charges.  ``period_limits`` are limits on what is spent in each period.
-    ``row_counts`` are the measurements whose first released number is the number of rows: it maps
-    each cache key to the reach of the noise, in rows.
+    may use their charges.  ``row_counts`` are the measurements whose first released number is the
+    number of rows: it maps each cache key to the reach of the noise, in rows.  ``public`` is the
+    custodian's reason why the table is public and was charged by mistake; None if it is private.
     """
 
     number: int
     fingerprint: str
     label: str
     since: str
-    epsilon: Fraction = Fraction(0)
-    delta: Fraction = Fraction(0)
-    limit: Budget = NO_LIMIT
-    period_limits: dict[PeriodKind, Budget] = field(default_factory=dict)
     files: set[str] = field(default_factory=set)
     runs: list[Run] = field(default_factory=list)
     answers: dict[str, Answer] = field(default_factory=dict)
     pending: dict[str, Owner] = field(default_factory=dict)
     unused: list[Run] = field(default_factory=list)
     row_counts: dict[str, int] = field(default_factory=dict)
+    public: str | None = None
+
+    @property
+    def epsilon(self) -> Fraction:
+        """Sum of the epsilons of all charges, as they were charged."""
+        return sum((run.charge.epsilon for run in self.runs), Fraction(0))
+
+    @property
+    def delta(self) -> Fraction:
+        """Sum of the deltas of all charges, as they were charged."""
+        return sum((run.charge.delta for run in self.runs), Fraction(0))
 
     @property
     def released_rows(self) -> ReleasedRows | None:
@@ -181,13 +191,6 @@ class Account:
             if key in self.answers
         ]
         return min(released, key=lambda each: each.within, default=None)
-
-    def spent_in(self, period: Period) -> tuple[Fraction, Fraction]:
-        """Epsilon and delta of all charges in a period, by the times of their entries."""
-        charges = [run.charge for run in self.runs if period.holds(run.time)]
-        nothing = Fraction(0)
-        epsilon = sum((charge.epsilon for charge in charges), nothing)
-        return epsilon, sum((charge.delta for charge in charges), nothing)
 
     def earlier_runs(self, keys: AbstractSet[str]) -> tuple[EarlierRun, ...]:
         """Runs that drew the answers of ``keys``, oldest first; for each key the last run."""
@@ -210,87 +213,64 @@ class Account:
             question for run in self.runs if run not in self.unused for question in run.questions
         )
 
-    def facts(self, limit: Budget) -> AccountFacts:
-        """Account as a report shows it, given the ``limit`` of every table."""
-        tightest = self.limit.least(limit)
+    def facts(self, counted: Callable[[Charge, str | None], Charge]) -> AccountFacts:
+        """Account as a report shows it; ``counted`` is a charge as it counts for the data set."""
+        charges = [counted(run.charge, run.unit) for run in self.runs]
         return AccountFacts(
             number=self.number,
             label=self.label,
             since=self.since,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            limit=tightest.epsilon,
-            limit_delta=tightest.delta,
+            epsilon=sum((charge.epsilon for charge in charges), Fraction(0)),
+            delta=sum((charge.delta for charge in charges), Fraction(0)),
             answers=len(self.answers),
-            runs=tuple(run.facts(unused=run in self.unused) for run in self.runs),
+            runs=tuple(
+                run.facts(charge, unused=run in self.unused)
+                for run, charge in zip(self.runs, charges, strict=True)
+            ),
+            public=self.public,
         )
 
-
-class Accounts:
-    """Accounts of a ledger, and the limit of every table."""
-
-    def __init__(self) -> None:
-        """Begin without any account."""
-        self.accounts: list[Account] = []
-        self.limit = NO_LIMIT
-        self.period_limits: dict[PeriodKind, Budget] = {}
-
-    def account(self, fingerprint: str) -> Account | None:
-        """Account of the table with this fingerprint; None if the table was never charged."""
-        return next((a for a in self.accounts if a.fingerprint == fingerprint), None)
-
     def apply(self, body: Body, number: int) -> None:
-        """Apply entry ``number``; KeyError, ValueError or the like if the entry is malformed."""
+        """Apply entry ``number`` on this table; KeyError or the like if the entry is malformed."""
         match body["kind"]:
-            case "table":
-                opened = body["table"], body["fingerprint"], body["label"], body["time"]
-                self.accounts.append(Account(*opened))
             case "charge":
-                self._charge(self._account_of(body), body, number)
+                self._add_charge(body, number)
             case "answers":
-                account = self._account_of(body)
                 for key, answer in body["answers"].items():
-                    account.answers[key] = decode(answer)
-                    account.pending.pop(key, None)
+                    self.answers[key] = decode(answer)
+                    self.pending.pop(key, None)
             case "unused":
-                account = self._account_of(body)
-                (run,) = (run for run in account.runs if run.number == body["charge"])
-                account.unused.append(run)
+                (run,) = (run for run in self.runs if run.number == body["charge"])
+                self.unused.append(run)
                 for key in run.keys:
-                    account.pending.pop(key, None)
+                    self.pending.pop(key, None)
             case "used":
-                account = self._account_of(body)
-                (run,) = (run for run in account.unused if run.number == body["charge"])
-                account.unused.remove(run)
-                account.pending |= dict.fromkeys(run.keys, Owner(*body["by"]))
-            case "limit":
-                limit = Budget(_read(body["epsilon"]), _read(body["delta"]))
-                whose = self if body["table"] is None else self._account_of(body)
-                if body["period"] is None:
-                    whose.limit = limit
-                else:
-                    whose.period_limits[period_kind(body["period"])] = limit
+                (run,) = (run for run in self.unused if run.number == body["charge"])
+                self.unused.remove(run)
+                self.pending |= dict.fromkeys(run.keys, Owner(*body["by"]))
+            case "public":
+                self.public = str(body["because"])
+            case "private":
+                self.public = None
             case other:
                 raise ValueError(other)
 
-    def _account_of(self, body: Body) -> Account:
-        number = int(body["table"])
-        if number < 1:
-            raise ValueError(number)
-        return self.accounts[number - 1]
-
-    def _charge(self, account: Account, body: Body, number: int) -> None:
-        charge = Charge(Fraction(body["epsilon"]), Fraction(body["delta"]), body["rule"])
-        account.epsilon += charge.epsilon
-        account.delta += charge.delta
-        account.files |= {str(body["file"])} if body.get("file") else set()
+    def _add_charge(self, body: Body, number: int) -> None:
+        charge = Charge(
+            Fraction(body["epsilon"]),
+            Fraction(body["delta"]),
+            body["rule"],
+            Fraction(body.get("rho", 0)),
+            Fraction(body.get("pure", 0)),
+        )
+        self.files |= {str(body["file"])} if body.get("file") else set()
         names = tuple(str(facts["id"]) for facts in body["questions"])
         keys = frozenset(str(facts["key"]) for facts in body["questions"])
         unit = unit_of(body["questions"])
         asked = tuple(str(facts["question"]) for facts in body["questions"] if "question" in facts)
-        account.runs.append(Run(number, body["time"], charge, names, unit, keys, asked))
-        account.pending |= dict.fromkeys(keys, Owner(*body["by"]))
-        account.row_counts |= {
+        self.runs.append(Run(number, body["time"], charge, names, unit, keys, asked))
+        self.pending |= dict.fromkeys(keys, Owner(*body["by"]))
+        self.row_counts |= {
             str(facts["key"]): int(facts["rows_within"])
             for facts in body["questions"]
             if "rows_within" in facts
@@ -309,31 +289,18 @@ def unit_of(measurements: Iterable[Body]) -> str | None:
     return next((str(facts["unit"]) for facts in measurements if facts.get("unit")), None)
 
 
-def check_unit(account: Account | None, measurements: Iterable[Body]) -> None:
-    """Refuse a run whose privacy unit is not the account's: epsilons of two units do not add up.
-
-    Raises
-    ------
-    BudgetError
-        If the units differ; the message names both units.
-    """
-    if account is None or not account.runs:
-        return
-    before, now = account.runs[-1].unit, unit_of(measurements)
-    if (before or "").lower() != (now or "").lower():
-        earlier, current = (f'per "{unit}"' if unit else "per row" for unit in (before, now))
-        raise BudgetError(
-            f"what was spent on this table protects {earlier}, and this run would protect "
-            f"{current}: the two do not add up. Nothing was spent. Ask {earlier}"
-        )
-
-
 def charge_within(
-    charge_at: Callable[[Fraction], Charge], *allowances: Allowance, where: str = ""
+    charge_at: Callable[[Fraction], Charge],
+    *allowances: Allowance,
+    where: str = "",
+    counted: Callable[[Charge], Charge] | None = None,
 ) -> Charge:
     """Charge of a run that fits into every allowance.
 
     ``charge_at`` computes it from the least delta that an allowance leaves.
+
+    If ``counted`` is given, the charge counts as ``counted(charge)``, and ``charge_at`` gets no
+    delta, since its delta would count many times.
 
     Raises
     ------
@@ -341,18 +308,21 @@ def charge_within(
         If epsilon or delta exceeds what is left; the message gives all the figures.
     """
     nothing = Fraction(0)
+    nothing = Fraction(0)
     deltas = [a.limit.delta - a.delta for a in allowances if a.limit.delta is not None]
-    charge = charge_at(min(deltas, default=nothing))
+    charge = charge_at(nothing if counted else min(deltas, default=nothing))
+    needed = counted(charge) if counted else charge
+    per_row = f" per person ({epsilon_text(charge.epsilon)} per row)" if counted else ""
     for allowance in allowances:
-        _check_delta(charge.delta, allowance, where)
-    for allowance in allowances if charge.epsilon else ():
+        _check_delta(needed.delta, allowance, where)
+    for allowance in allowances if needed.epsilon else ():
         limit, spent = allowance.limit.epsilon, allowance.epsilon
-        if limit is None or charge.epsilon + spent <= limit:
+        if limit is None or needed.epsilon + spent <= limit:
             continue
         left = max(limit - spent, nothing)
-        needs, most, done, rest = map(epsilon_text, (charge.epsilon, limit, spent, left))
+        needs, most, done, rest = map(epsilon_text, (needed.epsilon, limit, spent, left))
         raise BudgetError(
-            f"this run needs epsilon {needs}; of {most} for this table {done} are "
+            f"this run needs epsilon {needs}{per_row}; of {most} for this data set {done} are "
             f"spent{allowance} and {rest} left{where}. Nothing was spent.{allowance.remedy} Use "
             "fewer queries, lower their epsilon, or raise the budget if that is yours to decide"
         )
@@ -367,14 +337,10 @@ def _check_delta(needed: Fraction, allowance: Allowance, where: str) -> None:
     left = max(limit - spent, Fraction(0))
     needs, most, done, rest = (f"{float(x):.3g}" for x in (needed, limit, spent, left))
     raise BudgetError(
-        f"this run needs delta {needs}; of {most} for this table {done} are spent{allowance} "
+        f"this run needs delta {needs}; of {most} for this data set {done} are spent{allowance} "
         f"and {rest} left{where}. Nothing was spent.{allowance.remedy} Leave delta (--delta) out, "
         "lower it, or raise the limit on delta if that is yours to decide"
     )
-
-
-def _read(text: str | None) -> Fraction | None:
-    return None if text is None else Fraction(text)
 
 
 def encode(answer: Answer) -> Body:

@@ -37,11 +37,18 @@ _DIGITS = 5
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """Charge of one run, exact, and the composition rule that gave it."""
+    """Charge of one run, exact, and the composition rule that gave it.
+
+    A charge of zCDP measurements knows their ``rho``, and the epsilon of its ``pure`` measurements:
+    ``epsilon`` is at least ``pure`` plus the epsilon that rho implies at ``delta``.  Without a rho
+    nothing but ``epsilon`` and ``delta`` is known.
+    """
 
     epsilon: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
     rule: str = NOTHING
+    rho: Fraction = Fraction(0)
+    pure: Fraction = Fraction(0)
 
 
 def charge_of(groups: Sequence[Group], delta_left: Fraction = Fraction(0)) -> Charge:
@@ -56,7 +63,9 @@ def charge_of(groups: Sequence[Group], delta_left: Fraction = Fraction(0)) -> Ch
     if not concentrated.epsilon:
         return others
     epsilon, delta = concentrated.epsilon + others.epsilon, concentrated.delta + others.delta
-    return Charge(epsilon, delta, CONCENTRATED)
+    if others.delta:
+        return Charge(epsilon, delta, CONCENTRATED)
+    return Charge(epsilon, delta, CONCENTRATED, concentrated.rho, others.epsilon)
 
 
 def concentrated_charge(groups: Sequence[Group]) -> Charge:
@@ -68,10 +77,9 @@ def concentrated_charge(groups: Sequence[Group]) -> Charge:
     if not groups:
         return Charge()
     delta = max(group.delta for group in groups)
-    if len(groups) == 1:
-        return Charge(groups[0].epsilon, delta, CONCENTRATED)
-    epsilon = epsilon_of(sum((group.rho for group in groups), Fraction(0)), delta)
-    return Charge(epsilon, delta, CONCENTRATED)
+    rho = sum((group.rho for group in groups), Fraction(0))
+    epsilon = groups[0].epsilon if len(groups) == 1 else epsilon_of(rho, delta)
+    return Charge(epsilon, delta, CONCENTRATED, rho)
 
 
 def _price_of_pure(groups: Sequence[Group], delta_left: Fraction) -> Charge:

@@ -1,7 +1,9 @@
-"""Ledger: the spent budget of each private table, and the stored answers that it paid for.
+"""Ledger: the spent budget of each private data set, and the stored answers that it paid for.
 
 One SQLite file holds a hash chain of entries (pqd/accounting/hash_chain.py).  A *table* is known by
-a keyed fingerprint of its content, so a renamed copy is the same table.  A *charge* is on the disk
+a keyed fingerprint of its content, so a renamed copy is the same table.  The tables that are
+versions of one another are a *data set* (pqd/accounting/data_sets.py): limits and spent budgets
+belong to the data set, answers to the table.  A *charge* is on the disk
 before any output that it pays for is drawn.  The *answers* are stored after the draw.  A later run
 replays a stored answer at no cost.  No charge is ever taken back: a crash may waste budget, but the
 ledger still counts it as spent.
@@ -23,26 +25,28 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pqd.accounting.accounts import (
     NO_LIMIT,
     Account,
-    Accounts,
     Allowance,
     Budget,
     Owner,
     Reservation,
     Run,
     charge_within,
-    check_unit,
     encode,
+    unit_of,
 )
 from pqd.accounting.charge_report import run_charges
 from pqd.accounting.composition import Charge
+from pqd.accounting.data_sets import Accounts, DataSet, RecognisedTable
 from pqd.accounting.hash_chain import Body, Entry, HashChain, entry_hash
 from pqd.accounting.periods import PERIODS, Period, PeriodKind
+from pqd.accounting.places import KeyedPlaces
 from pqd.deciders.numbers import epsilon_text
 from pqd.errors import LedgerError, ParameterError
 from pqd.interrupts import heed
@@ -59,6 +63,8 @@ _SCHEME = "rows:"
 ROWS = "rows"
 _NO_HASH = ""
 _NO_FACTS: Body = {}
+# The most data sets that a message names, rows that a person may have, characters of a reason.
+_MOST_NAMED, _MOST_ROWS, _LONGEST_REASON = 5, 1_000_000, 500
 
 
 class Ledger:
@@ -97,13 +103,13 @@ class Ledger:
 
     @property
     def limit(self) -> Budget:
-        """Limit of every table; a table and a caller may have tighter limits."""
+        """Limit of every data set; a data set and a caller may have tighter limits."""
         return self._current.limit
 
     @property
     def limited(self) -> bool:
-        """Whether any limit is stated, on every table or on one, ever or in a period."""
-        every: list[Account | Accounts] = [self._current, *self.accounts]
+        """Whether any limit is stated, on every data set or on one, ever or in a period."""
+        every: list[DataSet | Accounts] = [self._current, *self.data_sets]
         limits = (limit for each in every for limit in (each.limit, *each.period_limits.values()))
         return any(limit != NO_LIMIT for limit in limits)
 
@@ -111,6 +117,11 @@ class Ledger:
     def accounts(self) -> tuple[Account, ...]:
         """Accounts of all tables, in the order in which they were first charged."""
         return tuple(self._current.accounts)
+
+    @property
+    def data_sets(self) -> tuple[DataSet, ...]:
+        """All data sets, in the order in which they were opened."""
+        return tuple(self._current.data_sets.values())
 
     def check_standing(self) -> None:
         """Raise LostLedgerError unless the file still holds all entries read and written."""
@@ -180,69 +191,111 @@ class Ledger:
         account = self.account(fingerprint)
         return next((run for run in account.unused if run.keys == keys), None) if account else None
 
-    def tightest_limit(self, fingerprint: str, budget: Budget = NO_LIMIT) -> Budget:
-        """Tightest of three limits on a table: the caller's, the table's and the ledger's."""
-        account = self.account(fingerprint)
-        return budget.least(account.limit if account else NO_LIMIT).least(self._current.limit)
+    def places(self, table: Table) -> KeyedPlaces:
+        """Places of a table under the key of this ledger."""
+        return KeyedPlaces.of(table, self.key("place"))
+
+    def data_set(self, table: RecognisedTable) -> DataSet | None:
+        """Data set to which a table belongs, or the union of several; None for a new data set.
+
+        Raises
+        ------
+        ParameterError
+            The errors of ``Accounts.found``.
+        """
+        found = self._current.found(table)
+        return reduce(DataSet.united, found) if found else None
+
+    def tightest_limit(self, table: RecognisedTable, budget: Budget = NO_LIMIT) -> Budget:
+        """Tightest of three limits on a table: the caller's, the data set's and the ledger's."""
+        data_set = self.data_set(table)
+        return budget.least(data_set.limit if data_set else NO_LIMIT).least(self._current.limit)
 
     def check_budget(
         self,
-        fingerprint: str,
+        table: RecognisedTable,
         charge_at: Callable[[Fraction], Charge],
         budget: Budget = NO_LIMIT,
         after: Charge | None = None,
+        unit: str | None = None,
     ) -> Charge:
         """Charge of a run that fits into the budget, now or once the charge ``after`` is spent.
 
-        ``charge_at`` computes the charge from the delta that is left.
+        ``charge_at`` computes the charge from the delta that is left.  ``unit`` is the column that
+        names the persons of the run; None if each row is a person.
 
         Raises
         ------
         BudgetError
             If the charge exceeds what is left; the message gives all the figures.
+        ParameterError
+            If the ledger limits what it holds, and cannot know whether the table is a new version
+            of one of its data sets; also the errors of ``Accounts.found``.
         """
-        account, more = self.account(fingerprint), after or Charge()
-        spent = (account.epsilon, account.delta) if account else (Fraction(0), Fraction(0))
-        allowances = [Allowance(self.tightest_limit(fingerprint, budget), *spent)]
-        allowances += self.period_allowances(account)
-        return charge_within(
+        data_set = self.data_set(table) or DataSet(0)
+        more = data_set.counted(after or Charge(), unit)
+        spent = data_set.spent
+        limit = Allowance(self.tightest_limit(table, budget), spent.epsilon, spent.delta)
+        several = unit is None and (data_set.rows_per_person or 1) > 1
+        charge = charge_within(
             charge_at,
             *(
                 replace(each, epsilon=each.epsilon + more.epsilon, delta=each.delta + more.delta)
-                for each in allowances
+                for each in (limit, *self.period_allowances(data_set))
             ),
             where=f" (ledger {self.path})",
+            counted=(lambda charge: data_set.counted(charge, unit)) if several else None,
         )
+        if charge.epsilon or charge.delta:
+            self._check_known(table)
+        return charge
 
-    def period_allowances(self, account: Account | None) -> list[Allowance]:
+    def period_allowances(self, data_set: DataSet) -> list[Allowance]:
         """Limits of the current periods of the calendar, and what is spent in each.
 
         The period is that of the entries that are written now, so the sum of all charges whose
         entries stand in one period never exceeds the limit that held when they were written.
         """
-        own, every = account.period_limits if account else {}, self._current.period_limits
-        periods = [Period.of(self._now, kind) for kind in PERIODS if kind in own or kind in every]
-        nothing = Fraction(0), Fraction(0)
-        return [
-            Allowance(
-                own.get(period.kind, NO_LIMIT).least(every.get(period.kind, NO_LIMIT)),
-                *(account.spent_in(period) if account else nothing),
-                period,
-            )
-            for period in periods
-        ]
+        own, every = data_set.period_limits, self._current.period_limits
+        allowances = []
+        for kind in PERIODS:
+            if kind in own or kind in every:
+                period = Period.of(self._now, kind)
+                limit = own.get(kind, NO_LIMIT).least(every.get(kind, NO_LIMIT))
+                spent = data_set.spent_in(period)
+                allowances.append(Allowance(limit, spent.epsilon, spent.delta, period))
+        return allowances
 
-    def reserve(  # noqa: PLR0913 - the facts of a charge
+    def _check_known(self, table: RecognisedTable) -> None:
+        """Refuse a table that may be a version of any data set, if the ledger has a limit."""
+        accounts = self._current
+        if table.name or not self.limited or accounts.found(table):
+            return
+        others = [each for each in self.data_sets if each.is_private]
+        if accounts.is_at_ended_place(table) or (table.places.kept and not others):
+            return
+        if table.places.kept:
+            why = "neither its rows nor its place were charged before"
+        else:
+            why = "its rows were not charged before, and rows in memory have no place"
+        known = ", ".join(f"{each.number} is {each.label}" for each in others[:_MOST_NAMED])
+        raise ParameterError(
+            f"the ledger {self.path.name} has a limit, and cannot know whether {table.label} is a "
+            f"new version of a data set that it knows: {why}. Nothing was spent. Name the data set "
+            "(--dataset NAME, dataset= in Python, dataset in a spec): a name or number in pqd "
+            f"ledger show{f' ({known})' if known else ''} if the table holds the same people; a "
+            "new name if it holds others, whose budget the ledger then keeps apart"
+        )
+
+    def reserve(
         self,
-        fingerprint: str,
-        label: str,
+        table: RecognisedTable,
         measurements: Mapping[str, Body],
         charge_at: Callable[[Fraction], Charge],
         *,
         run: Body = _NO_FACTS,
         budget: Budget = NO_LIMIT,
         fresh: bool = False,
-        file: str | None = None,
     ) -> tuple[Reservation, Charge] | None:
         """Reservation for ``measurements`` (public facts by cache key), charged in one step.
 
@@ -251,12 +304,15 @@ class Ledger:
         the result is None: the caller then looks at ``pending_elsewhere`` and ``answers`` again.
         If ``fresh``, all measurements are charged nevertheless.  If a run left an unused charge for
         the same measurements, it takes the place of a new charge, and the returned charge is 0.
-        ``file`` is the keyed digest by which ``fingerprint_of_file`` will recognise the table.
+        The data set is found while nobody else can write, so that all charges of its versions,
+        by whatever process, count.
 
         Raises
         ------
         BudgetError
             If the budget left does not cover all measurements; nothing is charged.
+        ParameterError
+            The errors of ``check_budget``; nothing is charged.
         LedgerError
             If the charge could not be written.  Nothing is charged, unless the message says so.
         LostLedgerError
@@ -264,28 +320,32 @@ class Ledger:
         """
         heed()
         charges = run_charges()
-        keys, counted = measurements.keys(), False
+        fingerprint, keys, counted = table.fingerprint, measurements.keys(), False
+        unit = unit_of(measurements.values())
         try:
             with self._writing():
                 known = self.answers(fingerprint).keys() & keys
                 if not fresh and (known or self.pending_elsewhere(fingerprint, keys)):
                     return None
-                account = self.account(fingerprint)
-                check_unit(account, measurements.values())
+                if data_set := self.data_set(table):
+                    data_set.check_unit(unit, self.path)
                 unused = self.unused_run(fingerprint, keys)
                 charge = (
-                    unused.charge if unused else self.check_budget(fingerprint, charge_at, budget)
+                    unused.charge
+                    if unused
+                    else self.check_budget(table, charge_at, budget, unit=unit)
                 )
                 # Count the charge before it is on the disk: if the run is interrupted during the
                 # write, its report must not leave out the charge.
                 charges.spent.append(charge)
                 counted = True
-                if account and unused:
-                    taken = {"table": account.number, "charge": unused.number, "by": Owner.here()}
+                number = self._enter(table)
+                if unused:
+                    taken = {"table": number, "charge": unused.number, "by": Owner.here()}
                     self._append("used", taken)
-                    reservation = Reservation(unused.number, account.number, charge)
+                    reservation = Reservation(unused.number, number, charge)
                 else:
-                    reservation = self._charge(fingerprint, label, measurements, run, charge, file)
+                    reservation = self._charge(number, measurements, run, charge, table.file)
         except BaseException:
             if counted and not self._chain.doubtful:
                 # The charge was rolled back.
@@ -295,21 +355,38 @@ class Ledger:
         self.check_standing()
         return reservation, Charge() if unused else charge
 
+    def _enter(self, table: RecognisedTable) -> int:
+        """Number of a table, after what is new about it and its data set is appended."""
+        accounts, name = self._current, table.name
+        found = sorted(accounts.found(table), key=lambda each: each.number)
+        number = found[0].number if found else accounts.next_number
+        for other in found[1:]:
+            self._append("union", {"dataset": number, "other": other.number})
+        known = accounts.data_sets.get(number, DataSet(number))
+        if name and (known.has_name(name) or name.isdecimal()):
+            name = None
+        # The place of a data set that was ended holds other people now.
+        places = frozenset() if known.ended else table.places.kept - known.places
+        if not found or name or places:
+            self._append(
+                "dataset", {"dataset": number, "name": name, "places": sorted(map(list, places))}
+            )
+        account = self.account(table.fingerprint)
+        if account:
+            return account.number
+        opened = {"table": len(accounts.accounts) + 1, "dataset": number}
+        self._append("table", {**opened, "fingerprint": table.fingerprint, "label": table.label})
+        return opened["table"]
+
     def _charge(
         self,
-        fingerprint: str,
-        label: str,
+        number: int,
         measurements: Mapping[str, Body],
         run: Body,
         charge: Charge,
         file: str | None,
     ) -> Reservation:
-        """Append a charge; a new table gets an entry of its own before the charge."""
-        account = self.account(fingerprint)
-        number = account.number if account else len(self._current.accounts) + 1
-        if account is None:
-            opened = {"table": number, "fingerprint": fingerprint, "label": label}
-            self._append("table", opened)
+        """Append a charge on the table ``number``, whose file has the keyed digest ``file``."""
         body = {
             "table": number,
             "epsilon": str(charge.epsilon),
@@ -320,6 +397,8 @@ class Ledger:
             **run,
             "questions": [{"key": key, **facts} for key, facts in measurements.items()],
         }
+        if charge.rho:
+            body |= {"rho": str(charge.rho), "pure": str(charge.pure)}
         return Reservation(self._append("charge", body).number, number, charge)
 
     def record(self, reservation: Reservation, answers: Mapping[str, Answer]) -> None:
@@ -358,10 +437,10 @@ class Ledger:
         period: PeriodKind | None = None,
         raising: bool = False,
     ) -> None:
-        """Set the limit of ``table``, ever or in each ``period``.
+        """Set the limit of the data set of ``table``, ever or in each ``period``.
 
-        Without ``table`` it is the limit of every table.  A limit is lowered freely.  Only a caller
-        who states ``raising`` may raise it; None in ``budget`` is no limit, the highest of all.
+        Without ``table`` it is the limit of every data set.  A limit is lowered freely.  Only a
+        caller who states ``raising`` may raise it; None in ``budget`` is no limit, the highest.
 
         Raises
         ------
@@ -374,25 +453,97 @@ class Ledger:
             before = self.limit_of(table, period)
             if budget.exceeds(before) and not raising:
                 raise ParameterError(_raised(before, budget))
+            number = None if table is None else self._data_set_of(table).number
             limit = {"epsilon": _written(budget.epsilon), "delta": _written(budget.delta)}
-            self._append("limit", {"table": table, "period": period, **limit})
+            self._append("limit", {"dataset": number, "period": period, **limit})
 
     def limit_of(self, table: int | None = None, period: PeriodKind | None = None) -> Budget:
-        """Limit that is stated on one table, or without ``table`` on every table.
+        """Limit that is stated on the data set of one table, or without ``table`` on every one.
 
         Raises
         ------
         LedgerError
             If the ledger has no table of this number.
         """
-        whose: Account | Accounts = self._current
-        if table is not None:
-            if table not in {account.number for account in self.accounts}:
-                raise LedgerError(
-                    f"the ledger {self.path} has no table {table}; see pqd ledger show"
-                )
-            whose = self.accounts[table - 1]
+        whose = self._current if table is None else self._data_set_of(table)
         return whose.period_limits.get(period, NO_LIMIT) if period else whose.limit
+
+    def end(self, table: int, because: str) -> DataSet:
+        """End the data set of ``table``: the next version at its places holds other people.
+
+        Rows that were charged before still belong to the ended data set.
+
+        Raises
+        ------
+        LedgerError
+            If the ledger has no table of this number.
+        ParameterError
+            If no reason is stated, or the data set was ended before.
+        """
+        with self._writing():
+            data_set = self._data_set_of(table)
+            if data_set.ended is not None:
+                raise ParameterError(
+                    f"the data set of table {table} was ended before ({data_set.ended})"
+                )
+            self._append("end", {"dataset": data_set.number, "because": _reason(because)})
+            return data_set
+
+    def declare(self, table: int, because: str, *, public: bool) -> Account:
+        """Declare that a ``table`` is public and was charged by mistake, or that it is private.
+
+        What was charged still counts in its data set.  A public table cannot be the private table
+        of a run.
+
+        Raises
+        ------
+        LedgerError
+            If the ledger has no table of this number.
+        ParameterError
+            If no reason is stated, or the same was declared before.
+        """
+        with self._writing():
+            self._data_set_of(table)
+            account = self.accounts[table - 1]
+            if (account.public is not None) == public:
+                raise ParameterError(
+                    f"table {table} ({account.label}) is {'public' if public else 'private'} "
+                    "already, as far as the ledger knows"
+                )
+            kind = "public" if public else "private"
+            self._append(kind, {"table": table, "because": _reason(because)})
+            return account
+
+    def state_rows_per_person(self, table: int, rows: int) -> DataSet:
+        """State the most rows of a person in each version of the data set of ``table``.
+
+        Charges per row, earlier and later, then count for persons with at most so many rows.
+
+        Raises
+        ------
+        LedgerError
+            If the ledger has no table of this number.
+        ParameterError
+            If ``rows`` is less than 1 or more than a million.
+        """
+        if not 1 <= rows <= _MOST_ROWS:
+            raise ParameterError(
+                f"the most rows of a person are {rows}; state a whole number from 1 to "
+                f"{_MOST_ROWS:,}"
+            )
+        with self._writing():
+            number = self._data_set_of(table).number
+            self._append("rows", {"dataset": number, "rows_per_person": rows})
+            return self._current.data_sets[number]
+
+    def _data_set_of(self, table: int) -> DataSet:
+        """Data set of the table of a number; LedgerError without it."""
+        try:
+            return self._current.data_set_of(table)
+        except StopIteration:
+            raise LedgerError(
+                f"the ledger {self.path} has no table {table}; see pqd ledger show"
+            ) from None
 
     def verify(self, head: str | None = None, export: Path | None = None) -> None:
         """Check that an earlier ``head`` or ``export`` is still part of the chain.
@@ -420,9 +571,9 @@ class Ledger:
     def statement(self) -> LedgerReport:
         """Report of the ledger, with everything that a reader may see."""
         limit = self._current.limit
-        tables = tuple(account.facts(limit) for account in self.accounts)
+        data_sets = tuple(data_set.facts(limit) for data_set in self.data_sets)
         return LedgerReport(
-            self.path.name, self.head, len(self.entries), tables, limit.epsilon, limit.delta
+            self.path.name, self.head, len(self.entries), data_sets, limit.epsilon, limit.delta
         )
 
     @property
@@ -477,7 +628,7 @@ class Ledger:
             self._accounts.apply(entry.body, entry.number)
         except (
             *(KeyError, ValueError, TypeError, IndexError, ArithmeticError, AttributeError),
-            RecursionError,
+            *(RecursionError, StopIteration),
         ):
             raise LedgerError(
                 f"the ledger {self.path} has an entry ({entry.number}) that this version of "
@@ -501,6 +652,16 @@ def _raised(before: Budget, budget: Budget) -> str:
         f"the limit is {what} {was}, and {now} would raise it. Nothing was changed. A limit is "
         "lowered freely; to raise it, if that is yours to decide, say so (--raise, raising=True)"
     )
+
+
+def _reason(because: str) -> str:
+    """Reason of a custodian, as an entry holds it; ParameterError without words."""
+    reason = " ".join(because.split())
+    if not reason or len(reason) > _LONGEST_REASON or not reason.isprintable():
+        raise ParameterError(
+            f"say why in 1 to {_LONGEST_REASON} characters (--because); the ledger keeps the words"
+        )
+    return reason
 
 
 def _written(amount: Fraction | None) -> str | None:

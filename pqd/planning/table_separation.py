@@ -181,12 +181,13 @@ def _check_unknown(ledger: Ledger, tables: SyntheticTables, *, by_rows: bool) ->
         else:
             fingerprint = ledger.fingerprint_by_file(public)
         account = ledger.account(fingerprint) if fingerprint else None
-        if account:
+        if account and account.public is None:
             raise _refusal(
                 public,
                 f"is known to the ledger {ledger.path.name} as a private table (number "
                 f"{account.number} there); are the two tables swapped? If it was public all along, "
-                "move that ledger away",
+                f"declare it: pqd ledger forget {ledger.path} --table {account.number} "
+                "--because ...",
             )
 
 

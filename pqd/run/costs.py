@@ -10,7 +10,14 @@ from fractions import Fraction
 from pathlib import Path
 
 from pqd.accounting.accountant import Accountant, Quote
-from pqd.accounting.composition import CONCENTRATED, NOTHING, OPTIMAL, PARALLEL, SEQUENTIAL
+from pqd.accounting.composition import (
+    CONCENTRATED,
+    NOTHING,
+    OPTIMAL,
+    PARALLEL,
+    SEQUENTIAL,
+    Charge,
+)
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.reports.models.audit import CompositionGroup, Cost, LedgerPlace
 
@@ -30,15 +37,16 @@ def cost_of(quote: Quote, accountant: Accountant | None, unit: PrivacyUnit | Non
     )
     if accountant is None or quote.table is None:
         return cost
-    account = accountant.ledger.account(quote.table.fingerprint)
-    limit = accountant.ledger.tightest_limit(quote.table.fingerprint, accountant.budget).epsilon
+    ledger, table = accountant.ledger, quote.table
+    account, data_set = ledger.account(table.fingerprint), ledger.data_set(table)
+    spent = data_set.spent if data_set else Charge()
     return replace(
         cost,
-        ledger=accountant.ledger.path.name,
-        ledger_place=_place(accountant.ledger.path, quote.table.folder),
-        total=account.epsilon if account else Fraction(0),
-        total_delta=account.delta if account else Fraction(0),
-        limit=limit,
+        ledger=ledger.path.name,
+        ledger_place=_place(ledger.path, table.folder),
+        total=spent.epsilon,
+        total_delta=spent.delta,
+        limit=ledger.tightest_limit(table, accountant.budget).epsilon,
         earlier=account.earlier_runs(quote.paid_before) if account else (),
     )
 

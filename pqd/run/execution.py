@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from pqd.accounting.accountant import Accountant, Quote, RecognisedTable, quote_of
+from pqd.accounting.accountant import Accountant, Quote, quote_of
 from pqd.accounting.accounts import Budget, Reservation
 from pqd.accounting.composition import Charge
+from pqd.accounting.data_sets import RecognisedTable
 from pqd.deciders.histogram import EMPTY
 from pqd.engine.marginals import MarginalPlan
 from pqd.engine.scan_plan import ScanPlan

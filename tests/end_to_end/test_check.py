@@ -58,7 +58,7 @@ def test_a_sample_spec_ends_as_it_says(name: str, command: Command) -> None:
     assert code == CODES[name]
     assert bool(out) != bool(err)
     if code == 4:
-        assert "this run needs epsilon 1; of 0.75 for this table 0 are spent" in err
+        assert "this run needs epsilon 1; of 0.75 for this data set 0 are spent" in err
         assert "Nothing was spent" in err
 
 
@@ -124,7 +124,7 @@ def test_a_run_is_refused_whole(command: Command, ledger: Path) -> None:
     # One of the two is known by now, and the other does not fit any more.
     code, _, err = command("check", sample("audit-over-budget"))
     assert code == 4
-    assert "needs epsilon 0.5; of 0.75 for this table 0.5 are spent and 0.25 left" in err
+    assert "needs epsilon 0.5; of 0.75 for this data set 0.5 are spent and 0.25 left" in err
     assert Ledger(ledger).accounts[0].epsilon == spent
 
 

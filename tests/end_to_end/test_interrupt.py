@@ -181,10 +181,10 @@ def test_a_lost_interrupt_is_heeded_before_the_charge(
 ) -> None:
     check_budget = Ledger.check_budget
 
-    def pressed(ledger: Ledger, *given: Any) -> Any:
+    def pressed(ledger: Ledger, *given: Any, **named: Any) -> Any:
         with suppress(KeyboardInterrupt):
             noted(signal.SIGINT, None)
-        return check_budget(ledger, *given)
+        return check_budget(ledger, *given, **named)
 
     monkeypatch.setattr(Ledger, "check_budget", pressed)
     path = tmp_path / "here.sqlite"

@@ -137,10 +137,10 @@ def shown_first() -> list[Callable[[], object]]:
     reserve, late = Ledger.reserve, list[Callable[[], object]]()
 
     def promised(
-        ledger: Ledger, fingerprint: str, label: str, measurements: Any, price: Any, **rest: Any
+        ledger: Ledger, table: Any, measurements: Any, price: Any, **rest: Any
     ) -> tuple[Reservation, Charge]:
-        late.append(partial(reserve, ledger, fingerprint, label, measurements, price, **rest))
-        return Reservation(1, 1, Charge()), ledger.check_budget(fingerprint, price)
+        late.append(partial(reserve, ledger, table, measurements, price, **rest))
+        return Reservation(1, 1, Charge()), ledger.check_budget(table, price)
 
     def recorded(*_: object) -> None:
         """Leave the answers out, too."""

@@ -26,6 +26,7 @@ def test_show_says_what_was_spent_for_what(ledger: Path, command: Command) -> No
     code, out, err = command("ledger", "show", str(ledger))
     assert (code, err) == (0, "")
     for words in (
+        "data set 1   census_private.parquet",
         "table 1   census_private.parquet",
         "spent epsilon 0.75",
         "3 measurements stored",
@@ -35,15 +36,17 @@ def test_show_says_what_was_spent_for_what(ledger: Path, command: Command) -> No
         assert words in out
     facts = json.loads(command("ledger", "show", str(ledger), "--json", "-")[1])
     assert facts["kind"] == "ledger"
-    assert facts["tables"][0]["epsilon"] == 0.75
-    assert [run["rule"] for run in facts["tables"][0]["runs"]] == ["parallel", "sequential"]
+    (data_set,) = facts["data_sets"]
+    (version,) = data_set["versions"]
+    assert data_set["epsilon"] == version["epsilon"] == 0.75
+    assert [run["rule"] for run in version["runs"]] == ["parallel", "sequential"]
 
 
 def test_a_limit_is_shown_before_anything_is_charged(tmp_path: Path, command: Command) -> None:
     path = str(tmp_path / "ledger.sqlite")
     assert command("ledger", "limit", path, "2")[0] == 0
     shown = command("ledger", "show", path)[1]
-    assert "Nothing was ever charged.\nAt most epsilon 2 on every table." in shown
+    assert "Nothing was ever charged.\nAt most epsilon 2 on every data set." in shown
     assert json.loads(command("ledger", "show", path, "--json", "-")[1])["limit"] == 2
 
 
@@ -53,7 +56,7 @@ def test_a_limit_is_kept_and_shown(ledger: Path, command: Command) -> None:
     options = ["-q", "SELECT COUNT(*) FROM D", "--tau", "10%", "--epsilon"]
     code, _, err = command("audit", *TABLES, *options, "0.5")
     assert code == 4
-    assert "needs epsilon 0.5; of 1 for this table 0.75 are spent and 0.25 left" in err
+    assert "needs epsilon 0.5; of 1 for this data set 0.75 are spent and 0.25 left" in err
     assert command("audit", *TABLES, *options, "0.25")[0] == 0
 
 
@@ -98,7 +101,7 @@ def test_a_limit_of_each_month(ledger: Path, command: Command) -> None:
     options = ["-q", "SELECT COUNT(*) FROM D", "--tau", "10%", "--epsilon"]
     code, _, err = command("audit", *TABLES, *options, "0.5")
     assert code == 4
-    assert "of 1 for this table 0.75 are spent in the month from " in err
+    assert "of 1 for this data set 0.75 are spent in the month from " in err
     assert "The next month begins on " in err
     assert command("audit", *TABLES, *options, "0.25")[0] == 0
     assert limit("1", "--period", "decade")[0] == 2

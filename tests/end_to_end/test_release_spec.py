@@ -72,7 +72,7 @@ def test_it_answers_what_the_spec_says(spec: Path, command: Command) -> None:
 def test_the_budget_of_the_spec_holds(spec: Path, command: Command) -> None:
     code, out, err = command("release", edited(spec, "epsilon = 3", "epsilon = 1.9"))
     assert (code, out) == (4, "")
-    assert "needs epsilon 2; of 1.9 for this table 0 are spent" in err
+    assert "needs epsilon 2; of 1.9 for this data set 0 are spent" in err
 
 
 def test_mechanism_alpha_and_synthetic_of_the_spec(spec: Path, command: Command) -> None:

@@ -7,6 +7,7 @@ find the ledger or the files of a run before it loads any large library.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -73,10 +74,18 @@ class Location:
         above, place = self.path.resolve(), file.resolve()
         if not self.pattern or not _is_part(file) or not place.is_relative_to(above):
             return False
-        own, names = place.relative_to(above).parts, Path(self.pattern).parts
-        if "**" in names:
-            return fnmatch(own[-1], names[-1])
-        return len(own) == len(names) and all(map(fnmatch, own, names))
+        return fits_pattern(self.pattern, place.relative_to(above).parts)
+
+
+def fits_pattern(pattern: str, below: Sequence[str]) -> bool:
+    """Whether a ``pattern`` of parts takes a file, given the file's path ``below`` the folder.
+
+    A pattern with ``**`` takes a file in any folder below if the file's name fits.
+    """
+    names = Path(pattern).parts
+    if "**" in names:
+        return fnmatch(below[-1], names[-1])
+    return len(below) == len(names) and all(map(fnmatch, below, names))
 
 
 def is_address(given: object) -> TypeGuard[str]:

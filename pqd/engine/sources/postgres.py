@@ -93,9 +93,15 @@ WITH RECURSIVE reads(relation) AS (
     WHERE ev_class = relation AND ev_type = '1'
   ) AS others(other)
 )
-SELECT concat_ws(' ', pg_postmaster_start_time(), d.oid, relation) AS place
+SELECT concat_ws(' ', pg_postmaster_start_time(), d.oid, relation) AS place,
+  concat_ws('/', 'postgresql:', {server}, quote_ident(datname), relation::regclass) AS address
 FROM reads, pg_database d WHERE datname = current_database() ORDER BY relation
 """
+# Lasting name of a server by whatever host it is reached: the identifier of its files, or else, if
+# the user may not read the identifier, its own network address.
+_MAY_IDENTIFY = "SELECT has_function_privilege('pg_control_system()', 'EXECUTE') AS may"
+_SERVER = "(SELECT system_identifier FROM pg_control_system())"
+_NETWORK = "concat_ws(':', inet_server_addr(), inet_server_port())"
 # Days and microseconds from 1970-01-01 to 2000-01-01, from which the server counts.
 _DAYS, _MICROSECONDS = 10_957, 946_684_800_000_000
 _MOST_DAYS, _MOST = (1 << 31) - 1, (1 << 63) - 1
@@ -246,14 +252,15 @@ def _opened(address: PostgresAddress, what: str, role: Role) -> PostgresTable:
         # The lock comes first, since the first query fixes the snapshot of the transaction.
         session.run(f"LOCK TABLE {found.identifier} IN ACCESS SHARE MODE")
     columns = session.rows(_COLUMNS.format(name=name))
-    places = session.rows(_PLACES.format(name=name))
+    server = _SERVER if session.rows(_MAY_IDENTIFY)[0]["may"] else _NETWORK
+    places = session.rows(_PLACES.format(name=name, server=server))
     if relation["kind"] == _VIEW:
         # Functions of a view then look for names as in the user's own sessions.
         session.run("RESET search_path")
     return PostgresTable(
         found.label,
         checked_names(what, [column["name"] for column in columns]),
-        tuple(Place(table=place["place"]) for place in places),
+        tuple(Place(table=place["place"], address=place["address"]) for place in places),
         found.identifier,
         {column["name"]: column_type(column["type"]) for column in columns},
         session,

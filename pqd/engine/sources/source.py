@@ -23,10 +23,15 @@ Version = tuple[int | str, ...] | None
 
 
 class Place(NamedTuple):
-    """Place of rows: a file, or a ``table`` of a file or of a server."""
+    """Place of rows: a file, or a ``table`` of a file or of a server.
+
+    ``address`` is the lasting name of a server's table, without credentials: the same for every
+    version of its rows, and for every name of the server.  ``table`` may change with a restart.
+    """
 
     file: Path | None = None
     table: str = ""
+    address: str = ""
 
 
 def place_key(place: Place) -> tuple[int | str, ...]:

@@ -113,7 +113,8 @@ def _at_address(given: str, role: Role) -> SparkTable:
             refusal = _refusal(spark, error)
     if refusal:
         raise TableError(f"{what} {refusal}")
-    place = Place(table=f"spark://{address.path or address.name}")
+    own = f"spark://{address.path or address.name}"
+    place = Place(table=own, address=own)
     places = (place, *_files(frame))
     return SparkTable(role, address.label, checked_names(what, names), frame, places)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pqd.accounting.composition import Charge
+from pqd.accounting.data_sets import RecognisedTable
 from pqd.accounting.ledger import Ledger
 from pqd.deciders.single.base import Decision
 from pqd.reports.models.audit import Cost, EarlierRun
@@ -28,8 +29,7 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
 
 def draw(ledger: Ledger, epsilon: int, *keys: str, fresh: bool = False) -> None:
     reserved = ledger.reserve(
-        "table",
-        "private.csv",
+        RecognisedTable("private.csv", "table"),
         {key: {"id": key} for key in keys},
         lambda _: Charge(Fraction(epsilon), Fraction(0), "sequential"),
         fresh=fresh,

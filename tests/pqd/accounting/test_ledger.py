@@ -24,6 +24,7 @@ import pqd.accounting.ledger
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import NO_LIMIT, Account, Budget, Reservation
 from pqd.accounting.composition import Charge
+from pqd.accounting.data_sets import RecognisedTable
 from pqd.accounting.hash_chain import Entry, HashChain, entry_hash
 from pqd.accounting.ledger import Ledger
 from pqd.commands.audit import run_audit
@@ -65,6 +66,11 @@ def asked(*names: str) -> dict[str, dict[str, Any]]:
     return {name: {"id": f"q-{name}"} for name in names}
 
 
+def version(fingerprint: str) -> RecognisedTable:
+    """Table whose data set has a name of its own."""
+    return RecognisedTable("label", fingerprint, name=f"data of {fingerprint}")
+
+
 def pay(
     ledger: Ledger,
     *names: str,
@@ -73,14 +79,14 @@ def pay(
     budget: Budget = NO_LIMIT,
 ) -> Reservation:
     """Pay for queries that nobody has asked before."""
-    paid = ledger.reserve(table, "label", asked(*names), costing(epsilon), budget=budget)
+    paid = ledger.reserve(version(table), asked(*names), costing(epsilon), budget=budget)
     assert paid is not None
     return paid[0]
 
 
 def spent(ledger: Ledger, table: str = TABLE) -> Fraction:
-    account = ledger.account(table)
-    return account.epsilon if account else Fraction(0)
+    data_set = ledger.data_set(version(table))
+    return (data_set.spent.epsilon if data_set else None) or Fraction(0)
 
 
 State = tuple[object, ...]
@@ -93,7 +99,7 @@ def started(path: Path) -> str:
 
 
 def state(ledger: Ledger) -> State:
-    return ledger.entries, ledger.head, ledger.limit, ledger.accounts
+    return ledger.entries, ledger.head, ledger.limit, ledger.accounts, ledger.data_sets
 
 
 def stored(path: Path) -> State:
@@ -106,10 +112,10 @@ def stored(path: Path) -> State:
 
 
 def test_a_new_ledger_is_empty(ledger: Ledger) -> None:
-    assert state(ledger) == ((), ledger._chain.start, NO_LIMIT, ())
+    assert state(ledger) == ((), ledger._chain.start, NO_LIMIT, (), ())
     assert ledger.account(TABLE) is None
     assert ledger.answers(TABLE) == {}
-    assert ledger.tightest_limit(TABLE) == NO_LIMIT
+    assert ledger.tightest_limit(version(TABLE)) == NO_LIMIT
 
 
 @pytest.mark.parametrize("epsilon", ["1/3", "1e-12", "7/1000000007", "123456789012345678901/7"])
@@ -133,7 +139,7 @@ def test_an_answer_survives_as_it_is(ledger: Ledger, path: Path) -> None:
 
 def test_a_later_answer_replaces_an_earlier_one(ledger: Ledger, path: Path) -> None:
     ledger.record(pay(ledger, "a"), {"a": YES})
-    paid = ledger.reserve(TABLE, "label", asked("a"), costing("1"), fresh=True)
+    paid = ledger.reserve(version(TABLE), asked("a"), costing("1"), fresh=True)
     assert paid is not None
     ledger.record(paid[0], {"a": NO})
     assert spent(ledger) == 2
@@ -144,9 +150,9 @@ def test_a_later_answer_replaces_an_earlier_one(ledger: Ledger, path: Path) -> N
 def test_what_was_answered_is_not_charged_again(ledger: Ledger, path: Path) -> None:
     ledger.record(pay(ledger, "a"), {"a": YES})
     before = stored(path)
-    assert ledger.reserve(TABLE, "label", asked("a"), costing("1")) is None
+    assert ledger.reserve(version(TABLE), asked("a"), costing("1")) is None
     # Not even in part: the caller must look again at what it needs.
-    assert ledger.reserve(TABLE, "label", asked("a", "b"), costing("1")) is None
+    assert ledger.reserve(version(TABLE), asked("a", "b"), costing("1")) is None
     assert stored(path) == state(ledger) == before
 
 
@@ -188,10 +194,10 @@ def test_two_that_have_it_open_see_each_other(path: Path) -> None:
 def test_a_charge_is_on_the_disk_when_it_is_granted(ledger: Ledger, path: Path) -> None:
     with closing(sqlite3.connect(path)) as other:
         reservation = pay(ledger, "a", epsilon="1/3")
-        ((body,),) = other.execute("SELECT body FROM entries WHERE number = 2").fetchall()
+        ((body,),) = other.execute("SELECT body FROM entries WHERE number = 3").fetchall()
         assert json.loads(body)["epsilon"] == "1/3"
         amount = Charge(Fraction(1, 3), rule="sequential")
-        assert reservation == Reservation(charge=2, table=1, amount=amount)
+        assert reservation == Reservation(charge=3, table=1, amount=amount)
 
 
 class Clock(datetime):
@@ -219,7 +225,7 @@ def test_a_clock_that_goes_back_changes_nothing(
                 pay(one, "more", epsilon="1/3")
         with closing(Ledger(place)) as again:
             again.verify()
-            accounts = [(a.epsilon, a.limit, a.answers, len(a.runs)) for a in again.accounts]
+            accounts = [(a.epsilon, a.answers, len(a.runs)) for a in again.accounts]
             return accounts, [entry.body["time"] for entry in again.entries]
 
     usual, _ = lived(path)
@@ -228,7 +234,7 @@ def test_a_clock_that_goes_back_changes_nothing(
     assert back == usual
     assert times == sorted(times, reverse=True)
     # The first charge and the table that it opens are written together.
-    assert len(set(times)) == len(times) - 1
+    assert len(set(times)) == len(times) - 2
 
 
 # Limits ------------------------------------------------------------------------------------------
@@ -255,11 +261,11 @@ def limits(*amounts: str | None) -> list[Budget]:
 def test_the_tightest_limit_counts(
     ledger: Ledger, whole: str | None, table: str | None, caller: str | None, least: str | None
 ) -> None:
-    assert ledger.reserve(TABLE, "label", asked("a"), costing("0")) is not None
+    assert ledger.reserve(version(TABLE), asked("a"), costing("0")) is not None
     every, one, budget = limits(whole, table, caller)
     ledger.set_limit(every)
     ledger.set_limit(one, 1)
-    assert [ledger.tightest_limit(TABLE, budget)] == limits(least)
+    assert [ledger.tightest_limit(version(TABLE), budget)] == limits(least)
     if least is None:
         pay(ledger, "b", epsilon="1e30", budget=budget)
         return
@@ -291,10 +297,10 @@ def test_a_limit_of_one_table_is_not_that_of_another(ledger: Ledger) -> None:
 def test_a_limit_below_what_is_spent_and_up_again(ledger: Ledger, path: Path) -> None:
     ledger.record(pay(ledger, "a", epsilon="3"), {"a": YES})
     ledger.set_limit(Budget(Fraction(1)))
-    with pytest.raises(BudgetError, match=r"of 1 for this table 3 are spent and 0 left"):
+    with pytest.raises(BudgetError, match=r"of 1 for this data set 3 are spent and 0 left"):
         pay(ledger, "b", epsilon="1e-9")
     # What costs nothing is still granted.
-    assert ledger.check_budget(TABLE, costing("0")) == Charge(rule="sequential")
+    assert ledger.check_budget(version(TABLE), costing("0")) == Charge(rule="sequential")
     assert ledger.answers(TABLE) == {"a": YES}
     ledger.set_limit(Budget(Fraction(4)), raising=True)
     pay(ledger, "b", epsilon="1")
@@ -334,7 +340,7 @@ def test_delta_is_spent_down_to_nothing(ledger: Ledger, path: Path) -> None:
 
     def offered(budget: Budget = NO_LIMIT) -> Fraction:
         name = str(len(ledger.entries))
-        assert ledger.reserve(TABLE, "label", asked(name), half, budget=budget) is not None
+        assert ledger.reserve(version(TABLE), asked(name), half, budget=budget) is not None
         return seen[-1]
 
     tiny = Fraction(1, 10**12)
@@ -351,7 +357,7 @@ def test_delta_is_spent_down_to_nothing(ledger: Ledger, path: Path) -> None:
     assert account.epsilon == 5
     with closing(Ledger(path)) as again:
         assert again.accounts == ledger.accounts
-        assert again.tightest_limit(TABLE) == Budget(None, tiny)
+        assert again.tightest_limit(version(TABLE)) == Budget(None, tiny)
 
 
 # Refusals leave nothing --------------------------------------------------------------------------
@@ -373,7 +379,7 @@ def test_a_refused_reservation_leaves_nothing(
     ledger.set_limit(Budget(Fraction(2)))
     before = stored(path)
     with pytest.raises(error):
-        ledger.reserve(table, "label", asked("b"), no_price(error))
+        ledger.reserve(version(table), asked("b"), no_price(error))
     assert stored(path) == state(ledger) == before
     pay(ledger, "b", table=table)
     assert stored(path) == state(ledger)
@@ -415,14 +421,21 @@ NONSENSE = [
     {},
     {"kind": "gift"},
     {"kind": "limit"},
-    {"kind": "limit", "table": 1, "period": None, "epsilon": None, "delta": None},
-    {"kind": "limit", "table": None, "period": None, "epsilon": "much", "delta": None},
-    {"kind": "limit", "table": None, "period": None, "epsilon": "1/0", "delta": None},
-    {"kind": "limit", "table": None, "period": None, "epsilon": [], "delta": None},
-    {"kind": "limit", "table": None, "period": "decade", "epsilon": None, "delta": None},
+    {"kind": "limit", "period": None, "dataset": 1, "epsilon": None, "delta": None},
+    {"kind": "limit", "period": None, "dataset": None, "epsilon": "much", "delta": None},
+    {"kind": "limit", "period": None, "dataset": None, "epsilon": "1/0", "delta": None},
+    {"kind": "limit", "period": None, "dataset": None, "epsilon": [], "delta": None},
+    {"kind": "limit", "period": "decade", "dataset": None, "epsilon": None, "delta": None},
+    {"kind": "dataset", "dataset": 2, "name": None, "places": []},
+    {"kind": "dataset", "dataset": 1, "name": None, "places": [1]},
+    {"kind": "union", "dataset": 1, "other": 1},
+    {"kind": "end", "dataset": 1, "because": "other people"},
+    {"kind": "rows", "dataset": 1, "rows_per_person": 2},
+    {"kind": "public", "table": 1, "because": "a copy"},
     {"kind": "charge", "table": 1},
     {"kind": "answers", "table": "1", "answers": {}},
     {"kind": "table", "table": 1},
+    {"kind": "table", "table": 1, "dataset": 1, "fingerprint": "f", "label": "l", "time": "t"},
     {"kind": "unused", "table": 1, "charge": 1},
     {"kind": "used", "table": 1, "charge": 1},
 ]
@@ -496,7 +509,7 @@ class Walk(RuleBasedStateMachine):
         bounds = [x for x in (self.limit, model.limit, budget) if x is not None]
         over = bool(bounds) and sum(model.spent, epsilon) > min(bounds)
         measurements = asked(*sorted(names))
-        reserve = partial(self.ledger.reserve, table, "label", measurements, costing(epsilon))
+        reserve = partial(self.ledger.reserve, version(table), measurements, costing(epsilon))
         paid: tuple[Reservation, Charge] | None = None
         try:
             paid = reserve(budget=Budget(budget), fresh=fresh)
@@ -564,11 +577,13 @@ class Walk(RuleBasedStateMachine):
         accounts = self.ledger.accounts
         assert self.ledger.limit == Budget(self.limit)
         assert [account.fingerprint for account in accounts] == [*self.tables]
-        for account, model in zip(accounts, self.tables.values(), strict=True):
-            assert account.epsilon == sum(model.spent)
+        sets = self.ledger.data_sets
+        for account, data_set, model in zip(accounts, sets, self.tables.values(), strict=True):
+            assert data_set.versions == (account,)
+            assert data_set.spent.epsilon == sum(model.spent)
             assert [run.charge.epsilon for run in account.runs] == model.spent
             assert account.answers == model.answers
-            assert account.limit == Budget(model.limit)
+            assert data_set.limit == Budget(model.limit)
 
 
 TestWalk = Walk.TestCase
@@ -658,7 +673,7 @@ def test_an_export_holds_no_secret(ledger: Ledger, path: Path) -> None:
             assert key.hex() not in text.lower()
             assert repr(key)[2:-1] not in text
         assert content not in text
-    assert len(ledger.export().splitlines()) == 1 + len(ledger.entries) == 4
+    assert len(ledger.export().splitlines()) == 1 + len(ledger.entries) == 5
 
 
 def refusals(ledger: Ledger) -> Iterator[PqdError]:
@@ -824,7 +839,7 @@ def test_the_charge_is_on_the_disk_before_the_first_draw(path: Path) -> None:
         with closing(Ledger(path)) as other:
             seen.extend(other.accounts)
 
-    report = audited(Accountant(path), look, queries=3)
+    report = audited(Accountant(path, dataset="people"), look, queries=3)
     (account,) = seen
     assert account.epsilon == 1
     assert account.answers == {}
@@ -838,7 +853,7 @@ def test_an_interrupted_draw_stays_paid(path: Path) -> None:
 
     for times in (1, 2):
         with pytest.raises(KeyboardInterrupt):
-            audited(Accountant(path), interrupt)
+            audited(Accountant(path, dataset="people"), interrupt)
         assert len(bodies(path, "charge")) == times
     assert bodies(path, "answers") == []
 
@@ -851,9 +866,9 @@ def test_a_ledger_locked_at_the_reservation(path: Path, hold: str) -> None:
         other.execute(hold)
         drawn: list[bool] = []
         with pytest.raises(LedgerError, match=r"try again later\. Nothing was spent\.$"):
-            audited(Accountant(path), lambda: drawn.append(True))
+            audited(Accountant(path, dataset="people"), lambda: drawn.append(True))
         assert not drawn
-    assert stored(path) == ((), started(path), NO_LIMIT, ())
+    assert stored(path) == ((), started(path), NO_LIMIT, (), ())
 
 
 @pytest.mark.usefixtures("impatient")
@@ -862,10 +877,10 @@ def test_a_ledger_locked_at_the_record(path: Path, hold: str) -> None:
     Ledger(path).close()
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         with pytest.raises(LedgerError, match=f"try again later.{CHARGED.format(r'2/3 .0.666.')}"):
-            audited(Accountant(path), lambda: other.execute(hold), queries=2)
+            audited(Accountant(path, dataset="people"), lambda: other.execute(hold), queries=2)
         other.execute("ROLLBACK")
     # Drawn and not answered: asked again, it costs again.
-    again = audited(Accountant(path), lambda: None, queries=2)
+    again = audited(Accountant(path, dataset="people"), lambda: None, queries=2)
     assert not any(verdict.replayed for verdict in again.verdicts)
     assert again.spent == Fraction(2, 3)
     assert again.cost.total == Fraction(4, 3)
@@ -886,10 +901,10 @@ def test_a_full_disk_at_the_record(path: Path) -> None:
 def test_a_ledger_broken_at_the_record(path: Path) -> None:
     def meddle() -> None:
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
-            other.execute("INSERT INTO entries VALUES (3, '{}', '')")
+            other.execute("INSERT INTO entries VALUES (4, '{}', '')")
 
     with pytest.raises(LedgerError, match=f"changed by hand.*{CHARGED.format(r'1/3 .0.333.')}"):
-        audited(Accountant(path), meddle)
+        audited(Accountant(path, dataset="people"), meddle)
 
 
 LIMITED = """
@@ -941,7 +956,7 @@ def test_a_real_full_disk_at_the_reservation(limited: Callable[[bool], Ran], pat
     assert (code, out) == (3, "")
     assert "cannot be written" in err
     assert "Nothing was spent." in err
-    assert stored(path) == ((), started(path), NO_LIMIT, ())
+    assert stored(path) == ((), started(path), NO_LIMIT, (), ())
 
 
 def test_a_real_full_disk_at_the_record(limited: Callable[[bool], Ran], path: Path) -> None:
@@ -962,9 +977,9 @@ def test_a_run_reads_the_chain_once_and_once_under_each_lock(
         return entries(self)
 
     monkeypatch.setattr(HashChain, "entries", counted)
-    audited(Accountant(path), lambda: None, queries=3)
+    audited(Accountant(path, dataset="people"), lambda: None, queries=3)
     # Opened; what others have added since, before a price is named; then charged, then recorded.
     assert reads == [False, False, True, True]
     reads.clear()
-    audited(Accountant(path), lambda: None, queries=3)
+    audited(Accountant(path, dataset="people"), lambda: None, queries=3)
     assert reads == [False, False], "what is replayed takes no lock"

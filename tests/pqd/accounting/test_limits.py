@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import pqd.accounting.ledger
 from pqd.accounting.accounts import NO_LIMIT, Budget
 from pqd.accounting.composition import Charge
+from pqd.accounting.data_sets import RecognisedTable
 from pqd.accounting.ledger import Ledger
 from pqd.accounting.periods import PERIODS, Period, PeriodKind, period_kind
 from pqd.errors import BudgetError, ParameterError
@@ -52,9 +53,14 @@ def costing(epsilon: str | Fraction, delta: str = "0") -> Callable[[Fraction], C
     return lambda _: Charge(Fraction(epsilon), Fraction(delta), "sequential")
 
 
+def version(fingerprint: str) -> RecognisedTable:
+    """Table whose data set has a name of its own."""
+    return RecognisedTable("label", fingerprint, name=f"data of {fingerprint}")
+
+
 def pay(ledger: Ledger, epsilon: str | Fraction, table: str = TABLE, delta: str = "0") -> None:
     name = str(len(ledger.entries))
-    assert ledger.reserve(table, "label", {name: {"id": name}}, costing(epsilon, delta))
+    assert ledger.reserve(version(table), {name: {"id": name}}, costing(epsilon, delta))
 
 
 # Raising -----------------------------------------------------------------------------------------
@@ -163,7 +169,7 @@ def test_the_budget_of_a_month_is_fresh_in_the_next(ledger: Ledger) -> None:
     with pytest.raises(BudgetError) as caught:
         pay(ledger, "0.5")
     assert str(caught.value).startswith(
-        "this run needs epsilon 0.5; of 1 for this table 0.75 are spent in the month from "
+        "this run needs epsilon 0.5; of 1 for this data set 0.75 are spent in the month from "
         "2026-01-01 (UTC) and 0.25 left"
     )
     assert "Nothing was spent. The next month begins on 2026-02-01. Use fewer" in str(caught.value)
@@ -173,7 +179,7 @@ def test_the_budget_of_a_month_is_fresh_in_the_next(ledger: Ledger) -> None:
     at("2026-02-01T00:00:00")
     pay(ledger, "1")
     at("2026-03-01T00:00:00")
-    with pytest.raises(BudgetError, match=r"of 2\.5 for this table 2 are spent and 0\.5 left"):
+    with pytest.raises(BudgetError, match=r"of 2\.5 for this data set 2 are spent and 0\.5 left"):
         pay(ledger, "1")
     pay(ledger, "0.5")
 
@@ -196,14 +202,14 @@ def test_the_least_delta_that_is_left_is_offered(ledger: Ledger) -> None:
 
     ledger.set_limit(budget("9", "1e-5"))
     ledger.set_limit(budget("9", "1e-6"), period="month")
-    ledger.check_budget(TABLE, charge)
+    ledger.check_budget(version(TABLE), charge)
     assert offered == [Fraction(1, 10**6)]
 
 
 def test_what_costs_nothing_is_granted_in_any_month(ledger: Ledger) -> None:
     pay(ledger, "2")
     ledger.set_limit(budget("1"), period="month")
-    assert ledger.check_budget(TABLE, costing("0")).epsilon == 0
+    assert ledger.check_budget(version(TABLE), costing("0")).epsilon == 0
     with pytest.raises(BudgetError):
         pay(ledger, "1e-9")
 
@@ -211,9 +217,11 @@ def test_what_costs_nothing_is_granted_in_any_month(ledger: Ledger) -> None:
 def test_a_charge_to_come_counts_in_the_month(ledger: Ledger) -> None:
     ledger.set_limit(budget("1"), period="month")
     first = Charge(Fraction(3, 4))
-    assert ledger.check_budget(TABLE, costing("1/4"), after=first).epsilon == Fraction(1, 4)
+    assert ledger.check_budget(version(TABLE), costing("1/4"), after=first).epsilon == Fraction(
+        1, 4
+    )
     with pytest.raises(BudgetError):
-        ledger.check_budget(TABLE, costing("1/2"), after=first)
+        ledger.check_budget(version(TABLE), costing("1/2"), after=first)
 
 
 def test_a_clock_that_strikes_midnight_within_a_charge_is_read_once(

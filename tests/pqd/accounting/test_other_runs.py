@@ -53,7 +53,7 @@ def parameters(epsilon: int) -> Parameters:
 
 def audit(path: Path, epsilon: int, progress: Progress = silent) -> AuditReport:
     queries, noise = as_queries("SELECT COUNT(*) FROM D WHERE v > 2"), SimulatedNoise(1)
-    accountant = Accountant(path)
+    accountant = Accountant(path, dataset="people")
     return run_audit(
         SECRET, COPY, queries, parameters(epsilon), noise, progress, accountant=accountant
     )
@@ -63,7 +63,7 @@ def comparison(path: Path, progress: Progress) -> CompareReport:
     """Compare at epsilon 2 with references at epsilon 1."""
     stated = ComparisonParameters.parse(parameters(2), None, 1)
     queries, noise = as_queries("SELECT COUNT(*) FROM D WHERE v < 2"), SimulatedNoise(1)
-    accountant = Accountant(path)
+    accountant = Accountant(path, dataset="people")
     return run_compare(SECRET, {"a": COPY}, queries, stated, noise, progress, accountant=accountant)
 
 
@@ -109,7 +109,7 @@ def test_a_refusal_after_the_references_says_that_they_were_paid_for(ledger: Pat
 def profile(path: Path, progress: Progress = silent) -> ProfileReport:
     """Profile at epsilon 2 for the distances, and 1/2 for the cells of the worst marginal."""
     stated = ProfileParameters.parse(total_epsilon="2.5", zoom=1)
-    noise, accountant = SimulatedNoise(1), Accountant(path)
+    noise, accountant = SimulatedNoise(1), Accountant(path, dataset="people")
     return run_profile(SECRET, COPY, stated, noise, progress, accountant=accountant)
 
 

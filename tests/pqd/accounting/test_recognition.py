@@ -220,11 +220,9 @@ def test_a_digest_is_taken_once_of_each_version_of_a_file(
         assert sorted(taken) == roles
         measured = {"key": {"id": "q1"}}
         accountant.ledger.reserve(
-            table.fingerprint,
-            table.label,
+            table,
             measured,
             lambda _: Charge(Fraction(1)),
-            file=table.file,
             fresh=True,
         )
         taken.clear()

@@ -93,13 +93,22 @@ def interrupt() -> None:
 def test_a_charge_of_which_nothing_was_drawn_is_used_by_the_same_questions(files: Files) -> None:
     with pytest.raises(RunError, match=f"table changed while it was read.*{UNUSED}"):
         files.audit(reading=files.touch)
-    assert files.kinds() == ["table", "charge", "unused"]
+    assert files.kinds() == ["dataset", "table", "charge", "unused"]
     # And again, however often, at a limit that reaches for one charge.
     limit = Budget(Fraction(1, 3))
     with pytest.raises(RunError, match=f"table changed while it was read.*{UNUSED}"):
         files.audit(reading=files.touch, budget=limit)
     report = files.audit(budget=limit)
-    assert files.kinds() == ["table", "charge", "unused", "used", "unused", "used", "answers"]
+    assert files.kinds() == [
+        "dataset",
+        "table",
+        "charge",
+        "unused",
+        "used",
+        "unused",
+        "used",
+        "answers",
+    ]
     assert files.spent() == [Fraction(1, 3)] == [report.cost.total]
     assert report.spent == 0
     (earlier,) = report.cost.earlier
@@ -114,7 +123,7 @@ def test_a_charge_of_which_nothing_was_drawn_is_used_by_the_same_questions(files
 def test_an_interrupt_before_the_first_draw_leaves_the_charge_unused(files: Files) -> None:
     with pytest.raises(KeyboardInterrupt):
         files.audit(reading=interrupt)
-    assert files.kinds() == ["table", "charge", "unused"]
+    assert files.kinds() == ["dataset", "table", "charge", "unused"]
     assert files.audit().spent == 0
 
 
@@ -145,7 +154,7 @@ def test_an_interrupt_of_the_charge_tells_of_it_if_it_may_be_there(
 def test_a_charge_stays_spent_from_the_first_draw_on(files: Files) -> None:
     with pytest.raises(KeyboardInterrupt):
         files.audit(queries=3, drawing=interrupt)
-    assert files.kinds() == ["table", "charge"]
+    assert files.kinds() == ["dataset", "table", "charge"]
     assert files.audit(queries=3).spent == 1
     assert files.spent() == [2]
 
@@ -176,7 +185,7 @@ def test_a_charge_without_that_record_stays_spent(
         patch.setattr(Ledger, "record_unused", no_record)
         with pytest.raises(RunError, match=SPENT):
             files.audit(reading=files.touch)
-    assert files.kinds() == ["table", "charge"]
+    assert files.kinds() == ["dataset", "table", "charge"]
     assert files.audit().spent == Fraction(1, 3)
     assert files.spent() == [Fraction(2, 3)]
 

@@ -16,12 +16,13 @@ from dp_accounting.rdp import RdpAccountant
 
 from pqd.accounting.accounts import NO_LIMIT, Allowance, Budget, charge_within
 from pqd.accounting.composition import CONCENTRATED, SEQUENTIAL, Charge, charge_of
+from pqd.accounting.data_sets import RecognisedTable
 from pqd.accounting.disjoint_groups import Group, MeasurementCost, composition_groups
 from pqd.accounting.ledger import Ledger
 from pqd.accounting.zcdp import epsilon_of, rho_of
 from pqd.deciders import ParameterError
 from pqd.errors import BudgetError
-from pqd.reports.documents.ledger import account_lines
+from pqd.reports.documents.ledger import data_set_lines
 from pqd.sql.query import Query
 from pqd.sql.regions import region
 from pqd.sql.schema import Kind
@@ -99,7 +100,8 @@ def test_a_delta_that_is_none(delta: Fraction) -> None:
 
 
 def test_one_alone_is_charged_what_it_states() -> None:
-    assert charge_for(gaussian("a", "1")) == Charge(Fraction(1), MILLIONTH, CONCENTRATED)
+    one = gaussian("a", "1")
+    assert charge_for(one) == Charge(Fraction(1), MILLIONTH, CONCENTRATED, one.rho)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), PAIRS)
@@ -118,7 +120,9 @@ def test_several_are_never_charged_below_their_exact_privacy(
 def test_pure_parts_are_added() -> None:
     mixed = charge_for(gaussian("a", "1"), pure("b", "0.5"), gaussian("c", "1"), pure("d", "0.25"))
     two = charge_for(gaussian("a", "1"), gaussian("c", "1"))
-    assert mixed == Charge(two.epsilon + Fraction(3, 4), MILLIONTH, CONCENTRATED)
+    pure_parts, rho = Fraction(3, 4), 2 * gaussian("a", "1").rho
+    assert two == Charge(two.epsilon, MILLIONTH, CONCENTRATED, rho)
+    assert mixed == Charge(two.epsilon + pure_parts, MILLIONTH, CONCENTRATED, rho, pure_parts)
     assert Fraction("1.41") < two.epsilon < Fraction("1.46")
 
 
@@ -127,8 +131,10 @@ def test_half_of_the_delta_that_is_left_is_for_pure_parts() -> None:
     charge = charge_of(groups, 5 * MILLIONTH)
     assert charge.delta == MILLIONTH + 2 * MILLIONTH
     assert charge.epsilon < 1 + 30 * Fraction("0.05")
+    assert not charge.rho, "of a delta that is not all of zCDP measurements"
+    pure_parts = 30 * Fraction("0.05")
     assert charge_of(groups, MILLIONTH) == Charge(
-        1 + 30 * Fraction("0.05"), MILLIONTH, CONCENTRATED
+        1 + pure_parts, MILLIONTH, CONCENTRATED, gaussian("a", "1").rho, pure_parts
     )
 
 
@@ -227,15 +233,19 @@ def test_the_ledger_adds_up_deltas_and_shows_them(tmp_path: Path) -> None:
     def pay(name: str) -> None:
         groups = composition_groups([gaussian(name, "1")])
         facts = {name: {"id": name}}
-        assert ledger.reserve("f" * 64, "table", facts, lambda left: charge_of(groups, left))
+        assert ledger.reserve(
+            RecognisedTable("table", "f" * 64, name="t"),
+            facts,
+            lambda left: charge_of(groups, left),
+        )
 
     pay("a")
     pay("b")
     with pytest.raises(BudgetError, match=r"needs delta 1e-06; of 2e-06 .* 2e-06 are spent and 0 "):
         pay("c")
-    (account,) = Ledger(ledger.path).statement().tables
-    assert account.epsilon == 2
-    assert account.delta == 2 * MILLIONTH
-    first, _, run, _ = account_lines(account)
+    (data_set,) = Ledger(ledger.path).statement().data_sets
+    assert data_set.epsilon == 2
+    assert data_set.delta == 2 * MILLIONTH
+    first, _, run, _ = data_set_lines(data_set)
     assert first == "spent epsilon 2 of 3, 1 left; delta 2e-06 of 2e-06, 0 left"
     assert run.endswith("epsilon 1, delta 1e-06 (concentrated): a")

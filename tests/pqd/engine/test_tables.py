@@ -15,6 +15,7 @@ import pytest
 
 from pqd.engine.sources.files import _File
 from pqd.engine.sources.frame import Frame
+from pqd.engine.sources.source import Place
 from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import Role, Table, open_table, opened_ahead
 from pqd.errors import PqdError, TableError
@@ -156,7 +157,7 @@ def test_the_label_is_the_file_s_name_and_the_path_is_absolute(
     monkeypatch.chdir(tmp_path)
     table = open_table("t.csv", "private")
     assert table.label == "t.csv"
-    assert table.source.places == ((tmp_path / "t.csv", ""),)
+    assert table.source.places == (Place(tmp_path / "t.csv"),)
     assert table.textual
 
 
