@@ -233,7 +233,7 @@ def test_a_clock_that_goes_back_changes_nothing(
     back, times = lived(tmp_path / "back.sqlite")
     assert back == usual
     assert times == sorted(times, reverse=True)
-    # The first charge and the table that it opens are written together.
+    # The first charge, its table and its data set are written together.
     assert len(set(times)) == len(times) - 2
 
 
