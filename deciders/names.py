@@ -26,13 +26,15 @@ def suggestion(name: str, known: Collection[str]) -> str:
     return f"did you mean {near}?" if near else f"use {', '.join(known)}"
 
 
-def pasted(name: str) -> str:
-    """Name as a word of a command that a shell reads: in double quotes where quotes are needed.
+def pasted(name: str, rest: str = "") -> str:
+    """Name as a word of a command that a shell reads, in quotes where it needs them.
 
-    A name with signs that a shell reads within double quotes has single quotes.
+    ``rest`` follows the name in the same word, as in ``age=0:120``.  The quotes are double, or
+    single around signs that a shell reads within double quotes.
     """
-    word = shlex.quote(name)
-    return word if word == name or re.search(r"[\"$`\\!]", name) else f'"{name}"'
+    text = f'"{name}"{rest}' if rest and name != name.strip() else f"{name}{rest}"
+    word = shlex.quote(text)
+    return word if word == text or re.search(r"[\"$`\\!]", text) else f'"{text}"'
 
 
 def names_and_more(names: Sequence[str], most: int, separator: str = ", ") -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from pqd.deciders import ParameterError
 from pqd.deciders.exact import Number, exact, probability
 from pqd.engine.scan_plan import PrivacyUnit
+from pqd.sql.schema import unquoted
 from pqd.sql.tolerance import Tolerance
 from pqd.stated.budgets import stated_budget
 from pqd.stated.column_facts import Facts, parse_columns
@@ -175,9 +176,3 @@ def privacy_unit(
             f"max_rows is {max_rows}; it must be a whole number from 1 to {_MOST_ROWS:,}"
         )
     return PrivacyUnit(unquoted(column), int(rows))
-
-
-def unquoted(name: str) -> str:
-    """Name of a column without the quotes of SQL around it; blanks belong to the name."""
-    is_quoted = len(name) > 2 and name[0] == name[-1] == '"'
-    return name[1:-1] if is_quoted else name

@@ -184,14 +184,14 @@ class RankingOptions:
         """Parameters of the ranking."""
         from pqd.comparison.ranking import RankingParameters
         from pqd.deciders.distances.relations import USUAL_BAR
+        from pqd.sql.schema import listed_names
         from pqd.stated.cells import parse_all_cells
 
-        columns = [name.strip() for text in self.columns or [] for name in text.split(",")]
         return RankingParameters.parse(
             total_epsilon=self.total_epsilon or "",
             alpha=criteria.alpha,
             ways=2 if self.ways is None else self.ways,
-            columns=columns or None,
+            columns=listed_names(self.columns or []) or None,
             cells=parse_all_cells(self.cells or []),
             marginals=self.marginals,
             copy_epsilon=values_by_name(self.copy_epsilon or [], "copy epsilon", "tree=1"),

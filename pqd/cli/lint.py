@@ -57,11 +57,12 @@ def lint(
     """
     targets = outputs.targets(synthetic, metadata)
     display.check(outputs=bool(targets.renderings))
-    keys = [[name.strip() for name in text.split(",")] for text in key or []]
     from pqd.cli.progress import progress
     from pqd.commands.lint import run_lint, stated_metadata
+    from pqd.sql.schema import listed_names
     from pqd.stated.column_facts import parse_columns
 
+    keys = [listed_names([text]) for text in key or []]
     stated = stated_metadata(metadata, parse_columns(columns.read()), keys)
     with stated_threads(threads), progress() as show:
         report = run_lint(synthetic, stated, rule or (), show)

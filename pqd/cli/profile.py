@@ -164,14 +164,14 @@ class ProfileOptions:
     def read(self, marginals: MarginalOptions, facts: ColumnOptions) -> ProfileParameters:
         """Parameters of the profile."""
         from pqd.marginals.profile_parameters import ProfileParameters
+        from pqd.sql.schema import listed_names
         from pqd.stated.cells import parse_all_cells
 
-        columns = [name for text in marginals.columns or [] for name in text.split(",")]
         return ProfileParameters.parse(
             total_epsilon=self.total_epsilon,
             tau=self.tau,
             ways=marginals.ways,
-            columns=[name.strip() for name in columns] or None,
+            columns=listed_names(marginals.columns or []) or None,
             cells=parse_all_cells(marginals.cells or []),
             distances=marginals.distance or ("tv", "ks"),
             zoom=self.zoom,

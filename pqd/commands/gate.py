@@ -16,6 +16,7 @@ from pqd.commands.gates import gate_notes, gate_result, status_in_gate
 from pqd.deciders import ParameterError, SecureNoise
 from pqd.deciders.distances.claims import DistanceBelow
 from pqd.deciders.exact import Number, positive, probability
+from pqd.deciders.names import pasted
 from pqd.deciders.note import Note, note
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
@@ -242,7 +243,7 @@ def _check_counts(verdict: PlannedVerdict) -> None:
         raise ParameterError(
             f"{name}: nobody stated both bounds of {column}, so an answer would hold within those "
             "of the copy alone, and a gate takes none such; state them, such as "
-            f"--bounds {column}=0:100, or ask for the MEDIAN. Nothing was spent."
+            f"--bounds {pasted(column, '=0:100')}, or ask for the MEDIAN. Nothing was spent."
         )
 
 

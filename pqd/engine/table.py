@@ -7,7 +7,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, NoReturn, Protocol, TypeVar
 
 from pqd.errors import TableError
-from pqd.sql.schema import fold_case
+from pqd.sql.schema import differs_by_blanks, fold_case
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -167,8 +167,10 @@ class Table:
 def missing(table: Table, column: str) -> NoReturn:
     """Refuse a query on a column that ``table`` lacks; its other columns are not named."""
     other = "synthetic" if table.role == "private" else "private"
-    header = "; its first line must name the columns" if table.textual else ""
+    hint = "; its first line must name the columns" if table.textual else ""
+    if differs_by_blanks(column, table.columns):
+        hint = "; the names differ only by blanks"
     raise TableError(
         f'the column "{column}" is in the {other} table but not in the {table.role} one '
-        f"({table.label}){header}; both tables need every column of a query"
+        f"({table.label}){hint}; both tables need every column of a query"
     )

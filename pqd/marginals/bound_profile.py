@@ -32,6 +32,7 @@ from pqd.marginals.partition_choice import (
 )
 from pqd.marginals.profile_parameters import ProfileRequest
 from pqd.marginals.profiled_columns import (
+    BY_BLANKS,
     NOT_PRIVATE,
     ColumnChoice,
     candidate_columns,
@@ -440,6 +441,8 @@ def _without_columns(left_out: Sequence[LeftOut]) -> str:
     why = f" ({'; '.join(reasons)})" if reasons else ""
     hint = header_hint(column for each in left_out for column in each.columns)
     advice = "name columns of both tables by --columns"
-    if not hint and {each.reason for each in left_out} == {NOT_PRIVATE}:
+    if any(each.reason.endswith(BY_BLANKS) for each in left_out):
+        advice = "give the columns of both tables the same names"
+    elif not hint and {each.reason for each in left_out} == {NOT_PRIVATE}:
         advice = "the first line of both files must name the columns"
     return f"there is no column to profile{why}; {advice}{hint}"

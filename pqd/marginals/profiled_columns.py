@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pqd.deciders.names import pasted
 from pqd.engine.marginals import ValueCounts
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_table import SyntheticTable
@@ -21,7 +22,7 @@ from pqd.errors import TableError
 from pqd.marginals.profile_parameters import ProfileRequest
 from pqd.reports.models.profile import LeftOut
 from pqd.reports.models.standings import Standing
-from pqd.sql.schema import Kind, Schema, fold_case
+from pqd.sql.schema import Kind, Schema, differs_by_blanks, fold_case
 from pqd.stated.column_facts import unknown_column
 
 # Reasons why a column is left out.
@@ -29,6 +30,7 @@ _OF_UNIT = "it names the person (--unit)"
 _STATED = "judge = false is stated for it"
 _WITHOUT_CELLS = "the table that gives the cells has no such column"
 NOT_PRIVATE = "the private table has no such column"
+BY_BLANKS = "; the names differ only by blanks"
 # A column with at most this number of distinct values is neither free text nor an identifier.
 MOST_DISTINCT = 100
 
@@ -85,7 +87,8 @@ def _absence(
     if request.judges(name) is False:
         return Standing.SET_ASIDE, _STATED
     if tables.private and not _has(tables.private, name):
-        return Standing.COPY_ALONE, NOT_PRIVATE
+        hint = BY_BLANKS if differs_by_blanks(name, tables.private.columns) else ""
+        return Standing.COPY_ALONE, f"{NOT_PRIVATE}{hint}"
     if tables.cells_from and not _has(tables.cells_from, name):
         return Standing.NOT_JUDGED, _WITHOUT_CELLS
     return None
@@ -164,7 +167,7 @@ def choose_columns(
     others = [
         LeftOut(
             columns=(name,),
-            reason=f"{reason}; judge it with --columns {name}",
+            reason=f"{reason}; judge it with --columns {pasted(name)}",
             standing=Standing.NOT_JUDGED,
         )
         for name, reason in unfit.items()

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqd.deciders.distances.cells import confusion_figures
+from pqd.deciders.names import pasted
 from pqd.engine.marginals import RowMap
 from pqd.engine.partitions import Partition
 from pqd.errors import TableError
@@ -229,7 +230,7 @@ def _labels_of(target: Partition, codes: NDArray[np.int64]) -> tuple[int, ...]:
         raise TableError(
             f"the target {target.column} has {len(labels)} classes on the copy, and at most "
             f"{MOST_CLASSES} are allowed; choose another column, or state fewer cells, such as "
-            f"--cells {target.column}=10"
+            f"--cells {pasted(target.column, '=10')}"
         )
     return labels
 

@@ -19,7 +19,7 @@ from pqd.planning.query_warnings import Constants, header_warnings, warnings_of
 from pqd.planning.table_separation import column_names
 from pqd.sql.grouping import MOST_GROUPS, grouped
 from pqd.sql.query import Query
-from pqd.sql.schema import Schema, fold_case
+from pqd.sql.schema import Schema, differs_by_blanks, fold_case
 from pqd.sql.select import BoundExpression
 from pqd.stated.column_facts import Facts, check_facts, column_name, stated_kinds, unknown_column
 
@@ -55,19 +55,23 @@ def unit_notes(tables: SyntheticTables, unit: PrivacyUnit | None) -> Iterator[No
     Raises
     ------
     ParameterError
-        If the private table has no such column.
+        If the private table has no such column, or a synthetic table has one whose name differs by
+        blanks alone.
     """
     if unit is None:
         return
     private = tables.private
     if private and fold_case(unit.column) not in map(fold_case, private.columns):
-        # Name only columns that the copy has too: if the header is missing, the private table's
-        # column names are the values of a private row.
+        # Name only columns that the copy has too, or that the caller meant: if the header is
+        # missing, the private table's column names are the values of a private row.
         public = set(map(fold_case, tables.columns))
-        shared = [name for name in private.columns if fold_case(name) in public]
+        meant = differs_by_blanks(unit.column, private.columns)
+        shared = [name for name in private.columns if fold_case(name) in public or name == meant]
         raise unknown_column(unit.column, shared, f"unit of {private.label}")
     for table in tables.tables:
         if fold_case(unit.column) not in map(fold_case, table.columns):
+            if differs_by_blanks(unit.column, table.columns):
+                raise unknown_column(unit.column, table.columns, f"unit of {table.label}")
             yield note("unit-missing", table=table.label, column=unit.column)
 
 

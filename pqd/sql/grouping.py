@@ -16,7 +16,7 @@ from pqd.deciders.exact import exact, positive
 from pqd.deciders.numbers import number_text
 from pqd.errors import QueryError, UnanswerableError
 from pqd.sql.query import Cell, Key, Query
-from pqd.sql.schema import quote_identifier, quote_literal
+from pqd.sql.schema import quote_identifier, quote_literal, unquoted
 
 MOST_GROUPS = 1000
 BINS_OR_GROUPS = "bins and GROUP BY do not go together; use one of them"
@@ -61,7 +61,7 @@ class Bins:
                 f"bins {text!r} do not cut the range into 1 to {MOST_GROUPS:,} bins of one width; "
                 "change the upper end or the width"
             )
-        return cls(name.strip().strip('"'), low, high, width)
+        return cls(unquoted(name.strip()), low, high, width)
 
     def of(self, query: Query) -> tuple[Query, ...]:
         """``query`` once for each bin, ascending.

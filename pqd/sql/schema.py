@@ -13,6 +13,33 @@ def fold_case(name: str) -> str:
     return name.lower()
 
 
+def unquoted(name: str) -> str:
+    """Name of a column without double quotes around it; blanks at its ends belong to the name."""
+    is_quoted = len(name) > 2 and name[0] == name[-1] == '"'
+    return name[1:-1] if is_quoted else name
+
+
+def listed_names(texts: Iterable[str]) -> list[str]:
+    """Names of columns in texts such as ``age, sex``; a text without a comma is one name.
+
+    Blanks around the names of a list are dropped, but those within double quotes.
+    """
+    return [
+        unquoted(part.strip()) if "," in text else unquoted(part)
+        for text in texts
+        for part in text.split(",")
+    ]
+
+
+def differs_by_blanks(name: str, names: Iterable[str]) -> str | None:
+    """First of ``names`` that differs from ``name`` by blanks alone; None without one."""
+
+    def bare(text: str) -> str:
+        return "".join(fold_case(text).split())
+
+    return next((each for each in names if bare(each) == bare(name)), None)
+
+
 def like_values(names: Iterable[str]) -> bool:
     """Whether some column name looks like a cell: a number, or a date."""
     return any(_VALUE.fullmatch(name.strip()) for name in names)

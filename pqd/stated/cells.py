@@ -9,7 +9,7 @@ from itertools import pairwise
 from pqd.deciders.exact import as_float, exact
 from pqd.engine.marginals import Marginal
 from pqd.errors import ParameterError
-from pqd.sql.schema import Kind, fold_case
+from pqd.sql.schema import Kind, fold_case, unquoted
 from pqd.stated.column_facts import StatedCells, read_cells
 
 MOST_CELLS = 100_000
@@ -63,9 +63,9 @@ def _sides(text: str) -> tuple[str, str]:
     """Name and cells: the texts before and after the first ``=`` outside quotes."""
     if text.startswith('"') and '"=' in text[1:]:
         name, _, stated = text[1:].partition('"=')
-    else:
-        name, _, stated = text.partition("=")
-    return name.strip().strip('"'), stated.strip()
+        return name, stated.strip()
+    name, _, stated = text.partition("=")
+    return unquoted(name.strip()), stated.strip()
 
 
 def _whole(stated: str, text: str) -> int:

@@ -20,7 +20,7 @@ from pqd.deciders.names import nearest_names, suggestion
 from pqd.deciders.numbers import number_text
 from pqd.errors import QueryError
 from pqd.sql.query import Query
-from pqd.sql.schema import Kind, Schema, fold_case
+from pqd.sql.schema import Kind, Schema, differs_by_blanks, fold_case, unquoted
 from pqd.sql.select import statements
 
 # Bounds that a caller takes from the synthetic table.
@@ -99,8 +99,12 @@ def column_name(schema: Schema, name: str, query: Query) -> str:
 
 def unknown_column(name: str, columns: Iterable[str], use: str) -> ParameterError:
     """Error for a column that does not exist; the message gives the nearest names."""
-    near = nearest_names(name, columns)
-    hint = f"; the nearest are {', '.join(near)}" if near else ""
+    names = list(columns)
+    if other := differs_by_blanks(name, names):
+        hint = f', but "{other}": the names differ only by blanks'
+    else:
+        near = ", ".join(f'"{each}"' for each in nearest_names(name, names))
+        hint = f"; the nearest are {near}" if near else ""
     return ParameterError(f'{use}: there is no column "{name}"{hint}')
 
 
@@ -254,7 +258,7 @@ def parse_bounds(text: str) -> tuple[str, dict[str, Any]]:
     """
     name, equals, numbers = text.rpartition("=")
     if equals and name.strip() and numbers.strip() == COPY_BOUNDS:
-        return name.strip().strip('"'), {"bounds": COPY_BOUNDS}
+        return unquoted(name.strip()), {"bounds": COPY_BOUNDS}
     parts = numbers.replace("..", ":").split(":")
     is_open = len(parts) > 1 and not (parts[0].strip() or parts[1].strip())
     if not equals or not name.strip() or len(parts) not in {2, 3} or is_open:
@@ -266,7 +270,7 @@ def parse_bounds(text: str) -> tuple[str, dict[str, Any]]:
     facts: dict[str, Any] = {"bounds": tuple(part if part.strip() else OPEN for part in parts[:2])}
     if len(parts) == 3:
         facts["step"] = parts[2]
-    return name.strip().strip('"'), facts
+    return unquoted(name.strip()), facts
 
 
 def parse_type(text: str) -> tuple[str, dict[str, Any]]:
@@ -274,7 +278,7 @@ def parse_type(text: str) -> tuple[str, dict[str, Any]]:
     name, equals, kind = text.rpartition("=")
     if not equals or not name.strip():
         raise ParameterError(f'type {text!r} is not understood; write "column=text"')
-    return name.strip().strip('"'), {"type": kind.strip()}
+    return unquoted(name.strip()), {"type": kind.strip()}
 
 
 def stated_kinds(facts: Facts, columns: tuple[str, ...]) -> Schema:

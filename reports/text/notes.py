@@ -704,7 +704,7 @@ def codes_as_text(column: str, example: str) -> str:
     """Finding that a column of codes with a zero in front counts as text."""
     return (
         f'"{column}" is text: as numbers, codes such as {example.strip()} would lose the zero '
-        f"(--type {column}=number makes them numbers all the same)."
+        f"(--type {pasted(column, '=number')} makes them numbers all the same)."
     )
 
 
@@ -713,7 +713,7 @@ def kind_nearly(column: str, kind: str, cells: int, unfit: int, example: str) ->
     """Finding that a few cells alone make a column text."""
     return (
         f'"{column}" is text, because {unfit:,} of its {cells:,} cells read as no {_ONE[kind]}'
-        f"{_example(example, '')}; --type {column}={kind} makes these cells NULL."
+        f"{_example(example, '')}; --type {pasted(column, f'={kind}')} makes these cells NULL."
     )
 
 
@@ -731,7 +731,7 @@ def key_nearly(column: str, repeated: int, filled: int) -> str:
     """Finding that a column would be a key, but for some values that occur more than once."""
     return (
         f'"{column}" looks like a key, but {repeated:,} of its {filled:,} cells have a value that '
-        f"another cell has, too (--key {column} states a key)."
+        f"another cell has, too (--key {pasted(column)} states a key)."
     )
 
 

@@ -193,9 +193,9 @@ CASES: dict[str, tuple[list[str], str]] = {
     "bounds of text": (with_query(SUM, "--bounds", "age=a:b"), "lower bound is 'a'"),
     "bounds reversed": (with_query(SUM, "--bounds", "age=9:1"), "reversed"),
     "bounds off the step": (with_query(SUM, "--bounds", "age=0:10:3"), "upper bound of 9"),
-    "bounds of no column": (with_query(SUM, "--bounds", "aeg=0:10"), "nearest are age"),
+    "bounds of no column": (with_query(SUM, "--bounds", "aeg=0:10"), 'nearest are "age"'),
     "type unknown": (with_query(SUM, "--type", "age=integer"), "use number, text"),
-    "type of no column": (with_query(SUM, "--type", "aeg=text"), "nearest are age"),
+    "type of no column": (with_query(SUM, "--type", "aeg=text"), 'nearest are "age"'),
     "unknown decider": (with_query(COUNT, "--decider", "best"), "no decider 'best'"),
     "decider of sums": (with_query(COUNT, "--decider", "lm_sum"), "decides SUM, not COUNT"),
     "negative bounds": (
