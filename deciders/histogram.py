@@ -99,20 +99,47 @@ class Histogram(RunningSums):
         starts = np.concatenate(([0], np.flatnonzero(np.diff(values)) + 1))
         return cls.ascending(values[starts], np.add.reduceat(counts, starts))
 
-    def with_beyond(self, rows: int) -> Histogram:
-        """Histogram of the same rows, of which, or beside which, ``rows`` lie beyond the lattice.
+    def with_beyond(self, counted: int) -> Histogram:
+        """Histogram of the same rows, of which, or beside which, some lie beyond the lattice.
 
-        A row whose value was cut to an end of the lattice counts here and at that end.
+        ``counted`` is their count.  A row whose value was cut to an end of the lattice counts here
+        and at that end.
         """
         histogram = Histogram.ascending(self.values, self.counts)
-        histogram.__dict__["beyond"] = rows
+        histogram.__dict__.update(beyond=counted, row_parts=self.row_parts)
+        return histogram
+
+    def in_parts(self, parts: int) -> Histogram:
+        """Histogram whose counts are parts of a row: a row counts as ``parts``."""
+        if parts == self.row_parts:
+            return self
+        histogram = Histogram.ascending(self.values, self.counts)
+        histogram.__dict__.update(beyond=self.__dict__.get("beyond", 0), row_parts=parts)
         return histogram
 
     @property
+    def row_parts(self) -> int:
+        """Parts of a row in which rows are counted; 1 if whole rows are counted."""
+        parts: int = self.__dict__.get("row_parts", 1)
+        return parts
+
+    @cached_property
+    def in_rows(self) -> Histogram:
+        """Histogram in whole rows, whose running counts are those of this one, rounded.
+
+        It serves the analysis of public tables: a person's row moves it by more than one row.
+        """
+        if self.row_parts == 1:
+            return self
+        rounded = (2 * self.cumulative_counts + self.row_parts) // (2 * self.row_parts)
+        rows = np.diff(rounded)
+        return Histogram.ascending(self.values[rows > 0], rows[rows > 0])
+
+    @property
     def rows_beyond(self) -> int:
-        """Number of selected rows that the lattice changes or leaves out; 0 if not counted."""
-        rows: int = self.__dict__.get("beyond", 0)
-        return rows
+        """Selected rows that the lattice changes or leaves out, rounded up; 0 if not counted."""
+        counted: int = self.__dict__.get("beyond", 0)
+        return -(-counted // self.row_parts)
 
     def multiplicities(self) -> Histogram:
         """Histogram of the numbers of rows that the distinct values have, for COUNT DISTINCT."""
@@ -235,6 +262,11 @@ class PackedHistogram(Histogram):
     def rows_beyond(self) -> int:
         """Number of selected rows that the lattice changes or leaves out."""
         return self._unpacked().rows_beyond
+
+    @property
+    def row_parts(self) -> int:
+        """Parts of a row in which rows are counted."""
+        return self._unpacked().row_parts
 
     @property
     def cumulative_counts(self) -> Integers:

@@ -6,7 +6,7 @@ Everything here is public: it is a function of the copy's counts and of two numb
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -203,15 +203,20 @@ def _quantile(simulated: Floats, share: float) -> float:
 
 
 def simulated_deviations(
-    cells: Sequence[NDArray[np.int64]], draws: NDArray[np.int16], size: Floats, rest: Floats
+    cells: Sequence[NDArray[np.int64]],
+    draws: NDArray[Any],
+    weights: Floats,
+    size: Floats,
+    rest: Floats,
 ) -> Floats:
     """Total variations of simulated tables less their means, an array (tables, K).
 
-    ``cells`` has the cell of each row in each of K marginals.  ``draws``, of shape (rows, tables),
-    says how often a table has a row; ``size`` is its number of rows.  Each table is compared with
-    the rows that it lacks, ``rest`` in number, or where this is 0 with all rows.
+    ``cells`` has the cell of each row in each of K marginals, ``weights`` (rows,) the row's weight.
+    ``draws``, of shape (rows, tables), says how often a table has a row, times its weight; ``size``
+    is the weight of the table's rows.  Each table is compared with the rows that it lacks, which
+    weigh ``rest``, or where this is 0 with all rows.
     """
-    whole = draws.shape[0]
+    whole = weights.sum()
     factor = 1 / size + np.divide(1, rest, out=np.zeros_like(rest), where=rest > 0)
     others = 1 / np.where(rest > 0, rest, whole)
     distances = np.empty((draws.shape[1], len(cells)))
@@ -219,7 +224,7 @@ def simulated_deviations(
         order = np.argsort(codes, kind="stable")
         starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
         counts = np.add.reduceat(draws[order], starts, axis=0)
-        rows = np.diff(starts, append=codes.size)
+        rows = np.add.reduceat(weights[order], starts)
         gaps = counts * factor - rows[:, None] * others
         distances[:, place] = np.abs(gaps, out=gaps).sum(axis=0) / 2
     deviations: Floats = distances - distances.mean(axis=0)

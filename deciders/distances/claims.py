@@ -33,11 +33,12 @@ class Claim(Protocol):
         """Whether the claim depends on the number of private rows, stated or released."""
         ...
 
-    def margin(self, counts: Any, rows: int) -> int:  # noqa: ANN401 - counts of one or of several
+    def margin(self, counts: Any, rows: int, parts: int = 1) -> int:  # noqa: ANN401 - as above
         """Exact margin of private ``counts``; private.
 
         ``rows`` is the number of private rows as it was stated or released, which is public.  A
-        claim that does not need it ignores it.
+        claim that does not need it ignores it.  ``counts`` and the margin are in so many ``parts``
+        of a row, each of which moves the margin by at most 1.
         """
         ...
 
@@ -64,9 +65,9 @@ class DistanceBelow:
         """False: the tolerance is a share of the rows that are counted."""
         return False
 
-    def margin(self, counts: Any, rows: int) -> int:  # noqa: ANN401 - counts of one or of several
+    def margin(self, counts: Any, rows: int, parts: int = 1) -> int:  # noqa: ANN401 - as above
         """Margin ``ceil((tau n - T) / (1 + tau))``, n the number of private rows."""
-        del rows
+        del rows, parts
         return DistanceDecider().margin(self.distance.rows(counts), counted(counts), self.tau)
 
     def facts(self) -> list[Any]:
@@ -97,9 +98,9 @@ class AnyHolds:
         """Whether one of the claims needs the number of rows."""
         return any(claim.needs_rows for claim in self.claims)
 
-    def margin(self, counts: Any, rows: int) -> int:  # noqa: ANN401 - counts of the claims
+    def margin(self, counts: Any, rows: int, parts: int = 1) -> int:  # noqa: ANN401 - as above
         """Largest margin."""
-        return max(claim.margin(counts, rows) for claim in self.claims)
+        return max(claim.margin(counts, rows, parts) for claim in self.claims)
 
     def facts(self) -> list[Any]:
         """Facts for a cache key."""

@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from pqd.deciders.distances.cube_law import CubeLaw, CubeNoise
 from pqd.deciders.distances.noise_laws import LaplaceLaw
 from pqd.deciders.distances.ratio_intervals import ShareEstimate
-from pqd.deciders.distances.statistics import TotalVariation, whole_rows
+from pqd.deciders.distances.statistics import LARGEST, TotalVariation, whole_rows
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number, as_float, budget_of, exact, probability
 from pqd.deciders.noise import Noise
@@ -108,6 +108,11 @@ class Relations:
         number = len(self.copies)
         return RelationRows(pairs / number, product / number, columns / number)
 
+    @property
+    def own_product(self) -> Fraction:
+        """Mean distance of the copy from the product of its columns, a share of its rows."""
+        return self.rows(self.copies).product / int(self.copies[0].sum())
+
     def facts(self) -> list[Any]:
         """Facts for a cache key: the numbers of cells and a digest of each pair of the copy."""
         return ["relations", [[list(each.shape), each.joint.facts()] for each in self._pairs]]
@@ -116,7 +121,8 @@ class Relations:
 def _pair(copy: NDArray[np.int64]) -> _Pair:
     """Distances of one pair; the shares of the product are exact, since they are whole numbers."""
     first, second = copy.sum(axis=1), copy.sum(axis=0)
-    product = TotalVariation(np.outer(first, second))
+    large = int(first.sum()) ** 2 > LARGEST
+    product = TotalVariation(np.outer(first.astype(object) if large else first, second))
     shape = (int(copy.shape[0]), int(copy.shape[1]))
     return _Pair(
         TotalVariation(copy), product, TotalVariation(first), TotalVariation(second), shape
@@ -145,9 +151,9 @@ class RelationsKept:
         """False: a share of the relations needs no number of rows."""
         return False
 
-    def margin(self, counts: Sequence[ArrayLike], rows: int = 0) -> int:
+    def margin(self, counts: Sequence[ArrayLike], rows: int = 0, parts: int = 1) -> int:
         """Margin of the private ``counts`` of all pairs; the number of rows is not needed."""
-        del rows
+        del rows, parts
         return math.ceil(self.relations.rows(counts).excess(self.sigma) / 2)
 
     def facts(self) -> list[Any]:
@@ -174,9 +180,9 @@ class RelationsNear:
         """False: the tolerance is a share of the rows that are counted."""
         return False
 
-    def margin(self, counts: Sequence[ArrayLike], rows: int = 0) -> int:
+    def margin(self, counts: Sequence[ArrayLike], rows: int = 0, parts: int = 1) -> int:
         """Margin of the private ``counts`` of all pairs."""
-        del rows
+        del rows, parts
         scores, n = self.relations.rows(counts), int(np.asarray(counts[0]).sum())
         return math.ceil((self.tau * n - scores.pairs + scores.columns) / (2 + self.tau))
 

@@ -23,7 +23,7 @@ from pqd.deciders.errors import ParameterError
 
 Counts = NDArray[np.int64]
 # Larger sums are computed with Python's integers, which have no limit.
-_LARGEST = 2**62
+LARGEST = 2**62
 
 
 class Distance(Protocol):
@@ -60,8 +60,9 @@ class _CellDistance(ABC):
     id: ClassVar[str]
 
     def __post_init__(self) -> None:
-        """Keep the copy's counts as a new array of whole numbers."""
-        counts = np.array(self.copy, dtype=np.int64).ravel()
+        """Keep the copy's counts as a new array of whole numbers, of Python's if they are large."""
+        given = np.asarray(self.copy)
+        counts = np.array(given, dtype=object if given.dtype == object else np.int64).ravel()
         counts.setflags(write=False)
         if not counts.size or counts.min() < 0 or not counts.any():
             raise ParameterError("a distance needs counts of a copy that has rows, none below 0")
@@ -84,7 +85,7 @@ class _CellDistance(ABC):
             raise ParameterError(f"{private.size} counts for {self.cells} cells")
         n = int(private.sum())
         # Upper bound on all sums of all distances.
-        if 2 * n * self.copy_rows * self.cells > _LARGEST:
+        if 2 * n * self.copy_rows * self.cells > LARGEST:
             return self._rows(private.astype(object), self.copy.astype(object), n)
         return self._rows(private, self.copy, n)
 
@@ -94,7 +95,9 @@ class _CellDistance(ABC):
 
     def facts(self) -> list[Any]:
         """Id, number of cells, and a digest of the copy's counts."""
-        digest = hashlib.sha256(self.copy.astype("<i8").tobytes()).hexdigest()
+        large = self.copy.dtype == object
+        octets = repr(self.copy.tolist()).encode() if large else self.copy.astype("<i8").tobytes()
+        digest = hashlib.sha256(octets).hexdigest()
         return [self.id, self.cells, digest]
 
 

@@ -101,10 +101,10 @@ class CountKept:
         """Whether the claim says something: it allows at most a quarter of the rows."""
         return self.allowed(rows) <= MOST_ALLOWED * rows
 
-    def margin(self, counts: Counts, rows: int) -> int:
+    def margin(self, counts: Counts, rows: int, parts: int = 1) -> int:
         """Margin, ``min(h - low, high - h)``: COUNT's own for an interval with public ends."""
         count = _count(counts, self.cells)
-        low, high = self.ends(rows)
+        low, high = (parts * end for end in self.ends(rows))
         return high - count if low < 0 else min(count - low, high - count)
 
     def facts(self) -> list[Any]:
@@ -163,9 +163,9 @@ class FewLost:
         """Whether the claim says something: it allows at most a quarter of the rows."""
         return self.most(rows) <= MOST_ALLOWED * rows
 
-    def margin(self, counts: Counts, rows: int) -> int:
+    def margin(self, counts: Counts, rows: int, parts: int = 1) -> int:
         """Margin, the number of rows that may still be lost, plus 1."""
-        return self.most(rows) + 1 - _count(counts, self.cells)
+        return parts * self.most(rows) + 1 - _count(counts, self.cells)
 
     def facts(self) -> list[Any]:
         """Facts for a cache key."""
@@ -195,9 +195,9 @@ class FilledBelow:
         """False: the tolerance is a share of the filled rows."""
         return False
 
-    def margin(self, counts: Counts, rows: int) -> int:
+    def margin(self, counts: Counts, rows: int, parts: int = 1) -> int:
         """Margin; the number of rows is not needed."""
-        del rows
+        del rows, parts
         filled = int(np.asarray(counts)[1:].sum())
         return math.ceil((self.tau * filled - self.distance.rows(counts)) / (1 + self.tau))
 
@@ -232,10 +232,10 @@ class AllHold:
         """Whether one of the claims needs the number of rows."""
         return any(claim.needs_rows for claim in self.claims)
 
-    def margin(self, counts: Sequence[Any], rows: int) -> int:
+    def margin(self, counts: Sequence[Any], rows: int, parts: int = 1) -> int:
         """Least margin, given the counts of each claim in their order."""
         pairs = zip(self.claims, counts, strict=True)
-        return min(claim.margin(own, rows) for claim, own in pairs)
+        return min(claim.margin(own, rows, parts) for claim, own in pairs)
 
     def facts(self) -> list[Any]:
         """Facts for a cache key."""

@@ -289,6 +289,18 @@ def verdict_of(noisy: int, epsilon: Fraction, floor: int | None = None) -> Decis
     return Decision(outcome, min(1.0, p_value), noisy)
 
 
+def _in_rows(margin: float, histogram: Histogram) -> float:
+    """Margin in rows, of a margin in the parts in which ``histogram`` counts rows.
+
+    A stand-in counts whole rows.
+    A person who counts as at most k rows changes at most ``k parts`` of them, each of which moves
+    ``margin`` by at most 1.  So the person moves ``ceil(margin / parts)`` by at most k, and it is
+    at least 1 exactly if ``margin`` is (docs/theory.md, Theorem U1).
+    """
+    parts: int = getattr(histogram, "row_parts", 1)
+    return margin if parts == 1 or math.isinf(margin) else -(-int(margin) // parts)
+
+
 @dataclass(frozen=True, slots=True)
 class InverseCount(InverseSensitivity, NoBounds, DeciderDefaults):
     """COUNT decider; on no table is its error larger than the error of ``em_count``."""
@@ -423,7 +435,7 @@ class InverseMean(StatedEnd, DeciderDefaults):
 
     def plain_margin(self, histogram: Histogram, interval: Interval) -> float:
         """Margin of the mean."""
-        return mean_margin(histogram, interval, self.lower, self.upper)
+        return _in_rows(mean_margin(histogram, interval, self.lower, self.upper), histogram)
 
     def is_beyond(self, histogram: Histogram, interval: Interval, end: End) -> bool:
         """Whether the mean is too large, for a stated lower bound, or too small; true of no row."""
@@ -452,7 +464,7 @@ class InverseQuantile(InverseSensitivity, QuantileBounds, DeciderDefaults):
 
     def margin(self, histogram: Histogram, interval: Interval) -> float:
         """Margin of the quantile."""
-        return quantile_margin(histogram, interval, self.p)
+        return _in_rows(quantile_margin(histogram, interval, self.p), histogram)
 
     def reach(self, histogram: Histogram, changes: int) -> Reach:
         """Reach of the quantile."""

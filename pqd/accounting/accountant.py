@@ -193,11 +193,6 @@ class Accountant:
         self._secret = os.getpid(), self.path.absolute(), secret
         return key_of(secret, ROWS)
 
-    @property
-    def sample_key(self) -> bytes:
-        """Secret that chooses which rows of each person are kept."""
-        return self.ledger.key("sample")
-
     def recognise(
         self, engine: Engine, private: Table, progress: Progress = silent
     ) -> RecognisedTable:

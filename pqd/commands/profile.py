@@ -224,7 +224,8 @@ def run_profile(
     target = None
     if plan.target and plan.confusion:
         counts = outputs[plan.confusion].numbers
-        facts = plan.target.facts(counts, plan.confusion.epsilon, parameters.alpha)
+        epsilon, rounded = plan.confusion.epsilon, plan.confusion.parts > 1
+        facts = plan.target.facts(counts, epsilon, parameters.alpha, rounded=rounded)
         target = replace(facts, epsilon=plan.confusion.cost)
     return replace(
         report,

@@ -108,7 +108,7 @@ class _EstimateOutcome:
     ) -> None:
         self._comparison, self._names = comparison, candidates
         self._estimator, self._released = estimator, released
-        self._epsilon = comparison.parameters.epsilon
+        self._epsilon = comparison.measurement.drawn_epsilon
         alpha = comparison.parameters.alpha
         estimate = estimate_of(estimator, released, self._epsilon, alpha)
         self.estimate = estimate.value

@@ -238,7 +238,7 @@ def plan_ranking(
 
 
 def _each(marginals: Sequence[BoundMarginal]) -> Distances:
-    return tuple((each.marginal, TotalVariation(each.copy)) for each in marginals)
+    return tuple((each.marginal, TotalVariation(each.weights)) for each in marginals)
 
 
 class Ranking:
@@ -361,11 +361,8 @@ class Ranking:
     def _marks(self) -> tuple[dict[int | None, float], ...]:
         """Mean distance that chance does not exceed, for each copy by the ways of its scores.
 
-        They hold for all scores of all copies at once, each copy at its part of alpha.  They take
-        rows as independent, so there are none where a person has several rows.
+        They hold for all scores of all copies at once, each copy at its part of alpha.
         """
-        if rows_per_person(self._profiles[0].unit) > 1:
-            return tuple({} for _ in self._plan.names)
         scores: list[int | None] = [None, *self._sizes]
         alpha = self._alpha / (2 * len(self._plan.names))
         marks = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 _DECIMALS = 6
 _FINEST = 2.0**50
+# More than the rounding error of a sum of weights.
+_ROUNDING = 1e-6
 
 
 class ColumnFacts:
@@ -120,19 +123,46 @@ class ColumnFacts:
         return self._value_counts[column]
 
     def _counted(self, column: str) -> ValueCounts:
+        values, places = self._distinct(column)
+        counts = np.zeros(values.size + 1, np.int64)
+        np.add.at(counts, places, self._batch.columns[column].counts())
+        return ValueCounts(values, counts[:-1], values.size, int(counts[-1]), self._batch.rows)
+
+    def _distinct(self, column: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Ascending distinct values, and the place of each stored value; NULL has the place after.
+
+        -0 counts as 0.
+        """
         expression = number_sql(column, self._sql.schema[column])
         (values,) = self._evaluated((column,), self._occupied((column,)), [expression])
-        rows = self._batch.columns[column].counts()
         held = (
             ~np.isnan(values)
             if values.dtype.kind == "f"
             else np.array([value is not None for value in values], np.bool_)
         )
-        distinct, places = np.unique(values[held], return_inverse=True)
-        counts = np.zeros(distinct.size, np.int64)
-        np.add.at(counts, places, rows[held])
-        nulls = self._batch.rows - int(counts.sum())
-        return ValueCounts(distinct, counts, distinct.size, nulls, self._batch.rows)
+        distinct, own = np.unique(values[held], return_inverse=True)
+        places = np.full(values.size, distinct.size)
+        places[held] = own
+        return distinct, places
+
+    def singles(self, column: str, person: str | None, most: int) -> int:
+        """Number of values that exactly one row has.
+
+        With the stored column ``person``: rows of the values that exactly one person has, where the
+        rows of a person share the weight of at most ``most`` rows; it is rounded up.
+        """
+        if person is None:
+            return int((self.value_counts(column).counts == 1).sum())
+        values, places = self._distinct(column)
+        value = places[self._batch.columns[column].codes]
+        persons = person_codes(self._batch.columns[person])
+        codes = persons.codes.astype(np.int64)
+        rows = np.bincount(codes, minlength=persons.size)
+        held = np.unique(value * persons.size + codes)
+        single = np.bincount(held // persons.size, minlength=values.size + 1) == 1
+        single[-1] = False
+        own = codes[single[value]]
+        return math.ceil(float((np.minimum(rows[own], most) / rows[own]).sum()) - _ROUNDING)
 
     def codes(self, partitions: Sequence[Partition]) -> NDArray[np.int64]:
         """Cell of each row in each of ``partitions``, in the rows' order: (rows, partitions)."""

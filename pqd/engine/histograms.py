@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from functools import lru_cache, partial, reduce
+from functools import cached_property, lru_cache, partial, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,9 +22,10 @@ from pqd.deciders.histogram import PackedHistogram
 from pqd.engine.counting.batch import occurrences
 from pqd.engine.counting.combinations import as_codes, at_codes
 from pqd.engine.counting.facts import OCTET, Facts, is_true, truth_octets
+from pqd.engine.counting.persons import row_weights
 from pqd.engine.counting.tally import Counts, Tally, run_starts
 from pqd.engine.reading.buffers import arrow_of, filled, numpy_of
-from pqd.engine.scan_plan import Measure, place_sql
+from pqd.engine.scan_plan import PARTS, Measure, place_sql
 from pqd.sql.predicate import Atom, atoms
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ class HistogramCounter:
     def __init__(self, sql: TypedSQL, plan: ScanPlan, key: bytes | None = None) -> None:
         """Prepare the facts; no SQL is evaluated yet."""
         self._plan = plan
-        key = key or os.urandom(32)
+        # With persons, hashes choose the values that count, so they are the same in every scan.
+        key = key or (b"" if plan.unit else os.urandom(32))
         self._measures = {each: _measure_facts(sql, each, key) for each in plan.measures}
         self._groups = [_Group(sql, each) for each in _groups(plan.statistics)]
 
@@ -101,6 +103,11 @@ def is_distinct(measure: Measure) -> bool:
 
 
 def _histogram(statistic: Statistic, tally: Tally, *, totalled: bool) -> Histogram:
+    histogram = _of_tally(statistic, tally, totalled=totalled)
+    return histogram.in_parts(PARTS) if totalled and statistic.weighted else histogram
+
+
+def _of_tally(statistic: Statistic, tally: Tally, *, totalled: bool) -> Histogram:
     measure = statistic.measure
     if measure is None and statistic.per_row:
         return Histogram.ascending(tally.keys, tally.counts)
@@ -161,21 +168,25 @@ class _Group:
         batch = measured.batch
         bitmaps = dict(self._bitmaps(batch))
         every = _packed(np.ones(batch.rows, np.bool_))
-        kept = every if batch.kept is None else _packed(batch.kept)
         for number, one in self._statistics.items():
             rows = _matching(one.predicate, bitmaps) if one.predicate else every
-            if batch.person is not None and one.collapsed:
+            if batch.person is None:
+                yield number, self._of_rows(measured, one, rows)
+            elif one.collapsed:
                 yield number, _persons(measured, one.measure, _places(rows, batch.rows))
-                continue
-            rows = rows & kept
-            if one.measure:
-                tally = measured.of(one.measure).tally(_places(rows, batch.rows))
+            elif one.weighted:
+                yield number, _weighted(measured, one, _places(rows, batch.rows))
             else:
-                tally = Tally.of_cells(np.array([0] * one.per_row + [_rows(rows)]))
-            if one.per_row:
-                rest = _rows(kept) - int(tally.counts.sum())
-                tally += Tally.of(np.full(min(rest, 1), one.zero), np.full(min(rest, 1), rest))
-            yield number, tally
+                yield number, _few_values(measured, one, _places(rows, batch.rows))
+
+    def _of_rows(self, measured: _Measured, one: Statistic, rows: Bitmap) -> Tally:
+        """Rows by their measured value."""
+        batch = measured.batch
+        if one.measure:
+            tally = measured.of(one.measure).tally(_places(rows, batch.rows))
+        else:
+            tally = Tally.of_cells(np.array([0] * one.per_row + [_rows(rows)]))
+        return _with_zeros(tally, one, batch.rows) if one.per_row else tally
 
     def _bitmaps(self, batch: Batch) -> Iterator[tuple[Atom, Bitmap]]:
         """Bitmap of the rows on which each atom is true; eight atoms share one look-up."""
@@ -251,6 +262,13 @@ class _Measured:
         self.batch, self._facts = batch, facts
         self._known: dict[Measure, _Coded] = {}
 
+    @cached_property
+    def weights(self) -> Integers:
+        """Weight of each row in parts, where persons are told apart."""
+        if self.batch.person is None:
+            raise ValueError("no persons are told apart")
+        return row_weights(self.batch.person, self.batch.max_rows)
+
     def of(self, measure: Measure) -> _Coded:
         """Place or hash of each row's value."""
         if measure in self._known:
@@ -271,6 +289,58 @@ class _Measured:
     def __repr__(self) -> str:
         """Name of the type alone: a traceback may show the repr, and the content may be private."""
         return "_Measured(...)"
+
+
+def _with_zeros(tally: Tally, one: Statistic, every: int) -> Tally:
+    """Tally of ``every`` row: those that ``tally`` does not have count as 0."""
+    rest = every - int(tally.counts.sum())
+    return tally + Tally.of(np.full(min(rest, 1), one.zero), np.full(min(rest, 1), rest))
+
+
+def _weighted(measured: _Measured, one: Statistic, rows: Integers) -> Tally:
+    """Weights of the ``rows`` that match, in parts, by their measured value."""
+    weights = measured.weights
+    keys = np.ones(rows.size, np.int64)
+    if one.measure:
+        coded = measured.of(one.measure)
+        rows = rows[coded.codes.take(rows) < coded.keys.size]
+        keys = coded.keys[coded.codes.take(rows)]
+    tally = Tally.of(keys, weights.take(rows))
+    return _with_zeros(tally, one, int(weights.sum())) if one.per_row else tally
+
+
+def _few_values(measured: _Measured, one: Statistic, rows: Integers) -> Tally:
+    """Distinct values of each person among ``rows``, at most ``max_rows`` of each, by their hash.
+
+    The values that count depend on the person's own values alone: they are the first in the order
+    of their hashes, mixed with the sum of all of the person's hashes.  So different persons take
+    different values, and the values that many have are not the only ones that count.
+    """
+    batch = measured.batch
+    if batch.person is None or one.measure is None:
+        raise ValueError("no values of persons are told apart")
+    coded = measured.of(one.measure)
+    rows = rows[coded.codes.take(rows) < coded.keys.size]
+    person, hashes = batch.person.take(rows), coded.keys[coded.codes.take(rows)]
+    order = np.lexsort((hashes, person))
+    person, hashes = person[order], hashes[order]
+    first = np.ones(person.size, np.bool_)
+    first[1:] = (person[1:] != person[:-1]) | (hashes[1:] != hashes[:-1])
+    person, hashes = person[first], hashes[first]
+    starts = run_starts(person)
+    own = hashes.view(np.uint64)
+    sums = np.add.reduceat(own, starts) if starts.size else own
+    seeds = np.repeat(_mixed(sums), np.diff(starts, append=person.size))
+    order = np.lexsort((_mixed(own ^ seeds), person))
+    place = np.arange(person.size) - np.repeat(starts, np.diff(starts, append=person.size))
+    return Tally.of(hashes[order[place < batch.max_rows]])
+
+
+def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Each number mixed to another one, by the finalizer of SplitMix64 (Steele et al. 2014)."""
+    mixed = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
 
 
 def _persons(measured: _Measured, measure: Measure | None, rows: Integers) -> Tally:

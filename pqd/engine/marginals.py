@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from pqd.engine.counting.combinations import as_codes, at_codes
 from pqd.engine.counting.facts import Facts
+from pqd.engine.counting.persons import row_weights
 from pqd.engine.counting.tally import Counts, Tally
 from pqd.engine.reading.buffers import numpy_of
 
@@ -134,14 +135,13 @@ class EveryRow(RowMap):
 
 @dataclass(frozen=True)
 class MarginalPlan:
-    """Row maps that one scan counts; ``key`` decides which rows of a person are kept.
+    """Row maps that one scan counts.
 
-    With a ``unit``, at most ``max_rows`` rows of each person are kept.
+    With a ``unit`` a person counts as at most ``max_rows`` rows, and counts are in parts of a row.
     """
 
     marginals: tuple[RowMap, ...]
     unit: PrivacyUnit | None = None
-    key: bytes = field(default=b"", repr=False)
 
     @property
     def partitions(self) -> tuple[Partition, ...]:
@@ -184,7 +184,7 @@ class ValueCounts:
 
 
 class MarginalCounter:
-    """Counter of rows in each cell of the row maps; with persons, only their kept rows count."""
+    """Counter of rows in each cell of the row maps; with persons, in parts of a row."""
 
     distinct: frozenset[int] = frozenset()
 
@@ -195,16 +195,16 @@ class MarginalCounter:
     def count(self, batch: Batch) -> Counts:
         """Rows of ``batch`` in each cell, by the number of the row map."""
         codes = self._cells.of(batch)
-        rows = batch.rows
-        if batch.kept is not None:
-            codes = {one: cells[batch.kept] for one, cells in codes.items()}
-            rows = int(np.count_nonzero(batch.kept))
+        weights = None if batch.person is None else row_weights(batch.person, batch.max_rows)
         counts = [np.zeros(one.size, np.int64) for one in self._row_maps]
-        for first in range(0, rows, _CHUNK):
+        for first in range(0, batch.rows, _CHUNK):
             part = slice(first, first + _CHUNK)
             chunk = {one: cells[part].astype(np.int64) for one, cells in codes.items()}
             for number, one in enumerate(self._row_maps):
-                counts[number] += np.bincount(one.cells(chunk), minlength=one.size)
+                # Sums of weights are doubles below 2^53, so they are exact.
+                own = None if weights is None else weights[part]
+                sums = np.bincount(one.cells(chunk), own, minlength=one.size)
+                counts[number] += sums.astype(np.int64, copy=False)
         return Counts({number: Tally.of_cells(count) for number, count in enumerate(counts)})
 
     def whole(self, counts: Counts) -> MarginalCounts:

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from pqd.engine.counting.batch import JOINED, concatenated, encoded_batches, joined_batches
 from pqd.engine.counting.persons import person_batches
-from pqd.engine.counting.recognition import ContentCounter, RowRanks
+from pqd.engine.counting.recognition import ContentCounter
 from pqd.engine.counting.tally import JointCounter, folded
 from pqd.engine.reading.blocks_ahead import blocks_ahead
 from pqd.engine.sources.source import UnreadableError
@@ -60,7 +60,6 @@ class LocalScanner:
         self,
         names: Sequence[str],
         content_keys: Collection[bytes] = (),
-        rank_key: bytes | None = None,
         *,
         ahead: bool = False,
     ) -> None:
@@ -70,13 +69,11 @@ class LocalScanner:
         if version != memory.version:
             memory.forget(version)
         new = [key for key in content_keys if key not in memory.contents]
-        known = memory.has(names, rank_key)
+        known = memory.has(names)
         if known and not new:
             return
         wanted = list(dict.fromkeys([*(memory.names or ()), *names]))
-        rank_key = memory.rank_key if rank_key is None else rank_key
         contents = JointCounter(*(ContentCounter(every, key, self._sql.texts) for key in new))
-        ranks = self._ranks(rank_key)
         kept = _Kept(public=self._table.role == "synthetic")
 
         def work(batches: Iterator[Batch]) -> list[str]:
@@ -85,21 +82,15 @@ class LocalScanner:
                 if new:
                     counts.append(contents.count(batch))
                 if not known:
-                    kept.add(batch.selected(wanted, ranks.of(batch) if ranks else None))
+                    kept.add(batch.selected(wanted))
             return contents.whole(folded(counts)) if new else []
 
-        read = every if new or ranks else wanted or every[:1]
+        read = every if new else wanted or every[:1]
         texts = _in_one_pass(self._table, read, work, ahead=ahead)
         memory.contents |= dict(zip(new, texts, strict=True))
         if not known:
-            memory.names, memory.rank_key = frozenset(wanted), rank_key
+            memory.names = frozenset(wanted)
             memory.batches = kept.batches()
-
-    def _ranks(self, key: bytes | None) -> RowRanks | None:
-        if key is None:
-            return None
-        table = self._table
-        return RowRanks(table.columns, key, self._sql.texts, written=table.textual)
 
     def content(self, key: bytes) -> str:
         """Keyed hash of the whole content of the table."""
@@ -116,7 +107,6 @@ class LocalScanner:
         unit = plan.unit
         names, person = self._table.stored_names(plan)
         read = list(dict.fromkeys([*names.values(), *([person] if person else [])]))
-        key = plan.key if person else None
 
         def whole(batches: Iterator[Batch]) -> Whole:
             if unit:
@@ -125,15 +115,13 @@ class LocalScanner:
             return counter.whole(counts.multiplicities(counter.distinct))
 
         with self._memory.lock:
-            self._read(read, (), key)
+            self._read(read)
             batches = self._memory.batches
         if batches:
             return whole(rows for batch in batches for rows in batch.slices(JOINED))
-        return self._read_again(read, key, whole)
+        return self._read_again(read, whole)
 
-    def _read_again(
-        self, names: Sequence[str], key: bytes | None, whole: Callable[[Iterator[Batch]], Whole]
-    ) -> Whole:
+    def _read_again(self, names: Sequence[str], whole: Callable[[Iterator[Batch]], Whole]) -> Whole:
         """Result of ``whole`` on a table that is too large to be kept; the table is read again.
 
         Raises
@@ -141,7 +129,7 @@ class LocalScanner:
         RunError
             If the content has changed since the table was recognised.
         """
-        table, memory, ranks = self._table, self._memory, self._ranks(key)
+        table, memory = self._table, self._memory
         known = next(iter(memory.contents), None)
         content = ContentCounter(table.columns, known or b"", self._sql.texts)
         counts = []
@@ -151,11 +139,11 @@ class LocalScanner:
                 for batch in batches:
                     if known:
                         counts.append(content.count(batch))
-                    yield batch.selected(names, ranks.of(batch) if ranks else None)
+                    yield batch.selected(names)
 
             return whole(selected())
 
-        read = table.columns if known or ranks else names or table.columns[:1]
+        read = table.columns if known else names or table.columns[:1]
         result = _in_one_pass(table, read, work)
         if known and content.whole(folded(counts)) != memory.contents[known]:
             raise RunError(CHANGED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -13,11 +14,17 @@ if TYPE_CHECKING:
     from pqd.deciders import Lattice
 
 
+# A row is counted in so many parts where persons are told apart.  A share 1/j is a whole number of
+# parts for each j up to 16.
+PARTS = math.lcm(*range(1, 17))
+
+
 @dataclass(frozen=True, slots=True)
 class PrivacyUnit:
     """Unit of privacy: rows with one value of ``column`` are one person, rows of NULL another.
 
-    If a person's rows are counted one by one, at most ``max_rows`` of them are kept.
+    If a person's rows are counted one by one, a person counts as at most ``max_rows`` rows: each
+    row of a person with j rows has the weight ``min(1, max_rows / j)``.
     """
 
     column: str
@@ -25,15 +32,17 @@ class PrivacyUnit:
 
 
 def rows_per_person(unit: PrivacyUnit | None) -> int:
-    """Most rows of a person that are counted; without a unit each row is a person."""
+    """Most rows that a person counts as; without a unit each row is a person."""
     return unit.max_rows if unit else 1
 
 
-class TablePlan(Protocol):
-    """Plan of one scan of a table; a ScanPlan or MarginalPlan (pqd/engine/marginals.py).
+def parts_per_row(unit: PrivacyUnit | None) -> int:
+    """Parts of a row in which rows are counted where the rows of a person share a weight."""
+    return PARTS if unit else 1
 
-    If there is a ``unit``, ``key`` decides which rows of a person are kept.
-    """
+
+class TablePlan(Protocol):
+    """Plan of one scan of a table; a ScanPlan or MarginalPlan (pqd/engine/marginals.py)."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -42,10 +51,6 @@ class TablePlan(Protocol):
     @property
     def unit(self) -> PrivacyUnit | None:
         """Privacy unit; None if each row is a person."""
-
-    @property
-    def key(self) -> bytes:
-        """Key of the hashes that rank the rows of a person."""
 
 
 # Source of bounds: the copy, the caller, or one of two bounds from the caller.
@@ -115,8 +120,9 @@ class Measure:
 class Statistic:
     """Statistic of one query: its predicate, and the measure of the rows that match.
 
-    If ``collapsed``, a person counts once (COUNT) or by one total (SUM).  If not, the kept rows of
-    a person count one by one.  The flag changes nothing if each row is a person.
+    If ``collapsed``, a person counts once (COUNT) or by one total (SUM).  If not, the rows of a
+    person share a weight, or few of a person's distinct values count (COUNT DISTINCT).  The flag
+    changes nothing if each row is a person.
 
     If ``per_row``, all rows count: a row that does not match, or has no value, counts as 0.  A row
     that matches counts as 1 if there is no measure.  The lattice of the measure then has a 0.
@@ -127,6 +133,14 @@ class Statistic:
     columns: frozenset[str]
     collapsed: bool
     per_row: bool = False
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the rows of a person share a weight; not where a person counts once.
+
+        Distinct values have no weights: at most ``max_rows`` of a person count.
+        """
+        return not self.collapsed and (self.measure is None or bool(self.measure.number))
 
     @property
     def zero(self) -> int:
@@ -142,14 +156,10 @@ class Statistic:
 
 @dataclass(frozen=True, slots=True)
 class ScanPlan:
-    """Statistics of one table; each distinct atom and number is evaluated once.
-
-    ``key`` decides which rows of a person are kept.
-    """
+    """Statistics of one table; each distinct atom and number is evaluated once."""
 
     statistics: tuple[Statistic, ...]
     unit: PrivacyUnit | None = None
-    key: bytes = field(default=b"", repr=False)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from pqd.engine.counting.batch import batch_of
 from pqd.engine.counting.persons import person_batches
-from pqd.engine.counting.recognition import ContentCounter, RowRanks, hashed
+from pqd.engine.counting.recognition import ContentCounter, hashed
 from pqd.engine.counting.tally import Counter, Counts, JointCounter, folded
 from pqd.engine.reading.values import plain_values
 from pqd.engine.scan import CHANGED, LocalScanner, unreadable
@@ -133,7 +133,7 @@ class SparkScanner:
         """
         names, person = self._table.stored_names(plan)
         own = self._source.known.get(_RECOGNISED) or self._own_content([*names.values()])
-        cells = PersonCells(self._table.columns, person, plan.key, self._sql) if person else None
+        cells = PersonCells(person, self._source.key, self._sql) if person else None
         both = JointCounter(counter, own.counter(self._sql))
         read = [*names.values(), *own.columns, *([person] if person else [])]
         work = SparkScan(both, tuple(dict.fromkeys(read)), names, plan.unit, cells)
@@ -206,28 +206,23 @@ class SparkScan:
 
 @dataclass(frozen=True)
 class PersonCells:
-    """Person of each row, by the stored ``column``, and its rank: a keyed hash of ``columns``."""
+    """Person of each row, by the stored ``column``."""
 
-    columns: tuple[str, ...]
     column: str
     key: bytes
     sql: ArrowSQL
 
-    def persons_and_ranks(
-        self, batch: pa.RecordBatch
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Number of the person, and rank, of each row; ``batch`` has all ``columns``.
+    def persons(self, batch: pa.RecordBatch) -> NDArray[np.int64]:
+        """Number of the person of each row; ``batch`` has the ``column``.
 
         All rows of a person have the same number.  The numbers are keyed hashes, so their order
         says nothing.
         """
-        rows = batch_of([batch], self.columns)
-        ranks = RowRanks(self.columns, self.key, self.sql.texts, written=False).of(rows)
-        column = rows.columns[self.column]
+        column = batch_of([batch], [self.column]).columns[self.column]
         texts = self.sql.texts(plain_values(column.values))
         hashes = [hashed(text, self.key, _PERSON) for text in texts]
-        persons = np.frombuffer(b"".join(hashes), np.int64)[column.codes]
-        return persons, ranks.view(np.int64)
+        persons: NDArray[np.int64] = np.frombuffer(b"".join(hashes), np.int64)[column.codes]
+        return persons
 
     def __repr__(self) -> str:
         """Name of the type alone, since the object holds a key."""

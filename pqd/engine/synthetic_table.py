@@ -11,6 +11,7 @@ from pqd.engine.counting.batch import Column, occurrences
 from pqd.engine.counting.column_types import TEXTS, kind_of, text_kinds
 from pqd.engine.counting.facts import TypedSQL
 from pqd.engine.counting.misfits import Misfits, misfits, way_of
+from pqd.engine.counting.persons import person_codes
 from pqd.engine.counting.repeated_rows import RepeatedRows, repeated_rows
 from pqd.engine.engine import Engine
 from pqd.engine.marginals import ValueCounts
@@ -125,6 +126,13 @@ class SyntheticTable(Engine):
         names = self._synthetic.columns
         return next((name for name in names if fold_case(name) == fold_case(unit.column)), None)
 
+    def persons(self, unit: PrivacyUnit) -> "NDArray[Any] | None":
+        """Number of each loaded row's person; None if the table lacks the unit's column."""
+        person = self._person(unit)
+        if person is None:
+            return None
+        return person_codes(self._synthetic.columns[person]).codes
+
     def _column_facts(self, schema: Schema) -> ColumnFacts:
         """Facts of the loaded columns, with the kinds of ``schema``."""
         if self._facts is None or self._facts[0] != schema:
@@ -157,6 +165,11 @@ class SyntheticTable(Engine):
     def value_counts(self, schema: Schema, column: str) -> ValueCounts:
         """Distinct values of a column of the loaded synthetic table, and the rows with each."""
         return self._column_facts(schema).value_counts(column)
+
+    def singles(self, schema: Schema, column: str, unit: PrivacyUnit | None) -> int:
+        """Rows with a value that exactly one row has, or with a ``unit`` exactly one person."""
+        person, most = (self._person(unit), unit.max_rows) if unit else (None, 1)
+        return self._column_facts(schema).singles(column, person, most)
 
     def by_row(self, schema: Schema, workload: ScanPlan) -> ContingencyTable:
         """Atoms and lattice place of each row of the synthetic table, in its order."""

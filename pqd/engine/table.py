@@ -69,7 +69,7 @@ class TableMemory:
     ``version`` is the source's version when it was read, None for a frame; ``digest`` is stored
     with its own version.  ``odd`` maps a column's name to a sentence on defects of its cells, and
     None to a sentence on defects of rows; no cell is quoted.  ``batches`` have the columns
-    ``names``, and ranks under ``rank_key``; a table that is too large has no batches.
+    ``names``; a table that is too large has no batches.
     """
 
     def __init__(self) -> None:
@@ -82,15 +82,13 @@ class TableMemory:
         """Forget what was read, since the rows have another ``version``."""
         self.version = version
         self.names: frozenset[str] | None = None
-        self.rank_key: bytes | None = None
         self.batches: list[Batch] = []
         self.contents: dict[bytes, str] = {}
         self.odd: dict[str | None, str] = {}
 
-    def has(self, names: Collection[str], rank_key: bytes | None) -> bool:
-        """Whether columns were read, with ranks under a key or without any."""
-        own = self.names
-        return own is not None and own.issuperset(names) and rank_key in (None, self.rank_key)
+    def has(self, names: Collection[str]) -> bool:
+        """Whether columns were read."""
+        return self.names is not None and self.names.issuperset(names)
 
     @property
     def columns(self) -> Mapping[str, Column]:

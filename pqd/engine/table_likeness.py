@@ -41,7 +41,6 @@ class ContentPlan:
 
     columns: tuple[str, ...]
     unit: PrivacyUnit | None = None
-    key: bytes = b""
 
 
 def loose_content(sql: ArrowSQL, table: Table, names: Sequence[str], key: bytes) -> str:

@@ -225,7 +225,7 @@ def _bound_distance(request: DistanceRequest, profile: BoundProfile) -> BoundDis
         request=request,
         profile=profile,
         row_maps=marginal.marginal,
-        distance=DISTANCES[request.distance](marginal.copy),
+        distance=DISTANCES[request.distance](marginal.weights),
         aggregate=DISTANCE_AGGREGATES[request.distance],
         attribute=", ".join(marginal.columns),
     )
@@ -257,7 +257,7 @@ def mean_distance(
     Guarantee: one row moves each distance by at most 1, so it moves the mean by at most 1.
     """
     pairs = zip(mean_weights(marginals), marginals, strict=True)
-    mean = MeanDistance(tuple((w, TotalVariation(each.copy)) for w, each in pairs))
+    mean = MeanDistance(tuple((w, TotalVariation(each.weights)) for w, each in pairs))
     return tuple(each.marginal for each in marginals), mean
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from pqd.deciders.note import Note, note
 from pqd.engine.marginals import Marginal, MarginalPlan, RowMap, Unseen
 from pqd.engine.partitions import Lacking, Partition
-from pqd.engine.scan_plan import PrivacyUnit
+from pqd.engine.scan_plan import PrivacyUnit, parts_per_row
 from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import NothingSelectedError, ParameterError
@@ -60,10 +60,26 @@ _REASONS = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundMarginal:
-    """Marginal, with the counts of its cells in the copy; all of it public."""
+    """Marginal, with the counts of its cells in the copy; all of it public.
+
+    ``weights`` are exact: rows, or parts of a row where the rows of a person share a weight.
+    Distances compare shares of them.  ``copy`` has them in whole rows, for chance and for figures.
+    """
 
     marginal: Marginal
     copy: NDArray[np.int64]
+    weights: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, marginal: Marginal, weights: NDArray[np.int64], parts: int) -> BoundMarginal:
+        """Marginal whose cells have ``weights`` in so many ``parts`` of a row.
+
+        A cell that the copy has keeps at least one row.
+        """
+        if parts == 1:
+            return cls(marginal, weights, weights)
+        rows = (2 * weights + parts) // (2 * parts)
+        return cls(marginal, np.maximum(rows, weights > 0), weights)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -84,10 +100,11 @@ class BoundMarginal:
 class ColumnValues(NamedTuple):
     """Values of one column of the copy; all of it public.
 
-    ``histogram`` is the marginal of the column alone.  ``singles`` is the number of values that
-    exactly one row has, in the table that gives the cells.  ``heaps`` is the marginal of its
-    numbers by roundness; it is None for a column without numbers, or with few values.  ``ordered``
-    has the cells of an ordered column in their order; it is None for other columns.
+    ``histogram`` is the marginal of the column alone.  ``singles`` is the number of rows with a
+    value that exactly one row or person has, in the table that gives the cells.  ``heaps`` is the
+    marginal of its numbers by roundness; it is None for a column without numbers, or with few
+    values.  ``ordered`` has the cells of an ordered column in their order; it is None for other
+    columns.
     """
 
     histogram: BoundMarginal
@@ -337,8 +354,13 @@ class _Binding:
             left_out=tuple(self._left_out),
             flaws=self._choice.flaws[self._place],
             notes=(),
-            copy_rows=int(bound[0].copy.sum()),
+            copy_rows=self._copy_rows(bound[0]),
         )
+
+    def _copy_rows(self, marginal: BoundMarginal) -> int:
+        """Counted rows of the copy, rounded; each person counts as a few at most."""
+        parts, weight = parts_per_row(self._unit), int(marginal.weights.sum())
+        return max(weight > 0, (2 * weight + parts) // (2 * parts))
 
     def _stated_cells(self, name: str) -> StatedCells | None:
         stated = {fold_case(column): cells for column, cells in self._request.cells.items()}
@@ -402,8 +424,11 @@ class _Binding:
         return Marginal((heaps,)) if heaps else None
 
     def _singles(self, name: str) -> int:
-        """Number of values that exactly one row has."""
-        return 0 if name in self._lacking else int((self._summaries[name].counts == 1).sum())
+        """Rows with a value that exactly one row has, or with a unit exactly one person."""
+        if name in self._lacking:
+            return 0
+        source = self._engine if self._tables.cells_from is None else self._tables.engine
+        return source.singles(self._schema, name, self._unit)
 
     def _steps(self, name: str) -> Partition:
         facts = {fold_case(column): each for column, each in self._request.facts.items()}
@@ -421,14 +446,15 @@ class _Binding:
         # A copy that lacks all columns is scanned for its number of rows alone.
         plan = MarginalPlan(tuple(dict.fromkeys(bare)), self._unit)
         counted = self._engine.marginals(self._table, self._schema, plan) if bare else None
-        rows = int(counted[bare[0]].sum()) if counted else self._engine.rows()
+        parts = parts_per_row(self._unit)
+        rows = int(counted[bare[0]].sum()) if counted else parts * self._engine.rows()
 
         def bound(each: Marginal) -> BoundMarginal:
             if counted and not self._lacking.intersection(each.columns):
-                return BoundMarginal(each, counted[each])
+                return BoundMarginal.of(each, counted[each], parts)
             counts = np.zeros(each.size, np.int64)
             counts[-1] = rows
-            return BoundMarginal(each, counts)
+            return BoundMarginal.of(each, counts, parts)
 
         return bound
 

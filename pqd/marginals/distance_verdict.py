@@ -58,7 +58,7 @@ class PlannedDistanceVerdict(PlannedVerdict):
         bound = self.bound
         if not isinstance(bound.distance, Relations):
             return bound.profile.copy_rows
-        return math.floor(bound.distance.rows(bound.distance.copies).product)
+        return math.floor(bound.distance.own_product * bound.profile.copy_rows)
 
     @property
     def candidates(self) -> tuple[CandidateFacts, ...]:

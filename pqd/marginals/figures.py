@@ -24,7 +24,6 @@ from pqd.deciders.distances.estimates import (
 )
 from pqd.deciders.distances.noise_laws import LaplaceLaw
 from pqd.deciders.distances.vector import rows_share
-from pqd.engine.scan_plan import rows_per_person
 from pqd.marginals.bound_profile import BoundMarginal, mean_weights
 from pqd.marginals.chance import CopyChance
 from pqd.marginals.measurements import DistancesMeasurement, RelationsMeasurement
@@ -102,13 +101,12 @@ class ProfileFigures:
     def _marks(self) -> tuple[Sequence[float | None], Mapping[int | None, float]]:
         """Distances that chance does not exceed, all at once: of each marginal, and of each score.
 
-        The score of ``ways`` columns has the key ``ways``, the overall score the key None.  The
-        marks take rows as independent, so there are none where a person has several rows.  There
-        are none in a dry run either.  Of a small copy only the scores have marks, since its cells
+        The score of ``ways`` columns has the key ``ways``, the overall score the key None.  There
+        are no marks in a dry run.  Of a small copy only the scores have marks, since its cells
         have too few rows for those of single marginals (benchmarks/README.md).
         """
         marginals = self._bound.marginals
-        if self._estimates is None or rows_per_person(self._bound.unit) > 1:
+        if self._estimates is None:
             return [None] * len(marginals), {}
         scores = [None, *self._sizes]
         weights = [[*map(float, mean_weights(marginals, ways))] for ways in scores]
@@ -234,7 +232,9 @@ class ProfileFigures:
         if epsilon is None or self._estimates is None:
             raise TypeError("no cells were measured")
         partitions, counts = marginal.marginal.partitions, marginal.copy
-        shares = cell_shares(noisy, epsilon, self._estimates, self._alpha)
+        shares = cell_shares(
+            noisy, epsilon, self._estimates, self._alpha, rounded=self._bound.unit is not None
+        )
         copy = counts / counts.sum()
         places = np.unravel_index(np.arange(counts.size), marginal.marginal.shape)
         order = np.argsort(-np.abs(shares[:, 0] - copy), kind="stable")

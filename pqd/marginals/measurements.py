@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,10 +22,11 @@ from pqd.deciders.distances.noise_laws import LaplaceLaw, NoiseLaw
 from pqd.deciders.distances.relations import (
     CUBE_RELATIONS,
     NUMBERS,
+    RelationRows,
     Relations,
     release_relations,
 )
-from pqd.deciders.distances.statistics import Distance
+from pqd.deciders.distances.statistics import Distance, whole_rows
 from pqd.deciders.distances.vector import CubeVector, GaussianVector, VectorLaw
 from pqd.deciders.estimators import EstimatorOutput
 from pqd.deciders.exact import budget_of
@@ -32,7 +34,7 @@ from pqd.deciders.noise import check_scale
 from pqd.deciders.single.base import Decision
 from pqd.deciders.single.inverse_sensitivity import verdict_of
 from pqd.engine.marginals import EveryRow, MarginalCounts, RowMap
-from pqd.engine.scan_plan import rows_per_person
+from pqd.engine.scan_plan import parts_per_row, rows_per_person
 from pqd.run.gate import ROWS_SHARE
 from pqd.run.measurement import Measurement, Output
 from pqd.sql.schema import fold_case
@@ -92,6 +94,19 @@ class MarginalMeasurement(Measurement[Output]):
     def rows(self) -> int:
         """Number of counted rows that one person may change."""
         return rows_per_person(self.unit)
+
+    @property
+    def parts(self) -> int:
+        """Parts of a row in which rows are counted; 1 where each row is a person."""
+        return parts_per_row(self.unit)
+
+    def in_rows(self, counted: Fraction | int) -> Fraction:
+        """Rows, of a number in the parts in which rows are counted; private.
+
+        A person who counts as at most k rows changes at most ``k parts`` of them.  What each of
+        them moves by at most 1 is moved by at most k rows (docs/theory.md, Theorem U1).
+        """
+        return Fraction(counted) / self.parts
 
     @property
     def composition_cost(self) -> MeasurementCost:
@@ -186,8 +201,10 @@ class DistancesMeasurement(MarginalMeasurement[EstimatorOutput]):
 
     def run(self, counts: MarginalCounts, noise: Noise) -> EstimatorOutput:
         """Noisy number of rows, then every noisy distance."""
-        rows = [distance.rows(_counts(counts, maps)) for maps, distance in self.distances]
-        n = int(counts[self.marginals[0]].sum())
+        rows = [
+            self.in_rows(distance.rows(_counts(counts, maps))) for maps, distance in self.distances
+        ]
+        n = whole_rows(self.in_rows(int(counts[self.marginals[0]].sum())))
         return EstimatorOutput(self.mechanism.release(rows, n, self.budget, noise))
 
     def _key_facts(self) -> Any:  # noqa: ANN401 - JSON values
@@ -244,14 +261,15 @@ class ClaimMeasurement(MarginalMeasurement[Decision]):
 
     def private_rows(self, counts: MarginalCounts) -> int:
         """Exact number of private rows; private."""
-        return int(counts[self.marginals[0]].sum())
+        return whole_rows(self.in_rows(int(counts[self.marginals[0]].sum())))
 
     def margin(self, counts: MarginalCounts, rows: int, *, expected: bool = True) -> int:
         """Exact margin of the claim, or of its opposite; private.
 
         ``rows`` is the number of private rows as it was stated or released.
         """
-        margin = self.claim.margin(_counts(counts, self.row_maps), rows)
+        of_parts = self.claim.margin(_counts(counts, self.row_maps), rows, self.parts)
+        margin = math.ceil(self.in_rows(of_parts))
         return margin if expected else 1 - margin
 
     def run(self, counts: MarginalCounts, noise: Noise) -> Decision:
@@ -313,7 +331,10 @@ class RelationsMeasurement(MarginalMeasurement[EstimatorOutput]):
 
     def run(self, counts: MarginalCounts, noise: Noise) -> EstimatorOutput:
         """Three noisy scores of each copy."""
-        scores = [each.rows([counts[one] for one in maps]) for maps, each in self.relations]
+        scores = [
+            RelationRows(*map(self.in_rows, each.rows([counts[one] for one in maps])))
+            for maps, each in self.relations
+        ]
         return EstimatorOutput(release_relations(scores, self.epsilon, noise))
 
     def _key_facts(self) -> Any:  # noqa: ANN401 - JSON values
@@ -350,7 +371,8 @@ class CellsMeasurement(MarginalMeasurement[EstimatorOutput]):
 
     def run(self, counts: MarginalCounts, noise: Noise) -> EstimatorOutput:
         """Rows of each cell, with noise."""
-        return EstimatorOutput(release_cells(counts[self.marginal], self.epsilon, noise))
+        own = counts[self.marginal]
+        return EstimatorOutput(release_cells(own, self.epsilon, noise, self.parts))
 
     def _key_facts(self) -> Any:  # noqa: ANN401 - JSON values
         return self.marginal.facts()
@@ -392,7 +414,9 @@ class HistogramsMeasurement(MarginalMeasurement[EstimatorOutput]):
 
     def run(self, counts: MarginalCounts, noise: Noise) -> EstimatorOutput:
         """Rows of each cell of each marginal, with noise."""
-        noisy = (release_cells(counts[each], self.each, noise) for each in self.row_maps)
+        noisy = (
+            release_cells(counts[each], self.each, noise, self.parts) for each in self.row_maps
+        )
         return EstimatorOutput(tuple(number for cells in noisy for number in cells))
 
     def of_each(self, numbers: Sequence[int]) -> list[Sequence[int]]:

@@ -282,7 +282,7 @@ def distances_measurement(
     each row of a person.  With a ``delta`` the noise is Gaussian.
     """
     distances: tuple[tuple[RowMap, Distance], ...] = (
-        *((each.marginal, DISTANCES[kind](each.copy)) for kind, each in terms),
+        *((each.marginal, DISTANCES[kind](each.weights)) for kind, each in terms),
         (bound.unseen, UnseenRows()),
     )
     return DistancesMeasurement(

@@ -23,6 +23,7 @@ from pqd.deciders.distances.relations import (
 )
 from pqd.deciders.note import Note, note
 from pqd.engine.marginals import RowMap
+from pqd.engine.scan_plan import rows_per_person
 from pqd.marginals.bound_profile import BoundMarginal, BoundProfile
 from pqd.marginals.chance import CopyChance
 from pqd.marginals.measurements import RelationsMeasurement
@@ -63,7 +64,7 @@ class CopyRelations:
     @cached_property
     def relations(self) -> Relations:
         """Scores of the pairs."""
-        return Relations(tuple(self._counts))
+        return relations_of(self.pairs)
 
     @cached_property
     def independence(self) -> Independence:
@@ -73,7 +74,7 @@ class CopyRelations:
         """
         own = np.array([_apart(each[None])[0] for each in self._counts])
         simulated = np.array(
-            [_apart(_drawn(each, self._copy_rows, rng, self._tables)) for each, rng in self._each()]
+            [_apart(self._drawn(each, self._copy_rows, rng)) for each, rng in self._each()]
         )
         chance = simulated.mean(axis=1)
         excess, by_chance = own - chance, simulated - chance[:, None]
@@ -99,10 +100,9 @@ class CopyRelations:
         spread = NormalDist().inv_cdf(1 - alpha / 2)
         marks = []
         for each, rng in self._each():
-            private = _drawn(each, rows, rng, self._tables)
-            copy = _drawn(each, self._copy_rows, rng, self._tables)
-            product = _product(copy)
-            gaps = _variation(private / rows, product) - _columns(private, copy)
+            private = self._drawn(each, rows, rng)
+            copy = self._drawn(each, self._copy_rows, rng)
+            gaps = _variation(_shares(private), _product(copy)) - _columns(private, copy)
             marks.append(float(gaps.mean() + spread * gaps.std()))
         return max(0.0, fmean(marks))
 
@@ -124,7 +124,9 @@ class CopyRelations:
         for each, rng in self._each():
             first = rng.binomial(each, share, size=(self._tables, *each.shape))
             columns.append(float(_columns(first, each - first).mean()))
-        return max(0.0, pairs - scale * fmean(columns))
+        factors = zip(self._bound.marginals, chance.growth, strict=True)
+        growth = fmean([factor for each, factor in factors if each.ways == 1] or [1.0])
+        return max(0.0, pairs - growth * scale * fmean(columns))
 
     @property
     def _counts(self) -> Iterator[NDArray[np.int64]]:
@@ -138,11 +140,29 @@ class CopyRelations:
         for each in self._counts:
             yield each, rng
 
+    def _drawn(
+        self, copy: NDArray[np.int64], rows: int, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Tables from the product of the copy's columns, (tables, cells, cells).
+
+        They have ``rows`` rows, or of persons who count as k rows a k-th of them: rows of a person
+        may be alike, and then tell no more than a single one.
+        """
+        independent = max(1, rows // rows_per_person(self._bound.unit))
+        shares = _product(copy[None])[0].ravel()
+        drawn = rng.multinomial(independent, shares / shares.sum(), size=self._tables)
+        return drawn.reshape(self._tables, *copy.shape)
+
     @cached_property
     def _tables(self) -> int:
         """Number of simulated tables of each pair; fewer if there are very many cells."""
         cells = sum(each.marginal.size for each in self.pairs)
         return min(_TABLES, max(2, _MOST_CELLS // cells))
+
+
+def relations_of(pairs: Sequence[BoundMarginal]) -> Relations:
+    """Scores of some pairs of a copy."""
+    return Relations(tuple(each.weights.reshape(each.marginal.shape) for each in pairs))
 
 
 def nearly_independent(relations: CopyRelations) -> Independence | None:
@@ -260,15 +280,6 @@ def copies_estimates(
     return tuple(RelationsEstimates((a, b, c), law, level) for a, b, c in each)
 
 
-def _drawn(
-    copy: NDArray[np.int64], rows: int, rng: np.random.Generator, tables: int
-) -> NDArray[np.int64]:
-    """Tables of ``rows`` rows from the product of the copy's columns, (tables, cells, cells)."""
-    shares = _product(copy[None])[0].ravel()
-    drawn = rng.multinomial(rows, shares / shares.sum(), size=tables)
-    return drawn.reshape(tables, *copy.shape)
-
-
 def _product(counts: NDArray[np.int64]) -> Floats:
     """Product of the columns' shares of each table."""
     rows = np.maximum(counts.sum(axis=(1, 2)), 1)[:, None]
@@ -277,10 +288,15 @@ def _product(counts: NDArray[np.int64]) -> Floats:
     return product
 
 
+def _shares(counts: NDArray[np.int64]) -> Floats:
+    """Shares of each table's rows."""
+    shares: Floats = counts / np.maximum(counts.sum(axis=(1, 2)), 1)[:, None, None]
+    return shares
+
+
 def _apart(counts: NDArray[np.int64]) -> Floats:
     """Total variation between each table and the product of its own columns."""
-    rows = np.maximum(counts.sum(axis=(1, 2)), 1)[:, None, None]
-    return _variation(counts / rows, _product(counts))
+    return _variation(_shares(counts), _product(counts))
 
 
 def _variation(first: Floats, second: Floats) -> Floats:

@@ -32,9 +32,10 @@ from pqd.deciders.exact import Number
 from pqd.deciders.single.inverse_sensitivity import least_margin
 from pqd.engine.marginals import RowMap
 from pqd.engine.partitions import Categories, Points
+from pqd.engine.scan_plan import rows_per_person
 from pqd.marginals.bound_profile import BoundMarginal, BoundProfile, ColumnValues
 from pqd.marginals.partition_choice import BINS
-from pqd.marginals.tolerances import chance_mark, tolerances_with_chance, with_chance
+from pqd.marginals.tolerances import chance_mark, spread_of, tolerances_with_chance, with_chance
 
 # A distance whose tolerance with chance is above this share says too little.
 MOST_TOLERANCE = Fraction(1, 2)
@@ -163,7 +164,9 @@ class _Judge:
         self._bound, self._rows, self._tau, self._epsilon = bound, rows, tau, epsilon
         self._copy_rows = bound.copy_rows
         spare = spare_rows(epsilon) if spare is None else spare
-        self._chance = Chance(normal_deviations(self._statements()), spare)
+        # A person who counts as k rows spreads a count as k rows that are alike would.
+        self._root = spread_of(rows_per_person(bound.unit))
+        self._chance = Chance(self._root * normal_deviations(self._statements()), spare)
         # A margin that is found to hold in nine runs of ten.
         alpha, missed = Fraction(1, 20), Fraction(1, 10)
         self._needed = least_margin(epsilon, alpha) + least_margin(epsilon, missed) - 1
@@ -185,7 +188,7 @@ class _Judge:
             name = " by ".join(each.columns)
             if not self._says_something(name, each, tau, self._rows):
                 continue
-            distance = TotalVariation(each.copy)
+            distance = TotalVariation(each.weights)
             claim = DistanceBelow(distance, tau)
             within.append(NamedClaim(name, each.columns, each.marginal, claim))
             if THRICE * tau < 1:
@@ -230,14 +233,14 @@ class _Judge:
         rows = max(1, self._rows * filled // self._copy_rows)
         tau = self._tolerance(counts[1:], rows)
         if self._says_something(title, own, tau, rows):
-            yield self._named(title, own, FilledBelow(FilledVariation(counts), tau))
+            yield self._named(title, own, FilledBelow(FilledVariation(own.weights), tau))
 
     def _heaped(self, title: str, heaps: BoundMarginal) -> Iterator[NamedClaim]:
         """Claim that numbers are as round as the copy's."""
         counts = heaps.copy
         tau = self._tolerance(counts, self._rows)
         if self._says_something(title, heaps, tau, self._rows):
-            yield self._named(title, heaps, DistanceBelow(TotalVariation(counts), tau))
+            yield self._named(title, heaps, DistanceBelow(TotalVariation(heaps.weights), tau))
 
     def _kept(
         self, title: str, own: BoundMarginal, cells: tuple[int, ...], count: int, rare: Fraction
@@ -320,7 +323,7 @@ class _Judge:
 
     def _tolerance(self, counts: NDArray[np.int64], rows: int) -> Fraction:
         """Tolerance with chance of a distance between ``counts`` and ``rows`` private rows."""
-        mark = chance_mark(counts, rows, len(self._bound.marginals))
+        mark = float(self._root) * chance_mark(counts, rows, len(self._bound.marginals))
         return with_chance(self._tau, mark, rows, self._epsilon)
 
     def _says_something(self, title: str, own: BoundMarginal, tau: Fraction, rows: int) -> bool:

@@ -22,6 +22,7 @@ from pqd.marginals.bound_distances import mean_distance
 from pqd.marginals.bound_profile import BoundMarginal, BoundProfile
 from pqd.marginals.chance import CopyChance
 from pqd.marginals.measurements import CellsMeasurement, ClaimMeasurement, RowMaps
+from pqd.marginals.relations import relations_of
 from pqd.marginals.table_claims import (
     NamedClaim,
     NotJudged,
@@ -207,7 +208,7 @@ class TableGate:
         if self.bound.copy_rows < LEAST_ROWS:
             return
         for pair, excess in zip(self._pairs, self._pairs_by_chance[0], strict=True):
-            own = Relations((pair.copy.reshape(pair.marginal.shape),))
+            own = relations_of([pair])
             by_chance = _seldom_exceeded(excess) + self._spare
             if by_chance <= MOST_NEAR:
                 near = RelationsNear(own, self.tau + by_chance)
@@ -222,13 +223,13 @@ class TableGate:
         """
         if not self._pairs:
             return False
-        product = self._scores.rows(self._scores.copies).product / self.bound.copy_rows
+        product = self._scores.own_product
         columns = float(self._by_chance[1].mean())
         return (1 - KEPT) * (product - Fraction(columns)) >= self._excess_by_chance + self._spare
 
     @cached_property
     def _scores(self) -> Relations:
-        return Relations(tuple(each.copy.reshape(each.marginal.shape) for each in self._pairs))
+        return relations_of(self._pairs)
 
     @property
     def _spare(self) -> Fraction:

@@ -100,14 +100,17 @@ class TargetPlan:
     held_out_confusion: NDArray[np.int64]
     majority: int
 
-    def facts(self, counts: Sequence[int], epsilon: Fraction, alpha: Fraction) -> TargetFacts:
+    def facts(
+        self, counts: Sequence[int], epsilon: Fraction, alpha: Fraction, *, rounded: bool
+    ) -> TargetFacts:
         """Accuracy and recalls with intervals at ``alpha``, from the noisy ``counts`` of the cells.
 
         Guarantee: post-processing of counts with discrete Laplace noise of scale ``1 / epsilon``.
+        ``rounded``: they were counted in parts of a row.
         """
         count = self.marginal.classes
         confusion = np.array(counts[: count**2], dtype=np.int64).reshape(count, count)
-        figures = confusion_figures(confusion, epsilon, alpha)
+        figures = confusion_figures(confusion, epsilon, alpha, rounded=rounded)
         texts = [self.marginal.partitions[0].labels[cell] for cell in self.marginal.labels]
         copy_recalls = _recalls(self.held_out_confusion)
         known_recalls = [recall for recall in copy_recalls if recall is not None]

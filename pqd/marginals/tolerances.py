@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 # Tolerances are whole ten-thousandths, rounded up, so that they are the same on every machine.
 _PARTS = 10_000
+_MILLION = 10**6
 
 
 def tolerances_with_chance(
@@ -38,6 +39,15 @@ def tolerances_with_chance(
     z = float(normal_deviations(len(bound.marginals), sides=1))
     chance = marks.means + z * marks.deviations.std(axis=0)
     return tuple(with_chance(tau, mark, rows, epsilon) for mark in chance.tolist())
+
+
+def spread_of(rows: int) -> Fraction:
+    """Factor by which ``rows`` rows of each person, all alike, spread a count: the square root.
+
+    It is rounded up to a millionth.
+    """
+    root = math.isqrt(rows * _MILLION**2)
+    return Fraction(root + (root * root < rows * _MILLION**2), _MILLION)
 
 
 def with_chance(tau: Fraction, chance: float, rows: int, epsilon: Number) -> Fraction:

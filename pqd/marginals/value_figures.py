@@ -6,9 +6,11 @@ public counts: post-processing of the release.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
+from pqd.deciders.distances.cells import ROUNDED
 from pqd.deciders.distances.estimates import DistanceEstimates, RowsEstimate
 from pqd.deciders.distances.noise_laws import LaplaceLaw
 from pqd.deciders.distances.value_claims import CountKept, FewLost
@@ -59,6 +61,8 @@ def _of_column(
     columns = len(plan.bound.column_values)
     level = float((1 - _OF_ROWS) * plan.parameters.alpha) / (columns * copy.size)
     reach = max(1, law.quantile(level / 2))
+    if plan.histograms.parts > 1:
+        reach += math.ceil(ROUNDED)
     filled = Figure(
         float(max(0, rows.value - noisy[0])),
         float(max(0, rows.low - noisy[0] - reach)),

@@ -31,7 +31,7 @@ class SharingQuery(NamedTuple):
 
     def wrong(self, verdict: PlannedQueryVerdict) -> float:
         """Probability that a verdict on the query is wrong, over true gaps on public stand-ins."""
-        (synthetic,), decider = self.bound.synthetic, verdict.choice.decider
+        synthetic, decider = self.bound.synthetic[0].in_rows, verdict.choice.decider
         epsilon = verdict.measurement.epsilon
         return expected_wrong(
             operating_characteristic(decider, synthetic, verdict.interval, epsilon, WEIGHED)

@@ -15,6 +15,7 @@ from pqd.deciders.estimators import (
     RaceEstimate,
     RankCounts,
     SumAndCount,
+    SumOverCount,
 )
 from pqd.deciders.estimators.base import whole_span
 from pqd.deciders.evaluation.effectiveness import searched_threshold
@@ -30,7 +31,15 @@ if TYPE_CHECKING:
     from pqd.deciders import Lattice
 
 SPLIT = "split"
-ESTIMATORS = ("laplace", "race_to_the_top", "sum_and_count", "rank_counts", "exponential", SPLIT)
+ESTIMATORS = (
+    "laplace",
+    "race_to_the_top",
+    "sum_and_count",
+    "sum_over_count",
+    "rank_counts",
+    "exponential",
+    SPLIT,
+)
 # An estimator for all candidates is preferred if its error is at most this share of alpha, since
 # it also estimates gaps.
 _ENOUGH = Fraction(1, 10)
@@ -102,7 +111,12 @@ def _least(options: Sequence[EstimatorOption]) -> EstimatorOption:
 
 @dataclass(frozen=True, slots=True)
 class EstimatorChoice:
-    """Choice among the estimators of one query; ``finer`` estimator units are one lattice unit."""
+    """Choice among the estimators of one query; ``finer`` estimator units are one lattice unit.
+
+    ``synthetic`` counts whole rows.  The private table is counted in ``parts`` of a row, at as many
+    times less epsilon; the laws of ``SumAndCount`` and ``RankCounts`` would then need too many
+    terms, so they are not among the estimators.
+    """
 
     query: Query
     parameters: Parameters
@@ -110,6 +124,7 @@ class EstimatorChoice:
     intervals: tuple[Interval | None, ...]
     synthetic: tuple[Histogram, ...]
     finer: int = 1
+    parts: int = 1
 
     @property
     def _shape(self) -> dict[str, int]:
@@ -154,6 +169,10 @@ class EstimatorChoice:
                 lambda: RaceEstimate.on(lattice),
             ]
         shape = self._shape
+        epsilon = self.parameters.epsilon / self.parts
+        if query.aggregate == "AVG" and self.parts > 1:
+            bounds = shape["lower"], shape["upper"], shape["step"]
+            return [lambda: SumOverCount.finely(bounds, HALF, epsilon)]
         if query.aggregate == "AVG":
             known = sorted(centre for centre in centres if centre is not None)
             middle = known[len(known) // 2]
@@ -163,14 +182,17 @@ class EstimatorChoice:
             query.p or HALF,
             sorted({cut for i in self.intervals if i for cut in whole_span(i)}),
         )
+        by_rank: list[Callable[[], Estimator]] = [
+            lambda: RankCounts(**shape, cuts=tuple(cuts), p=p, aggregate=query.aggregate)
+        ]
         return [
-            lambda: RankCounts(**shape, cuts=tuple(cuts), p=p, aggregate=query.aggregate),
+            *(by_rank if self.parts == 1 else []),
             lambda: ExponentialQuantile(**shape, p=p, aggregate=query.aggregate),
         ]
 
     def _of_estimator(self, estimator: Estimator) -> EstimatorOption:
         epsilon = self.parameters.epsilon
-        check_scale(estimator.largest_scale(epsilon))
+        check_scale(estimator.largest_scale(epsilon / self.parts))
         errors = tuple(
             error_rates(estimator, histogram, interval, epsilon).worst if interval else 0.0
             for histogram, interval in zip(self.synthetic, self.intervals, strict=True)

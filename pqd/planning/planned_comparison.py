@@ -62,7 +62,19 @@ class EstimatorMeasurement(QueryMeasurement[EstimatorOutput]):
 
     def run(self, counts: Histogram, noise: Noise) -> EstimatorOutput:
         """Output of the estimator."""
-        return self.estimator.release(_finer(counts, self.finer), self.epsilon, noise)
+        counts = _finer(counts, self.finer)
+        if not isinstance(self.estimator, SplitMargins):
+            counts = counts.in_parts(1)
+        return self.estimator.release(counts, self.drawn_epsilon, noise)
+
+    @property
+    def drawn_epsilon(self) -> Fraction:
+        """Budget of the estimator: for each row, or for each part of a row.
+
+        A person changes ``rows`` times ``parts`` parts of rows, so the estimate costs the same
+        (group privacy).  A margin is one of rows in any case.
+        """
+        return self.epsilon / (1 if isinstance(self.estimator, SplitMargins) else self.parts)
 
 
 @dataclass(frozen=True)
@@ -173,7 +185,15 @@ def planned_comparison(bound: BoundQuery) -> PlannedComparison:
         )
         synthetic = tuple(_finer(histogram, times) for histogram in synthetic)
         scale /= times
-    choice = EstimatorChoice(query, parameters, lattice, intervals, synthetic, times)
+    choice = EstimatorChoice(
+        query,
+        parameters,
+        lattice,
+        intervals,
+        tuple(histogram.in_rows for histogram in synthetic),
+        times,
+        synthetic[0].row_parts,
+    )
     options = choice.options(centres)
     option, reason = choose_estimator(options, parameters, len(synthetic))
     if query.aggregate in ORDERED and not isinstance(option.estimator, ExponentialQuantile):
@@ -208,4 +228,6 @@ def _present(intervals: Sequence[Interval | None]) -> list[Interval]:
 
 def _finer(histogram: Histogram, times: int) -> Histogram:
     """Histogram in finer units: ``times`` finer units are one old unit."""
-    return histogram if times == 1 else Histogram(histogram.values * times, histogram.counts)
+    if times == 1:
+        return histogram
+    return Histogram(histogram.values * times, histogram.counts).in_parts(histogram.row_parts)

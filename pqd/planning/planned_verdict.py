@@ -86,6 +86,10 @@ class VerdictMeasurement(QueryMeasurement[Output]):
 class DeciderMeasurement(VerdictMeasurement[Decision]):
     """Measurement whose output is a verdict on one interval.
 
+    A margin is one of rows, also where the rows of a person share a weight.  Any other decider then
+    works on the parts of rows, at ``drawn_epsilon`` for each.  A person changes ``rows`` times
+    ``parts`` of them, so the verdict costs the same (group privacy).
+
     With ``outside_epsilon`` this part of epsilon pays for the number of rows beyond the bounds,
     which one row moves by at most 1, with two-sided geometric noise.  The decider has the rest.
     Guarantee: epsilon-DP, by basic composition of the two.
@@ -124,10 +128,17 @@ class DeciderMeasurement(VerdictMeasurement[Decision]):
             parameters["outside"] = self.outside_epsilon
         return parameters
 
+    @property
+    def drawn_epsilon(self) -> Fraction:
+        """Budget of the decider: for each row, or for each part of a row."""
+        parts = 1 if isinstance(self.decider, InverseSensitivity) else self.parts
+        return (self.epsilon - self.outside_epsilon) / parts
+
     def run(self, counts: Histogram, noise: Noise) -> Decision:
         """Verdict of the decider."""
-        epsilon = self.epsilon - self.outside_epsilon
-        decision = self.decider.decide(counts, self.interval, epsilon, noise)
+        if not isinstance(self.decider, InverseSensitivity):
+            counts = counts.in_parts(1)
+        decision = self.decider.decide(counts, self.interval, self.drawn_epsilon, noise)
         if not self.outside_epsilon or self.is_constant:
             return decision
         rows_beyond = noise.laplace(counts.rows_beyond, 1 / self.outside_epsilon)

@@ -181,16 +181,18 @@ def planned_verdict(bound: BoundQuery) -> PlannedQueryVerdict:
     }
     measurement: VerdictMeasurement[Any]
     rule: VerdictRule
-    terms, end = (parameters.epsilon, parameters.alpha), _stated_end(plan.statistic)
-    drawn = not outside and decider.constant_verdict(plan.interval) is None
-    if isinstance(decider, NoisyAnswer) and drawn:
+    end = _stated_end(plan.statistic)
+    is_drawn = not outside and decider.constant_verdict(plan.interval) is None
+    if isinstance(decider, NoisyAnswer) and is_drawn:
         measurement = AnswerMeasurement(**facts, estimator=decider.estimator)
-        rule = AnswerRule(*terms, decider, plan.interval, end)
+        rule = AnswerRule(parameters.epsilon, parameters.alpha, decider, plan.interval, end)
     else:
-        measurement = DeciderMeasurement(
+        drawn = DeciderMeasurement(
             **facts | {"epsilon": parameters.epsilon + outside}, outside_epsilon=outside
         )
-        rule = DeciderRule(*terms, decider, plan.interval, end if decider.releases_answer else None)
+        known_end = end if decider.releases_answer else None
+        terms = drawn.drawn_epsilon, parameters.alpha
+        measurement, rule = drawn, DeciderRule(*terms, decider, plan.interval, known_end)
     rows_beyond = getattr(decider, "most_beyond", None)
     condition = condition_of(plan.query, plan.statistic, rows_beyond)
     return PlannedQueryVerdict(
@@ -263,9 +265,9 @@ def _plan_of(bound: BoundQuery) -> DeciderPlan:
     decider = plan.choice.decider
     if isinstance(criteria, Parameters):
         # Check the noise here, on public data, since no error may occur after the first draw.
-        check_scale(decider.largest_scale(criteria.epsilon))
+        check_scale(decider.largest_scale(criteria.epsilon / synthetic.row_parts))
         if decider.proves != BOTH:
-            error = largest_error(decider, synthetic, interval, criteria.epsilon)
+            error = largest_error(decider, synthetic.in_rows, interval, criteria.epsilon)
             plan = replace(plan, is_likely=not exceeds(error, criteria.alpha))
     if decider.compares:
         plan = replace(plan, statistic=on_cut_points(plan.statistic, [interval], scale))
@@ -301,7 +303,7 @@ def _second_plan(bound: BoundQuery, first: DeciderPlan) -> DeciderPlan | None:
         within = _plan_on(bound, narrow, first.answer, first.tau, first.interval)
         if within.choice.decides:
             return replace(within, choice=replace(within.choice, reason=note("cut-at-copy")))
-    likely = likely_choice(first.choice, criteria, synthetic, first.interval)
+    likely = likely_choice(first.choice, criteria, synthetic.in_rows, first.interval)
     return replace(first, choice=likely) if likely else None
 
 
@@ -309,7 +311,7 @@ def _plan_on(
     bound: BoundQuery, statistic: Statistic, answer: Fraction, tau: Fraction, interval: Interval
 ) -> DeciderPlan:
     """Plan with the decider that is chosen for ``statistic``, on its lattice."""
-    query, criteria, (synthetic,) = bound.query, bound.criteria, bound.synthetic
+    query, criteria, synthetic = bound.query, bound.criteria, bound.synthetic[0].in_rows
     statistic = with_wider_lattice(query, statistic, [interval])
     lattice, scale = lattice_of(query, statistic)
     shape = {"p": query.p} if query.aggregate == "QUANTILE" else {}

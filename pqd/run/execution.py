@@ -161,8 +161,7 @@ class _Run:
     def draw(self, quote: Quote, noise: Noise) -> dict[str, Answer]:
         """Outputs of the new measurements, drawn from the private table."""
         self._progress(Step.READING_PRIVATE)
-        key = self._accountant.sample_key if self._accountant else b""
-        counts = self._counts(quote, key)
+        counts = self._counts(quote)
         new = {m.cache_key: m for each in self._measurements for m in each if _is_new(m, quote)}
         outputs: dict[str, Answer] = {}
         for number, name in enumerate(quote.new):
@@ -171,13 +170,13 @@ class _Run:
             outputs[name] = new[name].run(counts[name], noise)
         return outputs
 
-    def _counts(self, quote: Quote, key: bytes) -> dict[str, Any]:
+    def _counts(self, quote: Quote) -> dict[str, Any]:
         """Counts for each new measurement; RunError if the table changes during the scans."""
         counts: dict[str, Any] = {}
         try:
             for each in self._sets:
                 new = {m.cache_key: m for m in each.measurements if _is_new(m, quote)}
-                counts.update(_scan(each, new, key))
+                counts.update(_scan(each, new))
         except Exception:
             # Two scans of a changing table may contradict each other and raise some error.  Report
             # the change in place of that error.
@@ -196,7 +195,7 @@ def _is_new(measurement: Measurement[Any], quote: Quote) -> bool:
     return quote.new.get(measurement.cache_key) is measurement
 
 
-def _scan(each: MeasurementSet, new: Mapping[str, Measurement[Any]], key: bytes) -> dict[str, Any]:
+def _scan(each: MeasurementSet, new: Mapping[str, Measurement[Any]]) -> dict[str, Any]:
     """Histogram, contingency table or marginals for each ``new`` measurement, by cache key.
 
     A measurement that is about the measurements of other sets has the counts of all of these.  One
@@ -209,17 +208,15 @@ def _scan(each: MeasurementSet, new: Mapping[str, Measurement[Any]], key: bytes)
             counts[name] = {
                 one: part
                 for own in measurement.sets
-                for one, part in _scan(own, {m.cache_key: m for m in own.measurements}, key).items()
+                for one, part in _scan(own, {m.cache_key: m for m in own.measurements}).items()
             }
         if measurement.joint_statistics:
-            plan = ScanPlan(measurement.joint_statistics, each.unit, key)
+            plan = ScanPlan(measurement.joint_statistics, each.unit)
             counted = each.engine.histograms if each.unit else each.engine.contingency
             counts[name] = counted(each.private, each.schema, plan)
     distinct = tuple(dict.fromkeys(one for m in new.values() for one in m.marginals))
     if distinct:
-        cells = each.engine.marginals(
-            each.private, each.schema, MarginalPlan(distinct, each.unit, key)
-        )
+        cells = each.engine.marginals(each.private, each.schema, MarginalPlan(distinct, each.unit))
         counts.update((name, cells) for name, m in new.items() if m.marginals)
     single = {
         name: m
@@ -227,7 +224,7 @@ def _scan(each: MeasurementSet, new: Mapping[str, Measurement[Any]], key: bytes)
         if isinstance(m, QueryMeasurement) and not m.joint_statistics
     }
     if single:
-        plan = ScanPlan(tuple(m.statistic for m in single.values()), each.unit, key)
+        plan = ScanPlan(tuple(m.statistic for m in single.values()), each.unit)
         histograms = each.engine.histograms(each.private, each.schema, plan)
         counts.update(zip(single, histograms, strict=True))
     return counts

@@ -18,7 +18,13 @@ from pqd.deciders.exact import positive
 from pqd.deciders.note import Note
 from pqd.engine.engine import Engine
 from pqd.engine.marginals import RowMap
-from pqd.engine.scan_plan import BoundsSource, PrivacyUnit, Statistic, rows_per_person
+from pqd.engine.scan_plan import (
+    BoundsSource,
+    PrivacyUnit,
+    Statistic,
+    parts_per_row,
+    rows_per_person,
+)
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import Table
 from pqd.sql.predicate import canonical
@@ -219,13 +225,19 @@ class QueryMeasurement(Measurement[Output]):
         """Number of rows of the histogram that one person may change."""
         return rows_changed(self.statistic, self.unit)
 
+    @property
+    def parts(self) -> int:
+        """Parts of a row in which rows are counted; 1 if whole rows, or persons, are counted."""
+        return parts_per_row(self.unit) if self.statistic.weighted else 1
+
     @cached_property
     def region(self) -> Region | None:
         """Region of the rows that the measurement reads; None if it reads rows beyond it.
 
-        It reads all rows of a person who counts once, and all rows of a table if it counts them.
+        With a unit it may depend on all rows of a person, who may be in many regions.  It reads all
+        rows of a table if it counts them.
         """
-        if (self.unit and self.statistic.collapsed) or self.statistic.per_row:
+        if self.unit or self.statistic.per_row:
             return None
         return region(self.statistic.predicate)
 

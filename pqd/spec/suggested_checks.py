@@ -263,7 +263,7 @@ def _admitted(sql: str) -> bool:
 
 def _median(bound: BoundQuery, sizes: Sizes, epsilon: Fraction) -> SuggestedCheck | None:
     """Check of a median, which allows for the deviation by sampling alone."""
-    histogram, unit = bound.synthetic[0], lattice_of(bound.query, bound.statistic)[1]
+    histogram, unit = bound.synthetic[0].in_rows, lattice_of(bound.query, bound.statistic)[1]
     # The error is of two samples of the copy's size.
     scale = Fraction(math.sqrt((1 + sizes.copy / sizes.private) / 2))
     apart = Fraction(_median_error(histogram)) * unit * scale

@@ -36,7 +36,7 @@ from pqd.engine.counting.batch import Batch, Column
 from pqd.engine.counting.combinations import combined
 from pqd.engine.counting.facts import ByValue, Facts, TypedSQL
 from pqd.engine.counting.persons import PersonCodes
-from pqd.engine.counting.recognition import ContentCounter, RowHash, RowRanks
+from pqd.engine.counting.recognition import ContentCounter, RowHash
 from pqd.engine.counting.tally import Counts, Tally
 from pqd.engine.histograms import HistogramCounter
 from pqd.engine.marginals import MarginalCounter, MarginalPlan
@@ -305,10 +305,9 @@ def test_what_counts_rows_has_no_content_to_show() -> None:
         PackedHistogram(partial(Histogram.from_values, numbers)),
         ContingencyTable(numbers.view(np.uint64), numbers, numbers),
         combined([(numbers, 10)], 3),
-        Batch(3, {}, None, numbers, numbers > 3),
+        Batch(3, {}, numbers),
         Column(numbers, pa.array(["a"])),
         ContentCounter(("age",), b"79193", worker_sql().texts),
-        RowRanks(("age",), b"79193", worker_sql().texts, written=True),
         *(RowHash(("age",), b"79193", worker_sql().texts), TableMemory()),
         Tally(numbers, numbers),
         Tally.among(numbers, numbers),

@@ -176,7 +176,7 @@ def counted(workload: BoundWorkload, rows: Sequence[Row], most: int = 1) -> list
     frame = frame.astype({"pay": "float64"})
     unit = workload.unit and PrivacyUnit(workload.unit.column, most)
     statistics = tuple(each.statistic for each in select_deciders(workload).verdicts)
-    plan = ScanPlan(statistics, unit, b"a key of the tests")
+    plan = ScanPlan(statistics, unit)
     return list(SyntheticTable().histograms(open_table(frame, "private"), workload.schema, plan))
 
 
@@ -309,7 +309,7 @@ def counts_of(gate: GateMeasurement, rows: Sequence[Row]) -> dict[str, Histogram
     private = open_table(frame.astype({"pay": "float64"}), "private")
     measurements = [each.measurement for each in gate.conditions]
     statistics = tuple(each.statistic for each in measurements)  # type: ignore[attr-defined]
-    plan = ScanPlan(statistics, gate.unit, b"a key of the tests")
+    plan = ScanPlan(statistics, gate.unit)
     histograms = SyntheticTable().histograms(private, gate.readings[0].schema, plan)
     return dict(zip((each.cache_key for each in measurements), histograms, strict=True))
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
 import pyarrow as pa
 
 from pqd.engine.counting import batch
@@ -12,13 +11,13 @@ from pqd.engine.scan import LocalScanner
 from pqd.engine.tables import Table
 
 
-def batch_of(table: pa.Table, ranks: np.ndarray | None = None) -> Batch:
+def batch_of(table: pa.Table) -> Batch:
     """All rows of a table in one batch."""
     names = table.column_names
     (record,) = table.combine_chunks().to_batches() or [
         pa.RecordBatch.from_arrays([pa.nulls(0, kind) for kind in table.schema.types], names)
     ]
-    return batch.batch_of([record], names).selected(names, ranks)
+    return batch.batch_of([record], names)
 
 
 def batches_of(table: pa.Table, size: int) -> Iterator[Batch]:
@@ -27,8 +26,7 @@ def batches_of(table: pa.Table, size: int) -> Iterator[Batch]:
         yield batch_of(table.slice(first, size))
 
 
-def read_batch(table: Table, names: Sequence[str], rank_key: bytes | None = None) -> Batch:
-    """All rows of columns ``names`` of a table, in one batch, with ranks under a key."""
-    LocalScanner(table, ArrowSQL())._read(list(names), (), rank_key)
-    rows = concatenated(list(table.memory.batches))
-    return rows.selected(names, rows.ranks)
+def read_batch(table: Table, names: Sequence[str]) -> Batch:
+    """All rows of columns ``names`` of a table, in one batch."""
+    LocalScanner(table, ArrowSQL())._read(list(names))
+    return concatenated(list(table.memory.batches)).selected(names)

@@ -116,13 +116,12 @@ def counted(
     row_maps: Sequence[RowMap],
     unit: PrivacyUnit | None = None,
     copy: object = COPY,
-    key: bytes = b"key",
 ) -> MarginalCounts:
     """Cells of a private table."""
     tables = SyntheticTables([open_table(copy, "synthetic")], open_table(private, "private"))
     assert tables.private is not None
     tables.schema(tables.columns, {})
-    plan = MarginalPlan(tuple(row_maps), unit, key)
+    plan = MarginalPlan(tuple(row_maps), unit)
     return tables.engine.marginals(tables.private, SCHEMA, plan)
 
 

@@ -63,17 +63,14 @@ class Column:
 class Batch:
     """Some rows of a table, by column.
 
-    ``ranks`` (rows,) are keyed hashes of whole rows, which put the rows of a person in order.  If
-    rows belong to persons, ``person`` (rows,) is the number of each row's person, in ascending
-    order, and ``kept`` (rows,) marks the rows of a person that are counted row by row.  All rows of
-    a person are in one batch.
+    If rows belong to persons, ``person`` (rows,) is the number of each row's person, in ascending
+    order, and a person counts as at most ``max_rows`` rows.  All rows of a person are in one batch.
     """
 
     rows: int
     columns: Mapping[str, Column]
-    ranks: NDArray[np.uint64] | None = None
     person: NDArray[np.integer] | None = None
-    kept: NDArray[np.bool_] | None = None
+    max_rows: int = 1
 
     @property
     def nbytes(self) -> int:
@@ -92,11 +89,11 @@ class Batch:
     def named(self, stored: Mapping[str, str]) -> Batch:
         """Same rows, whose columns have public names beside the ``stored`` names."""
         aliases = {name: self.columns[own] for name, own in stored.items()}
-        return Batch(self.rows, {**self.columns, **aliases}, self.ranks, self.person, self.kept)
+        return Batch(self.rows, {**self.columns, **aliases}, self.person, self.max_rows)
 
-    def selected(self, names: Iterable[str], ranks: NDArray[np.uint64] | None = None) -> Batch:
-        """Same rows with the columns ``names`` alone, and with ``ranks``."""
-        return Batch(self.rows, {name: self.columns[name] for name in names}, ranks)
+    def selected(self, names: Iterable[str]) -> Batch:
+        """Same rows with the columns ``names`` alone."""
+        return Batch(self.rows, {name: self.columns[name] for name in names})
 
     def slices(self, rows: int) -> Iterator[Batch]:
         """Same rows in one or more batches of at most ``rows`` rows."""
@@ -108,8 +105,7 @@ class Batch:
             columns = {
                 name: Column(each.codes[some], each.values) for name, each in self.columns.items()
             }
-            ranks = None if self.ranks is None else self.ranks[some]
-            yield Batch(min(rows, self.rows - first), columns, ranks)
+            yield Batch(min(rows, self.rows - first), columns)
 
     def __repr__(self) -> str:
         """Name of the type alone: a traceback may show the repr, and the content may be private."""
@@ -201,11 +197,10 @@ def concatenated(batches: list[Batch]) -> Batch:
     if len(batches) == 1:
         return batches.pop()
     rows = sum(batch.rows for batch in batches)
-    ranks = [batch.ranks for batch in batches if batch.ranks is not None]
     parts = {name: [batch.columns[name] for batch in batches] for name in batches[0].columns}
     batches.clear()
     columns = {name: stacked(parts.pop(name)) for name in list(parts)}
-    return Batch(rows, columns, np.concatenate(ranks) if ranks else None)
+    return Batch(rows, columns)
 
 
 def narrowed(codes: NDArray[Any], size: int) -> NDArray[np.unsignedinteger]:

@@ -1,4 +1,4 @@
-"""Persons: the person of each row, and batches that hold all rows of their persons."""
+"""Persons: the person of each row, its weight, and batches that hold all rows of persons."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pqd.engine.counting.combinations import as_codes, at_codes
 from pqd.engine.counting.tally import run_starts
 from pqd.engine.reading.buffers import numpy_of
 from pqd.engine.reading.values import doubles_of, is_number, plain_values
+from pqd.engine.scan_plan import PARTS
 from pqd.interrupts import heed
 
 if TYPE_CHECKING:
@@ -53,27 +54,36 @@ def person_codes(column: Column) -> PersonCodes:
 def person_batches(batches: Iterable[Batch], column: str | None, most: int) -> Iterator[Batch]:
     """Batches of rows in the order of persons; each batch has all rows of its persons.
 
-    The stored ``column`` tells the person of a row; without a column each row is a person.  Of each
-    person the first ``most`` rows by rank are kept; they depend on the person's own rows alone.
+    The stored ``column`` tells the person of a row; without a column each row is a person.  A
+    person counts as at most ``most`` rows.
     """
     if column is None:
         for each in batches:
-            persons, kept = np.arange(each.rows), np.ones(each.rows, np.bool_)
-            yield Batch(each.rows, each.columns, None, persons, kept)
+            yield Batch(each.rows, each.columns, np.arange(each.rows), most)
         return
     every = concatenated(list(batches))
-    if every.ranks is None:
-        raise ValueError("the rows of a person need ranks")
     person = person_codes(every.columns[column]).codes
-    order = np.lexsort((every.ranks, person))
+    order = np.argsort(person, kind="stable")
     person = person.take(order)
     for first, last in _ends(person):
         heed()
-        some, own = order[first:last], person[first:last]
+        some = order[first:last]
         columns = {
             name: Column(each.codes.take(some), each.values) for name, each in every.columns.items()
         }
-        yield Batch(last - first, columns, None, own, _first_rows(own, most))
+        yield Batch(last - first, columns, person[first:last], most)
+
+
+def row_weights(person: NDArray[np.integer], most: int) -> NDArray[np.int64]:
+    """Weight of each row in parts: ``PARTS min(j, most) // j`` for a row of a person with j rows.
+
+    ``person`` (rows,) ascends.  A weight depends on the number of the person's own rows alone, and
+    the weights of a person add up to at most ``PARTS most``.  So one person, added or removed,
+    moves a count of weights by at most that number (docs/theory.md, Theorem U1).
+    """
+    starts = run_starts(person)
+    rows = np.diff(starts, append=person.size)
+    return np.repeat(PARTS * np.minimum(rows, most) // np.maximum(rows, 1), rows)
 
 
 def _ends(person: NDArray[Any]) -> Iterator[tuple[int, int]]:
@@ -84,13 +94,6 @@ def _ends(person: NDArray[Any]) -> Iterator[tuple[int, int]]:
         if last > first or not person.size:
             yield first, last
         first = last
-
-
-def _first_rows(person: NDArray[Any], most: int) -> NDArray[np.bool_]:
-    """Mask of the first ``most`` rows of each person."""
-    starts = run_starts(person)
-    place = np.arange(person.size) - np.repeat(starts, np.diff(starts, append=person.size))
-    return place < most
 
 
 def numbered(array: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int64]]:

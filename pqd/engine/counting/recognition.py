@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +27,6 @@ import numpy as np
 
 from pqd.engine.counting.facts import ByValue
 from pqd.engine.counting.tally import Counts, Tally
-from pqd.engine.reading.object_texts import number_text
-from pqd.engine.reading.values import plain_values
 from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
@@ -51,10 +48,6 @@ LANES = 4
 _CACHED = 1 << 13
 # Most combinations of values for which several columns become one factor.
 _COMBINED = 1 << 14
-# Numbers as programs write them.
-_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-][0-9]+)?")
-# Truths as pandas writes them, and as the engine does.
-_TRUTHS = {"True": "true", "False": "false"}
 
 
 class RowHash:
@@ -135,41 +128,6 @@ class ContentCounter:
     def __repr__(self) -> str:
         """Name of the type alone: the object holds a key, and cached values may be private."""
         return "ContentCounter(...)"
-
-
-class RowRanks:
-    """Ranks of rows, made of two of a row's hashes; they put the rows of a person in order.
-
-    Equal rows have the same rank, and different rows almost never do.
-    """
-
-    def __init__(self, names: Sequence[str], key: bytes, texts: Texts, *, written: bool) -> None:
-        """Nothing is hashed yet; ``written`` says that the table is stored as text."""
-        self._hash = RowHash(names, key, partial(_rank_texts, texts, written=written))
-
-    def of(self, batch: Batch) -> NDArray[np.uint64]:
-        """Rank of each row, of 62 bits."""
-        parts = [(part[:, 0] << np.uint64(_BITS)) | part[:, 1] for part in self._hash.hashes(batch)]
-        return np.concatenate([np.zeros(0, np.uint64), *parts])
-
-    def __repr__(self) -> str:
-        """Name of the type alone: the object holds a key, and cached values may be private."""
-        return "RowRanks(...)"
-
-
-def _rank_texts(texts: Texts, values: pa.Array, *, written: bool) -> Sequence[str | None]:
-    """Texts of distinct values for ranks; a text depends on its value, not on the column's type.
-
-    A cell of another person may change the type, but must not decide which of a person's rows come
-    first.  If a table is ``written`` as text, a program may have written all numbers of a column in
-    one type.  So numbers of the same value get the same text.
-    """
-    found = texts(plain_values(values))
-    return [text and _alike(text) for text in found] if written else found
-
-
-def _alike(text: str) -> str:
-    return number_text(float(text)) if _NUMBER.fullmatch(text) else _TRUTHS.get(text, text)
 
 
 def column_key(name: str, key: bytes) -> bytes:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from pqd.engine.reading.values import at_least_one
-from pqd.engine.spark.partial_counts import FIELDS, PERSON_FIELDS, counts_in
+from pqd.engine.spark.partial_counts import FIELDS, PERSON_FIELD, counts_in
 from pqd.engine.spark.sessions import Quiet, mapped
 from pqd.engine.spark.workers import (
     FAILED,
@@ -100,15 +100,9 @@ def _partial_counts(frame: DataFrame, work: Counting, version: str) -> DataFrame
         return mapped(_selected(frame, names), function, _COUNTS)
     from pyspark.sql.types import LongType, StructField, StructType  # noqa: PLC0415 - an extra
 
-    every = tuple(work.persons.columns)
-    selected = _selected(frame, every)
-    kept = [every.index(name) for name in names]
-    fields = [selected.schema.fields[place] for place in kept]
-    row_type = StructType(
-        [StructField(field.name, field.dataType) for field in fields]
-        + [StructField(name, LongType()) for name in PERSON_FIELDS]
-    )
-    function = person_mapper(work.persons, Reading(every, version), kept)
+    selected = _selected(frame, names)
+    row_type = StructType([*selected.schema.fields, StructField(PERSON_FIELD, LongType())])
+    function = person_mapper(work.persons, Reading(names, version))
     by_person = mapped(selected, function, row_type).repartition("person")
     sorted_rows = by_person.sortWithinPartitions("person")
     reading = Reading(names, version, persons=True)

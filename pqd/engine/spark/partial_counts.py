@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 # Columns that Spark adds up: a statistic, one of its keys, and how often this key occurs.
 FIELDS = ("part", "word", "rows")
-# Columns with the person of a row, and the row's rank among the rows of this person.
-PERSON_FIELDS = ("person", "rank")
+# Column with the person of a row.
+PERSON_FIELD = "person"
 SCHEMA = pa.schema([("part", pa.int32()), ("word", pa.binary()), ("rows", pa.int64())])
 # A whole number as a word: its bytes, the highest first.
 _WHOLE = np.dtype(">i8")
@@ -76,7 +76,7 @@ class Counting(Protocol):
     columns
         Names of the columns that are read.
     persons
-        Map of each row to its person and rank; None if persons are not told apart.
+        Map of each row to its person; None if persons are not told apart.
     distinct
         Statistics for which the scan counts how many keys occur 1, 2, ... times.
     """
@@ -89,20 +89,15 @@ class Counting(Protocol):
     def distinct(self) -> frozenset[int]: ...  # noqa: D102
 
     def counts(self, batch: Batch) -> Counts:
-        """Counts of the rows of ``batch``, which have ranks if persons are told apart."""
+        """Counts of the rows of ``batch``."""
         ...
 
 
 class PersonRows(Protocol):
-    """Person of each row, and the rank of the row by all of its cells."""
+    """Person of each row."""
 
-    @property
-    def columns(self) -> Sequence[str]: ...  # noqa: D102 - those that are read
-
-    def persons_and_ranks(
-        self, batch: pa.RecordBatch
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Number of the person, and rank, of each row.
+    def persons(self, batch: pa.RecordBatch) -> NDArray[np.int64]:
+        """Number of the person of each row.
 
         Rows of one person have one number; two persons may share a number.
         """

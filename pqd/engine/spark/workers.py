@@ -18,7 +18,7 @@ import pyarrow as pa
 from pqd.engine.counting.batch import batch_of
 from pqd.engine.counting.tally import Counts, Tally
 from pqd.engine.reading.buffers import arrow_of, numpy_of
-from pqd.engine.spark.partial_counts import PERSON_FIELDS, counts_batch
+from pqd.engine.spark.partial_counts import PERSON_FIELD, counts_batch
 from pqd.threads import VARIABLE
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ _SENT_ROWS = 1 << 17
 class Reading(NamedTuple):
     """Layout of rows from Spark: names of the columns in Spark's order, and the version of pqd.
 
-    ``rows`` is the number of rows in a chunk.  With ``persons``, two columns follow: the person of
-    the row and its rank.  The rows are then in the order of persons.
+    ``rows`` is the number of rows in a chunk.  With ``persons``, one more column follows, the
+    person of the row.  The rows are then in the order of persons.
     """
 
     names: tuple[str, ...]
@@ -71,8 +71,8 @@ def count_mapper(work: Counting, reading: Reading) -> Mapped:
     return lambda batches: _sealed(counted(batches))
 
 
-def person_mapper(work: PersonRows, reading: Reading, kept: Sequence[int]) -> Mapped:
-    """Function for ``mapInArrow``: columns ``kept``, by place, with each row's person and rank.
+def person_mapper(work: PersonRows, reading: Reading) -> Mapped:
+    """Function for ``mapInArrow``: the same columns, with each row's person.
 
     If the function fails on a batch, it gives one row without a person, and the count then fails.
     """
@@ -82,8 +82,10 @@ def person_mapper(work: PersonRows, reading: Reading, kept: Sequence[int]) -> Ma
         for batch in batches:
             rows = None
             with suppress(Exception):
-                rows = None if other_version else _with_person_and_rank(work, reading, batch, kept)
-            yield _no_person(batch, kept) if rows is None else rows
+                if not other_version:
+                    persons = work.persons(_named(batch, reading.names))
+                    rows = _with_persons(batch, arrow_of(persons))
+            yield _no_person(batch) if rows is None else rows
 
     return lambda batches: _sealed(rows_with_persons(batches))
 
@@ -138,11 +140,7 @@ def _sealed(batches: Batches) -> Batches:
 def _chunks(batches: Batches, reading: Reading) -> Iterator[Batch]:
     """Rows of a partition, chunk by chunk."""
     for group in _groups(batches, reading.rows, persons=reading.persons):
-        ranks = None
-        if reading.persons:
-            ranks = np.concatenate([_whole_numbers(batch, -1) for batch in group]).view(np.uint64)
-        rows = batch_of([_named(batch, reading.names) for batch in group], reading.names)
-        yield rows.selected(reading.names, ranks)
+        yield batch_of([_named(batch, reading.names) for batch in group], reading.names)
 
 
 def _groups(
@@ -171,7 +169,7 @@ def _in_order(batches: Batches) -> Batches:
     """``batches``; ValueError if persons do not ascend, since a person would count as two."""
     last = np.empty(0, np.int64)
     for batch in batches:
-        own = np.concatenate((last, _whole_numbers(batch, -2)))
+        own = np.concatenate((last, _persons(batch)))
         # Numbers are compared, since their difference may need more than 64 bits.
         if np.any(own[1:] < own[:-1]):
             raise ValueError("rows of one person are apart")
@@ -181,13 +179,13 @@ def _in_order(batches: Batches) -> Batches:
 
 def _same_person(before: pa.RecordBatch, batch: pa.RecordBatch) -> int:
     """Number of first rows of ``batch`` that belong to the last person of ``before``."""
-    other = _whole_numbers(batch, -2) != _whole_numbers(before, -2)[-1]
+    other = _persons(batch) != _persons(before)[-1]
     return int(np.argmax(other)) if other.any() else batch.num_rows
 
 
-def _whole_numbers(batch: pa.RecordBatch, place: int) -> NDArray[np.int64]:
-    """Column of whole numbers; ValueError if a number is missing: then a worker failed."""
-    cells = batch.column(batch.num_columns + place)
+def _persons(batch: pa.RecordBatch) -> NDArray[np.int64]:
+    """Person of each row, the last column; ValueError if one is missing: then a worker failed."""
+    cells = batch.column(batch.num_columns - 1)
     if cells.null_count:
         raise ValueError("rows are missing")
     return numpy_of(cells)
@@ -198,28 +196,14 @@ def _named(batch: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(batch.columns[: len(names)], names=list(names))
 
 
-def _with_person_and_rank(
-    work: PersonRows, reading: Reading, batch: pa.RecordBatch, kept: Sequence[int]
-) -> pa.RecordBatch:
-    persons, ranks = work.persons_and_ranks(_named(batch, reading.names))
-    return _with_persons(batch, kept, [arrow_of(persons), arrow_of(ranks)])
+def _no_person(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Row of NULLs, without a person."""
+    columns = [pa.nulls(1, each.type) for each in batch.columns]
+    missing = pa.RecordBatch.from_arrays(columns, batch.schema.names)
+    return _with_persons(missing, pa.nulls(1, pa.int64()))
 
 
-def _no_person(batch: pa.RecordBatch, kept: Sequence[int]) -> pa.RecordBatch:
-    """Row of NULLs, without a person and a rank."""
-    return _with_persons(
-        pa.RecordBatch.from_arrays(
-            [pa.nulls(1, each.type) for each in batch.columns], batch.schema.names
-        ),
-        kept,
-        [pa.nulls(1, pa.int64())] * 2,
-    )
-
-
-def _with_persons(
-    batch: pa.RecordBatch, kept: Sequence[int], others: Sequence[pa.Array]
-) -> pa.RecordBatch:
-    """Columns ``kept`` of a batch, and the person and rank of each row."""
-    columns = [batch.column(place) for place in kept]
-    names = [batch.schema.names[place] for place in kept]
-    return pa.RecordBatch.from_arrays([*columns, *others], [*names, *PERSON_FIELDS])
+def _with_persons(batch: pa.RecordBatch, persons: pa.Array) -> pa.RecordBatch:
+    """Columns of a batch, and the person of each row."""
+    names = [*batch.schema.names, PERSON_FIELD]
+    return pa.RecordBatch.from_arrays([*batch.columns, persons], names)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pqd.engine.counting.arrow_sql import ArrowSQL
 from pqd.engine.marginals import Marginal, MarginalPlan, RowMap, Unseen
 from pqd.engine.partitions import Categories
-from pqd.engine.scan_plan import PrivacyUnit
+from pqd.engine.scan_plan import PARTS, PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import RunError, TableError
@@ -243,28 +243,28 @@ def units(table: list[Row], most: int, maps: list[RowMap]) -> list[NDArray[np.in
     return [counts[one] for one in maps]
 
 
-def test_rows_of_a_person_beyond_the_most_are_not_counted() -> None:
+def test_a_person_counts_as_the_most_rows_at_most() -> None:
     table = crowd(40, 6)
     maps: list[RowMap] = [Marginal((JOBS,)), Marginal((BINS, JOBS)), Unseen((JOBS, BINS))]
     for most in (1, 2, 6):
-        kept = sum(min(person % 6 + 1, most) for person in range(40))
-        assert [counts.sum() for counts in units(table, most, maps)] == [kept] * 3
+        rows = sum(min(person % 6 + 1, most) for person in range(40))
+        assert [counts.sum() for counts in units(table, most, maps)] == [PARTS * rows] * 3
     every = units(table, 6, maps)
-    assert every[1].tolist() == brute_counts(table, [BINS, JOBS]).tolist()
+    assert every[1].tolist() == (PARTS * brute_counts(table, [BINS, JOBS])).tolist()
 
 
 def test_a_copy_without_people_has_one_row_each() -> None:
     tables = SyntheticTables([open_table(COPY, "synthetic")])
     tables.schema(tables.columns, {})
     maps = (Marginal((JOBS,)),)
-    plan = MarginalPlan(maps, PrivacyUnit("who", 1), b"key")
-    assert tables.engine.marginals(tables.tables[0], SCHEMA, plan)[maps[0]].sum() == 5
+    plan = MarginalPlan(maps, PrivacyUnit("who", 1))
+    assert tables.engine.marginals(tables.tables[0], SCHEMA, plan)[maps[0]].sum() == 5 * PARTS
 
 
 def test_counts_are_hidden_from_tracebacks() -> None:
     counts = counted(COPY, [Marginal((JOBS,))])
     assert repr(counts) == "MarginalCounts(...)"
-    assert "secret" not in repr(MarginalPlan((), None, b"secret"))
+    assert "secret" not in repr(counts)
 
 
 def test_a_table_without_the_columns_is_refused() -> None:

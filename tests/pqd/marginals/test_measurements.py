@@ -65,7 +65,7 @@ def counts_of(
 ) -> MarginalCounts:
     """Counts on the private table, or on another one in its place."""
     maps = tuple(dict.fromkeys(one for each in measurements for one in each.marginals))
-    plan, engine = MarginalPlan(maps, bound.unit, b"key"), bound.tables.engine
+    plan, engine = MarginalPlan(maps, bound.unit), bound.tables.engine
     table = bound.private
     if private is not None:
         table = open_table(private.reset_index(drop=True), "private")

@@ -319,7 +319,7 @@ def _asked(queries: tuple[str | Query, ...], unit: PrivacyUnit | None) -> tuple[
     tables = SyntheticTables([open_table(COPY, "synthetic")])
     bound = bind(tables, requests_of(queries), parse_columns(FACTS), unit)
     assert not bound.refusals
-    plan = ScanPlan(tuple(each.statistic for each in bound.queries), unit, KEY)
+    plan = ScanPlan(tuple(each.statistic for each in bound.queries), unit)
     return bound.schema, ([_name(each.query) for each in bound.queries], plan)
 
 
@@ -352,7 +352,7 @@ def sections(given: object) -> Iterator[Section]:
                 for sql, histogram in histograms
             },
         )
-        counts = engine.marginals(private, kinds, MarginalPlan(MARGINALS, unit, KEY))
+        counts = engine.marginals(private, kinds, MarginalPlan(MARGINALS, unit))
         cells = {
             " and ".join(marginal.columns): " ".join(map(str, counts[marginal].tolist()))
             for marginal in MARGINALS

@@ -1,4 +1,4 @@
-"""Rows of a person: the first by rank are kept, and all are in one batch, whatever its size."""
+"""Rows of a person: all are in one batch, whatever its size, and share the person's weight."""
 
 from collections import defaultdict
 
@@ -6,23 +6,23 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pqd.engine.counting.persons import person_batches
+from pqd.engine.counting.persons import person_batches, row_weights
+from pqd.engine.scan_plan import PARTS
 from tests.support.batches import batch_of
 
 
 @pytest.mark.parametrize("batch", [1, 3, 50, 1000])
 @pytest.mark.parametrize("most", [1, 2, 5])
-def test_the_first_rows_of_each_person_are_kept(
+def test_all_rows_of_a_person_are_in_one_batch(
     monkeypatch: pytest.MonkeyPatch, batch: int, most: int
 ) -> None:
     monkeypatch.setattr("pqd.engine.counting.batch.JOINED", batch)
     rng = np.random.default_rng(0)
-    persons, ranks = rng.integers(0, 20, 100), rng.permutation(100)
-    table = pa.table({"p": [f"p{n}" for n in persons], "row": ranks})
-    held = batch_of(table, ranks.astype(np.uint64))
-    kept: dict[str, list[int]] = defaultdict(list)
+    persons = rng.integers(0, 20, 100)
+    table = pa.table({"p": [f"p{n}" for n in persons], "row": range(100)})
+    weights: dict[str, dict[int, int]] = defaultdict(dict)
     met: set[str] = set()
-    for each in person_batches([held], "p", most):
+    for each in person_batches([batch_of(table)], "p", most):
         own = [
             column.values.take(pa.array(column.codes)).to_pylist()
             for column in each.columns.values()
@@ -31,12 +31,13 @@ def test_the_first_rows_of_each_person_are_kept(
         assert not met & here
         met |= here
         assert each.person is not None
-        assert each.kept is not None
+        assert each.max_rows == most
         assert len({*zip(own[0], each.person.tolist(), strict=True)}) == len(here)
-        for person, row, is_kept in zip(*own, each.kept.tolist(), strict=True):
-            if is_kept:
-                kept[person].append(row)
+        found = row_weights(each.person, most).tolist()
+        for person, row, weight in zip(*own, found, strict=True):
+            weights[person][row] = weight
     assert len(met) == len({*persons.tolist()})
     for person in met:
-        every = sorted(ranks[persons == int(person[1:])].tolist())
-        assert kept[person] == every[:most]
+        rows = np.flatnonzero(persons == int(person[1:])).tolist()
+        weight = PARTS * min(len(rows), most) // len(rows)
+        assert weights[person] == dict.fromkeys(rows, weight)

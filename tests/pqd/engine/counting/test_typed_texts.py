@@ -55,7 +55,7 @@ def python(values: pa.Array) -> list[Any]:
 
 def readings(frame: object, rows: int) -> dict[str, list[Any]]:
     """Each reading of the column's first rows."""
-    columns = read_batch(open_table(frame, "private"), ["code"], KEY)
+    columns = read_batch(open_table(frame, "private"), ["code"])
     column = columns.columns["code"]
     found: dict[str, list[Any]] = {}
     for kind in Kind:
@@ -63,8 +63,6 @@ def readings(frame: object, rows: int) -> dict[str, list[Any]]:
         found[kind.value] = [values[code] for code in column.codes[:rows]]
     codes = person_codes(column).codes[:rows].tolist()
     found["persons"] = [codes.index(code) for code in codes]
-    assert columns.ranks is not None
-    found["ranks"] = columns.ranks[:rows].tolist()
     return found
 
 

@@ -79,10 +79,8 @@ class Cut:
     def _by_person(self, work: Counting) -> list[pa.Table]:
         """Rows in two partitions, each in the order of its persons."""
         assert work.persons is not None
-        every = tuple(work.persons.columns)
-        function = person_mapper(
-            work.persons, Reading(every, pqd.__version__), [every.index(n) for n in work.columns]
-        )
+        every = tuple(work.columns)
+        function = person_mapper(work.persons, Reading(every, pqd.__version__))
         told = [b for each in self.partitions for b in function(batches_of(each, every))]
         rows = pa.Table.from_batches(told)
         persons = np.array(rows["person"].to_pylist())
@@ -94,7 +92,7 @@ class Cut:
         """What a counter gives of the parts, and of the whole."""
         names = {name: name for name in plan.columns}
         own = content_counter(("n", "s"))
-        persons = PersonCells(tuple(SCHEMA), unit, plan.key, worker_sql()) if unit else None
+        persons = PersonCells(unit, b"a key", worker_sql()) if unit else None
         both = JointCounter(counter_of(TypedSQL(worker_sql(), SCHEMA), plan), own)
         read = tuple(dict.fromkeys([*names, "n", "s", *([unit] if unit else [])]))
         work = SparkScan(both, read, names, plan.unit, persons)
@@ -106,7 +104,7 @@ class Cut:
 
 
 def batches_of(rows: pa.Table, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    columns = [name for name in (*names, "person", "rank") if name in rows.column_names]
+    columns = [name for name in (*names, "person") if name in rows.column_names]
     return iter(rows.select(columns).to_batches(max_chunksize=16))
 
 
@@ -132,7 +130,7 @@ def word(number: int) -> bytes:
 def test_histograms(unit: str | None, most: int) -> None:
     cut = Cut(odd_rows(), CUT, CHUNK)
     given = PrivacyUnit(unit, most) if unit else None
-    plan = ScanPlan(statistics(QUERIES, total=unit is not None), given, KEY)
+    plan = ScanPlan(statistics(QUERIES, total=unit is not None), given)
     parts, whole = cut.scanned(HistogramCounter, plan, unit)
     for sql, part, one in zip(QUERIES, parts, whole, strict=True):
         assert part.values.tolist() == one.values.tolist(), sql
@@ -159,7 +157,7 @@ def test_marginals(unit: str | None) -> None:
         Categories("s", Kind.TEXT, ("a", "A", "é")),
     )
     several = tuple(Marginal((one,)) for one in columns), Marginal(columns), Marginal(columns[:2])
-    plan = MarginalPlan((*several[0], *several[1:]), PrivacyUnit(unit, 2) if unit else None, KEY)
+    plan = MarginalPlan((*several[0], *several[1:]), PrivacyUnit(unit, 2) if unit else None)
     part, whole = cut.scanned(MarginalCounter, plan, unit)
     for marginal in plan.marginals:
         assert part[marginal].tolist() == whole[marginal].tolist()
@@ -219,7 +217,7 @@ def broken_batches() -> Iterator[pa.RecordBatch]:
 def test_an_error_of_a_worker_has_no_words_of_its_own(function: str) -> None:
     reading = Reading(("s",), pqd.__version__)
     mapper: Callable[..., Any] = getattr(workers, function)
-    arguments = (reading,) if function == "piece_mapper" else (Persons(), reading, [0])
+    arguments = (reading,) if function == "piece_mapper" else (Persons(), reading)
     with pytest.raises(RuntimeError) as raised:
         list(mapper(*arguments)(broken_batches()))
     error = raised.value
@@ -231,14 +229,12 @@ def test_an_error_of_a_worker_has_no_words_of_its_own(function: str) -> None:
 class Persons:
     """Persons that cannot be told."""
 
-    columns = ("s",)
-
-    def persons_and_ranks(self, batch: pa.RecordBatch) -> Any:
+    def persons(self, batch: pa.RecordBatch) -> Any:
         raise ValueError(batch["s"].to_pylist())
 
 
 def test_a_batch_without_rows_between_persons() -> None:
-    rows = pa.record_batch({"c0": [1, 2], "person": [7, 7], "rank": [1, 2]})
+    rows = pa.record_batch({"c0": [1, 2], "person": [7, 7]})
     groups = workers._groups(
         iter([rows, rows.slice(0, 0), rows, rows.slice(0, 0)]), 1, persons=True
     )
@@ -248,10 +244,8 @@ def test_a_batch_without_rows_between_persons() -> None:
 
 @pytest.mark.parametrize("persons", [[[7, 3]], [[3, 7], [3]], [[3, 7], [], [3]]])
 def test_rows_of_one_person_that_are_apart_fail_the_count(persons: list[list[int]]) -> None:
-    kinds = pa.schema([("s", pa.string()), ("person", pa.int64()), ("rank", pa.int64())])
-    batches = (
-        pa.record_batch([["secret"] * len(each), each, each], schema=kinds) for each in persons
-    )
+    kinds = pa.schema([("s", pa.string()), ("person", pa.int64())])
+    batches = (pa.record_batch([["secret"] * len(each), each], schema=kinds) for each in persons)
     reading = Reading(("s",), pqd.__version__, 1, persons=True)
     *_, batch = count_mapper(Counted(), reading)(batches)
     assert batch.to_pylist() == [{"part": FAILED, "word": word(BROKEN), "rows": 1}]
@@ -259,7 +253,7 @@ def test_rows_of_one_person_that_are_apart_fail_the_count(persons: list[list[int
 
 def test_persons_in_order_may_be_any_numbers() -> None:
     numbers = [-(2**63), -1, 0, 2**63 - 1]
-    rows = pa.record_batch({"s": ["a"] * 4, "person": numbers, "rank": numbers})
+    rows = pa.record_batch({"s": ["a"] * 4, "person": numbers})
     reading = Reading(("s",), pqd.__version__, 1, persons=True)
     parts = list(count_mapper(Counted(), reading)(iter([rows.slice(0, 2), rows.slice(2)])))
     assert [part.num_rows for part in parts] == [0, 0]
@@ -274,10 +268,8 @@ class Counted(Broken):
 
 def test_a_person_that_cannot_be_told_fails_the_count() -> None:
     reading = Reading(("s",), pqd.__version__)
-    told = list(
-        person_mapper(Persons(), reading, [0])(batches_of(pa.table({"s": ["secret"]}), ("s",)))
-    )
-    assert told[0].to_pylist() == [{"s": None, "person": None, "rank": None}]
+    told = list(person_mapper(Persons(), reading)(batches_of(pa.table({"s": ["secret"]}), ("s",))))
+    assert told[0].to_pylist() == [{"s": None, "person": None}]
     persons = reading._replace(persons=True)
     (batch,) = count_mapper(Broken(), persons)(iter(told))
     assert batch.to_pylist() == [{"part": FAILED, "word": word(BROKEN), "rows": 1}]

@@ -92,7 +92,7 @@ def two_ways(path: Path) -> tuple[Table, Table]:
 def test_histograms(odd: Path, unit: str | None) -> None:
     engine = SyntheticTable()
     given = PrivacyUnit(unit, 2) if unit else None
-    plan = ScanPlan(statistics(QUERIES, total=unit is not None), given, KEY)
+    plan = ScanPlan(statistics(QUERIES, total=unit is not None), given)
     spread, whole = (engine.histograms(each, SCHEMA, plan) for each in two_ways(odd))
     for sql, one, other in zip(QUERIES, spread, whole, strict=True):
         assert one.values.tolist() == other.values.tolist(), sql
