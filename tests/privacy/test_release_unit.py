@@ -73,7 +73,7 @@ def batches() -> list[BatchMeasurement]:
 def answers(rows: Sequence[Row]) -> list[NDArray[np.int64]]:
     """Exact answers of each batch about a private table, by the product's own scan."""
     here = replace(planned().measurements, private=open_table(frame_of(rows), "private"))
-    counts = execution._scan(here, {each.cache_key: each for each in batches()}, b"a key")
+    counts = execution._scan(here, {each.cache_key: each for each in batches()})
     return [each.plan.read(counts[each.cache_key]) for each in batches()]
 
 

@@ -70,10 +70,10 @@ def test_deviations_of_parts_and_of_drawings() -> None:
     """By hand: four rows, cells a a b b and one cell; one table with each pair of rows."""
     cells = [np.array([0, 0, 1, 1]), np.zeros(4, np.int64)]
     draws = np.array([[1, 1], [1, 0], [0, 1], [0, 0]], np.int16)
-    two = np.full(2, 2.0)
-    parts = simulated_deviations(cells, draws, two, two)
+    two, ones = np.full(2, 2.0), np.ones(4)
+    parts = simulated_deviations(cells, draws, ones, two, two)
     assert parts.tolist() == [[0.5, 0], [-0.5, 0]]
-    whole = simulated_deviations(cells, draws, two, np.zeros(2))
+    whole = simulated_deviations(cells, draws, ones, two, np.zeros(2))
     assert whole.tolist() == [[0.25, 0], [-0.25, 0]]
 
 

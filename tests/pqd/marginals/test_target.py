@@ -250,7 +250,7 @@ def test_the_name_says_which_release(planned: TargetPlan) -> None:
 def test_figures_of_a_known_confusion_matrix(planned: TargetPlan) -> None:
     """Without noise every figure is the matrix's own; the last count has no class."""
     counts = [700, 200, 100, 50, 900, 50, 0, 0, 2_000, 37]
-    facts = planned.facts(counts, Fraction(10), Fraction(1, 20))
+    facts = planned.facts(counts, Fraction(10), Fraction(1, 20), rounded=False)
     assert facts.confusion == ((700, 200, 100), (50, 900, 50), (0, 0, 2_000))
     assert facts.unclassified == 37
     assert facts.accuracy.value == pytest.approx(3_600 / 4_000)
@@ -276,7 +276,8 @@ def test_a_class_without_rows_has_no_recall() -> None:
     """Neither where the private table has too few rows, nor where the held-back part has none."""
     codes = drawn(ROWS, 8, classes=2)
     codes[np.flatnonzero(~held_out_rows(ROWS))[:30], 0] = 3
-    facts = plan(codes).facts([400, 10, 0, 10, 500, 0, 1, 0, 0, 0], Fraction(1), Fraction(1, 20))
+    noisy = [400, 10, 0, 10, 500, 0, 1, 0, 0, 0]
+    facts = plan(codes).facts(noisy, Fraction(1), Fraction(1, 20), rounded=False)
     assert facts.classes[2].copy_recall is None
     assert facts.classes[2].recall is None
     assert facts.balanced is None
