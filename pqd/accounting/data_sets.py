@@ -157,21 +157,20 @@ class DataSet:
         BudgetError
             If the charges do not add up; the message names both units, and the way out.
         """
-        units = {run.unit.casefold() if run.unit else None for run in self.runs}
         now = unit.casefold() if unit else None
-        if self.rows_per_person is not None:
-            units.discard(None)
-            if now is None:
-                return
-        if units <= {now}:
+        convertible = self.rows_per_person is not None
+        if convertible and now is None:
             return
-        earlier = next(run.unit for run in reversed(self.runs) if _differs(run.unit, now))
-        before, current = (f'per "{u}"' if u else "per row" for u in (earlier, unit))
+        earlier = [run.unit for run in self.runs if run.unit or not convertible]
+        other = next((u for u in reversed(earlier) if (u.casefold() if u else None) != now), now)
+        if other == now:
+            return
+        before, current = (f'per "{u}"' if u else "per row" for u in (other, unit))
         refusal = (
             f"what was spent on this data set protects {before}, and this run would protect "
             f"{current}: the two do not add up"
         )
-        if None not in (earlier, unit):
+        if other and unit:
             raise BudgetError(f"{refusal}. Nothing was spent. Ask {before}")
         table = next(a.number for a in self.versions if a.runs)
         raise BudgetError(
@@ -195,10 +194,6 @@ class DataSet:
             ended=self.ended,
             versions=tuple(account.facts(self.counted) for account in self.versions),
         )
-
-
-def _differs(unit: str | None, now: str | None) -> bool:
-    return (unit.casefold() if unit else None) != now
 
 
 def _most_rows(*data_sets: DataSet) -> int | None:

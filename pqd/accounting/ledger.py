@@ -206,6 +206,12 @@ class Ledger:
         found = self._current.found(table)
         return reduce(DataSet.united, found) if found else None
 
+    def private_data_set_at(self, table: Table) -> DataSet | None:
+        """Private data set, not ended, that shares a place with a table; None without it."""
+        places = self.places(table)
+        going_on = (each for each in self.data_sets if each.is_private and each.ended is None)
+        return next((each for each in going_on if places.overlap(each.places)), None)
+
     def tightest_limit(self, table: RecognisedTable, budget: Budget = NO_LIMIT) -> Budget:
         """Tightest of three limits on a table: the caller's, the data set's and the ledger's."""
         data_set = self.data_set(table)
@@ -227,7 +233,8 @@ class Ledger:
         Raises
         ------
         BudgetError
-            If the charge exceeds what is left; the message gives all the figures.
+            If the charge exceeds what is left, and the message gives all the figures; or if it
+            cannot be added to the charges before (``DataSet.check_unit``).
         ParameterError
             If the ledger limits what it holds, and cannot know whether the table is a new version
             of one of its data sets; also the errors of ``Accounts.found``.
@@ -237,8 +244,16 @@ class Ledger:
         spent = data_set.spent
         limit = Allowance(self.tightest_limit(table, budget), spent.epsilon, spent.delta)
         several = unit is None and (data_set.rows_per_person or 1) > 1
-        charge = charge_within(
-            charge_at,
+
+        def known_charge(delta_left: Fraction) -> Charge:
+            charge = charge_at(delta_left)
+            if charge.epsilon or charge.delta:
+                data_set.check_unit(unit, self.path)
+                self._check_known(table)
+            return charge
+
+        return charge_within(
+            known_charge,
             *(
                 replace(each, epsilon=each.epsilon + more.epsilon, delta=each.delta + more.delta)
                 for each in (limit, *self.period_allowances(data_set))
@@ -246,9 +261,6 @@ class Ledger:
             where=f" (ledger {self.path})",
             counted=(lambda charge: data_set.counted(charge, unit)) if several else None,
         )
-        if charge.epsilon or charge.delta:
-            self._check_known(table)
-        return charge
 
     def period_allowances(self, data_set: DataSet) -> list[Allowance]:
         """Limits of the current periods of the calendar, and what is spent in each.
@@ -327,8 +339,6 @@ class Ledger:
                 known = self.answers(fingerprint).keys() & keys
                 if not fresh and (known or self.pending_elsewhere(fingerprint, keys)):
                     return None
-                if data_set := self.data_set(table):
-                    data_set.check_unit(unit, self.path)
                 unused = self.unused_run(fingerprint, keys)
                 charge = (
                     unused.charge

@@ -164,6 +164,7 @@ def _run(
             noise,
             only=only,
             ledger=ledger.ledger,
+            dataset=ledger.dataset,
             fresh=ledger.fresh,
             dry_run=dry_run,
             baseline=baseline,

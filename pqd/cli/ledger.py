@@ -143,6 +143,77 @@ def limit(
     typer.echo(" ".join(_limit_sentences(before, now, _whom(table), kind)))
 
 
+Table = Annotated[int, typer.Option(metavar="N", help="Number of the table in `pqd ledger show`.")]
+Because = Annotated[
+    str, typer.Option(metavar="TEXT", help="Why, in words that the ledger keeps for good.")
+]
+
+
+@app.command()
+def end(place: Place, table: Table, because: Because) -> None:
+    """End the data set of a table: later versions at its place hold other people.
+
+    The next version at the place begins a new data set with a budget of its own.  Rows that were
+    charged before stay in the old one.
+
+    Example: pqd ledger end private.csv --table 1 --because "these are the patients of 2027"
+    """
+    ended = _opened(place).end(table, because)
+    typer.echo(
+        f"Data set {ended.number} ({ended.label}) is ended. The next version at its place begins "
+        "a new data set."
+    )
+
+
+@app.command()
+def forget(
+    place: Place,
+    table: Table,
+    because: Because,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Declare that the table is private after all.")
+    ] = False,
+) -> None:
+    """Declare that a table is public, and was given as the private one by mistake.
+
+    The table may then be a synthetic copy, and is refused as a private table.  What was charged
+    stays on the record, and counts for later versions at the same place.
+
+    Example: pqd ledger forget private.csv --table 2 --because "the two tables were swapped"
+    """
+    account = _opened(place).declare(table, because, public=not undo)
+    state = "private again" if undo else "public from now on, and cannot be the private table"
+    typer.echo(f"Table {table} ({account.label}) is {state}.")
+
+
+@app.command()
+def rows_per_person(
+    place: Place,
+    rows: Annotated[
+        int, typer.Argument(metavar="K", help="The most rows of one person in the table.")
+    ],
+    table: Table,
+) -> None:
+    """State the most rows of a person, so that charges per row count as charges per person.
+
+    Every charge per row of the data set of the table, earlier and later, then counts up to K times,
+    and runs with --unit may follow.  The budget holds for persons with at most K rows.  The number
+    must be known: it must not be looked up in the table for this.
+
+    Example: pqd ledger rows-per-person private.csv 12 --table 1
+    """
+    ledger = _opened(place)
+    data_set = ledger.state_rows_per_person(table, rows)
+    from pqd.deciders.numbers import epsilon_text
+
+    spent = data_set.spent
+    delta = f" and delta {float(spent.delta):.3g}" if spent.delta else ""
+    typer.echo(
+        f"Data set {data_set.number} ({data_set.label}): epsilon {epsilon_text(spent.epsilon)}"
+        f"{delta} spent, for persons with at most {rows:,} rows."
+    )
+
+
 @app.command()
 def export(
     place: Place,

@@ -343,6 +343,17 @@ class LedgerOptions:
         ),
     ] = False
 
+    dataset: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Data set of which the private table is a version: its name, or its number in "
+            "`pqd ledger show`. The budget belongs to the data set; by default the place and the "
+            "content of the table find it.",
+            show_default=False,
+        ),
+    ] = None
+
     def accountant(
         self, private: str, *, replaying: bool = False, row_is_person: bool = False
     ) -> Accountant:
@@ -351,7 +362,13 @@ class LedgerOptions:
         from pqd.accounting.ledger_location import ledger_path
 
         path = ledger_path(private, self.ledger)
-        return Accountant(path, fresh=self.fresh, replaying=replaying, row_is_person=row_is_person)
+        return Accountant(
+            path,
+            fresh=self.fresh,
+            replaying=replaying,
+            row_is_person=row_is_person,
+            dataset=self.dataset,
+        )
 
 
 def criteria(

@@ -219,6 +219,7 @@ def _of_spec(
             noise,
             show,
             ledger=ledger.ledger,
+            dataset=ledger.dataset,
             fresh=ledger.fresh,
             replaying=replaying,
             table=table,

@@ -51,6 +51,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     decider_options: Mapping[str, Number] | None = None,
     columns: Mapping[str, Mapping[str, Any]] | None = None,
     ledger: str | Path | None = None,
+    dataset: str | None = None,
     fresh: bool = False,
     unit: str | None = None,
     max_rows: int = 1,
@@ -102,6 +103,11 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         The file that keeps account of the private table's budget and replays earlier answers.  By
         default this is the file that the variable ``PQD_LEDGER`` names.  Without the variable it is
         ``pqd-ledger.sqlite`` beside the table, or for a frame in the working folder.
+    dataset
+        The name of the data set of which the private table is a version, or its number in ``pqd
+        ledger show``.  Limits hold for all versions of a data set together.  By default the data
+        set is found by the place and by the content of the table.  A frame has no place, so it
+        needs a name where the ledger has a limit.
     fresh
         Measure, and pay for, all answers again; replay none.
     unit, max_rows
@@ -163,7 +169,10 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
             parameters,
             SecureNoise(),
             accountant=Accountant(
-                ledger_path(private, ledger), fresh=fresh, row_is_person=row_is_person
+                ledger_path(private, ledger),
+                fresh=fresh,
+                row_is_person=row_is_person,
+                dataset=dataset,
             ),
             unit=privacy_unit(unit, max_rows, row_is_person=row_is_person),
             sharing=budget.sharing,

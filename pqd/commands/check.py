@@ -59,6 +59,7 @@ def check(  # noqa: PLR0913 - the facts of a run, all but one by keyword
     *,
     only: str | Sequence[str] = (),
     ledger: str | Path | None = None,
+    dataset: str | None = None,
     fresh: bool = False,
     dry_run: bool = False,
     baseline: str | Path | None = None,
@@ -76,6 +77,9 @@ def check(  # noqa: PLR0913 - the facts of a run, all but one by keyword
         The id of the check to run, or several ids; all checks by default.
     ledger
         The file of the ledger; it takes the place of the ledger that the spec names.
+    dataset
+        The name of the data set of which the private table is a version, or its number in ``pqd
+        ledger show``; it takes the place of the name in the spec.
     fresh
         Measure, and pay for, all answers again; replay none.
     dry_run
@@ -109,6 +113,7 @@ def check(  # noqa: PLR0913 - the facts of a run, all but one by keyword
             SecureNoise(),
             only=only,
             ledger=ledger,
+            dataset=dataset,
             fresh=fresh,
             dry_run=dry_run,
             baseline=baseline,
@@ -142,6 +147,7 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
     *,
     only: str | Sequence[str] = (),
     ledger: str | Path | None = None,
+    dataset: str | None = None,
     fresh: bool = False,
     dry_run: bool = False,
     baseline: str | Path | None = None,
@@ -167,7 +173,12 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
         path = ledger_of(spec, ledger)
         budget = Budget(spec.epsilon, spec.delta)
         accountant = Accountant(
-            path, budget, fresh=fresh, replaying=replaying, row_is_person=spec.row_is_person
+            path,
+            budget,
+            fresh=fresh,
+            replaying=replaying,
+            row_is_person=spec.row_is_person,
+            dataset=spec.dataset if dataset is None else dataset,
         )
         detail = Detail.CURVES if detailed else Detail.THRESHOLDS
         bound = BoundChecks(spec, only, accountant, detail, progress, explained)

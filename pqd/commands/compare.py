@@ -56,6 +56,7 @@ def compare(
     tolerances: Mapping[str, Number] | None = ...,
     references: Number | None = ...,
     ledger: str | Path | None = ...,
+    dataset: str | None = ...,
     fresh: bool = ...,
     unit: str | None = ...,
     max_rows: int = ...,
@@ -82,6 +83,7 @@ def compare(
     relations: Number = ...,
     facts: Mapping[str, Mapping[str, Any]] | None = ...,
     ledger: str | Path | None = ...,
+    dataset: str | None = ...,
     fresh: bool = ...,
     unit: str | None = ...,
     max_rows: int = ...,
@@ -112,6 +114,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     relations: Number | None = None,
     facts: Mapping[str, Mapping[str, Any]] | None = None,
     ledger: str | Path | None = None,
+    dataset: str | None = None,
     fresh: bool = False,
     unit: str | None = None,
     max_rows: int = 1,
@@ -165,7 +168,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     relations
         Without queries: the share of the relations between columns that each copy must keep, by
         default one half.
-    ledger, fresh, unit, max_rows, row_is_person, private_rows, scale
+    ledger, dataset, fresh, unit, max_rows, row_is_person, private_rows, scale
         As for ``pqd.audit``.
 
     Returns
@@ -181,7 +184,9 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     PqdError
         As ``pqd.audit``.
     """
-    accountant = Accountant(ledger_path(private, ledger), fresh=fresh, row_is_person=row_is_person)
+    accountant = Accountant(
+        ledger_path(private, ledger), fresh=fresh, row_is_person=row_is_person, dataset=dataset
+    )
     people = privacy_unit(unit, max_rows, row_is_person=row_is_person)
     named = columns if columns is not None and not isinstance(columns, Mapping) else None
     stated = columns if isinstance(columns, Mapping) else None

@@ -89,6 +89,7 @@ def gate(  # noqa: PLR0913 - the facts of a gate, all but three by keyword
     max_rows: int = 1,
     row_is_person: bool = False,
     ledger: str | Path | None = None,
+    dataset: str | None = None,
     fresh: bool = False,
     dry_run: bool = False,
 ) -> CheckReport:
@@ -111,7 +112,7 @@ def gate(  # noqa: PLR0913 - the facts of a gate, all but three by keyword
         Tolerances as for ``pqd.audit``; of a whole table a share of the rows, ``"5%"`` by default.
     alpha
         The error probability that the caller accepts: the level of the test.
-    columns, scale, unit, max_rows, row_is_person, ledger, fresh
+    columns, scale, unit, max_rows, row_is_person, ledger, dataset, fresh
         As for ``pqd.audit``.
     private_rows
         The number of private rows, if it is public.  Otherwise the gate of a whole table releases
@@ -135,7 +136,9 @@ def gate(  # noqa: PLR0913 - the facts of a gate, all but three by keyword
         alone that nobody stated.
     """
     terms = gate_terms(epsilon, names, alpha, private_rows)
-    accountant = Accountant(ledger_path(private, ledger), fresh=fresh, row_is_person=row_is_person)
+    accountant = Accountant(
+        ledger_path(private, ledger), fresh=fresh, row_is_person=row_is_person, dataset=dataset
+    )
     people = privacy_unit(unit, max_rows, row_is_person=row_is_person)
     with cell_progress() as progress:
         if queries is None:

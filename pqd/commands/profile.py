@@ -66,6 +66,7 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
     anyway: bool = False,
     private_rows: int | None = None,
     ledger: str | Path | None = None,
+    dataset: str | None = None,
     fresh: bool = False,
     dry_run: bool = False,
 ) -> ProfileReport:
@@ -120,7 +121,7 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
     anyway
         Measure even if less than a fifth of the distances can be decided at this epsilon and this
         tolerance.  By default such a run is refused before it spends anything.
-    row_is_person, private_rows, ledger, fresh
+    row_is_person, private_rows, ledger, dataset, fresh
         As for ``pqd.audit``.
     dry_run
         Only plan and quote: which distances can be told from ``tau``; nothing is spent.
@@ -166,7 +167,9 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
             return run_profile_plan(
                 None, synthetic, parameters, progress, unit=people, row_is_person=row_is_person
             )
-    accountant = Accountant(ledger_path(private, ledger), fresh=fresh, row_is_person=row_is_person)
+    accountant = Accountant(
+        ledger_path(private, ledger), fresh=fresh, row_is_person=row_is_person, dataset=dataset
+    )
     with cell_progress() as progress:
         if dry_run:
             return run_profile_plan(

@@ -66,6 +66,7 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     alpha: Number = 0.05,
     columns: Mapping[str, Mapping[str, Any]] | None = None,
     ledger: str | Path | None = None,
+    dataset: str | None = None,
     fresh: bool = False,
     unit: str | None = None,
     max_rows: int = 1,
@@ -92,7 +93,7 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
         answer.
     columns
         Public facts of columns; other facts come from the synthetic table.
-    ledger, fresh
+    ledger, dataset, fresh
         As for ``pqd.audit``.
     unit, max_rows
         As for ``pqd.audit``.  With a unit COUNT is of persons, SUM of persons' totals, and
@@ -128,7 +129,9 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
         mechanism=mechanism,
         columns=columns,
     )
-    accountant = Accountant(ledger_path(private, ledger), fresh=fresh, row_is_person=row_is_person)
+    accountant = Accountant(
+        ledger_path(private, ledger), fresh=fresh, row_is_person=row_is_person, dataset=dataset
+    )
     workload = as_queries(queries)
     target = None if table is None else check_new(table)
     with cell_progress() as progress:
@@ -216,12 +219,13 @@ def run_release(  # noqa: PLR0913 - those of a release, read
 
 
 @reporting_charges()
-def run_release_spec(
+def run_release_spec(  # noqa: PLR0913 - those of ``release``, read
     spec: Spec,
     noise: Noise,
     progress: Progress = silent,
     *,
     ledger: Path | None = None,
+    dataset: str | None = None,
     fresh: bool = False,
     replaying: bool = False,
     table: Path | None = None,
@@ -250,7 +254,12 @@ def run_release_spec(
     )
     path, budget = ledger_of(spec, ledger), Budget(spec.epsilon, spec.delta)
     accountant = Accountant(
-        path, budget, fresh=fresh, replaying=replaying, row_is_person=spec.row_is_person
+        path,
+        budget,
+        fresh=fresh,
+        replaying=replaying,
+        row_is_person=spec.row_is_person,
+        dataset=spec.dataset if dataset is None else dataset,
     )
     with paths_as_written(spec):
         tables = (

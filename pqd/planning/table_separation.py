@@ -174,7 +174,7 @@ def _content_keys(
 
 
 def _check_unknown(ledger: Ledger, tables: SyntheticTables, *, by_rows: bool) -> None:
-    """Refuse a synthetic table that has an account in a ledger, found by its file or its rows."""
+    """Refuse a synthetic table that a ledger knows as private, by its file, rows or place."""
     for engine, public in zip(tables.engines, tables.tables, strict=True):
         if by_rows:
             fingerprint: str | None = ledger.fingerprint_of(engine, public)
@@ -188,6 +188,14 @@ def _check_unknown(ledger: Ledger, tables: SyntheticTables, *, by_rows: bool) ->
                 f"{account.number} there); are the two tables swapped? If it was public all along, "
                 f"declare it: pqd ledger forget {ledger.path} --table {account.number} "
                 "--because ...",
+            )
+        if data_set := ledger.private_data_set_at(public):
+            raise _refusal(
+                public,
+                f"lies where the ledger {ledger.path.name} knows the private data set "
+                f"{data_set.number} ({data_set.label}); are the two tables swapped? If a public "
+                f"table lies there now: pqd ledger end {ledger.path} --table "
+                f"{data_set.versions[0].number} --because ...",
             )
 
 

@@ -120,10 +120,10 @@ class Spec:
     may spend this much.  ``shared_budget`` is the total epsilon of all checks without an epsilon of
     their own, and the way in which they share it.  ``copy_epsilon`` has, by the name of a
     synthetic table, the epsilon under which the table was made, where the spec states it.
-    ``private_rows`` is the number of private rows.  ``row_is_person`` states that each row is one
-    person.  ``gate`` is the epsilon of one test of all
-    checks, and ``names`` is the epsilon that names the worst check if the gate does not pass.
-    Without a gate each check is decided by itself.
+    ``private_rows`` is the number of private rows.  ``dataset`` is the name of the data set of
+    which the private table is a version.  ``row_is_person`` states that each row is one person.
+    ``gate`` is the epsilon of one test of all checks, and ``names`` is the epsilon that names the
+    worst check if the gate does not pass.  Without a gate each check is decided by itself.
     """
 
     path: Path
@@ -142,4 +142,5 @@ class Spec:
     names: Fraction | None = None
     copy_epsilon: Mapping[str, Fraction] = field(default_factory=dict)
     private_rows: int | None = None
+    dataset: str | None = None
     row_is_person: bool = False

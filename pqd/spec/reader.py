@@ -121,6 +121,7 @@ def read_spec(
             if "copy_epsilon" in values
         },
         private_rows=stated.get("rows"),
+        dataset=stated.get("dataset"),
         row_is_person=privacy.get("row_is_person", False),
     )
 

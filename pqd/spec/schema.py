@@ -230,6 +230,13 @@ SECTIONS = (
                 "Number of its rows, where it may be published; it is never compared with the "
                 "table.",
             ),
+            Key(
+                "dataset",
+                TEXT,
+                "Name of the data set of which it is a version: the budget belongs to the data "
+                "set. By default its place and its content find the data set.",
+                'dataset = "patients"',
+            ),
         ),
         required=True,
         example="[private]",
