@@ -6,6 +6,7 @@ The laws serve only p-values and error rates, so floating point costs no privacy
 
 import itertools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -201,19 +202,49 @@ def integral(function: Callable[[Floats], Floats], kinks: Sequence[float] | Floa
     return result
 
 
+class SymmetricNoise(ABC):
+    """Public law of whole-numbered noise Z, symmetric with one peak; NoiseSum or CubeError."""
+
+    symmetric: ClassVar[bool] = True
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether Z is 0 always."""
+        return False
+
+    @abstractmethod
+    def _tail(self, x: int) -> float:
+        """``Pr[Z >= x]`` for ``x > 0``."""
+
+    def at_least(self, x: int) -> float:
+        """``Pr[Z >= x]``, by symmetry also ``Pr[Z <= -x]``; increased by 1e-8 of its size."""
+        tail = self._tail(x) if x > 0 else 1 - self._tail(1 - x)
+        return as_probability(tail * _ROUNDED_UP)
+
+    def inside(self, first: int, beyond: int) -> float:
+        """``Pr[first <= Z < beyond]``, computed from the side with small tails."""
+        if first >= beyond:
+            return 0.0
+        if first > 0:
+            return as_probability(self.at_least(first) - self.at_least(beyond))
+        if beyond <= 0:
+            return self.inside(1 - beyond, 1 - first)
+        above = self.at_least(beyond)
+        below = above if 1 - first == beyond else self.at_least(1 - first)
+        return as_probability(1 - above - below)
+
+
 @dataclass(frozen=True)
-class NoiseSum:
+class NoiseSum(SymmetricNoise):
     """Sum of ``count`` draws of discrete Laplace noise of ``scale``; its law is public."""
 
     count: int
     scale: Fraction
 
-    symmetric: ClassVar[bool] = True
-
-    def at_least(self, x: int) -> float:
-        """``Pr[sum >= x]``, by symmetry also ``Pr[sum <= -x]``; increased by 1e-8 of its size."""
-        tail = self._tail(x) if x > 0 else 1 - self._tail(1 - x)
-        return as_probability(tail * _ROUNDED_UP)
+    @property
+    def is_silent(self) -> bool:
+        """Whether nothing is drawn."""
+        return not self.count
 
     def _tail(self, x: int) -> float:
         """``Pr[sum >= x]`` for ``x > 0``.
@@ -231,18 +262,6 @@ class NoiseSum:
         ratios = np.log((places - 1.0 + x) / places) + math.log(-math.expm1(-rate))
         logs = np.concatenate(([0.0], np.cumsum(ratios))) - x * rate
         return float(np.exp(logs) @ self._fewer[::-1])
-
-    def inside(self, first: int, beyond: int) -> float:
-        """``Pr[first <= sum < beyond]``, computed from the side with small tails."""
-        if first >= beyond:
-            return 0.0
-        if first > 0:
-            return as_probability(self.at_least(first) - self.at_least(beyond))
-        if beyond <= 0:
-            return self.inside(1 - beyond, 1 - first)
-        above = self.at_least(beyond)
-        below = above if 1 - first == beyond else self.at_least(1 - first)
-        return as_probability(1 - above - below)
 
     @cached_property
     def _fewer(self) -> Floats:

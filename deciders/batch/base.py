@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol, Self, TypeVar
 
-from pqd.deciders.distributions import NoiseSum
+from pqd.deciders.distributions import SymmetricNoise
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number, as_float, budget_of, exact
 from pqd.deciders.monotone_search import bracket, halfway
 from pqd.deciders.noise import Noise
 
 Table_contra = TypeVar("Table_contra", contravariant=True)
-NoiseLaw = tuple[NoiseSum, ...]
+NoiseLaw = tuple[SymmetricNoise, ...]
 # Factor that makes the root safely small, far more than the rounding of doubles.
 _MARGIN = 1 - 2.0**-40
 _HALVINGS = 100
@@ -51,10 +51,10 @@ class BatchOutput:
 class BatchMechanism(Protocol[Table_contra]):
     """One way to answer a batch, as a frozen value; it reads rows, a histogram or exact answers.
 
-    Conformers that read exact answers: NoisyAnswers.  Rows (``LinearMechanism``): NoisyClasses,
-    ClippedComposition, Numerical, NumericalInTwoSteps, Normalization, GlobalTruncation,
-    DyadicMechanism, SignedMechanism.  A histogram (``RangeSumMechanism``): SingleQueries,
-    IdentityMechanism, WorkloadMechanism, TruncationIndependent, TruncationAware.
+    Conformers that read exact answers: NoisyAnswers, JointAnswers.  Rows (``LinearMechanism``):
+    NoisyClasses, ClippedComposition, Numerical, NumericalInTwoSteps, Normalization,
+    GlobalTruncation, DyadicMechanism, SignedMechanism.  A histogram (``RangeSumMechanism``):
+    SingleQueries, IdentityMechanism, WorkloadMechanism, TruncationIndependent, TruncationAware.
     """
 
     @property

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 from pqd.deciders.bounds import AnswerRange
-from pqd.deciders.distributions import NoiseSum
+from pqd.deciders.distributions import SymmetricNoise
 from pqd.deciders.estimators.base import two_sided, whole_span
 from pqd.deciders.evaluation.effectiveness import ErrorRates, Threshold
 from pqd.deciders.exact import Number, probability
@@ -46,7 +46,7 @@ class SimulatedErrors:
 
 
 # Law of ``released - exact``, in whole units.
-Errors = NoiseSum | SimulatedErrors
+Errors = SymmetricNoise | SimulatedErrors
 
 
 def accept(errors: Errors, gap: int, tau: Fraction) -> float:
@@ -78,7 +78,7 @@ def threshold(errors: Errors, alpha: Number) -> Threshold:
         return within and max(on_either_side(errors, 2 * tau, Fraction(tau))) <= level
 
     tau = least(suffices, _FARTHEST, parts=HALF_A_PER_CENT)
-    return Threshold(math.inf if tau is None else float(tau), isinstance(errors, NoiseSum))
+    return Threshold(math.inf if tau is None else float(tau), isinstance(errors, SymmetricNoise))
 
 
 def decision_chance(
@@ -89,7 +89,7 @@ def decision_chance(
     0 if the noise is not known, since no verdict has a p-value then.  A gap to answers that are not
     ``possible`` is left out.
     """
-    if not isinstance(errors, NoiseSum):
+    if not isinstance(errors, SymmetricNoise):
         return 0.0
     (low, high), level = whole_span(interval), float(probability(alpha, "alpha"))
     if low >= high:
@@ -116,7 +116,7 @@ _NEGLIGIBLE = 1e-3
 
 
 @lru_cache(maxsize=4096)
-def _passed_by(errors: NoiseSum, level: float) -> int:
+def _passed_by(errors: SymmetricNoise, level: float) -> int:
     """Least number of units that the noise reaches with probability at most ``level``."""
     return _search(lambda far: errors.at_least(far) <= level)
 
@@ -140,7 +140,7 @@ def answer_verdict(
     """
     low, high = whole_span(interval)
     yes = low <= released < high
-    if not isinstance(errors, NoiseSum):
+    if not isinstance(errors, SymmetricNoise):
         return Decision(yes, released=(released,))
     if yes:
         above, below = possible.capped(released), possible.floored(released)
@@ -159,7 +159,7 @@ def estimate(
     The answer and the ends of the interval are cut to the ``possible`` answers.
     """
     value = possible.cut(Fraction(released))
-    if not isinstance(errors, NoiseSum):
+    if not isinstance(errors, SymmetricNoise):
         return Estimate(value)
     distance = reach(errors, alpha)
     return Estimate(value, possible.cut(value - distance), possible.cut(value + distance))
@@ -167,11 +167,11 @@ def estimate(
 
 def proved_outcomes(errors: Iterable[Errors]) -> frozenset[bool]:
     """Outcomes with a p-value: both if the noise of every answer is known, else none."""
-    return BOTH if all(isinstance(one, NoiseSum) for one in errors) else NEITHER
+    return BOTH if all(isinstance(one, SymmetricNoise) for one in errors) else NEITHER
 
 
 @lru_cache(maxsize=4096)
-def reach(errors: NoiseSum, alpha: Number) -> int:
+def reach(errors: SymmetricNoise, alpha: Number) -> int:
     """Distance that the noise exceeds to either side with probability at most alpha each.
 
     If there is noise, the distance is at least 1.
@@ -179,4 +179,4 @@ def reach(errors: NoiseSum, alpha: Number) -> int:
     level = float(probability(alpha, "alpha"))
     # ``least`` searches the whole numbers from 1 on.
     beyond = least(lambda far: errors.at_least(far) <= level, _FARTHEST, parts=HALF_A_PER_CENT)
-    return _FARTHEST if beyond is None else max(beyond - 1, min(errors.count, 1))
+    return _FARTHEST if beyond is None else max(beyond - 1, int(not errors.is_silent))

@@ -47,6 +47,22 @@ class CubeLaw:
         radii, masses = _radii(self.numbers, self.scale)
         return math.sqrt(float((radii**2 - 0.25) @ masses) / 3)
 
+    def tail(self, x: int) -> float:
+        """Upper bound on the chance that the coordinate is x or more, for ``x > 0``.
+
+        Given the radius R, ``R - x + 1`` of its ``2 R + 1`` places are x or more.  A larger radius
+        has a larger part, so radii that are rounded up give an upper bound.
+        """
+        radii, masses = _radii(self.numbers, self.scale)
+        parts = np.maximum(0.5 - (float(x) - 0.5) / (2 * radii), 0.0)
+        return min(float(parts @ masses) + _LOST, 0.5)
+
+    def radius(self, share: float) -> int:
+        """Radius that is not exceeded with the probability ``share``, rounded up."""
+        radii, masses = _radii(self.numbers, self.scale)
+        place = np.searchsorted(np.cumsum(masses), share).clip(0, radii.size - 1)
+        return int(radii[place])
+
 
 @dataclass(frozen=True, slots=True)
 class CubeNoise:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqd.batches.batch_plan import BatchPlan, LinearPlan
 from pqd.batches.linear_workload import LinearWorkload
-from pqd.batches.mechanisms import LINEAR, RANGES, TOGETHER, WORKLOAD
+from pqd.batches.mechanisms import BY_QUERY, JOINT, LINEAR, RANGES, TOGETHER
 from pqd.batches.range_sums import range_plan
 from pqd.batches.row_classes import RowClasses
 from pqd.batches.workload_laplace import BatchCounts, WorkloadPlan
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 COUNTS_ROWS = (
     "{0} counts rows by what they meet, and with a unit (--unit) COUNT is of persons, whose rows "
-    "may meet different conditions; use workload or auto, which count the persons of each query"
+    "may meet different conditions; use auto, joint or workload, which count query by query"
 )
 
 
@@ -169,8 +169,8 @@ class BatchPlanner:
     def plans(self, mechanism: str, among: Sequence[str] = TOGETHER) -> dict[str, BatchPlan]:
         """Plans by mechanism: the named mechanism, or for ``auto`` all quick ones of ``among``.
 
-        With a unit ``workload`` is the only mechanism, since the others sort rows into classes, and
-        the rows of one person may lie in many.
+        With a unit only the mechanisms ``BY_QUERY`` fit, since the others sort rows into classes,
+        and the rows of one person may lie in many.
 
         Raises
         ------
@@ -178,12 +178,12 @@ class BatchPlanner:
             If no mechanism fits; the first reason is raised.
         """
         if self.workload.unit:
-            if mechanism not in {AUTO, WORKLOAD}:
+            if mechanism not in {AUTO, *BY_QUERY}:
                 raise ParameterError(COUNTS_ROWS.format(mechanism))
-            return {WORKLOAD: self._plan(WORKLOAD)}
+            among = BY_QUERY
         if mechanism != AUTO:
             return {mechanism: self._plan(mechanism)}
-        if isinstance(self._linear, ParameterError):
+        if not self.workload.unit and isinstance(self._linear, ParameterError):
             among = [name for name in among if name not in LINEAR]
             self.linear_refusal = self._linear
         plans: dict[str, BatchPlan] = {}
@@ -202,8 +202,8 @@ class BatchPlanner:
 
     def _plan(self, name: str) -> BatchPlan:
         """Plan of one mechanism."""
-        if name == WORKLOAD:
-            return WorkloadPlan.of(self.workload, self.epsilon)
+        if name in BY_QUERY:
+            return WorkloadPlan.of(self.workload, self.epsilon, joint=name == JOINT)
         if name == RANGES:
             return range_plan(self.workload, self._contingency, self._bound.schema, self.epsilon)
         if isinstance(self._linear, ParameterError):

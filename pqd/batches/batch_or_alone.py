@@ -26,7 +26,7 @@ from pqd.batches.batch_verdict import (
     batch_candidates,
     relative,
 )
-from pqd.batches.mechanisms import RANGES, TOGETHER, WORKLOAD
+from pqd.batches.mechanisms import BY_QUERY, RANGES, TOGETHER
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.note import Note, note
 from pqd.engine.scan_plan import Measure, Statistic
@@ -57,12 +57,6 @@ def share_in_batches(shared: Sequence[SharedQueries], sharing: str, each: Fracti
     """
     with_groups = [_share_workload(queries, sharing, each) for queries in shared]
     if sharing in TOGETHER and not any(with_groups):
-        if any(queries.bound.unit for queries in shared):
-            raise ParameterError(
-                f"{sharing} answers queries together, which saves budget where one row matches few "
-                "of them; with a unit (--unit) the rows of one person may match all of them: use "
-                "alone, or auto"
-            )
         raise ParameterError(
             f"{sharing} answers COUNT and SUM queries together, without a named decider. No query "
             "of this run is such a one: use alone"
@@ -115,22 +109,20 @@ def _plan(
 def _groups(queries: SharedQueries, sharing: str) -> list[tuple[str, list[int]]]:
     """Name of each group of queries that may become one batch, and the places of its queries.
 
-    All queries of a group sum up one measure.  Queries that only ``workload`` can answer as a batch
-    form a group of their own, so that the other queries can use every mechanism.  With a unit there
-    is no group: the rows of one person may match all queries, so no batch errs less than equal
-    shares.
+    All queries of a group sum up one measure.  Queries that only the mechanisms ``BY_QUERY`` can
+    answer as a batch form a group of their own, so that the others can use every mechanism.
     """
     by_measure: dict[Measure | None, list[int]] = {}
     for place, (bound, _) in queries.unplanned.items():
-        free = bound.unit is None and bound.criteria.mechanism == AUTO
-        if bound.query.aggregate in _SUMMED and free:
+        if bound.query.aggregate in _SUMMED and bound.criteria.mechanism == AUTO:
             by_measure.setdefault(bound.statistic.measure, []).append(place)
     groups = []
     for places in by_measure.values():
         name = name_of(queries.unplanned[places[0]].bound.query)
         closed = [place for place in places if _is_closed(queries.unplanned[place].bound.statistic)]
         open_ = [place for place in places if place not in closed]
-        whole = sharing in {WORKLOAD, RANGES} or not open_ or not closed
+        by_query = sharing in {*BY_QUERY, RANGES} or queries.bound.unit is not None
+        whole = by_query or not open_ or not closed
         if whole or (sharing == AUTO and len(closed) == 1):
             groups.append((name, places))
         else:

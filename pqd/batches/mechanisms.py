@@ -15,7 +15,7 @@ from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number
 from pqd.stated.budgets import AUTO, EPSILON, TOTAL_EPSILON, stated_budget, total_budget
 
-ALONE, RANGES, WORKLOAD = "alone", "ranges", "workload"
+ALONE, JOINT, RANGES, WORKLOAD = "alone", "joint", "ranges", "workload"
 # Mechanisms with row classes (pqd/batches/linear_workload.py), in the order of trial.
 LINEAR: Mapping[str, str] = {
     "identity": "laplace:NoisyClasses",
@@ -26,9 +26,11 @@ LINEAR: Mapping[str, str] = {
     "numerical_two": "numerical:NumericalInTwoSteps",
     "dyadic": "dyadic:DyadicMechanism",
 }
+# Mechanisms that answer query by query: any conditions fit, and with a unit they count persons.
+BY_QUERY = (WORKLOAD, JOINT)
 # All mechanisms of batches, the mechanisms with known noise, and all ways to share a budget.
-TOGETHER = (WORKLOAD, *LINEAR, RANGES)
-NOISE_KNOWN = (WORKLOAD, "identity")
+TOGETHER = (*BY_QUERY, *LINEAR, RANGES)
+NOISE_KNOWN = (*BY_QUERY, "identity")
 SHARINGS = (AUTO, ALONE, *TOGETHER)
 
 

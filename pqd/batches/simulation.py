@@ -18,6 +18,7 @@ import numpy as np
 
 from pqd.batches.batch_plan import BatchPlan
 from pqd.batches.workload_laplace import BatchCounts, exact_answers
+from pqd.deciders.distances.cube_law import CubeLaw
 from pqd.deciders.distributions import Floats
 from pqd.deciders.errors import ParameterError, PqdError
 from pqd.deciders.noise import check_scale
@@ -52,8 +53,11 @@ class QuasiRandomNoise:
         return statistic + round(NormalDist(sigma=float(sigma)).inv_cdf(self._point()))
 
     def cube(self, statistics: Sequence[int], scale: Fraction) -> tuple[int, ...]:
-        """Raise NotImplementedError, because no batch draws this noise."""
-        raise NotImplementedError
+        """``statistics`` plus a point of a cube: its radius is a quantile; the scale is checked."""
+        check_scale(scale)
+        radius = CubeLaw(len(statistics), scale).radius(self._point())
+        places = (math.floor((2 * radius + 1) * self._point()) - radius for _ in statistics)
+        return tuple(x + z for x, z in zip(statistics, places, strict=True))
 
     def least_place(self, scores: Sequence[int], scale: Fraction) -> int:
         """Raise NotImplementedError: no mechanism of a batch selects a place."""
@@ -138,9 +142,7 @@ def choose_mechanism(
         raise refusal or ParameterError("no mechanism fits these queries")
     taken = min(errors, key=errors.__getitem__)
     others = sorted((e, n) for n, e in errors.items() if n != taken)
-    if workload.unit:
-        reason = note("of-persons-error", error=errors[taken], unit=unit)
-    elif len(plans) == 1:
+    if len(plans) == 1:
         reason = note("named-error", error=errors[taken], unit=unit)
     else:
         rivals = tuple((name, error) for error, name in others)

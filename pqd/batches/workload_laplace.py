@@ -20,6 +20,7 @@ from pqd.accounting.cache_keys import parameters_of
 from pqd.accounting.disjoint_groups import MeasurementCost, composition_groups
 from pqd.batches.batch_plan import MOST_DRAWN
 from pqd.deciders.batch.base import BatchOutput, NoiseLaw
+from pqd.deciders.batch.joint import JointAnswers
 from pqd.deciders.batch.linear.laplace import NoisyAnswers
 from pqd.deciders.batch.linear.universe import check_upper
 from pqd.deciders.noise import check_scale
@@ -174,7 +175,7 @@ def _lattice(workload: ScanPlan) -> Lattice | None:
 
 @dataclass(frozen=True, eq=False)
 class WorkloadPlan:
-    """Plan of WORKLOAD (Wu 2019, Algorithm 6), for any predicates.
+    """Plan of WORKLOAD (Wu 2019, Algorithm 6), or of joint noise, for any predicates.
 
     Guarantee: epsilon-DP.  Adding a row increases the count of one cell by one.  The row counts in
     at most ``most`` answers, which ``exact_answers`` ensures for every row.  To each of these
@@ -186,9 +187,13 @@ class WorkloadPlan:
     The answers are complete, because no row matches more than ``workload_sensitivity`` queries.
     The guarantee does not depend on this fact.
 
+    If ``joint``, the noise is that of ``JointAnswers``, which is epsilon-DP since one row moves
+    each answer by at most ``top``.  ``most`` is then the number of queries: no row is left out.
+
     With a privacy unit, ``most`` is the number of queries.  A person adds to each answer at most 1,
     or one total on the public lattice of totals, of size at most ``top``, whatever rows the person
-    has (``pqd/engine/histograms.py``).  So one person moves the answers by at most ``norm`` too.
+    has (``pqd/engine/histograms.py``).  So one person moves the answers by at most ``norm`` too,
+    and each by at most ``top``.
     """
 
     key_fields: ClassVar[tuple[str, ...]] = ("most", "top")
@@ -196,9 +201,10 @@ class WorkloadPlan:
     workload: ScanPlan
     most: int
     top: int
+    joint: bool = False
 
     @classmethod
-    def of(cls, workload: ScanPlan, epsilon: Fraction) -> WorkloadPlan:
+    def of(cls, workload: ScanPlan, epsilon: Fraction, *, joint: bool = False) -> WorkloadPlan:
         """Plan of a batch.
 
         Raises
@@ -211,24 +217,28 @@ class WorkloadPlan:
             top = max(abs(lattice.lower_units), abs(lattice.upper_units), 1)
             check_upper(top)
         predicates = [statistic.predicate for statistic in workload.statistics]
-        most = len(predicates) if workload.unit else workload_sensitivity(predicates)
-        plan = cls(workload, most, top)
+        every = joint or workload.unit
+        most = len(predicates) if every else workload_sensitivity(predicates)
+        plan = cls(workload, most, top, joint)
         check_scale(plan._mechanism.largest_scale(epsilon))
         return plan
 
     @property
     def id(self) -> str:
         """Name of the mechanism."""
-        return NoisyAnswers.id
+        return self._mechanism.id
 
     @property
-    def _mechanism(self) -> NoisyAnswers:
-        return NoisyAnswers(len(self.workload.statistics), self.most * self.top)
+    def _mechanism(self) -> NoisyAnswers | JointAnswers:
+        queries = len(self.workload.statistics)
+        if self.joint:
+            return JointAnswers(queries, self.top)
+        return NoisyAnswers(queries, self.most * self.top)
 
     @property
     def quick(self) -> bool:
-        """Whether the mechanism is quick enough for ``auto``."""
-        return len(self.workload.statistics) <= MOST_DRAWN
+        """Whether ``auto`` tries the mechanism; joint noise on one answer is Laplace noise."""
+        return self.joint < len(self.workload.statistics) <= MOST_DRAWN
 
     @property
     def simulation_runs(self) -> int:

@@ -81,7 +81,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     sharing
         How queries share ``total_epsilon``.  ``"alone"`` measures each query by itself, at its
         share.  The id of a mechanism makes it answer COUNT or SUM queries together: ``workload``,
-        ``identity``, ``numerical``, ``numerical_two``, ``dyadic``, ``normalization``,
+        ``joint``, ``identity``, ``numerical``, ``numerical_two``, ``dyadic``, ``normalization``,
         ``global_truncation``, ``clipped_composition``, ``ranges``.  ``"auto"``, the default, takes
         the way that is most often right on test tables made from the copy.
     tolerances

@@ -85,9 +85,9 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     total_epsilon
         Privacy budget of all queries together.
     mechanism
-        ``"auto"`` (least simulated error on the synthetic table), or ``workload``, ``identity``,
-        ``numerical``, ``numerical_two``, ``dyadic``, ``normalization``, ``global_truncation``,
-        ``clipped_composition``, ``ranges``.
+        ``"auto"`` (least simulated error on the synthetic table), or ``workload``, ``joint``,
+        ``identity``, ``numerical``, ``numerical_two``, ``dyadic``, ``normalization``,
+        ``global_truncation``, ``clipped_composition``, ``ranges``.
     alpha
         The probability with which the interval ``low .. high`` of an answer may miss the exact
         answer.
@@ -96,8 +96,8 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     ledger, dataset, fresh
         As for ``pqd.audit``.
     unit, max_rows
-        As for ``pqd.audit``.  With a unit COUNT is of persons, SUM of persons' totals, and
-        ``workload`` (or ``"auto"``) is the only mechanism.  ``max_rows`` then changes nothing.
+        As for ``pqd.audit``.  With a unit COUNT is of persons, SUM of persons' totals, and the
+        mechanism is ``joint`` or ``workload``.  ``max_rows`` then changes nothing.
     row_is_person
         As for ``pqd.audit``.
     table

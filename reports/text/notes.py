@@ -649,16 +649,6 @@ def named_error(error: float, unit: Fraction) -> str:
 
 
 @sentence
-def of_persons_error(error: float, unit: Fraction) -> str:
-    """Reason of the mechanism that counts persons query by query, with its simulated error.
-
-    ``error`` is a multiple of ``unit``.
-    """
-    text = "a person may have rows that match any query, so each is counted by itself"
-    return f"{text}; simulated error {_short(error, unit)} on average"
-
-
-@sentence
 def least_error(error: float, others: Sequence[tuple[str, float]], unit: Fraction) -> str:
     """Reason of the mechanism with the smallest simulated error, and the errors of the ``others``.
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pqd.deciders.batch.base import BatchOutput, NoiseLaw
+from pqd.deciders.batch.base import BatchOutput
 from pqd.deciders.batch.linear.queries import NumericalQueries
 from pqd.deciders.batch.linear.universe import Rows, level_sets
 from pqd.deciders.distributions import NoiseSum, noise_variance
@@ -51,7 +51,7 @@ class NoisyAnswers:
         noisy = [noise.laplace(answer, scale) for answer in answers]
         return BatchOutput.of(noisy, deviations=[deviation] * len(noisy))
 
-    def noise_law(self, epsilon: Number) -> NoiseLaw:
+    def noise_law(self, epsilon: Number) -> tuple[NoiseSum, ...]:
         """Law of one draw, which is the noise of each answer."""
         return (NoiseSum(1, self.scale(epsilon)),) * self.queries
 
@@ -87,7 +87,7 @@ class NoisyClasses:
         deviations = np.sqrt(self._draws * noise_variance(scale))
         return BatchOutput.of(sums[:, 0], deviations=deviations)
 
-    def noise_law(self, epsilon: Number) -> NoiseLaw:
+    def noise_law(self, epsilon: Number) -> tuple[NoiseSum, ...]:
         """Noise law with one draw for each class that an answer adds up."""
         scale, draws = self.largest_scale(epsilon), self._draws.tolist()
         # Equal numbers share one law, because its tails are computed on first use.

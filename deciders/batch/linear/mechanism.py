@@ -7,7 +7,7 @@ from typing import Protocol
 from pqd.deciders.batch.base import BatchMechanism, BatchOutput
 from pqd.deciders.batch.linear.multiplicative_weights import GroupedWeights
 from pqd.deciders.batch.linear.universe import Rows
-from pqd.deciders.distributions import Floats
+from pqd.deciders.distributions import Floats, NoiseSum
 from pqd.deciders.exact import Number
 from pqd.deciders.histogram import Integers
 from pqd.deciders.noise import Noise
@@ -24,6 +24,10 @@ class LinearMechanism(BatchMechanism[Rows], Protocol):
         self, table: Rows, /, epsilon: Number, noise: Noise, delta: Number = 0
     ) -> BatchOutput:
         """One (epsilon, delta)-DP output."""
+        ...
+
+    def noise_law(self, epsilon: Number) -> tuple[NoiseSum, ...] | None:
+        """Law of the error of each answer; None if the error depends on the rows."""
         ...
 
 

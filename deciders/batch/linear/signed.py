@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from pqd.deciders.batch.base import BatchOutput, NoiseLaw
+from pqd.deciders.batch.base import BatchOutput
 from pqd.deciders.batch.linear.mechanism import LinearMechanism
 from pqd.deciders.batch.linear.universe import Rows
 from pqd.deciders.distributions import NoiseSum
@@ -48,7 +48,7 @@ class SignedMechanism:
             deviations = np.hypot(plus.deviations, minus.deviations)
         return BatchOutput.of(np.subtract(plus.answers, minus.answers), thresholds, deviations)
 
-    def noise_law(self, epsilon: Number) -> NoiseLaw | None:
+    def noise_law(self, epsilon: Number) -> tuple[NoiseSum, ...] | None:
         """Law of the draws of both sides together, each draw at the larger scale of the two.
 
         A sum of symmetric noises with one peak reaches farther if one of the noises does.  So

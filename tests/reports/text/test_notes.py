@@ -148,7 +148,6 @@ EXAMPLES = (
         conditions=(("alarm", "chance alone"), ("age: 7", "noise"), ("age: 8", "noise")),
     ),
     note("named-error", error=12.5, unit=Fraction(1, 2)),
-    note("of-persons-error", error=12.5, unit=Fraction(1, 2)),
     note("least-error", error=12.5, others=(("identity", 20.0),), unit=Fraction(1)),
 )
 
