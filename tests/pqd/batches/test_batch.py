@@ -367,6 +367,8 @@ def test_the_names_of_the_mechanisms_are_theirs() -> None:
 def test_the_mechanisms_of_known_noise_are_those_that_tell_it() -> None:
     frame = table(5)
     scanned = Scanned(frame, frame, *counting("age > 30", "age > 40"))
-    plans: list[BatchPlan] = [WorkloadPlan.of(scanned.workload, Fraction(1))]
+    plans: list[BatchPlan] = [
+        WorkloadPlan.of(scanned.workload, Fraction(1), joint=joint) for joint in (False, True)
+    ]
     plans += [LinearPlan.of(name, scanned.problem(), Fraction(1)) for name in LINEAR]
     assert tuple(plan.id for plan in plans if plan.noise(Fraction(1))) == NOISE_KNOWN

@@ -17,7 +17,16 @@ from pqd.accounting.composition import charge_of
 from pqd.batches import row_classes as classes_module
 from pqd.batches.batch_measurement import BatchMeasurement
 from pqd.batches.batch_verdict import BatchRule
-from pqd.batches.mechanisms import ALONE, LINEAR, RANGES, SHARINGS, TOGETHER, RunBudget
+from pqd.batches.mechanisms import (
+    ALONE,
+    BY_QUERY,
+    LINEAR,
+    NOISE_KNOWN,
+    RANGES,
+    SHARINGS,
+    TOGETHER,
+    RunBudget,
+)
 from pqd.batches.shared_budget import verdict_plans
 from pqd.deciders import Decision, operating_characteristic
 from pqd.deciders.batch.decision_rule import accept
@@ -195,9 +204,10 @@ WORKLOADS: dict[str, dict[str, Any]] = {
 MAIN = ("auto", ALONE, "identity")
 # ``auto`` takes longest.
 # There is nothing for a batch in these, so to name one is a mistake.
-UNFIT = ("means alone", "persons", "rows of persons")
+PEOPLE = ("persons", "rows of persons")
 BOTH = [(name, ALONE) for name in WORKLOADS]
-BOTH += [(name, "identity") for name in WORKLOADS if name not in UNFIT]
+BOTH += [(name, "joint") for name in PEOPLE]
+BOTH += [(name, "identity") for name in WORKLOADS if name not in {"means alone", *PEOPLE}]
 BOTH += [(name, "auto") for name in ("duplicates", "two copies")]
 
 
@@ -389,11 +399,9 @@ def test_a_query_of_its_own_budget_does_not_make_the_others_dearer() -> None:
     assert total(made(own, *CHAIN, mode=ALONE)) <= 5 + EPSILON
 
 
-@pytest.mark.parametrize("name", UNFIT)
-def test_a_batch_for_which_there_is_no_query_is_refused(name: str) -> None:
-    words = "may match all of them" if "persons" in name else "No query of this run is such a one"
-    with pytest.raises(ParameterError, match=f"{words}: use alone"):
-        workload(name, "identity")
+def test_a_batch_for_which_there_is_no_query_is_refused() -> None:
+    with pytest.raises(ParameterError, match="No query of this run is such a one: use alone"):
+        workload("means alone", "identity")
 
 
 # What is the same query ---------------------------------------------------------------------------
@@ -449,7 +457,7 @@ def test_auto_takes_what_errs_least(name: str) -> None:
     workloads = bound_workloads(*queries, **given)
     scores = {
         mode: expected_wrong(workloads, RunBudget(EPSILON, mode))
-        for mode in (ALONE, "workload", "identity")
+        for mode in (ALONE, "workload", "joint", "identity")
     }
     parts = verdict_plans(workloads, RunBudget(EPSILON, "auto"))
     best = min(scores, key=scores.__getitem__)
@@ -544,10 +552,10 @@ def test_a_family_is_weighed_with_what_else_shares_the_pool() -> None:
 def test_of_ways_that_err_alike_that_of_the_least_thresholds_is_taken() -> None:
     """At a budget that decides everything either way."""
     workloads, epsilon = bound_workloads(*CHOICES["few classes"]["queries"], tau=60), Fraction(11)
-    for mode in (ALONE, "identity", "workload"):
+    for mode in (ALONE, "identity", "joint", "workload"):
         assert expected_wrong(workloads, RunBudget(epsilon, mode)) < 1e-10
     found = verdicts_of(verdict_plans(workloads, RunBudget(epsilon, "auto")))
-    assert {q.choice.taken.mechanism.id for q in found} == {"identity_batch"}
+    assert {q.choice.taken.mechanism.id for q in found} == {"joint_batch"}
 
 
 def test_either_way_is_taken_somewhere() -> None:
@@ -583,14 +591,19 @@ def test_means_are_asked_by_themselves_whatever_is_named() -> None:
     assert [isinstance(q.rule, BatchRule) for q in found] == [False, False, True, True]
 
 
-def test_persons_are_counted_query_by_query_alone() -> None:
-    found = verdicts_of(made(*NESTED[:3], SUMS[0], people=PERSONS))
-    assert not any(isinstance(q.rule, BatchRule) for q in found)
-    assert [q.measurement.cost for q in found] == [EPSILON / 4] * 4
-    for mode in ("workload", "numerical"):
-        with pytest.raises(
-            ParameterError, match=r"the rows of one person may match all of them: use alone"
-        ):
+def test_persons_are_counted_query_by_query() -> None:
+    """Alone, or in one batch that pays for all queries that a person may match."""
+    alone = verdicts_of(made(*NESTED[:3], SUMS[0], mode=ALONE, people=PERSONS))
+    assert [q.measurement.cost for q in alone] == [EPSILON / 4] * 4
+    for mode in BY_QUERY:
+        found = verdicts_of(parts := made(*NESTED[:3], SUMS[0], mode=mode, people=PERSONS))
+        assert total(parts) == EPSILON
+        assert {q.measurement.unit for q in found} == {PERSONS}
+        assert {q.measurement.epsilon for q in found} == {EPSILON * 3 / 4, EPSILON / 4}
+    auto = verdicts_of(made(*NESTED[:3], SUMS[0], people=PERSONS))
+    assert [isinstance(q.rule, BatchRule) for q in auto] == [True, True, True, False]
+    for mode in ("identity", "numerical", RANGES):
+        with pytest.raises(ParameterError, match="counts rows by what they meet.* use auto, joint"):
             made(*NESTED[:3], SUMS[0], mode=mode, people=PERSONS)
 
 
@@ -605,11 +618,12 @@ def test_patterns_alone_are_refused_by_a_batch_that_is_named(mode: str) -> None:
         made(*LIKE, mode=mode)
 
 
-@pytest.mark.parametrize("mode", ["workload", "auto"])
+@pytest.mark.parametrize("mode", [*BY_QUERY, "auto"])
 def test_patterns_are_counted_query_by_query(mode: str) -> None:
     parts = made(*LIKE, mode=mode, tau=50)
     assert {q.choice.taken.mechanism.id for q in verdicts_of(parts)} <= {
         "workload_batch",
+        "joint_batch",
         "noisy_count",
     }
     assert mode == "auto" or all(isinstance(q.rule, BatchRule) for q in verdicts_of(parts))
@@ -632,10 +646,10 @@ def test_too_many_classes_leave_workload(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(classes_module, "MOST_COMBINATIONS", 4)
     with pytest.raises(ParameterError, match=r"COUNT: identity must know .* or use workload"):
         made(*NESTED, mode="identity")
-    for mode in ("workload", "auto"):
+    for mode in (*BY_QUERY, "auto"):
         parts = made(*[among(n, n + 1) for n in range(4)], *NESTED, mode=mode, tau=60)
         ways = {q.choice.taken.mechanism.id for q in verdicts_of(parts)}
-        assert ways <= {"workload_batch", "noisy_count"}
+        assert ways <= {"workload_batch", "joint_batch", "noisy_count"}
     assert "COUNT: counted query by query only, as the conditions of these 10" in notes(parts)
 
 
@@ -678,7 +692,7 @@ def test_auto_never_takes_a_batch_without_p_values() -> None:
     assert sum(min(q.taken.worst, 0.5) for q in named) < 0.3
     for verdict in taken:
         shown = {candidate.mechanism.id for candidate in verdict.choice.candidates}
-        assert not shown & {f"{name}_batch" for name in TOGETHER[2:]}
+        assert not shown & {f"{name}_batch" for name in TOGETHER if name not in NOISE_KNOWN}
 
 
 def test_too_small_a_budget_for_a_mechanism_is_refused_and_passed_over_by_auto() -> None:
@@ -713,7 +727,7 @@ def test_what_cannot_be_asked_takes_no_share() -> None:
 def test_the_names_of_the_ways_are_the_same_everywhere() -> None:
     found = json_schema()["properties"]["shared_budget"]["properties"]["sharing"]
     assert tuple(found["enum"]) == SHARINGS == ("auto", ALONE, *TOGETHER)
-    assert ("workload", *LINEAR, RANGES) == TOGETHER
+    assert ("workload", "joint", *LINEAR, RANGES) == TOGETHER
     for mode in SHARINGS:
         assert RunBudget(EPSILON, mode).sharing == mode
     for wrong in ("", "Auto", "batch", "inv_count"):
