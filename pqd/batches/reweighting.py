@@ -4,6 +4,9 @@ Every row of the copy gets a weight.  Among all weights that agree with the rele
 weights nearest to equal weights are taken, in relative entropy (maximum entropy).  Answers that
 contradict each other are fitted only within their noise.  All of this is post-processing of the
 release, so it costs nothing.  The same release always makes the same table.
+
+With a privacy unit the answers are of persons.  So persons are drawn in place of rows: each with
+all of its rows, and under a number of its own, since a person may be drawn several times.
 """
 
 from __future__ import annotations
@@ -13,16 +16,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.sparse import block_array, csr_array
+from scipy.sparse import block_array, csr_array, vstack
 from scipy.sparse.linalg import LinearOperator, cg
 
 from pqd.batches.answers import PlannedBatch, ReleasePlan
-from pqd.batches.row_classes import Booleans
 from pqd.deciders.batch.base import BatchOutput
 from pqd.deciders.distributions import Floats
 from pqd.deciders.note import Note, note
 from pqd.engine.contingency import selections
+from pqd.engine.scan_plan import PrivacyUnit, ScanPlan
 from pqd.run.execution import Outputs
+from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,20 +54,19 @@ class ReweightedTable(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnswerSystem:
-    """Released ``answers``, each the sum of ``amounts`` over the kinds of rows that it selects.
+    """Released ``answers``, each the sum of what the rows or persons of each kind add to it.
 
-    ``selected`` has the shape (answers, kinds).  ``spread`` is the deviation of each answer.  All
-    numbers are in units.
+    ``amounts`` (answers, kinds) is what one of a kind adds.  ``spread`` is the deviation of each
+    answer.  All numbers are in units.
     """
 
-    selected: Booleans
-    amounts: Floats
+    amounts: csr_array
     answers: Floats
     spread: Floats
 
     def sums(self, numbers: Floats) -> Floats:
-        """Answers of a table that has ``numbers`` rows of each kind."""
-        sums: Floats = self.selected @ (self.amounts * numbers)
+        """Answers of a table that has ``numbers`` rows or persons of each kind."""
+        sums: Floats = self.amounts @ numbers
         return sums
 
 
@@ -72,14 +75,23 @@ def reweighted_table(plan: ReleasePlan, outputs: Outputs) -> ReweightedTable:
 
     Guarantee: post-processing of the released answers.
     """
-    tables, batches = plan.bound.tables, plan.batches
+    tables, batches, unit = plan.bound.tables, plan.batches, plan.bound.unit
     table, engine = tables.tables[0], tables.engine
     frame = engine.frame(table)
-    rows = [engine.by_row(plan.bound.schema, planned.batch.workload) for planned in batches]
-    kinds, first, counts = _kinds(rows)
+    workloads = [ScanPlan(planned.batch.statistics) for planned in batches]
+    rows = [engine.by_row(plan.bound.schema, workload) for workload in workloads]
+    if unit:
+        person = _persons(frame, unit)
+        # Each person is a kind.
+        kinds = np.arange(person.max(initial=-1) + 1)
+        counts = np.ones(kinds.size, np.int64)
+        amounts = [_of_persons(*pair, person) for pair in zip(batches, rows, strict=True)]
+    else:
+        kinds, first, counts = _kinds(rows)
+        amounts = [_of_rows(*pair, first) for pair in zip(batches, rows, strict=True)]
     parts = [
-        _answer_system(planned, each, first, outputs[planned.batch])
-        for planned, each in zip(batches, rows, strict=True)
+        _answer_system(planned, each, outputs[planned.batch])
+        for planned, each in zip(batches, amounts, strict=True)
     ]
     weights = fitted_weights(parts, counts.astype(np.float64))
     drawn = drawn_rows(weights[kinds])
@@ -87,8 +99,46 @@ def reweighted_table(plan: ReleasePlan, outputs: Outputs) -> ReweightedTable:
     gaps = (np.abs(part.sums(numbers) - part.answers).mean() for part in parts)
     pairs = zip(batches, gaps, strict=True)
     distances = tuple((each.batch.name, float(gap) * float(each.scale)) for each, gap in pairs)
-    summary = note("table-drawn", rows=drawn.size, table=table.label, gaps=distances)
-    return ReweightedTable(frame.iloc[drawn].reset_index(drop=True), summary)
+    made = _with_persons(frame, unit, person, drawn) if unit else frame.iloc[drawn]
+    summary = note(
+        "table-drawn",
+        rows=len(made),
+        persons=drawn.size if unit else None,
+        table=table.label,
+        gaps=distances,
+    )
+    return ReweightedTable(made.reset_index(drop=True), summary)
+
+
+def _persons(frame: pd.DataFrame, unit: PrivacyUnit) -> Integers:
+    """Person of each row, from 0 on; without the unit's column each row is a person."""
+    column = _column(frame, unit)
+    if column is None:
+        return np.arange(len(frame))
+    codes: Integers = frame[column].factorize(use_na_sentinel=False)[0].astype(np.int64)
+    return codes
+
+
+def _column(frame: pd.DataFrame, unit: PrivacyUnit) -> str | None:
+    """Name of the unit's column in the copy; None if the copy has none."""
+    own = fold_case(unit.column)
+    return next((name for name in frame.columns if fold_case(name) == own), None)
+
+
+def _with_persons(
+    frame: pd.DataFrame, unit: PrivacyUnit, person: Integers, drawn: Integers
+) -> pd.DataFrame:
+    """All rows of each drawn person, under the person's number from 1 on."""
+    order = np.argsort(person, kind="stable")
+    ends = np.cumsum(np.bincount(person))
+    sizes = np.diff(ends, prepend=0)[drawn]
+    # Places in ``order``: those of the first drawn person, then those of the next.
+    within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    rows = order[np.repeat(ends[drawn] - sizes, sizes) + within]
+    made, column = frame.iloc[rows], _column(frame, unit)
+    if column is None:
+        return made
+    return made.assign(**{column: np.repeat(np.arange(1, drawn.size + 1), sizes)})
 
 
 def _kinds(rows: Sequence[ContingencyTable]) -> tuple[Integers, Integers, Integers]:
@@ -104,18 +154,40 @@ def _kinds(rows: Sequence[ContingencyTable]) -> tuple[Integers, Integers, Intege
     return kinds.reshape(-1), first, counts
 
 
-def _answer_system(
-    planned: PlannedBatch, rows: ContingencyTable, first: Integers, output: BatchOutput
-) -> AnswerSystem:
-    """System of the answers of a batch, over kinds of rows; ``first`` is one row of each kind."""
-    batch, places = planned.batch, rows.places[first]
-    words = [word[first] for word in rows.words.T]
+def _of_rows(planned: PlannedBatch, rows: ContingencyTable, first: Integers) -> csr_array:
+    """What a row of each kind adds to each answer, in units; ``first`` is one row of each kind."""
+    places, words = rows.places[first], [word[first] for word in rows.words.T]
     lattice = planned.measure.lattice if planned.measure else None
-    amounts = np.ones(first.size)
+    values = np.ones(first.size)
     if lattice is not None:
-        amounts = np.where(places < 0, 0, lattice.units_at(places)).astype(np.float64)
+        values = np.where(places < 0, 0, lattice.units_at(places)).astype(np.float64)
+    selected = selections(planned.batch.workload, words, first.size)
+    # Make each batch sparse by itself: a dense matrix would take eight bytes per entry.
+    return csr_array(csr_array(np.stack(selected)).multiply(values))
+
+
+def _of_persons(planned: PlannedBatch, rows: ContingencyTable, person: Integers) -> csr_array:
+    """What each person adds to each answer, in units: 1, or a total within its bounds."""
+    size, measure = int(person.max(initial=-1)) + 1, planned.measure
+    lines = []
+    for selected in selections(planned.batch.workload, list(rows.words.T), person.size):
+        values = np.minimum(np.bincount(person[selected], minlength=size), 1).astype(np.float64)
+        if measure and measure.lattice and measure.total:
+            units = measure.lattice.units_at(rows.places) * float(
+                measure.lattice.unit / measure.total.unit
+            )
+            held = selected & (rows.places >= 0)
+            totals = np.bincount(person[held], weights=units[held], minlength=size)
+            ends = measure.total.lower_units, measure.total.upper_units
+            values = np.where(np.bincount(person[held], minlength=size), totals.clip(*ends), 0.0)
+        lines.append(csr_array(values[None]))
+    return csr_array(vstack(lines))
+
+
+def _answer_system(planned: PlannedBatch, amounts: csr_array, output: BatchOutput) -> AnswerSystem:
+    """System of the answers of a batch, over kinds of rows or persons."""
+    batch = planned.batch
     return AnswerSystem(
-        np.stack(selections(batch.workload, words, first.size)),
         amounts,
         np.round(np.array(output.answers)),
         np.maximum(
@@ -153,9 +225,7 @@ class _System:
     """Answers of all batches as one sparse matrix (answers, kinds), and the dual of the fit."""
 
     def __init__(self, parts: Sequence[AnswerSystem], counts: Floats) -> None:
-        # Make each batch sparse separately: a dense matrix would take eight bytes per entry.
-        blocks = [[csr_array(csr_array(part.selected).multiply(part.amounts))] for part in parts]
-        self._matrix = csr_array(block_array(blocks))
+        self._matrix = csr_array(block_array([[part.amounts] for part in parts]))
         self._counts = counts
         self.answers = np.concatenate([part.answers for part in parts])
         self.spread = np.concatenate([part.spread for part in parts])
@@ -195,7 +265,7 @@ class _System:
 
 
 def drawn_rows(weights: Floats) -> Integers:
-    """Places of the drawn rows; each row is drawn about as often as its weight says.
+    """Places of the drawn rows or persons; each is drawn about as often as its weight says.
 
     Systematic sampling takes rows at equal steps along the cumulated weights.  The number of drawn
     rows is the sum of the weights.  It is at least 1, and at most ten times the number of rows of

@@ -163,11 +163,6 @@ def run_release(  # noqa: PLR0913 - those of a release, read
 ) -> ReleaseReport:
     """Release with ``noise``; see ``pqd.release``.  Without an accountant no account is kept."""
     _check(queries, parameters)
-    if unit and table is not None:
-        raise ParameterError(
-            "a corrected copy (--table) is made of rows that are drawn one by one, and with a unit "
-            "the answers are of persons; leave --table out"
-        )
     names = column_names(queries, unit)
     tables = separate_tables(private, synthetic, accountant=accountant, names=names, unit=unit)
     if table is not None:

@@ -262,11 +262,17 @@ def conditions_open(batch: str, conditions: Sequence[str]) -> str:
 
 
 @sentence
-def table_drawn(rows: int, table: str, gaps: Sequence[tuple[str, float]]) -> str:
-    """Note on a corrected copy: its rows, and how far its answers are from the released ones."""
+def table_drawn(
+    rows: int, table: str, gaps: Sequence[tuple[str, float]], persons: int | None = None
+) -> str:
+    """Note on a corrected copy: its rows, and how far its answers are from the released ones.
+
+    ``persons`` is the number of persons, if the answers are of persons.
+    """
     words = ", ".join(f"{batch} by {number_text(gap, 3)}" for batch, gap in gaps)
+    people = "" if persons is None else f" of {counted(persons, 'person')}, numbered anew"
     return (
-        f"The table has {rows:,} rows, drawn from {table} so that it answers as was "
+        f"The table has {rows:,} rows{people}, drawn from {table} so that it answers as was "
         f"released; on average its answers differ from those in {words}."
     )
 

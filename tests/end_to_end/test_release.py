@@ -305,11 +305,6 @@ REFUSED: dict[str, tuple[dict[str, Any], type[PqdError], str]] = {
         ParameterError,
         "COUNT: identity counts rows by what they meet.* use workload or auto",
     ),
-    "a corrected copy, with a unit": (
-        {"unit": "job", "table": "new.csv"},
-        ParameterError,
-        "leave --table out",
-    ),
     "a unit that is no column": ({"unit": "jib"}, PqdError, "job"),
     "no budget": ({"total_epsilon": 0}, ParameterError, "greater than 0"),
     "too small a budget": (

@@ -5,10 +5,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 from pqd.batches.reweighting import AnswerSystem, drawn_rows, fitted_weights
 from pqd.commands.release import run_release
 from pqd.deciders import SimulatedNoise
+from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.sources.export import check_new, write_frame
 from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import open_table
@@ -73,6 +75,58 @@ def test_it_answers_as_the_private_table(tmp_path: Path, suffix: str, mechanism:
     assert (np.abs(np.subtract(answers(found), answers(private))) < gap / 20).all()
 
 
+def visits(number: int, seed: int, cooks: float) -> pd.DataFrame:
+    """Rows of persons, of whom each has 1 to 4; one has no name."""
+    rng = np.random.default_rng(seed)
+    who = np.repeat(np.arange(number), rng.integers(1, 5, number))
+    names = np.array([*(f"p{n}" for n in range(1, number)), None], dtype=object)
+    return people(who.size, seed, cooks).assign(who=names[who])
+
+
+def answers_of_persons(frame: pd.DataFrame, bounds: tuple[int, int]) -> list[float]:
+    cook, smith = frame.job == "cook", frame.job == "smith"
+    rows = [frame.age >= 0, cook & (frame.age > 40), frame.age <= 30, smith, frame.age >= 0]
+    some: list[float] = [frame.who[each].nunique(dropna=False) for each in rows[:3]]
+    totals = [frame[each].groupby("who", dropna=False).pay.sum().clip(*bounds) for each in rows[3:]]
+    return some + [float(each.sum()) for each in totals]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_with_a_unit_whole_persons_are_drawn(tmp_path: Path, suffix: str) -> None:
+    private, copy = visits(1500, 1, cooks=0.6), visits(1000, 2, cooks=0.3)
+    path, bounds = tmp_path / f"out.{suffix}", (0, 90)
+    terms = Parameters.parse(tau=1, epsilon=SILENT, alpha=0.05, columns={"pay": {"bounds": bounds}})
+    queries = tuple(Query(sql, f"q{n}") for n, sql in enumerate(QUERIES))
+    noise, unit = SimulatedNoise(1), PrivacyUnit("WHO")
+    report = run_release(private, copy, queries, terms, noise, table=path, unit=unit)
+    found = pd.read_csv(path) if suffix == "csv" else pd.read_parquet(path)
+    exact = answers_of_persons(private, bounds)
+    assert [query.answer for query in report.queries] == exact
+    assert answers_of_persons(found, bounds) == pytest.approx(exact, rel=0.02, abs=5)
+    # Persons are those of the copy, with all of their rows, under numbers of their own.
+    number = found.who.nunique()
+    assert found.who.unique().tolist() == list(range(1, number + 1))
+    told = str(report.notes[-1])
+    assert f"has {len(found):,} rows of {number:,} persons, numbered anew, drawn from" in told
+    own = ["age", "job", "pay", "note"]
+    held = {
+        tuple(map(tuple, each[own].to_numpy())) for _, each in copy.groupby("who", dropna=False)
+    }
+    for _, each in found.groupby("who"):
+        assert tuple(map(tuple, each[own].to_numpy())) in held
+
+
+def test_a_copy_without_the_units_column_has_a_person_in_each_row(tmp_path: Path) -> None:
+    private, copy = visits(300, 1, cooks=0.6), people(500, 2, cooks=0.3)
+    terms, path = Parameters.parse(tau=1, epsilon=SILENT, alpha=0.05), tmp_path / "new.parquet"
+    queries, unit = (Query(QUERIES[2], "young"),), PrivacyUnit("who")
+    noise = SimulatedNoise(1)
+    report = run_release(private, copy, queries, terms, noise, table=path, unit=unit)
+    found = pd.read_parquet(path)
+    assert list(found.columns) == list(copy.columns)
+    assert abs((found.age <= 30).sum() - report.queries[0].answer) <= 2
+
+
 def test_the_same_release_makes_the_same_table(tmp_path: Path) -> None:
     private, copy = people(500, 3, cooks=0.5), people(400, 4, cooks=0.3)
     for name in ("a.csv", "b.csv"):
@@ -104,16 +158,16 @@ def test_text_of_a_csv_stays_text_and_numbers_become_numbers(tmp_path: Path) -> 
 
 
 def test_answers_that_contradict_each_other_give_way_by_their_noise() -> None:
-    every = np.ones((2, 3), np.bool_)
+    every = csr_array(np.ones((2, 3)))
     counts = np.full(3, 100.0)
-    part = AnswerSystem(every, np.ones(3), np.array([290.0, 320.0]), np.array([1.0, 3.0]))
+    part = AnswerSystem(every, np.array([290.0, 320.0]), np.array([1.0, 3.0]))
     total = float((fitted_weights([part], counts) * counts).sum())
     # The mean of both, weighed by 1 / spread^2, is 293.
     assert total == pytest.approx(293, abs=0.5)
 
 
 def test_an_answer_below_nothing_leaves_nothing() -> None:
-    part = AnswerSystem(np.array([[True, False]]), np.ones(2), np.array([-5.0]), np.array([1.0]))
+    part = AnswerSystem(csr_array([[1.0, 0.0]]), np.array([-5.0]), np.array([1.0]))
     weights = fitted_weights([part], np.array([50.0, 50.0]))
     assert weights[0] * 50 < 1
     assert weights[1] == 1
@@ -121,12 +175,12 @@ def test_an_answer_below_nothing_leaves_nothing() -> None:
 
 def test_values_of_both_signs_and_none() -> None:
     worth = np.array([-3.0, 0.0, 2.0])
-    part = AnswerSystem(np.ones((1, 3), np.bool_), worth, np.array([40.0]), np.array([1.0]))
+    part = AnswerSystem(csr_array(worth[None]), np.array([40.0]), np.array([1.0]))
     counts = np.array([10.0, 10.0, 10.0])
     numbers = fitted_weights([part], counts) * counts
     assert worth @ numbers == pytest.approx(40, abs=0.1)
     assert numbers[1] == 10
-    nothing = AnswerSystem(np.zeros((1, 3), np.bool_), worth, np.array([9.0]), np.array([1.0]))
+    nothing = AnswerSystem(csr_array((1, 3)), np.array([9.0]), np.array([1.0]))
     assert fitted_weights([nothing], counts).tolist() == [1, 1, 1]
 
 

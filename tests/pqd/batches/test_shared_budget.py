@@ -603,7 +603,9 @@ def test_persons_are_counted_query_by_query() -> None:
     auto = verdicts_of(made(*NESTED[:3], SUMS[0], people=PERSONS))
     assert [isinstance(q.rule, BatchRule) for q in auto] == [True, True, True, False]
     for mode in ("identity", "numerical", RANGES):
-        with pytest.raises(ParameterError, match="counts rows by what they meet.* use auto, joint"):
+        with pytest.raises(
+            ParameterError, match=r"counts rows by what they meet.* use auto, joint"
+        ):
             made(*NESTED[:3], SUMS[0], mode=mode, people=PERSONS)
 
 

@@ -76,6 +76,7 @@ EXAMPLES = (
     note("ranges-chosen", mechanism="h", truncation="t", buckets=12, overstatement=1.23456),
     note("of-one", name="b1", what=note("unit-missing", table="t", column="c")),
     note("table-drawn", rows=1200, table="copy.csv", gaps=(("b1", 1.5), ("b2", 0.25))),
+    note("table-drawn", rows=1200, persons=400, table="copy.csv", gaps=(("b1", 1.5),)),
     note("table-not-written", reason="The disk is full"),
     note("references-made", marginals="independent", epsilon=Fraction(1), first="tree"),
     note("other-size", table="c.csv", rows=2442, private=24421, within=0, queries=("q1", "q2")),
