@@ -128,8 +128,7 @@ def test_answers_with_a_unit_are_of_persons() -> None:
     exact = [cooks.age.nunique(), SECRET.age.nunique(), cooks.pay.sum()]
     assert [query.answer for query in report.queries] == exact
     assert (report.cost.unit, report.cost.max_rows) == ("age", 1)
-    assert {batch.mechanism for batch in report.batches} == {"workload"}
-    assert "a person may have rows that match any query" in report.batches[0].reason
+    assert {batch.mechanism for batch in report.batches} <= {"workload", "joint"}
     text = terminal_text(report)
     assert "COUNT is of persons, and SUM of persons' totals." in " ".join(text.split())
     again = released(queries=sqls, unit="age", total_epsilon=10**6, columns=facts)
@@ -297,13 +296,17 @@ def test_audit_and_release_share_an_account(account: Path) -> None:
 REFUSED: dict[str, tuple[dict[str, Any], type[PqdError], str]] = {
     "an average": ({"queries": "SELECT AVG(pay) FROM D"}, QueryError, "ask its SUM and COUNT"),
     "a distinct count": ({"queries": "SELECT COUNT(DISTINCT job) FROM D"}, QueryError, "pqd audit"),
-    "a mechanism": ({"mechanism": "magic"}, ParameterError, "auto, workload, identity, numerical"),
+    "a mechanism": (
+        {"mechanism": "magic"},
+        ParameterError,
+        "auto, workload, joint, identity, numerical",
+    ),
     "a column": ({"queries": "SELECT SUM(pai) FROM D"}, PqdError, "pay"),
     "rows without a unit": ({"max_rows": 2}, ParameterError, "no unit says whose rows"),
     "classes of rows, with a unit": (
         {"unit": "job", "mechanism": "identity"},
         ParameterError,
-        "COUNT: identity counts rows by what they meet.* use workload or auto",
+        "COUNT: identity counts rows by what they meet.* use auto, joint or workload",
     ),
     "a unit that is no column": ({"unit": "jib"}, PqdError, "job"),
     "no budget": ({"total_epsilon": 0}, ParameterError, "greater than 0"),

@@ -20,7 +20,7 @@ from pqd.accounting.accounts import Budget
 from pqd.accounting.cache_keys import canonical_value, digest, parameters_of_range_sums
 from pqd.batches.answers import select_batches
 from pqd.batches.batch_measurement import BatchMeasurement
-from pqd.batches.mechanisms import LINEAR, TOGETHER, linear_mechanism
+from pqd.batches.mechanisms import BY_QUERY, LINEAR, TOGETHER, linear_mechanism
 from pqd.batches.range_sums import RangePlan
 from pqd.batches.workload_laplace import WorkloadPlan
 from pqd.comparison.references import select_group_counts
@@ -159,6 +159,9 @@ def measurements() -> Iterator[tuple[str, str]]:
         name = f"inv_{aggregate.lower()}"
         (verdict,) = verdicts(sql(aggregate), unit=people, decider=name)
         yield f"{aggregate} of people", verdict.measurement.cache_key
+    for name in BY_QUERY:
+        (one,) = batch(name, *COUNTS, unit=people)
+        yield f"{name} of people", one.cache_key
     yield from measurements_per_row()
     for name, measurement in profiled(zoom=1).items():
         yield f"profile, {name}", measurement.cache_key
@@ -217,8 +220,9 @@ def test_every_kind_has_its_own_key() -> None:
 
 # What a key must know ----------------------------------------------------------------------------
 
-# Fields that are the queries themselves, or hold a mechanism with a key of its own.
-BESIDE = {"queries", "workload", "truncation", "weights", "decider"}
+# Fields that are the queries themselves, that hold a mechanism with a key of its own, or that the
+# id tells.
+BESIDE = {"queries", "workload", "truncation", "weights", "decider", "joint"}
 ESTIMATORS: tuple[Any, ...] = (
     *(LaplaceEstimate, RaceEstimate, SumAndCount, RankCounts, ExponentialQuantile, SplitMargins),
 )
@@ -254,7 +258,7 @@ def test_no_field_is_left_out() -> None:
 
 def test_all_that_can_be_measured_is_in_the_golden_file() -> None:
     assert {kind.id for kind in ESTIMATORS} == set(NAMES)
-    assert {"workload", *LINEAR, "ranges"} == set(TOGETHER)
+    assert {"workload", "joint", *LINEAR, "ranges"} == set(TOGETHER)
     conformers = re.search(r"Conformers: ([^.]*)\.", Estimator.__doc__ or "")
     assert conformers
     assert {kind.__name__ for kind in ESTIMATORS[:-1]} == set(conformers[1].split(", "))
