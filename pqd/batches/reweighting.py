@@ -135,7 +135,8 @@ def _with_persons(
     # Places in ``order``: those of the first drawn person, then those of the next.
     within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     rows = order[np.repeat(ends[drawn] - sizes, sizes) + within]
-    made, column = frame.iloc[rows], _column(frame, unit)
+    made: pd.DataFrame = frame.iloc[rows]
+    column = _column(frame, unit)
     if column is None:
         return made
     return made.assign(**{column: np.repeat(np.arange(1, drawn.size + 1), sizes)})

@@ -167,7 +167,8 @@ def test_answers_that_contradict_each_other_give_way_by_their_noise() -> None:
 
 
 def test_an_answer_below_nothing_leaves_nothing() -> None:
-    part = AnswerSystem(csr_array([[1.0, 0.0]]), np.array([-5.0]), np.array([1.0]))
+    amounts = csr_array(np.array([[1.0, 0.0]]))
+    part = AnswerSystem(amounts, np.array([-5.0]), np.array([1.0]))
     weights = fitted_weights([part], np.array([50.0, 50.0]))
     assert weights[0] * 50 < 1
     assert weights[1] == 1
