@@ -22,7 +22,7 @@ from pqd.deciders.numbers import epsilon_text
 from pqd.deciders.single.base import Decision
 from pqd.errors import BudgetError
 from pqd.reports.models.audit import EarlierRun
-from pqd.reports.models.ledger import AccountFacts, RunFacts
+from pqd.reports.models.ledger import AccountFacts, MeasurementFacts, PeriodFacts, RunFacts
 
 if TYPE_CHECKING:
     from pqd.deciders.batch.base import BatchOutput
@@ -66,6 +66,14 @@ class Allowance:
         """Period in words, as it follows what is spent; empty without a period."""
         return f" in {self.period} (UTC)" if self.period else ""
 
+    def facts(self) -> PeriodFacts:
+        """Period as a report shows it; TypeError without a period."""
+        if self.period is None:
+            raise TypeError("an allowance for all time has no period")
+        ends = self.period.first.isoformat(), self.period.after.isoformat()
+        limits = self.limit.epsilon, self.limit.delta
+        return PeriodFacts(self.period.kind, *ends, *limits, self.epsilon, self.delta)
+
     @property
     def remedy(self) -> str:
         """Day on which the next period begins, as a sentence of a refusal."""
@@ -87,29 +95,53 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Run of an account: its time, its charge, and the ids of the queries that it paid for.
+    """Run of an account: its time, its charge, and the measurements that it paid for.
 
-    ``number`` is the charge's number in the chain.  ``keys`` are the cache keys of the measurements
-    that the run paid for, ``questions`` what their verdicts asked.  ``unit`` is the column that
+    ``number`` is the charge's number in the chain, and ``body`` its entry.  ``keys`` are the cache
+    keys of the measurements, ``questions`` what their verdicts asked.  ``unit`` is the column that
     names people; None if each row was a person.
     """
 
     number: int
     time: str
     charge: Charge
-    queries: tuple[str, ...]
+    body: Body = field(repr=False, compare=False)
     unit: str | None = None
     keys: frozenset[str] = frozenset()
     questions: tuple[str, ...] = ()
 
     def facts(self, counted: Charge, *, unused: bool) -> RunFacts:
         """Run as a report shows it; ``counted`` is its charge as it counts for the data set."""
-        charge = self.charge
-        amounts = charge.epsilon, charge.delta, charge.rule
-        facts = RunFacts(self.time, *amounts, self.queries, self.unit, unused)
+        charge, asked = self.charge, self.body["questions"]
+        facts = RunFacts(
+            entry=self.number,
+            time=self.time,
+            epsilon=charge.epsilon,
+            delta=charge.delta,
+            rule=charge.rule,
+            command=str(self.body.get("command", "")),
+            copies=tuple(map(str, self.body.get("copies", ()))),
+            measurements=tuple(map(_measurement_facts, asked)),
+            unit=self.unit,
+            max_rows=max((facts.get("max_rows") or 0 for facts in asked), default=0) or None,
+            row_is_person=any(facts.get("row_is_person", False) for facts in asked),
+            unused=unused,
+        )
         if counted == charge:
             return facts
         return replace(facts, counted=counted.epsilon, counted_delta=counted.delta)
+
+
+def _measurement_facts(facts: Body) -> MeasurementFacts:
+    """Measurement as a report shows it, from the public facts of its charge."""
+    return MeasurementFacts(
+        id=str(facts["id"]),
+        sql=str(facts.get("sql", "")),
+        columns=tuple(map(str, facts.get("columns", ()))),
+        epsilon=Fraction(facts.get("epsilon", 0)),
+        mechanism=str(facts.get("decider", "")),
+        bounds=facts.get("bounds"),
+    )
 
 
 class Owner(NamedTuple):
@@ -264,11 +296,10 @@ class Account:
             Fraction(body.get("pure", 0)),
         )
         self.files |= {str(body["file"])} if body.get("file") else set()
-        names = tuple(str(facts["id"]) for facts in body["questions"])
         keys = frozenset(str(facts["key"]) for facts in body["questions"])
         unit = unit_of(body["questions"])
         asked = tuple(str(facts["question"]) for facts in body["questions"] if "question" in facts)
-        self.runs.append(Run(number, body["time"], charge, names, unit, keys, asked))
+        self.runs.append(Run(number, body["time"], charge, body, unit, keys, asked))
         self.pending |= dict.fromkeys(keys, Owner(*body["by"]))
         self.row_counts |= {
             str(facts["key"]): int(facts["rows_within"])

@@ -24,7 +24,7 @@ from pqd.accounting.hash_chain import Body
 from pqd.accounting.periods import Period, PeriodKind, period_kind
 from pqd.accounting.places import KeptPlace, KeyedPlaces
 from pqd.errors import BudgetError, ParameterError
-from pqd.reports.models.ledger import DataSetFacts
+from pqd.reports.models.ledger import DataSetFacts, PeriodFacts
 
 _LONGEST_NAME = 100
 NO_PLACES = KeyedPlaces()
@@ -179,8 +179,11 @@ class DataSet:
             f"counts up to K times: pqd ledger rows-per-person {ledger} K --table {table}"
         )
 
-    def facts(self, limit: Budget) -> DataSetFacts:
-        """Data set as a report shows it, given the ``limit`` of every data set."""
+    def facts(self, limit: Budget, periods: tuple[PeriodFacts, ...] = ()) -> DataSetFacts:
+        """Data set as a report shows it, given the ``limit`` of every data set.
+
+        ``periods`` are the limits of periods, and what is spent in the current ones.
+        """
         tightest, spent = self.limit.least(limit), self.spent
         return DataSetFacts(
             number=self.number,
@@ -193,6 +196,7 @@ class DataSet:
             rows_per_person=self.rows_per_person,
             ended=self.ended,
             versions=tuple(account.facts(self.counted) for account in self.versions),
+            periods=periods,
         )
 
 

@@ -27,7 +27,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pqd.accounting.accounts import (
     NO_LIMIT,
@@ -50,7 +50,7 @@ from pqd.accounting.places import KeyedPlaces
 from pqd.deciders.numbers import epsilon_text
 from pqd.errors import LedgerError, ParameterError
 from pqd.interrupts import heed
-from pqd.reports.models.ledger import LedgerReport
+from pqd.reports.models.ledger import LedgerReport, LimitFacts, PeriodFacts, StatementReport
 
 if TYPE_CHECKING:
     from pqd.accounting.accounts import Answer
@@ -277,6 +277,10 @@ class Ledger:
                 spent = data_set.spent_in(period)
                 allowances.append(Allowance(limit, spent.epsilon, spent.delta, period))
         return allowances
+
+    def period_facts(self, data_set: DataSet) -> tuple[PeriodFacts, ...]:
+        """Limits of the current periods of the calendar, as a report shows them."""
+        return tuple(allowance.facts() for allowance in self.period_allowances(data_set))
 
     def _check_known(self, table: RecognisedTable) -> None:
         """Refuse a table that may be a version of any data set, if the ledger has a limit."""
@@ -578,13 +582,36 @@ class Ledger:
         """All entries as JSON lines, each with its hash, without any secret."""
         return _export_text(self._chain.start, self.entries)
 
-    def statement(self) -> LedgerReport:
+    def report(self) -> LedgerReport:
         """Report of the ledger, with everything that a reader may see."""
+        return LedgerReport(**self._contents())
+
+    def statement(self, day: str) -> StatementReport:
+        """Statement of a ``day`` for those who supervise the protection of data."""
+        return StatementReport(**self._contents(), day=day)
+
+    def _contents(self) -> dict[str, Any]:
+        """Fields of a report of the ledger."""
         limit = self._current.limit
-        data_sets = tuple(data_set.facts(limit) for data_set in self.data_sets)
-        return LedgerReport(
-            self.path.name, self.head, len(self.entries), data_sets, limit.epsilon, limit.delta
-        )
+        return {
+            "name": self.path.name,
+            "head": self.head,
+            "entries": len(self.entries),
+            "data_sets": tuple(d.facts(limit, self.period_facts(d)) for d in self.data_sets),
+            "limit": limit.epsilon,
+            "limit_delta": limit.delta,
+            "limits": tuple(
+                LimitFacts(
+                    time=body["time"],
+                    data_set=body["dataset"],
+                    period=body["period"],
+                    epsilon=_read(body["epsilon"]),
+                    delta=_read(body["delta"]),
+                )
+                for body in (entry.body for entry in self.entries)
+                if body["kind"] == "limit"
+            ),
+        }
 
     @property
     def _now(self) -> datetime:
@@ -672,6 +699,10 @@ def _reason(because: str) -> str:
             f"say why in 1 to {_LONGEST_REASON} characters (--because); the ledger keeps the words"
         )
     return reason
+
+
+def _read(text: str | None) -> Fraction | None:
+    return None if text is None else Fraction(text)
 
 
 def _written(amount: Fraction | None) -> str | None:

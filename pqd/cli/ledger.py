@@ -11,6 +11,7 @@ import typer
 
 from pqd.cli import outputs
 from pqd.cli.display import DisplayOptions
+from pqd.cli.option_groups import with_groups
 from pqd.cli.options import path
 from pqd.deciders.errors import ParameterError
 from pqd.engine.sources.locations import location_of
@@ -32,7 +33,7 @@ _NONE = "none"
 Place = Annotated[
     str,
     typer.Argument(
-        metavar="path",
+        metavar="FILE|FOLDER",
         help="The ledger, or the private table or folder that it lies beside or in.",
         show_default=False,
     ),
@@ -43,14 +44,34 @@ Place = Annotated[
 def show(
     place: Place,
     json: outputs.Json = None,
+    every: Annotated[
+        bool,
+        typer.Option("--all", help="Show a line for every run; by default for the last twenty."),
+    ] = False,
 ) -> None:
-    """Show, per table, what was spent and for which queries.
+    """Show, per data set, what was spent, on which copies and for which queries.
 
     Example: pqd ledger show private.csv
     """
     renderings = (outputs.Target("json", json),) if json else ()
     targets = outputs.Targets(renderings).beside(_input(place), ledger=_place(place))
-    targets.finish(_opened(place).statement(), DisplayOptions())
+    targets.finish(_opened(place).report(), DisplayOptions(all=every))
+
+
+@app.command()
+@with_groups
+def statement(place: Place, written: outputs.OutputOptions) -> None:
+    """Write a statement on what is guaranteed and what was spent, for a data protection officer.
+
+    It names each private data set, who is protected, the limits, what was spent and by which
+    mechanisms, under which conditions, and how to verify all of it.
+
+    Example: pqd ledger statement private.csv --html statement.html
+    """
+    from pqd.run.costs import today
+
+    targets = written.targets(_input(place), ledger=_place(place))
+    targets.finish(_opened(place).statement(today()), DisplayOptions())
 
 
 @app.command()

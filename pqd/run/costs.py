@@ -48,6 +48,10 @@ def cost_of(quote: Quote, accountant: Accountant | None, unit: PrivacyUnit | Non
         total_delta=spent.delta,
         limit=ledger.tightest_limit(table, accountant.budget).epsilon,
         earlier=account.earlier_runs(quote.paid_before) if account else (),
+        versions=len(data_set.versions) if data_set else 1,
+        runs=len(data_set.runs) if data_set else 0,
+        since=data_set.versions[0].since[:10] if data_set else None,
+        periods=ledger.period_facts(data_set) if data_set else (),
     )
 
 

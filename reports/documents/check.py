@@ -57,6 +57,7 @@ from pqd.reports.text.cost import (
     meaning_sentence,
     spent_cell,
     spent_text,
+    year_sentence,
 )
 from pqd.reports.text.gate import ALL_CHECKS, names_sentence
 from pqd.reports.text.gate import HOW_TO_READ as HOW_TO_READ_GATE
@@ -325,8 +326,14 @@ def _closing(report: CheckReport) -> Closing:
         counts=counts_sentence(report),
         step=_step(report),
         caution=" ".join(chance_sentence(_verdicts(report), least=1)),
-        budget=budget_sentence(report.cost, report.private),
+        budget=" ".join(filter(None, _budget(report))),
     )
+
+
+def _budget(report: CheckReport) -> Iterator[str]:
+    yield budget_sentence(report.cost, report.private)
+    if report.dry and report.cost.epsilon:
+        yield year_sentence(report.cost.epsilon)
 
 
 def _step(report: CheckReport) -> Text:

@@ -38,6 +38,7 @@ from pqd.reports.documents.queries import (
 )
 from pqd.reports.documents.shared import first_names, lines, on_page
 from pqd.reports.models.standings import PLANS, Standing, passes_first
+from pqd.reports.text.cost import year_sentence
 from pqd.reports.text.notes import refused_lead
 from pqd.reports.text.numbers import (
     EACH_ITS_OWN,
@@ -86,7 +87,7 @@ def document(plan: PlanReport) -> Document:
         body=[Section(title="Queries", blocks=[_queries(plan)], brief=False)],
         omitted=omitted_queries(plan.refused),
         notes=lines(map(str, plan.notes)),
-        account=[Line(_price_sentence(plan))],
+        account=lines(_price_lines(plan)),
         reading=[
             Lines(lines(_reading(plan))),
             on_page(Definitions(_definitions(plan))),
@@ -263,7 +264,7 @@ def _closing(plan: PlanReport) -> Closing:
         failed=f"LOW: {first_names(low)}." if low else "",
         counts=counts,
         step=step,
-        budget=_price_sentence(plan),
+        budget=" ".join(_price_lines(plan)),
     )
 
 
@@ -385,16 +386,27 @@ def _needed(query: PlannedQuery, plan: PlanReport) -> float:
     return min(least, float(plan.epsilon)) if query.decidable and plan.epsilon else least
 
 
+def _price_lines(plan: PlanReport) -> Iterator[str]:
+    """Sentences on what an audit of all queries would cost, once and every night for a year."""
+    yield _price_sentence(plan)
+    yield from filter(None, [year_sentence(_price(plan))])
+
+
 def _price_sentence(plan: PlanReport) -> str:
     """Sentence on what an audit of all queries would cost; the plan itself costs nothing."""
     if not plan.budgeted or not plan.queries:
         return "Nothing was spent, and no private table was read."
-    price = plan.price
-    price = (plan.epsilon or Fraction(0)) * len(plan.queries) if price is None else price
     return (
-        f"An audit would cost epsilon {epsilon_text(price)} in total; nothing was spent, and no "
-        "private table was read."
+        f"An audit would cost epsilon {epsilon_text(_price(plan))} in total; nothing was spent, "
+        "and no private table was read."
     )
+
+
+def _price(plan: PlanReport) -> Fraction:
+    """Epsilon that an audit of all queries would cost; 0 without a budget."""
+    if plan.price is not None:
+        return plan.price
+    return (plan.epsilon or Fraction(0)) * len(plan.queries)
 
 
 def _next_step(plan: PlanReport) -> str:

@@ -53,6 +53,7 @@ from pqd.reports.text.cost import (
     promise,
     spent_cell,
     spent_text,
+    year_sentence,
 )  # fmt: skip
 from pqd.reports.text.distances import (
     ALARM,
@@ -511,6 +512,7 @@ def _cost_lines(report: ProfileReport) -> Iterator[str]:
         yield f"A run would be refused, and spend nothing. {remedies_sentence(report.shortfall)}"
         return
     yield f"A run would spend epsilon {epsilon_text(report.cost.epsilon)}; this one spent nothing."
+    yield from filter(None, [year_sentence(report.cost.epsilon)])
 
 
 def next_step(report: ProfileReport) -> str:

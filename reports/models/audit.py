@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pqd.deciders.note import Note
+    from pqd.reports.models.ledger import PeriodFacts
     from pqd.reports.models.refusals import QueryRefusal
 
 Evidence = Literal["proof", "likely", "none"]
@@ -186,7 +187,9 @@ class Cost:
     are people, or None if each row is one person.  If a query counts the rows of people one by
     one, ``max_rows`` is how many rows of each person are kept.  ``row_is_person``: somebody stated
     that each row is one person.  ``day`` is the day of the run (UTC).  ``earlier`` are the runs
-    that paid for the answers that this run replays.
+    that paid for the answers that this run replays.  ``versions`` is the number of versions of the
+    table, ``runs`` the number of runs on all of them since the day ``since``; ``total`` is their
+    sum.  ``periods`` are limits of periods of the calendar, and what is spent of them.
     """
 
     epsilon: Fraction = Fraction(0)
@@ -203,6 +206,10 @@ class Cost:
     row_is_person: bool = False
     day: str | None = None
     earlier: tuple[EarlierRun, ...] = ()
+    versions: int = 1
+    runs: int = 0
+    since: str | None = None
+    periods: tuple[PeriodFacts, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)

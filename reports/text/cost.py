@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from pqd.reports.text.numbers import bound_text, epsilon_option, epsilon_text
+from pqd.reports.text.numbers import bound_text, counted, epsilon_option, epsilon_text
 
 if TYPE_CHECKING:
     from pqd.reports.models.audit import Cost, LedgerPlace
+    from pqd.reports.models.ledger import PeriodFacts
 
 _PLACES: dict[LedgerPlace, str] = {
     "beside the table": ", beside the private table",
@@ -28,14 +29,13 @@ _LARGE = 20
 
 def cost_sentences(cost: Cost, tables: str) -> Iterator[str]:
     """Sentences on a run's cost: the amount, the rule, the ledger's total, the privacy unit."""
-    spent, rule = _amount_text(cost.epsilon, cost.delta), _rule_words(cost)
+    spent, rule = amount_text(cost.epsilon, cost.delta), _rule_words(cost)
     yield f"Spent {spent}{rule} on {tables}, taken as public."
     if cost.earlier:
         yield earlier_sentence(cost)
     if cost.ledger:
-        total = _amount_text(cost.total or Fraction(0), cost.total_delta or Fraction(0))
-        most = f" of {epsilon_text(cost.limit)}" if cost.limit is not None else ""
-        yield f"In all {total}{most} spent on this table (ledger {cost.ledger})."
+        yield f"{_total_text(cost, 'this table')} (ledger {cost.ledger})."
+        yield from map(_period_sentence, cost.periods)
     if cost.row_is_person:
         yield "Each row is one person, as was stated (--row-is-person)."
     elif cost.unit is None:
@@ -53,7 +53,7 @@ def earlier_sentence(cost: Cost) -> str:
     days = list(dict.fromkeys(run.day for run in cost.earlier))
     when = f"on {days[0]}" if len(days) == 1 else f"between {days[0]} and {days[-1]}"
     run = "an earlier run" if len(cost.earlier) == 1 else f"{len(cost.earlier):,} earlier runs"
-    return f"What cost nothing now was paid for {when} by {run}: {_amount_text(*_earlier(cost))}."
+    return f"What cost nothing now was paid for {when} by {run}: {amount_text(*_earlier(cost))}."
 
 
 def _earlier(cost: Cost) -> tuple[Fraction, Fraction]:
@@ -110,7 +110,8 @@ def account_sentences(
     ``cost`` is what a run would spend.
     """
     if dry:
-        yield f"Nothing spent; a run costs {_amount_text(cost.epsilon, cost.delta)}."
+        yield f"Nothing spent; a run costs {amount_text(cost.epsilon, cost.delta)}."
+        yield from filter(None, [year_sentence(cost.epsilon)])
     else:
         spent = spent_text(cost, answers)
         yield f"{spent[:1].upper()}{spent[1:]}."
@@ -127,7 +128,7 @@ def spent_text(cost: Cost, answers: Sequence[bool] = ()) -> str:
     if not cost.epsilon and not cost.delta:
         why = ": all replayed" if replayed and replayed == len(answers) else ""
         return f"nothing spent{why}"
-    spent = f"{_amount_text(cost.epsilon, cost.delta)} spent"
+    spent = f"{amount_text(cost.epsilon, cost.delta)} spent"
     return f"{spent}, {replayed:,} replayed" if replayed else spent
 
 
@@ -149,14 +150,51 @@ def _place_sentence(cost: Cost) -> str:
 
 
 def _total_sentence(cost: Cost, private: str) -> str:
-    used = _amount_text(cost.total or Fraction(0), cost.total_delta or Fraction(0))
-    on = f"{private} so far" if private else "the private table so far"
-    if cost.limit is None:
-        return f"In all {used} spent on {on}; no limit is set (pqd ledger limit)."
-    return f"In all {used} of {epsilon_text(cost.limit)} spent on {on}."
+    """What was spent on all versions of a table, and its limits."""
+    table = private or "the private table"
+    total = _total_text(cost, table if cost.versions > 1 else f"{table} so far")
+    none = cost.limit is None and not cost.periods
+    total += "; no limit is set (pqd ledger limit)." if none else "."
+    return " ".join([total, *map(_period_sentence, cost.periods)])
 
 
-def _amount_text(epsilon: Fraction, delta: Fraction) -> str:
+def _total_text(cost: Cost, table: str) -> str:
+    """What was spent on a table, without a full stop; of several versions, who has paid it."""
+    used = amount_text(cost.total or Fraction(0), cost.total_delta or Fraction(0))
+    most = f" of {epsilon_text(cost.limit)}" if cost.limit is not None else ""
+    if cost.versions <= 1:
+        return f"In all {used}{most} spent on {table}"
+    return (
+        f"In all {used}{most} spent on {cost.versions:,} versions of {table}: whoever is in each "
+        f"has paid it, in {counted(cost.runs, 'run')} since {cost.since}"
+    )
+
+
+def _period_sentence(period: PeriodFacts) -> str:
+    """Sentence on the limit of a period of the calendar, and what is spent of it."""
+    parts = []
+    if period.limit is not None:
+        parts.append(f"epsilon {epsilon_text(period.epsilon)} of {epsilon_text(period.limit)}")
+    if period.limit_delta:
+        parts.append(f"delta {float(period.delta):.3g} of {float(period.limit_delta):.3g}")
+    return f"In the {period.kind} from {period.first}: {', '.join(parts)}." if parts else ""
+
+
+def year_sentence(price: Fraction) -> str:
+    """Sentence on what a nightly run costs in a year; empty if a run costs nothing.
+
+    A run on the same table and the same copy is replayed, so only new versions cost.
+    """
+    if not price:
+        return ""
+    return (
+        f"Every new version of a table or copy costs it again: a year of nightly runs, epsilon "
+        f"{epsilon_text(365 * price)}."
+    )
+
+
+def amount_text(epsilon: Fraction, delta: Fraction) -> str:
+    """Epsilon in words, and a delta if there is one."""
     text = f"epsilon {epsilon_text(epsilon)}"
     return f"{text} and delta {float(delta):.3g}" if delta else text
 
@@ -165,7 +203,7 @@ def limit_text(epsilon: Fraction | None, delta: Fraction | None) -> str:
     """Limit in words, such as ``at most epsilon 10``; a delta is named unless none is allowed."""
     if epsilon is None:
         return "no limit" if delta is None else f"at most delta {float(delta):.3g}"
-    return f"at most {_amount_text(epsilon, delta or Fraction(0))}"
+    return f"at most {amount_text(epsilon, delta or Fraction(0))}"
 
 
 def _rule_words(cost: Cost) -> str:

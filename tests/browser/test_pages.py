@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pqd.reports.writers.html import html_text
-from tests.support import profile_reports, ranking_reports, release_reports
+from tests.support import ledger_reports, profile_reports, ranking_reports, release_reports
 from tests.support.audit_reports import (
     AUDIT,
     PLAN,
@@ -74,6 +74,8 @@ REPORTS: dict[str, Callable[[], Report]] = LARGE_REPORTS | {
     "profile-dry": lambda: profile_reports.DRY,
     "profile-wide": lambda: profile_reports.WIDE,
     "profile-odd-names": lambda: profile_reports.ODD,
+    "statement": lambda: ledger_reports.STATEMENT,
+    "statement-of-nothing": lambda: ledger_reports.STATEMENT_OF_NOTHING,
     "ranking": lambda: ranking_reports.DETAILED,
     "ranking-plain": lambda: ranking_reports.RANKING,
 }

@@ -160,7 +160,8 @@ def test_it_is_charged_replayed_and_shown_as_a_query_is(command: Command) -> Non
         assert after.verdicts[0].margin == before.verdicts[0].margin
     (account,) = Ledger("ledger.sqlite").accounts
     assert account.epsilon == Fraction(3, 2)
-    assert account.runs[0].queries == ("rows", "pair", "score")
+    asked = [facts["id"] for facts in account.runs[0].body["questions"]]
+    assert asked == ["rows", "pair", "score"]
     # Another tolerance, distance or copy is another question.
     assert pqd.check(spec(PAIR.replace("\nm", '\ntau = "4%"\nm'))).cost.epsilon == Fraction(1, 2)
     people(4_000, 3, 0.4).to_parquet("copy.parquet")

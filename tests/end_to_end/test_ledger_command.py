@@ -3,9 +3,15 @@
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import closing
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
+
+from pqd.accounting.composition import Charge
+from pqd.accounting.data_sets import RecognisedTable
+from pqd.accounting.ledger import Ledger
 
 Ran = tuple[int, str, str]
 Command = Callable[..., Ran]
@@ -27,19 +33,101 @@ def test_show_says_what_was_spent_for_what(ledger: Path, command: Command) -> No
     assert (code, err) == (0, "")
     for words in (
         "data set 1   census_private.parquet",
-        "table 1   census_private.parquet",
         "spent epsilon 0.75",
         "3 measurements stored",
-        "epsilon 0.5 (parallel): q1[sex = Female], q1[sex = Male]",
-        "epsilon 0.25 (sequential): q1",
+        "SELECT AVG(age) FROM D",
+        """SELECT COUNT(*) FROM D WHERE ("sex" = 'Female')""",
     ):
-        assert words in out
+        assert words in " ".join(out.split()).replace("data set 1 ", "data set 1   ")
+    runs = [line.split() for line in out.splitlines() if "audit" in line]
+    assert [(run[2], run[3], run[4], run[5]) for run in runs] == [
+        ("audit", "census_synthetic.parquet", "0.25", "sequential"),
+        ("audit", "census_synthetic.parquet", "0.5", "parallel"),
+    ]
     facts = json.loads(command("ledger", "show", str(ledger), "--json", "-")[1])
     assert facts["kind"] == "ledger"
     (data_set,) = facts["data_sets"]
-    (version,) = data_set["versions"]
-    assert data_set["epsilon"] == version["epsilon"] == 0.75
-    assert [run["rule"] for run in version["runs"]] == ["parallel", "sequential"]
+    assert data_set["epsilon"] == 0.75
+    first, second = data_set["versions"][0]["runs"]
+    assert (first["rule"], second["rule"]) == ("parallel", "sequential")
+    assert (first["command"], first["copies"]) == ("audit", ["census_synthetic.parquet"])
+    (mean,) = second["measurements"]
+    assert (mean["sql"], mean["epsilon"], mean["bounds"]) == (
+        "SELECT AVG(age) FROM D",
+        0.25,
+        "copy",
+    )
+
+
+def test_show_folds_all_but_the_last_runs(ledger: Path, command: Command) -> None:
+    private, copy = (Path(table).name for table in TABLES)
+    with closing(Ledger(ledger)) as opened:
+        (account,) = opened.accounts
+        table = RecognisedTable(private, account.fingerprint)
+        for number in range(60):
+            facts = {
+                str(number): {"id": "q1", "sql": f"SELECT COUNT(*) FROM D WHERE age > {number}"}
+            }
+            run = {"command": "check", "copies": [copy]}
+            assert opened.reserve(table, facts, lambda _: Charge(Fraction(1, 100)), run=run)
+    brief, every = (command("ledger", "show", str(ledger), *all_)[1] for all_ in ([], ["--all"]))
+    assert brief.count("check") == 20
+    assert "age > 59" in brief
+    assert "36 more   (--all lists them)" in brief
+    assert every.count("check") == 60
+
+
+def test_a_statement_is_one_page_and_machine_readable(
+    ledger: Path, tmp_path: Path, command: Command
+) -> None:
+    assert command("ledger", "limit", str(ledger), "2")[0] == 0
+    assert command("ledger", "limit", str(ledger), "1", "--period", "month")[0] == 0
+    outputs = [f"--{kind}={tmp_path / f's.{kind}'}" for kind in ("html", "json", "markdown")]
+    code, out, err = command("ledger", "statement", str(ledger), *outputs)
+    assert (code, err) == (0, "")
+    with closing(Ledger(ledger)) as opened:
+        head, entries = opened.head, len(opened.entries)
+    page, markdown = ((tmp_path / f"s.{kind}").read_text() for kind in ("html", "markdown"))
+    for text in (" ".join(out.split()), page, markdown):
+        assert head in text
+        assert "At most epsilon 2 in all runs together" in text
+        assert "At most epsilon 1 in each month" in text
+        assert "no column of persons was named" in text
+        assert "inv_mean" in text
+    assert str(tmp_path) not in page
+    facts = json.loads((tmp_path / "s.json").read_text())
+    assert (facts["kind"], facts["head"], facts["entries"]) == ("statement", head, entries)
+    (data_set,) = facts["data_sets"]
+    assert (data_set["limit"], data_set["periods"][0]["limit"]) == (2, 1)
+    assert data_set["periods"][0]["epsilon"] == data_set["months"][0]["epsilon"] == 0.75
+    assert {each["mechanism"] for each in data_set["mechanisms"]} == {"inv_mean", "laplace"}
+    assert [limit["period"] for limit in facts["limits"]] == [None, "month"]
+    assert command("ledger", "verify", str(ledger), "--head", head)[0] == 0
+
+
+def test_every_report_says_what_all_versions_have_cost(tmp_path: Path, command: Command) -> None:
+    private = tmp_path / "private.csv"
+    rows = "".join(f"{age}\n" for age in range(20, 60))
+    private.write_text(f"age\n{rows}")
+    (tmp_path / "copy.csv").write_text(f"age\n{rows}30\n")
+    arguments = ["audit", str(private), str(tmp_path / "copy.csv"), "-q", "SELECT COUNT(*) FROM D"]
+    terms = ["--tau=5", "--epsilon=1"]
+    out = command(*arguments, *terms)[1]
+    assert "In all epsilon 1 spent on private.csv so far; no limit is set" in " ".join(out.split())
+    private.write_text(f"age\n{rows}44\n")
+    out = " ".join(command(*arguments, *terms)[1].split())
+    told = (
+        "In all epsilon 2 spent on 2 versions of private.csv: whoever is in each has paid it, in 2"
+    )
+    assert f"{told} runs since " in out
+    shown = " ".join(command("ledger", "show", str(tmp_path / "ledger.sqlite"))[1].split())
+    assert "Whoever is in every version since" in shown
+    assert (
+        command("ledger", "limit", str(tmp_path / "ledger.sqlite"), "3", "--period=month")[0] == 0
+    )
+    out = " ".join(command(*arguments, *terms, "--fresh")[1].split())
+    assert "In the month from " in out
+    assert ": epsilon 3 of 3." in out
 
 
 def test_a_limit_is_shown_before_anything_is_charged(tmp_path: Path, command: Command) -> None:

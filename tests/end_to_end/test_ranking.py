@@ -56,7 +56,8 @@ def test_copies_are_ranked_charged_and_replayed(command: Command) -> None:
     ]
     (account,) = Ledger("ledger.sqlite").accounts
     assert account.epsilon == Fraction(1, 2)
-    assert account.runs[0].queries == ("ranking of 2 copies", "relations of 2 copies")
+    asked = [facts["id"] for facts in account.runs[0].body["questions"]]
+    assert asked == ["ranking of 2 copies", "relations of 2 copies"]
     assert pqd.compare("private.csv", {"a": "a.csv"}, total_epsilon=0.5).spent == Fraction(1, 2)
 
 

@@ -35,7 +35,7 @@ from tests.support import (
     release_reports,
 )
 from tests.support.golden import matches_golden
-from tests.support.ledger_reports import EMPTY, LEDGER
+from tests.support.ledger_reports import EMPTY, LEDGER, STATEMENT, STATEMENT_OF_NOTHING
 from tests.support.pages import Page
 from tests.support.words import words_text
 
@@ -139,6 +139,8 @@ REPORTS: dict[str, tuple[Report, dict[str, Callable[[Report], str]]]] = {
     "compare-of-nothing": (compare_reports.EMPTY, MAIN),
     "ledger": (LEDGER, {**TERMINAL, "json": ALL["json"]}),
     "ledger-of-nothing": (EMPTY, TERMINAL),
+    "statement": (STATEMENT, ALL),
+    "statement-of-nothing": (STATEMENT_OF_NOTHING, MAIN),
     "lint": (lint_reports.LINT, ALL),
     "lint-of-nothing": (lint_reports.CLEAN, MAIN),
     "outcomes": (outcome_reports.AUDIT, ALL),

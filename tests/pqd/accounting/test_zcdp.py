@@ -243,9 +243,11 @@ def test_the_ledger_adds_up_deltas_and_shows_them(tmp_path: Path) -> None:
     pay("b")
     with pytest.raises(BudgetError, match=r"needs delta 1e-06; of 2e-06 .* 2e-06 are spent and 0 "):
         pay("c")
-    (data_set,) = Ledger(ledger.path).statement().data_sets
+    (data_set,) = Ledger(ledger.path).report().data_sets
     assert data_set.epsilon == 2
     assert data_set.delta == 2 * MILLIONTH
-    first, _, run, _ = data_set_lines(data_set)
+    first, _ = data_set_lines(data_set)
     assert first == "spent epsilon 2 of 3, 1 left; delta 2e-06 of 2e-06, 0 left"
-    assert run.endswith("epsilon 1, delta 1e-06 (concentrated): a")
+    assert [(run.epsilon, run.delta, run.rule) for run in data_set.runs] == [
+        (Fraction(1), MILLIONTH, "concentrated")
+    ] * 2
