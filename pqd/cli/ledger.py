@@ -105,7 +105,8 @@ def limit(
     epsilon: Annotated[
         str,
         typer.Argument(
-            help="The most epsilon that may be spent on each private table; none for no limit."
+            help="The most epsilon that may be spent on each private data set, all versions of a "
+            "table together; none for no limit."
         ),
     ],
     delta: Annotated[
@@ -120,7 +121,8 @@ def limit(
     table: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="Limit this table alone, by its number in `pqd ledger show`."
+            metavar="N",
+            help="Limit the data set of this table alone, by its number in `pqd ledger show`.",
         ),
     ] = None,
     period: Annotated[
@@ -136,7 +138,7 @@ def limit(
         typer.Option("--raise", help="Raise the limit; without this it can only be lowered."),
     ] = False,
 ) -> None:
-    """Set the most that may be spent, in all runs together, on each private table of a ledger.
+    """Set the most that may be spent, in all runs together, on each data set of a ledger.
 
     A run that would spend more is refused, and spends nothing; of several limits the tightest
     holds.  A limit is lowered freely, and raised only with --raise.  The ledger is made if there is
@@ -246,7 +248,7 @@ def export(
 
 
 def _whom(table: int | None) -> str:
-    return "every table" if table is None else f"table {table}"
+    return "every data set" if table is None else f"the data set of table {table}"
 
 
 def _limit_sentences(

@@ -71,15 +71,15 @@ def data_set_lines(data_set: DataSetFacts) -> Iterator[str]:
     yield _spent_line(data_set)
     yield from map(period_line, data_set.periods)
     yield from standing_lines(data_set)
-    first = data_set.versions[0]
-    if len(data_set.versions) > 1:
-        yield from map(_version_line, data_set.versions[: -_MOST_VERSIONS - 1 : -1])
-        if more := len(data_set.versions) - _MOST_VERSIONS:
-            yield from [f"and {counted(more, 'earlier version')}"] if more > 0 else []
+    yield from map(_version_line, data_set.versions[: -_MOST_VERSIONS - 1 : -1])
+    more = len(data_set.versions) - _MOST_VERSIONS
+    if more > 0:
+        yield f"and {counted(more, 'earlier version')}"
     answers = counted(sum(version.answers for version in data_set.versions), "measurement")
     yield f"{answers} stored; repeating them costs nothing"
     if len(data_set.versions) > 1:
-        yield f"Whoever is in every version since {first.since[:10]} has paid all of it."
+        since = data_set.versions[0].since[:10]
+        yield f"Whoever is in every version since {since} has paid all of it."
 
 
 def standing_lines(data_set: DataSetFacts) -> Iterator[str]:

@@ -157,10 +157,10 @@ def test_a_limit_says_what_it_was_and_is_raised_only_on_request(
         return command("ledger", "limit", str(path), *arguments)
 
     pure = "A run that needs a delta is refused (--delta grants one).\n"
-    assert limit("5") == (0, f"At most epsilon 5 on every table from now on. {pure}", "")
-    assert limit("5") == (0, f"At most epsilon 5 on every table from now on. {pure}", "")
+    assert limit("5") == (0, f"At most epsilon 5 on every data set from now on. {pure}", "")
+    assert limit("5") == (0, f"At most epsilon 5 on every data set from now on. {pure}", "")
     before = "Before: at most epsilon 5."
-    assert limit("0.3")[1] == f"At most epsilon 0.3 on every table from now on. {before} {pure}"
+    assert limit("0.3")[1] == f"At most epsilon 0.3 on every data set from now on. {before} {pure}"
     entries = path.read_bytes()
     code, out, err = limit("5")
     assert (code, out) == (2, "")
@@ -169,11 +169,13 @@ def test_a_limit_says_what_it_was_and_is_raised_only_on_request(
     assert limit("0.1", "--delta", "1e-6")[0] == 2, "delta is raised"
     assert path.read_bytes() == entries
     assert limit("5", "--raise")[0] == 0
-    granted = "At most epsilon 5 and delta 1e-06 on every table from now on."
+    granted = "At most epsilon 5 and delta 1e-06 on every data set from now on."
     assert limit("5", "--delta", "1e-6", "--raise")[1].startswith(granted)
     assert limit("4")[1].startswith("At most epsilon 4 and delta 1e-06 on"), "delta stays"
     assert limit("none")[0] == 2
-    assert limit("none", "--raise")[1].startswith("No limit on every table from now on. Before: ")
+    assert limit("none", "--raise")[1].startswith(
+        "No limit on every data set from now on. Before: "
+    )
 
 
 def test_a_limit_of_each_month(ledger: Path, command: Command) -> None:
@@ -181,7 +183,7 @@ def test_a_limit_of_each_month(ledger: Path, command: Command) -> None:
         return command("ledger", "limit", str(ledger), *arguments)
 
     assert limit("9", "--delta", "1e-6")[0] == 0
-    told = "At most epsilon 1 and delta 1e-06 on table 1 in each month from now on."
+    told = "At most epsilon 1 and delta 1e-06 on the data set of table 1 in each month from now on."
     assert limit("1", "--period", "month", "--table", "1")[1].startswith(told)
     code, _, err = limit("2", "--period", "month", "--table", "1")
     assert code == 2

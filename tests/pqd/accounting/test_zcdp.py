@@ -246,7 +246,7 @@ def test_the_ledger_adds_up_deltas_and_shows_them(tmp_path: Path) -> None:
     (data_set,) = Ledger(ledger.path).report().data_sets
     assert data_set.epsilon == 2
     assert data_set.delta == 2 * MILLIONTH
-    first, _ = data_set_lines(data_set)
+    first, _, _ = data_set_lines(data_set)
     assert first == "spent epsilon 2 of 3, 1 left; delta 2e-06 of 2e-06, 0 left"
     assert [(run.epsilon, run.delta, run.rule) for run in data_set.runs] == [
         (Fraction(1), MILLIONTH, "concentrated")
