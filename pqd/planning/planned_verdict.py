@@ -136,11 +136,12 @@ class DeciderMeasurement(VerdictMeasurement[Decision]):
 
     def run(self, counts: Histogram, noise: Noise) -> Decision:
         """Verdict of the decider."""
-        if not isinstance(self.decider, InverseSensitivity):
-            counts = counts.in_parts(1)
-        decision = self.decider.decide(counts, self.interval, self.drawn_epsilon, noise)
+        by_margin = isinstance(self.decider, InverseSensitivity)
+        counted = counts if by_margin else counts.in_parts(1)
+        decision = self.decider.decide(counted, self.interval, self.drawn_epsilon, noise)
         if not self.outside_epsilon or self.is_constant:
             return decision
+        # The number is one of rows in any case, rounded up.
         rows_beyond = noise.laplace(counts.rows_beyond, 1 / self.outside_epsilon)
         return replace(decision, rows_beyond=rows_beyond)
 

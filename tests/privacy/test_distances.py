@@ -31,6 +31,7 @@ from pqd.deciders.distances.statistics import (
 )
 from pqd.deciders.distances.vector import CubeVector, GaussianVector
 from pqd.deciders.noise import Noise
+from tests.support import tape
 from tests.support.drawing import examples
 from tests.support.neighbours import loss
 
@@ -369,3 +370,39 @@ def test_conformers_of_distance() -> None:
     every: list[Distance] = [FIRST, KolmogorovSmirnov(FIRST.copy), EarthMovers(FIRST.copy)]
     every.append(MeanDistance(((HALF, FIRST), (HALF, BOTH))))
     assert len({distance.id for distance in every}) == 4
+
+
+# Parts of a row
+
+
+def rounded_before(cells: Sequence[int], epsilon: Fraction, noise: Any, parts: int) -> Any:
+    """Broken twin: each cell is rounded to whole rows before noise is added."""
+    rows = [whole_rows(Fraction(int(each), parts)) for each in cells]
+    return tuple(noise.laplace(each, 1 / epsilon) for each in rows)
+
+
+def worst_parts(release: Callable[..., Any], cells: int) -> Fraction:
+    """Largest loss by a person who has one row in parts, in any cells, over small tables."""
+    parts, worst = 4, Fraction(0)
+    for table in itertools.product(range(5), repeat=cells):
+        for own in itertools.product(range(parts + 1), repeat=cells):
+            if sum(own) != parts:
+                continue
+            here, there = tape.Tape(), tape.Tape()
+            release(table, EPSILON, here, parts)
+            release([a + b for a, b in zip(table, own, strict=True)], EPSILON, there, parts)
+            worst = max(worst, tape.loss(here.drawn, there.drawn).epsilon)
+    return worst
+
+
+@pytest.mark.parametrize("cells", [1, 2, 3])
+def test_cells_in_parts_of_a_row_cost_epsilon(cells: int) -> None:
+    assert worst_parts(release_cells, cells) == EPSILON
+
+
+def test_cells_that_are_rounded_before_the_noise_are_caught(
+    record_property: Callable[[str, object], None],
+) -> None:
+    assert worst_parts(rounded_before, 3) > EPSILON
+    record_property("mutant", "cells in parts of a row, rounded before the noise")
+    record_property("caught_by", "a person in several cells: more than epsilon")
