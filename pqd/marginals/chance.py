@@ -7,10 +7,9 @@ released or stated.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
-from operator import mul
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -35,8 +34,8 @@ TABLES, _ROWS, _SEED = 200, 2_000, 16
 _MOST_WORK = 1_000_000
 # A part of the copy holds at least one row in so many.
 _LEAST_PART = 20
-# Rows of persons whose tables are simulated for the means, and the number of these tables.
-_MOST_ROWS, _PARTED = 50_000, 8
+# Most rows of persons of which it is told how alike they are.
+_MOST_ROWS = 100_000
 # A mark that is a tolerance is a whole number of millionths.
 _MILLION = 1_000_000
 
@@ -57,14 +56,24 @@ class CopyChance:
     @cached_property
     def references(self) -> tuple[float, ...]:
         """Mean total variation of two independent samples, for each marginal."""
-        marginals = self._bound.marginals
-        means = (independent_distance(each.copy, self._rows) for each in marginals)
-        return tuple(map(mul, means, self.growth))
+        return tuple(self._means(self._rows, independent_distance))
+
+    def _means(
+        self, rows: int, distance: Callable[[NDArray[np.int64], int], float]
+    ) -> Iterator[float]:
+        """Mean of a ``distance`` of ``rows`` rows and the copy, of each marginal."""
+        for each, spread in zip(self._bound.marginals, self.spreads, strict=True):
+            copy = np.round(each.copy / spread.size).astype(np.int64)
+            own = distance(np.maximum(copy, each.copy > 0), max(1, round(rows / spread.size)))
+            yield spread.evenness * own
 
     @cached_property
-    def growth(self) -> tuple[float, ...]:
-        """Factor by which the mean of each marginal differs from that of independent rows."""
-        return self._growth(self._parted)
+    def spreads(self) -> tuple[Spread, ...]:
+        """Spread of each marginal of the copy."""
+        sample, number = self._persons, len(self._bound.marginals)
+        if sample is None:
+            return (Spread(1.0, 1.0),) * number
+        return tuple(Spread.of(sample, cells) for cells in self._cells(sample))
 
     @cached_property
     def independent(self) -> JointChance:
@@ -90,11 +99,10 @@ class CopyChance:
 
         The copy stands in for the private table, and is compared with drawings from itself.
         """
-        sample, marginals = self._sample, self._bound.marginals
+        sample = self._sample
         number = sample.persons
         draws = _rng().multinomial(number, np.full(number, 1 / number), size=TABLES).T
-        distances = (drawn_distance(each.copy, self._copy_rows) for each in marginals)
-        means = [*map(mul, distances, self._growth(self._redrawn))]
+        means = [*self._means(self._copy_rows, drawn_distance)]
         scale = math.sqrt(sample.weights.sum() / self._copy_rows)
         return self._joint(means, sample.of_rows(draws), np.zeros(TABLES), scale)
 
@@ -131,49 +139,6 @@ class CopyChance:
         sample, sizes = self._sample, draws.sum(axis=0, dtype=np.float64)
         apart = simulated_deviations(self._cells(sample), draws, sample.weights, sizes, rest)
         return JointChance(np.asarray(means, dtype=np.float64), scale * apart)
-
-    def _growth(self, by_chance: Callable[[_Sample], list[Floats]]) -> tuple[float, ...]:
-        """Factor of each marginal's mean distance, as persons are drawn and not single rows.
-
-        A person's rows share a weight and may be alike, so that drawing persons moves shares less
-        or more than drawing as many rows.  The factor is the ratio of both in the same simulated
-        tables; it is 1 where each row is a person.
-        """
-        bound, sample = self._bound, self._persons
-        if sample is None:
-            return (1.0,) * len(bound.marginals)
-        of_persons, of_rows = by_chance(sample)
-        ones = np.ones_like(of_rows)
-        return tuple(np.divide(of_persons, of_rows, ones, where=of_rows > 0).tolist())
-
-    def _parted(self, sample: _Sample) -> list[Floats]:
-        """Distances of the two parts of tables, parted by persons and by rows: (2, K)."""
-        rng, share = _rng(), self._share
-        draws = sample.of_rows(rng.random((sample.persons, _PARTED)) < share)
-        distances = np.zeros((2, len(self._bound.marginals)))
-        for place, cells in enumerate(self._cells(sample)):
-            whole = np.bincount(cells, sample.weights)
-            rows = np.round(whole).astype(np.int64)
-            for drawn in draws.T:
-                own = np.bincount(cells, drawn, whole.size)
-                other = rng.binomial(rows, share)
-                distances[0, place] += _apart(own, whole - own)
-                distances[1, place] += _apart(other, rows - other)
-        return list(distances)
-
-    def _redrawn(self, sample: _Sample) -> list[Floats]:
-        """Distances of the table from drawings, by persons and by rows: (2, K)."""
-        rng, number = _rng(), sample.persons
-        draws = sample.of_rows(rng.multinomial(number, np.full(number, 1 / number), _PARTED).T)
-        distances = np.zeros((2, len(self._bound.marginals)))
-        for place, cells in enumerate(self._cells(sample)):
-            whole = np.bincount(cells, sample.weights)
-            rows = max(1, round(whole.sum()))
-            for drawn in draws.T:
-                own = np.bincount(cells, drawn, whole.size)
-                distances[0, place] += _apart(own, whole)
-                distances[1, place] += _apart(rng.multinomial(rows, whole / whole.sum()), whole)
-        return list(distances)
 
     @cached_property
     def _sample(self) -> _Sample:
@@ -237,10 +202,38 @@ class _Sample(NamedTuple):
         return _Sample(self.codes[own >= 0], own[own >= 0], self.weights[own >= 0])
 
 
-def _apart(first: NDArray[Any], second: NDArray[Any]) -> float:
-    """Total variation between two tables' cells; 0 if one has no rows."""
-    one, other = first.sum(), second.sum()
-    return float(np.abs(first / one - second / other).sum() / 2) if one and other else 0.0
+class Spread(NamedTuple):
+    """Spread of the shares of a marginal, where persons are drawn and not single rows.
+
+    A person's rows share a weight and may be alike.  Persons are independent, so the variance of a
+    share p is that of what a person adds to it, ``v = E (w - p W)^2``, w of the person's weight W
+    in the cell.  That of independent rows would be ``p (1 - p) E W``.
+
+    ``size`` is the ratio of both, summed over the cells: so many rows tell as much as one that is
+    independent.  A mean deviation is the square root of a variance.  So ``evenness``, the sum of
+    the roots of v over the sum of those of ``size p (1 - p) E W``, is what they are less if the
+    cells have different ratios.  Both are 1 where each row is a person.
+    """
+
+    size: float
+    evenness: float
+
+    @classmethod
+    def of(cls, sample: _Sample, cells: NDArray[np.int64]) -> Spread:
+        """Spread of a marginal; ``cells`` has the cell of each row of ``sample``."""
+        cell = np.unique(cells, return_inverse=True)[1]
+        number = int(cell.max()) + 1
+        pairs, own = np.unique(sample.person * number + cell, return_inverse=True)
+        held, (person, at) = np.bincount(own, sample.weights), np.divmod(pairs, number)
+        whole = np.bincount(sample.person, sample.weights)
+        shares = np.bincount(at, held, number) / whole.sum()
+        squares = np.bincount(at, held**2 - 2 * held * shares[at] * whole[person], number)
+        squares = np.maximum(squares + (whole**2).sum() * shares**2, 0)
+        of_rows = whole.sum() * shares * (1 - shares)
+        if not of_rows.any():
+            return cls(1.0, 1.0)
+        size = max(float(squares.sum() / of_rows.sum()), 1 / sample.persons)
+        return cls(size, float(np.sqrt(squares).sum() / np.sqrt(size * of_rows).sum()))
 
 
 def _rng() -> np.random.Generator:

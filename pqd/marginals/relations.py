@@ -124,9 +124,9 @@ class CopyRelations:
         for each, rng in self._each():
             first = rng.binomial(each, share, size=(self._tables, *each.shape))
             columns.append(float(_columns(first, each - first).mean()))
-        factors = zip(self._bound.marginals, chance.growth, strict=True)
-        growth = fmean([factor for each, factor in factors if each.ways == 1] or [1.0])
-        return max(0.0, pairs - growth * scale * fmean(columns))
+        spreads = zip(self._bound.marginals, chance.spreads, strict=True)
+        size = fmean([spread.size for each, spread in spreads if each.ways == 1] or [1.0])
+        return max(0.0, pairs - math.sqrt(size) * scale * fmean(columns))
 
     @property
     def _counts(self) -> Iterator[NDArray[np.int64]]:
