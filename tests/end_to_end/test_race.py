@@ -165,3 +165,50 @@ def test_sixteen_make_one_ledger(race: Race, path: Path) -> None:
     assert sorted(found, key=int) == limits
     # No draft of a loser is left behind.
     assert [*path.parent.iterdir()] == [path]
+
+
+@pytest.mark.parametrize("way", ["a name", "parts"])
+def test_thirty_two_versions_for_the_last_five(
+    way: str, race: Race, command: Callable[..., Ran], table: str, path: Path, tmp_path: Path
+) -> None:
+    """Each run has a version of its own of one data set, which is found while it is charged."""
+    rows = Path(table).read_text("utf-8")
+    versions = [tmp_path / "people" / f"{number}.csv" for number in range(33)]
+    versions[0].parent.mkdir()
+    for number, version in enumerate(versions):
+        version.write_text(f"{rows}{number + 60}\n", "utf-8")
+    commands = []
+    for number, version in enumerate(versions):
+        _, _, copy, *rest = audit_command(table, number)
+        named = ["--dataset", "people"] if way == "a name" else []
+        commands.append(["audit", str(version), copy, *rest, *named])
+    if way == "parts":
+        commands[0][1] = str(versions[0].parent)
+    assert command(*commands[0])[0] == 0
+    with closing(Ledger(path)) as ledger:
+        ledger.set_limit(Budget(6 * PRICE))
+    ran = race(commands[1:])
+    assert sorted(code for code, _, _ in ran) == [0] * 5 + [4] * 27
+    assert spent(path) == 6 * PRICE
+    with closing(Ledger(path)) as ledger:
+        (data_set,) = ledger.data_sets
+        assert data_set.spent.epsilon == 6 * PRICE
+        assert len(data_set.versions) == 6
+
+
+def test_thirty_two_that_open_a_data_set_at_once(
+    race: Race, table: str, path: Path, tmp_path: Path
+) -> None:
+    """Nothing was charged before, and one name makes one data set."""
+    rows = Path(table).read_text("utf-8")
+    with closing(Ledger(path)) as ledger:
+        ledger.set_limit(Budget(5 * PRICE))
+    commands = []
+    for number in range(32):
+        version = tmp_path / f"version-{number}.csv"
+        version.write_text(f"{rows}{number + 60}\n", "utf-8")
+        _, _, copy, *rest = audit_command(table, number)
+        commands.append(["audit", str(version), copy, *rest, "--dataset", "people"])
+    assert sorted(code for code, _, _ in race(commands)) == [0] * 5 + [4] * 27
+    with closing(Ledger(path)) as ledger:
+        assert [each.spent.epsilon for each in ledger.data_sets] == [5 * PRICE]
