@@ -71,8 +71,8 @@ def add_references(  # noqa: PLR0913 - those of a comparison
     """
     if unit:
         raise ParameterError(
-            "independent marginals count rows, so that a person with several would be charged "
-            "for each value; compare without the references, or without --unit"
+            "the references are made of single rows, and with a unit (--unit) queries are about "
+            "persons, who may have several; compare without --with-references"
         )
     first = candidates.names[0]
     columns, rows = _columns(candidates, queries, parameters)

@@ -344,6 +344,22 @@ SWAPS |= {
         )
         for mechanism in (*PAGED, "identity", "normalization")
     },
+    **{
+        f"release of persons, {mechanism}": Swap(
+            release(RELEASED, mechanism, columns=DEBT, options={"unit": PrivacyUnit("age")}),
+            named(WORKER_TABLES, OTHERS, MANY, NONE, NULL, EXTREMES),
+            differing=[OTHERS, MANY],
+        )
+        for mechanism in ("workload", "joint")
+    },
+    "audit of persons, one budget": Swap(
+        audit(
+            *(WORKERS, RELEASED[:5]),
+            columns=DEBT,
+            options={"unit": PrivacyUnit("age"), "sharing": "joint"},
+        ),
+        named(WORKER_TABLES, OTHERS, MANY, NONE, NULL, EXTREMES),
+    ),
     "release of range sums": Swap(release(RANGE_SUMS, "ranges"), WORKER_TABLES, ALL),
     "release with a ledger": Swap(
         twice(lambda account: release(RELEASED, columns=DEBT, options={"accountant": account})),
