@@ -661,7 +661,7 @@ CASES: dict[str, tuple[list[str], str, int]] = {
         "the synthetic table b has no rows",
         2,
     ),
-    "a unit with references": (on("--unit", "pay", *REFERENCES), "compare without --with-references", 2),
+    "a unit with references": (on("--unit", "pay", *REFERENCES), "without --with-references", 2),
     "bad SQL": (
         ["private.csv", *GOOD, "-q", "SELECT", *TERMS],
         "nothing stands between SELECT and FROM",

@@ -136,25 +136,19 @@ def test_other_commands(private: Path, copy: Path, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("noiseless")
 def test_persons_are_counted_alike(private: Path, copy: Path, tmp_path: Path) -> None:
     """Where noise rounds to nothing, a release of persons has the answers of the file's rows."""
-    synthetic, facts = copy.with_suffix(".parquet"), {"hours": {"bounds": (0, 500), "step": 1}}
-    queries = [*ASKED[:2], "SELECT COUNT(*) FROM t WHERE hours < 9"]
-    wide, told = {"total_epsilon": 10**7, "unit": "who", "columns": facts}, []
+    synthetic = copy.with_suffix(".parquet")
+    every: dict[str, Any] = {
+        "unit": "who",
+        "max_rows": 3,
+        "columns": {"hours": {"bounds": (0, 500), "step": 1}},
+    }
+    queries, told = [*ASKED[:2], "SELECT COUNT(*) FROM t WHERE hours < 9"], []
+    more = [*queries, "SELECT MEDIAN(hours) FROM t"]
     for number, table in enumerate((f"spark://{private}", private.with_suffix(".parquet"))):
-        ledger = tmp_path / f"{number}.sqlite"
-        report = pqd.release(table, synthetic, queries, ledger=ledger, **wide)
-        audit = pqd.audit(
-            *(table, synthetic, [*queries, "SELECT MEDIAN(hours) FROM t"]),
-            **{**wide, "total_epsilon": 90, "tau": "50%", "max_rows": 3, "ledger": ledger},
-        )
-        gate = pqd.gate(
-            *(table, synthetic, [*queries, "SELECT MEDIAN(hours) FROM t"]),
-            tau="50%",
-            epsilon=90,
-            unit="who",
-            max_rows=3,
-            columns=facts,
-            ledger=ledger,
-        )
+        every["ledger"] = tmp_path / f"{number}.sqlite"
+        report = pqd.release(table, synthetic, queries, total_epsilon=10**7, **every)
+        audit = pqd.audit(table, synthetic, more, total_epsilon=90, tau="50%", **every)
+        gate = pqd.gate(table, synthetic, more, epsilon=90, tau="50%", **every)
         outcomes = [one.outcome for one in audit.verdicts]
         told.append(([one.answer for one in report.queries], outcomes, gate.exit_code))
     assert told[0] == told[1]
