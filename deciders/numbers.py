@@ -4,6 +4,8 @@ import math
 from fractions import Fraction
 
 Figure = int | float | Fraction
+# From this epsilon on, the factor exp(epsilon) is not written as a number.
+_LARGE = 20
 
 
 def plain(number: Fraction) -> int | float:
@@ -57,3 +59,19 @@ def epsilon_text(epsilon: Fraction | float) -> str:
     scale = Fraction(10) ** max(0, 2 - math.floor(math.log10(exact)))
     least = Fraction(math.floor(exact * scale)) / scale
     return f"{text} ({int(least) if scale == 1 else f'{float(least):.3g}'})"
+
+
+def bound_text(number: Figure, *, up: bool, digits: int = 2) -> str:
+    """Positive bound with a few digits, rounded up or down."""
+    value = float(number)
+    step = 10.0 ** (math.floor(math.log10(value)) + 1 - digits) if value > 0 else 1.0
+    # A rounding error of the number itself must not move it by a whole digit.
+    steps = math.ceil(value / step - 1e-9) if up else math.floor(value / step + 1e-9)
+    return number_text(steps * step, digits) if step < 1 else number_text(round(steps * step))
+
+
+def factor_text(epsilon: Fraction) -> str:
+    """Factor exp(epsilon), rounded up to three digits; beyond epsilon 20 it is left as exp."""
+    if epsilon > _LARGE:
+        return f"exp({epsilon_option(epsilon)})"
+    return bound_text(math.exp(float(epsilon)), up=True, digits=3)

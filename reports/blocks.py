@@ -125,10 +125,14 @@ class Key(NamedTuple):
 
 
 class Grouping(NamedTuple):
-    """Grouped query that several rows share; each row is one group of the query."""
+    """Grouped query that several rows share; each row is one group of the query.
+
+    ``asks`` and ``line`` are the query in one line, in words and as it is written, if it is.
+    """
 
     name: str
     asks: str
+    line: str
     code: str
 
 

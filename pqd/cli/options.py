@@ -296,8 +296,9 @@ class UnitOptions:
         str,
         typer.Option(
             metavar="N",
-            help="With --unit: how many rows of a person count where rows do (not COUNT and SUM); "
-            "the cost is N times epsilon there.",
+            help="With --unit: as how many rows a person counts at most where rows count (AVG, "
+            "MEDIAN, QUANTILE, profiles; COUNT and SUM count a person once). The cost is N times "
+            "epsilon there.",
         ),
     ] = "1"
 

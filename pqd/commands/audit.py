@@ -111,8 +111,9 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     fresh
         Measure, and pay for, all answers again; replay none.
     unit, max_rows
-        A column of the private table, such as ``"patient"``.  All rows with the same value belong
-        to one person, and at most ``max_rows`` of them count (COUNT and SUM count a person once).
+        A column of the private table, such as ``"patient"``.  All rows with the same value are one
+        person.  COUNT then counts persons, and SUM adds up persons' totals.  Where rows count, a
+        person counts as at most ``max_rows`` rows: its j rows weigh ``min(1, max_rows / j)`` each.
         By default one row is one person.
     row_is_person
         State that each row is a person.  Without this statement and without a ``unit`` a run stops

@@ -110,8 +110,9 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
     facts
         Public facts of columns, as ``columns`` of ``pqd.audit``: ``{"zip": {"type": "text"}}``.
     unit, max_rows
-        A column of the private table, such as ``"patient"``.  All rows with the same value belong
-        to one person, and at most ``max_rows`` of them count.  By default one row is one person.
+        A column of the private table, such as ``"patient"``.  All rows with the same value are one
+        person, who counts as at most ``max_rows`` rows: its j rows weigh ``min(1, max_rows / j)``
+        each.  By default one row is one person.
     copy_epsilon
         The epsilon under which the copy was made, if its generator is differentially private.  A
         copy that is very near is then no error but a note.

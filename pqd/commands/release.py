@@ -362,6 +362,7 @@ def _released(
         group=query.group,
         block_sql=query.block_sql,
         condition=condition_of(query, bound.statistic),
+        max_rows=bound.unit.max_rows if bound.unit else None,
     )
 
 

@@ -91,6 +91,7 @@ def _compared_query(
         group=query.group,
         block_sql=query.block_sql,
         counted=comparison.measurement.counted_noun,
+        max_rows=comparison.measurement.unit.max_rows if comparison.measurement.unit else None,
         replayed=outputs.replayed(comparison.measurement),
         simulated=noise.simulated,
     )

@@ -81,6 +81,7 @@ class PlannedDistanceVerdict(PlannedVerdict):
             "decider": _decider(bound).id,
             "reason": str(note("rows-to-change")),
             "counted": self.measurement.counted_noun,
+            "max_rows": self.measurement.unit.max_rows if self.measurement.unit else None,
             "tolerance": self.criteria.tolerance.text,
         }
 

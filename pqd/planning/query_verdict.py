@@ -131,6 +131,7 @@ class DeciderPlan:
             "group": query.group,
             "block_sql": query.block_sql,
             "counted": counted_noun(self.statistic, self.unit),
+            "max_rows": self.unit.max_rows if self.unit else None,
             "tolerance": self.criteria.tolerance.text,
             "copy_rows": self.copy_rows,
             "likely": self.is_likely,

@@ -333,7 +333,7 @@ SECTIONS = (
             Key(
                 "max_rows",
                 ROWS,
-                "The most rows of one person that are used; some aggregates need it.",
+                "As how many rows one person counts at most where rows count; 1 if left out.",
             ),
             Key(
                 "row_is_person",

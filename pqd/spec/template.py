@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import textwrap
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pqd.deciders.names import names_and_more
-from pqd.deciders.numbers import epsilon_option
+from pqd.deciders.numbers import epsilon_option, factor_text
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.sources.locations import is_address, location_of, short_name, written_address
 from pqd.engine.sources.source import Place
@@ -161,7 +160,7 @@ def spec_template(
         checks=f"{len(checks)} checks" if len(checks) > 1 else "that follows",
         gate=epsilon_option(gate),
         total=epsilon_option(gate + names),
-        factor=f"{math.exp(gate + names):.3g}",
+        factor=factor_text(gate + names),
     )
     rows = "# rows = 30000                    # how many rows it has, if that may be published"
     parts = [

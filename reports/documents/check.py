@@ -62,7 +62,14 @@ from pqd.reports.text.cost import (
 from pqd.reports.text.gate import ALL_CHECKS, names_sentence
 from pqd.reports.text.gate import HOW_TO_READ as HOW_TO_READ_GATE
 from pqd.reports.text.numbers import LISTED, MOST_IN_FULL, counted, epsilon_text, p_value_text
-from pqd.reports.text.query import SIMULATED, chance_sentence, marks, remarks
+from pqd.reports.text.query import (
+    SIMULATED,
+    chance_sentence,
+    grouped_text,
+    marks,
+    remarks,
+    weights_words,
+)
 
 if TYPE_CHECKING:
     from pqd.reports.models.audit import Verdict
@@ -95,7 +102,7 @@ def document(report: CheckReport) -> Document:
         lead=tables,
         subject=f"{counted(len(report.own_checks), 'check')} of {report.spec}",
         spent=_spent(report, replayed),
-        opening=[] if report.dry else [Line(_QUESTION, "detail")],
+        opening=[*([] if report.dry else [Line(_QUESTION, "detail")]), *_persons(report)],
         banner=_banner(report),
         facts=list(_facts(report)),
         counts=_counts(report),
@@ -115,6 +122,15 @@ def document(report: CheckReport) -> Document:
         replays="verdicts" if report.cost.ledger is not None and not report.dry else "",
         unknown="there is no check {}; its id stands in the report's lines",
     )
+
+
+def _persons(report: CheckReport) -> list[Line]:
+    """Line on how persons count in a gate, whose conditions are shown as they are written."""
+    if report.gate is None or report.cost.max_rows is None:
+        return []
+    elsewhere = weights_words(report.cost.max_rows)
+    text = f"COUNT is of persons, SUM of persons' totals; elsewhere {elsewhere}."
+    return [Line(text, "detail")]
 
 
 def _names(report: CheckReport) -> str:
@@ -250,8 +266,9 @@ def _named(check: CheckResult, cells: tuple[Cell, ...], parts: Sequence[Row] = (
 
 
 def _groups(check: CheckResult) -> str:
-    groups = f"{len(check.verdicts)} groups of " if check.verdicts else ""
-    return groups + " ".join(check.sql.split())
+    if not check.verdicts:
+        return " ".join(check.sql.split())
+    return f"{len(check.verdicts)} groups of {grouped_text(check.verdicts[0], check.sql)}"
 
 
 def _message(check: CheckResult) -> Iterator[str]:

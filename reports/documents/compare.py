@@ -67,7 +67,13 @@ from pqd.reports.text.numbers import (
     share_text,
     threshold_text,
 )
-from pqd.reports.text.query import SIMULATED, distance_text, grouped_text, query_text
+from pqd.reports.text.query import (
+    SIMULATED,
+    distance_text,
+    grouped_text,
+    persons_sentence,
+    query_text,
+)
 
 if TYPE_CHECKING:
     from pqd.reports.models.compare import Cell as Judged
@@ -297,7 +303,7 @@ def _row(query: ComparedQuery, names: Sequence[str]) -> Row:
             Cell(_estimate(query), None if query.estimate is None else float(query.estimate)),
             Cell(threshold_text(query.tau_min), query.tau_min),
         ),
-        asks=query_text(query.aggregate, query.attribute, query.p, query.where),
+        asks=query_text(query),
         marks=tuple(mark for mark, present in marks if present),
         names=(
             *dict.fromkeys(standings.values()),
@@ -320,8 +326,8 @@ def _estimate(query: ComparedQuery) -> str:
 def _grouping(query: ComparedQuery) -> Grouping | None:
     if query.block is None:
         return None
-    asks = grouped_text(query.aggregate, query.attribute, query.p, query.block_sql)
-    return Grouping(query.block, asks, query.block_sql or "")
+    asks = grouped_text(query, query.block_sql)
+    return Grouping(query.block, asks, asks, query.block_sql or "")
 
 
 def _heat(queries: Sequence[ComparedQuery], names: Sequence[str]) -> Heat:
@@ -570,7 +576,9 @@ def _named_sentence(report: CompareReport) -> Iterator[str]:
 
 def _query_sentences(query: ComparedQuery) -> Iterator[str]:
     """Sentences on one query that hold for all its candidates."""
-    yield query_text(query.aggregate, query.attribute, query.p, query.where)
+    yield query_text(query)
+    if persons := persons_sentence(query):
+        yield persons
     if query.estimate is not None:
         yield f"private answer about {number_text(query.estimate)}{_ends(query.low, query.high)}"
     yield f"estimated by {query.estimator}: {query.reason}"

@@ -50,6 +50,8 @@ from pqd.reports.text.cost import (
     budget_sentence,
     cost_sentences,
     meaning_sentence,
+    persons_facts,
+    persons_lines,
     promise,
     spent_cell,
     spent_text,
@@ -88,6 +90,7 @@ from pqd.reports.text.numbers import (
     percent_text,
     share_digits,
 )
+from pqd.reports.text.query import weights_words
 from pqd.reports.text.relations import (
     BETWEEN,
     RELATIONS_KEPT,
@@ -147,11 +150,13 @@ def document(report: ProfileReport) -> Document:
         lead=lead,
         subject=_subject(report),
         spent=price if report.dry else spent_text(report.cost, answers),
+        opening=persons_lines(report.cost) if report.dry else [],
         banner=_banner(report),
         facts=[
             *([("Private table", report.private)] if report.private else []),
             ("Synthetic table", report.synthetic),
             ("Columns", f"{len(report.columns):,}"),
+            *persons_facts(report.cost),
             ("Tolerance", report.tolerance),
             ("Price" if report.dry else "Epsilon spent", spent_cell(report.cost)),
         ],
@@ -474,7 +479,11 @@ def _table_sentences(report: ProfileReport) -> Iterator[str]:
         rows, least, most = report.rows
         value, low, high = map(number_text, (round(rows), math.floor(least), math.ceil(most)))
         copy = number_text(report.copy_rows)
-        yield f"The private table has about {value} rows ({low} to {high}), the copy {copy}."
+        noun = "persons" if report.cost.max_rows == 1 else "rows"
+        each = f": {weights_words(report.cost.max_rows)}" if report.cost.max_rows else ""
+        yield (
+            f"The private table has about {value} {noun} ({low} to {high}), the copy {copy}{each}."
+        )
         if round(report.rows[1]) <= 0:
             yield "It may have no row at all, as far as this budget tells: is it the right file?"
 

@@ -297,15 +297,15 @@ def mixed_replays(verdicts: Sequence[Verdict]) -> bool:
 
 def question(facts: QueryFacts) -> str:
     """Question of a query in words."""
-    return query_text(facts.aggregate, facts.attribute, facts.p, facts.where)
+    return query_text(facts)
 
 
 def grouping_of(facts: QueryFacts) -> Grouping | None:
     """Grouped query to which a query belongs as a group; None if there is none."""
     if facts.block is None:
         return None
-    parts = facts.aggregate, facts.attribute, facts.p
-    return Grouping(facts.block, grouped_text(*parts, None), facts.block_sql or "")
+    asks, line = grouped_text(facts, None), grouped_text(facts, facts.block_sql)
+    return Grouping(facts.block, asks, line, facts.block_sql or "")
 
 
 def verdict_details(verdict: Verdict, stated: str) -> Iterator[Block]:

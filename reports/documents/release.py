@@ -184,7 +184,7 @@ def _row(query: ReleasedQuery, batch: ReleasedBatch, report: ReleaseReport) -> R
     return Row(
         id=query.id,
         cells=cells,
-        asks=query_text(query.aggregate, query.attribute, None, query.where),
+        asks=query_text(query),
         marks=("SIMULATED",) if report.simulated else (),
         names=(query.batch,),
         grouping=_grouping(query),
@@ -196,8 +196,8 @@ def _row(query: ReleasedQuery, batch: ReleasedBatch, report: ReleaseReport) -> R
 def _grouping(query: ReleasedQuery) -> Grouping | None:
     if query.block is None:
         return None
-    asks = grouped_text(query.aggregate, query.attribute, None, None)
-    return Grouping(query.block, asks, query.block_sql or "")
+    asks, line = grouped_text(query, None), grouped_text(query, query.block_sql)
+    return Grouping(query.block, asks, line, query.block_sql or "")
 
 
 def _details(query: ReleasedQuery, batch: ReleasedBatch, report: ReleaseReport) -> Iterator[Block]:

@@ -64,9 +64,10 @@ def values_section(report: ProfileReport) -> Iterator[Section]:
 def _values_sentences(report: ProfileReport) -> Iterator[str]:
     """Sentence on what noise hides."""
     number = number_text(max((each.reach for each in report.values), default=0))
+    noun = "persons" if report.cost.max_rows == 1 else "rows"
     yield (
-        f"A value of fewer than about {number} rows may be missing in the copy and not show here: "
-        "more --total-epsilon shows rarer ones."
+        f"A value of fewer than about {number} {noun} may be missing in the copy and not show "
+        "here: more --total-epsilon shows rarer ones."
     )
 
 

@@ -101,7 +101,7 @@ class ComparedQuery:
 
     ``decidable`` comes from public data.  It says that on some candidate the estimator is wrong at
     most alpha of the time.  A query that is not decidable is left out of the leaderboard, unless
-    no query is decidable.
+    no query is decidable.  ``max_rows`` is that of ``QueryFacts``.
     """
 
     id: str
@@ -127,6 +127,7 @@ class ComparedQuery:
     block_sql: str | None = None
     decidable: bool = True
     counted: str = "people"
+    max_rows: int | None = None
     replayed: bool = False
     simulated: bool = False
 

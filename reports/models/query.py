@@ -90,6 +90,8 @@ class QueryFacts:
     ``p`` is the p of a QUANTILE.  If this query is a group of a grouped query, ``block`` is the id
     of the grouped query, ``block_sql`` is its SQL as it was written, and ``group`` is the group in
     words.  ``counted`` says what margins count: people, or rows if several rows of a person count.
+    ``max_rows`` is the number of rows as which a person counts at most where rows count; with it a
+    COUNT is of persons and a SUM of persons' totals.  It is None if each row is a person.
     ``tolerance`` is tau as it was stated, such as ``10`` or ``5%``.  ``copy_rows`` is the number of
     rows of the copy that the query selects, or None for a distance.  ``likely`` says that an answer
     without a p-value is wrong at most alpha of the time on all public stand-ins.  The
@@ -113,6 +115,7 @@ class QueryFacts:
     group: str | None = None
     block_sql: str | None = None
     counted: str = "people"
+    max_rows: int | None = None
     tolerance: str = ""
     copy_rows: int | None = None
     likely: bool = False

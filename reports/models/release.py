@@ -29,6 +29,7 @@ class ReleasedQuery:
     values, or None if the theory gives none.  ``error`` is the mean distance between the
     mechanism's answers to this query and the exact answer.  It is simulated on the synthetic table,
     and it includes the effect of the cut.  ``q_synthetic`` is the answer of the synthetic table.
+    ``max_rows`` is that of ``QueryFacts``.
     """
 
     id: str
@@ -49,6 +50,7 @@ class ReleasedQuery:
     group: str | None = None
     block_sql: str | None = None
     condition: Condition | None = None
+    max_rows: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from pqd.reports.text.numbers import bound_text, counted, epsilon_option, epsilon_text
+from pqd.reports.blocks import Line
+from pqd.reports.text.numbers import counted, epsilon_option, epsilon_text, factor_text
+from pqd.reports.text.query import persons_words, weights_words
 
 if TYPE_CHECKING:
     from pqd.reports.models.audit import Cost, LedgerPlace
@@ -23,8 +24,6 @@ _PROMISE = (
     "been"
 )
 _ADDS_UP = "Whatever else is asked of the same table adds to this epsilon."
-# If epsilon is larger, the factor is written as exp(epsilon), not as a number.
-_LARGE = 20
 
 
 def cost_sentences(cost: Cost, tables: str) -> Iterator[str]:
@@ -41,11 +40,21 @@ def cost_sentences(cost: Cost, tables: str) -> Iterator[str]:
     elif cost.unit is None:
         yield "One row counts as one person."
     else:
-        rows = "1 row" if cost.max_rows == 1 else f"{cost.max_rows} rows"
-        yield (
-            f'All rows of one "{cost.unit}" count as one person; where rows count, at '
-            f"most {rows} of each."
-        )
+        where = f"; where rows count, {weights_words(cost.max_rows)}" if cost.max_rows else ""
+        yield f'All rows of one "{cost.unit}" are one person{where}.'
+
+
+def persons_lines(cost: Cost) -> list[Line]:
+    """Line on how a person with several rows counts in shares of rows; none if a row is one."""
+    if cost.max_rows is None:
+        return []
+    words = weights_words(cost.max_rows)
+    return [Line(f'Of persons ("{cost.unit}"): {words}.', "detail")]
+
+
+def persons_facts(cost: Cost) -> list[tuple[str, str]]:
+    """Fact on how a person with several rows counts; none if a row is a person."""
+    return [] if cost.max_rows is None else [("Persons", persons_words(cost.max_rows))]
 
 
 def earlier_sentence(cost: Cost) -> str:
@@ -84,13 +93,10 @@ def meaning_sentence(cost: Cost) -> str:
     epsilon, delta = cost.epsilon + past[0], cost.delta + past[1]
     if not epsilon:
         return ""
-    factor = f"exp({epsilon_option(epsilon)})"
-    if epsilon <= _LARGE:
-        factor = bound_text(math.exp(float(epsilon)), up=True)
     but = f", but for a chance of {float(delta):.3g}" if delta else ""
     return (
         f"Epsilon {epsilon_text(epsilon)} means: with or without any one person's data, a report "
-        f"like this is at most {factor} times as probable{but}."
+        f"like this is at most {factor_text(epsilon)} times as probable{but}."
     )
 
 

@@ -8,15 +8,25 @@ from fractions import Fraction
 from pqd.deciders.exact import exceeds
 from pqd.deciders.numbers import (
     Figure,
+    bound_text,
     epsilon_option,
     epsilon_text,
+    factor_text,
     number_text,
     plain,
     plain_ratio,
 )
 
 # These functions of ``pqd.deciders.numbers`` can be imported from here too.
-__all__ = ["epsilon_option", "epsilon_text", "number_text", "plain", "plain_ratio"]
+__all__ = [
+    "bound_text",
+    "epsilon_option",
+    "epsilon_text",
+    "factor_text",
+    "number_text",
+    "plain",
+    "plain_ratio",
+]
 
 # Stands for the tolerance of a report if its queries have different tolerances.
 EACH_ITS_OWN = "stated for each query"
@@ -194,15 +204,6 @@ def rounded_text(number: Figure, deviation: float) -> str:
     """Noisy number, rounded to the first digit of its standard deviation."""
     place = math.floor(math.log10(deviation)) if deviation > 0 else 0
     return number_text(round(float(number), -place))
-
-
-def bound_text(number: Figure, *, up: bool, digits: int = 2) -> str:
-    """Positive bound with a few digits, rounded up or down."""
-    value = float(number)
-    step = 10.0 ** (math.floor(math.log10(value)) + 1 - digits) if value > 0 else 1.0
-    # A rounding error of the number itself must not move it by a whole digit.
-    steps = math.ceil(value / step - 1e-9) if up else math.floor(value / step + 1e-9)
-    return number_text(steps * step, digits) if step < 1 else number_text(round(steps * step))
 
 
 def counted(number: int, one: str, several: str | None = None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pqd.reports.models.query import MEAN_DISTANCE, RELATIONS_KEPT, SHARE, SUM_PER_ROW
 from pqd.reports.models.standings import Standing
@@ -115,25 +115,96 @@ def likely_text(facts: CandidateFacts) -> str:
     )
 
 
-def query_text(aggregate: str, attribute: str | None, p: float | None, where: str | None) -> str:
-    """Query in one line, such as ``SUM(income) where age > 40``; ``p`` is a quantile's."""
-    condition = f" where {' '.join(where.split())}" if where else ""
-    if aggregate == SHARE:
-        return f"share of rows{f' with a value of {attribute}' if attribute else ''}{condition}"
-    if aggregate == SUM_PER_ROW:
-        return f"SUM({attribute}) per row{condition}"
+class Asked(Protocol):
+    """Facts of a query that say what it asks."""
+
+    @property
+    def aggregate(self) -> str:
+        """Aggregate."""
+
+    @property
+    def attribute(self) -> str | None:
+        """Aggregated expression; None for all rows."""
+
+    @property
+    def where(self) -> str | None:
+        """Condition; None without one."""
+
+    @property
+    def max_rows(self) -> int | None:
+        """Number of rows as which a person counts at most; None if each row is a person."""
+
+
+def query_text(query: Asked) -> str:
+    """Query in one line, such as ``SUM(income) of persons' totals where age > 40``."""
+    condition = f" where {' '.join(query.where.split())}" if query.where else ""
+    persons = of_persons(query.aggregate, query.max_rows)
+    comma = "," if persons.startswith(",") and condition else ""
+    return f"{_aggregate_text(query)}{persons}{comma}{condition}"
+
+
+def _aggregate_text(query: Asked) -> str:
+    attribute, p = query.attribute, getattr(query, "p", None)
+    if query.aggregate == SHARE:
+        return f"share of rows{f' with a value of {attribute}' if attribute else ''}"
+    if query.aggregate == SUM_PER_ROW:
+        return f"SUM({attribute}) per row"
     operand = attribute or "*"
     if p is not None:
         operand += f", {number_text(p)}"
-    name = "COUNT(DISTINCT " if aggregate == "COUNT DISTINCT" else f"{aggregate}("
-    return f"{name}{operand}){condition}"
+    name = "COUNT(DISTINCT " if query.aggregate == "COUNT DISTINCT" else f"{query.aggregate}("
+    return f"{name}{operand})"
 
 
-def grouped_text(aggregate: str, attribute: str | None, p: float | None, sql: str | None) -> str:
+def of_persons(aggregate: str, max_rows: int | None) -> str:
+    """Words that follow an aggregate and say how persons count; empty if each row is a person."""
+    if max_rows is None:
+        return ""
+    if aggregate == "COUNT":
+        return " of persons"
+    if aggregate == "SUM":
+        return " of persons' totals"
+    if aggregate == "COUNT DISTINCT":
+        return f", at most {counted(max_rows, 'value')} of each person"
+    return f", {persons_words(max_rows)}"
+
+
+def persons_words(max_rows: int) -> str:
+    """How a person with several rows counts where rows count, in few words."""
+    if max_rows == 1:
+        return "each person counted once"
+    return f"each person counted as at most {max_rows:,} rows"
+
+
+def persons_sentence(query: Asked) -> str:
+    """How a person with several rows counts in an answer; empty if each row is a person."""
+    most = query.max_rows
+    if most is None:
+        return ""
+    if query.aggregate == "COUNT":
+        return "of persons: each person with a row that matches counts once, and so in the copy"
+    if query.aggregate == "SUM":
+        return "of persons: the rows of each person are added up first, and so in the copy"
+    if query.aggregate == "COUNT DISTINCT":
+        return f"of persons: at most {counted(most, 'value')} of each counts, and so in the copy"
+    return f"of persons: {weights_words(most)}, and so in the copy"
+
+
+def weights_words(max_rows: int) -> str:
+    """How the rows of a person weigh where rows count."""
+    if max_rows == 1:
+        return "each person counts once, since its rows share one weight"
+    return f"a person counts as at most {max_rows:,} rows, which all of its rows share"
+
+
+def grouped_text(query: Asked, sql: str | None) -> str:
     """Grouped query in one line: its SQL, or a text made from its parts if there is no SQL."""
+    persons = of_persons(query.aggregate, query.max_rows)
     if sql is None:
-        return f"{query_text(aggregate, attribute, p, None)} per group"
-    return " ".join(sql.split())
+        comma = "," if persons.startswith(",") else ""
+        return f"{_aggregate_text(query)}{persons}{comma} per group"
+    text, words = " ".join(sql.split()), persons.lstrip(", ")
+    return f"{text} ({words})" if words else text
 
 
 def amount_text(facts: QueryFacts, amount: float | None, digits: int = 4) -> str:
@@ -412,6 +483,8 @@ def few_rows_text(facts: QueryFacts) -> str:
         return ""
     if facts.decidable or easy:
         return ""
+    if facts.max_rows == 1:
+        return f"selects {counted(rows, 'person', 'persons')} of the copy"
     return f"selects {counted(rows, 'row')} of the copy"
 
 
@@ -447,7 +520,7 @@ def thresholds_sentence(facts: QueryFacts) -> str:
 
 def sentences(verdict: Verdict, stated: str) -> Iterator[tuple[str, str]]:
     """Lines below the heading of a verdict, each with its role: plain, warning or detail."""
-    yield query_text(verdict.aggregate, verdict.attribute, verdict.p, verdict.where), "plain"
+    yield query_text(verdict), "plain"
     question = asked_sentence(verdict, stated)
     if verdict.is_distance:
         yield f"{question}: is the private table's distribution so near to the copy's?", "plain"
@@ -455,6 +528,7 @@ def sentences(verdict: Verdict, stated: str) -> Iterator[tuple[str, str]]:
         ends = f"{number_text(verdict.lower, 9)} and {number_text(verdict.upper, 9)}{verdict.sign}"
         yield f"{question}: is the private answer between {ends}?", "plain"
     private = (
+        persons_sentence(verdict),
         worth_of_evidence(verdict),
         outside_sentence(verdict),
         _private(verdict),

@@ -226,7 +226,7 @@ def _asked(document: Document) -> Iterator[str]:
         for row in shown.rows:
             grouping = row.grouping
             name = grouping.name if grouping else row.id
-            asks = " ".join(grouping.code.split()) or grouping.asks if grouping else row.asks
+            asks = grouping.line if grouping else row.asks
             if asks and name not in seen:
                 seen.add(name)
                 yield f"{name}: {asks}"

@@ -174,3 +174,51 @@ def test_statements_that_contradict_each_other() -> None:
         pqd.plan(COPY, ALL, tau=5, unit="Patient ID", row_is_person=True)
     with pytest.raises(ParameterError, match="use True or False"):
         pqd.plan(COPY, ALL, tau=5, row_is_person="yes")  # type: ignore[arg-type]
+
+
+UNIT = {"unit": "Patient ID"}
+ASKED = [ALL, "SELECT SUM(age) FROM D", "SELECT AVG(age) FROM D", f"{ALL} GROUP BY sex"]
+FACTS = {"age": {"bounds": (0, 900)}}
+
+
+def test_every_format_says_of_whom_beside_the_query(tmp_path: Path) -> None:
+    report = pqd.audit(
+        PRIVATE, COPY, ASKED, tau="9%", epsilon=1, columns=FACTS, ledger=tmp_path / "l", **UNIT
+    )
+    answers = {each.id: each.q_synthetic for each in report.verdicts}
+    older = COPY[COPY.age > 40]
+    assert answers["q1"] == older["Patient ID"].nunique()
+    assert answers["q2"] == COPY.age.sum()
+    terminal = report.to_markdown()
+    for words in (
+        "of persons where age",
+        "SUM(age) of persons' totals",
+        "AVG(age), each person counted once",
+        "GROUP BY sex (of persons)",
+    ):
+        assert words in terminal
+    page = report.to_html()
+    assert "of persons where age" in page
+    assert "AVG(age), each person counted once" in page
+    assert "of persons where age" in report._repr_html_()
+    assert '"max_rows":1' in report.to_json().replace(" ", "")
+
+
+def test_a_profile_and_a_gate_say_that_persons_count(tmp_path: Path) -> None:
+    profile = pqd.profile(PRIVATE, COPY, anyway=True, ledger=tmp_path / "a", **UNIT)
+    assert "persons (" in profile.to_markdown()
+    assert "each person counts once, since its rows share one weight" in profile.to_markdown()
+    three = pqd.profile(PRIVATE, COPY, anyway=True, ledger=tmp_path / "b", max_rows=3, **UNIT)
+    assert "a person counts as at most 3 rows, which all of its rows share" in three.to_markdown()
+    gate = pqd.gate(PRIVATE, COPY, ALL, tau=900, epsilon=1, ledger=tmp_path / "c", **UNIT)
+    assert "is of persons" in gate.to_markdown() or "one person" in gate.to_markdown()
+    ranked = pqd.compare(PRIVATE, {"a": COPY}, total_epsilon=1, ledger=tmp_path / "d", **UNIT)
+    assert "each person counted once" in ranked.to_html()
+    compared = pqd.compare(
+        PRIVATE, {"a": COPY}, ALL, tau=9, epsilon=1, ledger=tmp_path / "e", **UNIT
+    )
+    assert "of persons where age" in compared.to_markdown()
+    released = pqd.release(PRIVATE, COPY, ALL, total_epsilon=1, ledger=tmp_path / "f", **UNIT)
+    assert "of persons where age" in released.to_markdown()
+    plan = pqd.plan(COPY, ALL, tau=9, **UNIT)
+    assert "of persons where age" in plan.to_markdown()

@@ -44,7 +44,7 @@ def test_rows_stand_in_the_order_of_their_groups() -> None:
 
 
 def test_a_row_is_called_by_its_id_and_its_query() -> None:
-    grouping = Grouping("by-sex", "COUNT per group", "SELECT 1")
+    grouping = Grouping("by-sex", "COUNT per group", "SELECT 1", "SELECT\n1")
     assert row("a").called == {"a"}
     member = Row(id="by-sex[F]", cells=(), grouping=grouping)
     assert member.called == {"by-sex[F]", "by-sex"}
