@@ -55,6 +55,7 @@ from pqd.reports.text.cost import (
     account_sentences,
     budget_sentence,
     meaning_sentence,
+    persons_text,
     spent_cell,
     spent_text,
     year_sentence,
@@ -68,7 +69,6 @@ from pqd.reports.text.query import (
     grouped_text,
     marks,
     remarks,
-    weights_words,
 )
 
 if TYPE_CHECKING:
@@ -128,9 +128,7 @@ def _persons(report: CheckReport) -> list[Line]:
     """Line on how persons count in a gate, whose conditions are shown as they are written."""
     if report.gate is None or report.cost.max_rows is None:
         return []
-    elsewhere = weights_words(report.cost.max_rows)
-    text = f"COUNT is of persons, SUM of persons' totals; elsewhere {elsewhere}."
-    return [Line(text, "detail")]
+    return [Line(persons_text(report.cost), "detail")]
 
 
 def _names(report: CheckReport) -> str:

@@ -35,13 +35,21 @@ def cost_sentences(cost: Cost, tables: str) -> Iterator[str]:
     if cost.ledger:
         yield f"{_total_text(cost, 'this table')} (ledger {cost.ledger})."
         yield from map(_period_sentence, cost.periods)
+    yield persons_text(cost) or "One row counts as one person."
+
+
+def persons_text(cost: Cost) -> str:
+    """Sentence on who is a person, as it was stated; empty if nobody stated it."""
     if cost.row_is_person:
-        yield "Each row is one person, as was stated (--row-is-person)."
-    elif cost.unit is None:
-        yield "One row counts as one person."
-    else:
-        where = f"; where rows count, {weights_words(cost.max_rows)}" if cost.max_rows else ""
-        yield f'All rows of one "{cost.unit}" are one person{where}.'
+        return "Each row is one person, as was stated (--row-is-person)."
+    if cost.unit is None:
+        return ""
+    where = f": {_of_persons(cost.max_rows)}" if cost.max_rows else ""
+    return f'All rows of one "{cost.unit}" are one person{where}.'
+
+
+def _of_persons(max_rows: int) -> str:
+    return f"COUNT is of persons, SUM of persons' totals; elsewhere {weights_words(max_rows)}"
 
 
 def persons_lines(cost: Cost) -> list[Line]:
@@ -121,6 +129,8 @@ def account_sentences(
     else:
         spent = spent_text(cost, answers)
         yield f"{spent[:1].upper()}{spent[1:]}."
+    if persons := persons_text(cost):
+        yield persons
     if cost.earlier:
         yield earlier_sentence(cost)
     if cost.ledger:

@@ -200,7 +200,7 @@ def test_every_format_says_of_whom_beside_the_query(tmp_path: Path) -> None:
     page = report.to_html()
     assert "of persons where age" in page
     assert "AVG(age), each person counted once" in page
-    assert "of persons where age" in report._repr_html_()
+    assert "COUNT is of persons, SUM of persons&#39; totals" in report._repr_html_()
     assert '"max_rows":1' in report.to_json().replace(" ", "")
 
 
