@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pqd.reports.blocks import (
@@ -49,7 +49,7 @@ def document(report: StatementReport) -> Document:
     title = f"Privacy statement on {counted(len(report.data_sets), 'private data set')}"
     if not report.data_sets:
         title = "Privacy statement: nothing was ever charged"
-    body: list[Block] = [*map(_section, report.data_sets)]
+    body: list[Block] = [_section(data_set, report.limits) for data_set in report.data_sets]
     if report.limits:
         body.append(Section(title="Limits, as they were set", blocks=[_limits(report)]))
     body.append(Section(title="How to verify it", blocks=[Lines(lines(_verifying(report)))]))
@@ -78,23 +78,23 @@ def _totals(report: StatementReport) -> Iterator[str]:
         yield "A person in several data sets pays in each."
 
 
-def _section(data_set: DataSetFacts) -> Section:
+def _section(data_set: DataSetFacts, limits: Sequence[LimitFacts]) -> Section:
     parts = {
         "Spent by month (UTC)": _months(data_set),
         "Versions": _versions(data_set),
         "Mechanisms": _mechanisms(data_set),
         "Runs": runs_table(data_set),
     }
-    blocks: list[Block] = [Definitions(list(_definitions(data_set)))]
+    blocks: list[Block] = [Definitions(list(_definitions(data_set, limits)))]
     blocks += [Section(title=title, blocks=[table]) for title, table in parts.items() if table.size]
     return Section(title=f"Data set {data_set.number}: {data_set.name}", blocks=blocks)
 
 
-def _definitions(data_set: DataSetFacts) -> Iterator[tuple[str, str]]:
+def _definitions(data_set: DataSetFacts, limits: Sequence[LimitFacts]) -> Iterator[tuple[str, str]]:
     since = data_set.versions[0].since[:10]
     yield "Data set", f"{data_set.number}, {data_set.name}, since {since}"
     yield "Who is protected", " ".join(_unit_sentences(data_set))
-    yield "Guaranteed beforehand", " ".join(_guaranteed(data_set))
+    yield "Guaranteed beforehand", " ".join(_guaranteed(data_set, limits))
     yield "Spent", " ".join(_spent(data_set))
     if told := list(_conditions(data_set)):
         yield "Conditions", " ".join(told)
@@ -119,7 +119,8 @@ def _unit_sentences(data_set: DataSetFacts) -> Iterator[str]:
             yield _NO_COLUMN
 
 
-def _guaranteed(data_set: DataSetFacts) -> Iterator[str]:
+def _guaranteed(data_set: DataSetFacts, limits: Sequence[LimitFacts]) -> Iterator[str]:
+    """Sentences on the limits, whether runs came before them, and whether they were raised."""
     if data_set.limit is None and data_set.limit_delta is None and not data_set.periods:
         yield "Nothing: no limit is set, so any later run may spend more."
         return
@@ -130,6 +131,25 @@ def _guaranteed(data_set: DataSetFacts) -> Iterator[str]:
         most = limit_text(period.limit, period.limit_delta)
         yield f"{most[0].upper()}{most[1:]} in each {period.kind}."
     yield "A run beyond a limit is refused and spends nothing."
+    own = [each for each in limits if each.data_set in {None, data_set.number}]
+    early = sum(run.time < own[0].time for run in data_set.runs) if own else 0
+    if early:
+        yield f"The first limit was set on {own[0].time[:10]}, after {counted(early, 'run')}."
+    if raised := _raised(own):
+        yield f"Limits were raised {counted(raised, 'time')}; they are listed below."
+
+
+def _raised(limits: Sequence[LimitFacts]) -> int:
+    """Number of limits that were raised or lifted."""
+    last: dict[tuple[int | None, str | None], LimitFacts] = {}
+    raised = 0
+    for limit in limits:
+        before = last.get((limit.data_set, limit.period))
+        if before is not None:
+            pairs = (before.epsilon, limit.epsilon), (before.delta, limit.delta)
+            raised += any(old is not None and (new is None or new > old) for old, new in pairs)
+        last[limit.data_set, limit.period] = limit
+    return raised
 
 
 def _spent(data_set: DataSetFacts) -> Iterator[str]:
@@ -228,10 +248,10 @@ def _mechanisms(data_set: DataSetFacts) -> Table:
 
 def _limits(report: StatementReport) -> Table:
     columns = (
-        Column("date", "name"),
+        Column("limit", "name", fold=16),
+        Column("date"),
         Column("data set"),
         Column("period"),
-        Column("limit"),
     )
     rows = [_limit(number, limit) for number, limit in enumerate(report.limits, 1)]
     return Table(columns=columns, groups=[Group(rows=rows)])
@@ -241,7 +261,7 @@ def _limit(number: int, limit: LimitFacts) -> Row:
     whose = "every one" if limit.data_set is None else str(limit.data_set)
     most = limit_text(limit.epsilon, limit.delta)
     period = f"each {limit.period}" if limit.period else "ever"
-    cells = Cell(limit.time[:10]), Cell(whose), Cell(period), Cell(most)
+    cells = Cell(most), Cell(limit.time[:10], limit.time), Cell(whose), Cell(period)
     return Row(id=f"limit {number}", cells=cells)
 
 
