@@ -101,8 +101,7 @@ class Score(Estimated):
     of such a sample is above ``mark`` with probability 1 - alpha/2, for all scores and marginals of
     the report at once.  The interval of ``estimate`` holds by itself; the interval of
     ``simultaneous`` holds at once with all other intervals of the report.  ``estimate``,
-    ``simultaneous`` and ``mark`` are None in a plan.  ``mark`` is also None if several rows of one
-    person count.
+    ``simultaneous`` and ``mark`` are None in a plan.
     """
 
     ways: int | None
