@@ -290,17 +290,21 @@ class Ledger:
         others = [each for each in self.data_sets if each.is_private]
         if accounts.is_at_ended_place(table) or (table.places.kept and not others):
             return
-        if table.places.kept:
-            why = "neither its rows nor its place were charged before"
-        else:
-            why = "its rows were not charged before, and rows in memory have no place"
+        named = "--dataset NAME, dataset= in Python, dataset in a spec"
+        if not others:
+            raise ParameterError(
+                f"the ledger {self.path.name} has a limit, and could not find a later version of "
+                f"{table.label}: rows in memory have no place. Nothing was spent. Name the data "
+                f"set of the table ({named}), and name it so for each version"
+            )
+        place = "neither its rows nor its place were" if table.places.kept else "its rows were not"
         known = ", ".join(f"{each.number} is {each.label}" for each in others[:_MOST_NAMED])
         raise ParameterError(
             f"the ledger {self.path.name} has a limit, and cannot know whether {table.label} is a "
-            f"new version of a data set that it knows: {why}. Nothing was spent. Name the data set "
-            "(--dataset NAME, dataset= in Python, dataset in a spec): a name or number in pqd "
-            f"ledger show{f' ({known})' if known else ''} if the table holds the same people; a "
-            "new name if it holds others, whose budget the ledger then keeps apart"
+            f"new version of a data set that it knows: {place} charged before. Nothing was spent. "
+            f"Name the data set ({named}): a name or number in pqd ledger show ({known}) if the "
+            "table holds the same people; a new name if it holds others, whose budget the ledger "
+            "then keeps apart"
         )
 
     def reserve(

@@ -305,7 +305,7 @@ def test_a_budget_that_does_not_reach_is_refused_whole(command: Command, account
         ledger.set_limit(Budget(Fraction(1, 2)))
     for sharing in ("auto", "alone", "identity"):
         with pytest.raises(BudgetError, match="this run needs epsilon 1"):
-            audited(sharing=sharing)
+            audited(sharing=sharing, dataset="people")
     queries = ["-q", NESTED[0].replace("D", "x"), "-q", next(iter(CENSUS))]
     arguments = ["audit", *map(str, TABLES), *queries, "--tau", "5%", "--total-epsilon", "0.6"]
     code, out, err = command(*arguments, "--sharing", "workload")

@@ -271,7 +271,7 @@ def test_a_budget_that_does_not_reach_is_refused(account: Path) -> None:
     with closing(Ledger(account)) as ledger:
         ledger.set_limit(Budget(Fraction(1, 2)))
     with pytest.raises(BudgetError, match="this run needs epsilon 1"):
-        released()
+        released(dataset="debts")
     assert spent(account) == []
 
 

@@ -406,15 +406,16 @@ def test_both_stages_are_refused_together(limit: str, account: Path) -> None:
     with closing(Ledger(account)) as ledger:
         ledger.set_limit(Budget(Fraction(limit)))
     with pytest.raises(BudgetError, match="Nothing was spent"):
-        compared({"a": FIRST})
+        compared({"a": FIRST}, dataset="people")
     assert spent(account) == []
-    assert compared({"a": FIRST}, references=None, epsilon=limit).cost.epsilon == Fraction(limit)
+    enough = compared({"a": FIRST}, references=None, epsilon=limit, dataset="people")
+    assert enough.cost.epsilon == Fraction(limit)
 
 
 def test_what_is_enough_for_both_stages_is_enough(account: Path) -> None:
     with closing(Ledger(account)) as ledger:
         ledger.set_limit(Budget(Fraction(3)))
-    assert compared({"a": FIRST}).cost.epsilon == 3
+    assert compared({"a": FIRST}, dataset="people").cost.epsilon == 3
 
 
 def wide() -> dict[str, pd.DataFrame]:
