@@ -283,7 +283,7 @@ class Accounts:
         """Data set of a stated name; None for a new name."""
         if not name.isdecimal():
             return next((d for d in self._going_on() if d.has_name(name)), None)
-        found = next((d for d in self._going_on() if d is self._at(int(name))), None)
+        found = next((d for d in self._going_on() if d is self.at(int(name))), None)
         if found is None:
             raise ParameterError(
                 f"the ledger has no data set {name} that goes on; state a number of pqd ledger "
@@ -291,7 +291,8 @@ class Accounts:
             )
         return found
 
-    def _at(self, number: int) -> DataSet | None:
+    def at(self, number: int) -> DataSet | None:
+        """Data set that has a number now, or that has taken up the one that had it."""
         while number in self._moved:
             number = self._moved[number]
         return self.data_sets.get(number)

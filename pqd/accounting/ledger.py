@@ -607,7 +607,7 @@ class Ledger:
             "limits": tuple(
                 LimitFacts(
                     time=body["time"],
-                    data_set=body["dataset"],
+                    data_set=self._number_now(body["dataset"]),
                     period=body["period"],
                     epsilon=_read(body["epsilon"]),
                     delta=_read(body["delta"]),
@@ -616,6 +616,11 @@ class Ledger:
                 if body["kind"] == "limit"
             ),
         }
+
+    def _number_now(self, number: int | None) -> int | None:
+        """Number of the data set into which the one of this number has gone; None for every one."""
+        data_set = None if number is None else self._current.at(number)
+        return data_set.number if data_set else None
 
     @property
     def _now(self) -> datetime:

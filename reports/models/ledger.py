@@ -188,8 +188,9 @@ class DataSetFacts:
 class LimitFacts:
     """Limit as it was set at a time (UTC), on one data set or on every one.
 
-    ``period`` is the kind of period that it is for; None if it is for all that is ever spent.  A
-    limit is None if it was lifted.
+    ``data_set`` is the number of the data set now, into which others may have gone.  ``period`` is
+    the kind of period that it is for; None if it is for all that is ever spent.  A limit is None if
+    it was lifted.
     """
 
     time: str

@@ -132,6 +132,30 @@ def test_a_limit_of_a_period_alone_limits_a_ledger(ledger: Ledger) -> None:
     assert [*limited, ledger.limited] == [False, True, False]
 
 
+def test_a_report_lists_every_limit_with_the_data_set_that_has_it_now(ledger: Ledger) -> None:
+    def run(table: RecognisedTable) -> None:
+        name = str(len(ledger.entries))
+        assert ledger.reserve(table, {name: {"id": name}}, costing("1"))
+
+    run(RecognisedTable("a", "first"))
+    run(RecognisedTable("b", "second", name="people"))
+    ledger.set_limit(budget("9"))
+    ledger.set_limit(budget("5"), 2, period="month")
+    assert [limit.data_set for limit in ledger.report().limits] == [None, 2]
+    # The first table turns out to be a version of the second data set.
+    run(RecognisedTable("a", "first", name="people"))
+    report = ledger.report()
+    assert [(limit.data_set, limit.period) for limit in report.limits] == [
+        (None, None),
+        (1, "month"),
+    ]
+    (data_set,) = report.data_sets
+    assert (data_set.number, data_set.epsilon, data_set.limit) == (1, Fraction(3), Fraction(9))
+    assert [(each.kind, each.limit, each.epsilon) for each in data_set.periods] == [
+        ("month", Fraction(5), Fraction(3))
+    ]
+
+
 # Periods -----------------------------------------------------------------------------------------
 
 
