@@ -18,6 +18,7 @@ from pqd.deciders.distances.cells import confusion_figures
 from pqd.deciders.names import pasted
 from pqd.engine.marginals import RowMap
 from pqd.engine.partitions import Partition
+from pqd.engine.scan_plan import PARTS
 from pqd.errors import TableError
 from pqd.marginals.bound_profile import BoundProfile
 from pqd.marginals.classifier import Classifier, require_library, train
@@ -163,7 +164,11 @@ def plan_target(bound: BoundProfile, column: str) -> TargetPlan:
     place = _place_of(column, [each.name for each in bound.columns], bound.left_out)
     order = [place, *(other for other in range(len(bound.columns)) if other != place)]
     partitions = tuple(bound.partitions[number] for number in order)
-    return train_target(partitions, bound.codes(partitions))
+    unit = bound.unit
+    persons = None if unit is None else bound.copy.persons(unit)
+    if unit is None or persons is None:
+        return train_target(partitions, bound.codes(partitions))
+    return train_target(partitions, bound.codes(partitions), persons, unit.max_rows)
 
 
 def _place_of(column: str, names: Sequence[str], left_out: Sequence[LeftOut]) -> int:
@@ -185,10 +190,17 @@ def _place_of(column: str, names: Sequence[str], left_out: Sequence[LeftOut]) ->
     )
 
 
-def train_target(partitions: tuple[Partition, ...], codes: NDArray[np.int64]) -> TargetPlan:
+def train_target(
+    partitions: tuple[Partition, ...],
+    codes: NDArray[np.int64],
+    persons: NDArray[np.integer] | None = None,
+    most: int = 1,
+) -> TargetPlan:
     """Plan with a classifier that is trained on the copy's ``codes``.
 
-    ``codes`` has shape (rows, columns); the first column is the target.
+    ``codes`` has shape (rows, columns); the first column is the target.  With ``persons``, the
+    person of each row, all rows of a person are held out or none is, and the rows of a person share
+    the weight of at most ``most`` rows among those that are held out.
 
     Raises
     ------
@@ -200,7 +212,15 @@ def train_target(partitions: tuple[Partition, ...], codes: NDArray[np.int64]) ->
     target = partitions[0]
     labels = _labels_of(target, codes[:, 0])
     classes = classes_of(codes[:, 0], labels, target.size)
-    held_out, known = held_out_rows(len(codes)), classes >= 0
+    known, weights = classes >= 0, np.ones(len(codes), np.int64)
+    if persons is None:
+        held_out = held_out_rows(len(codes))
+    else:
+        _, first, own = np.unique(persons, return_index=True, return_inverse=True)
+        # Persons are numbered in the order of their first rows.
+        held_out = held_out_rows(first.size)[first.argsort().argsort()][own]
+        rows = np.bincount(own)
+        weights = (PARTS * np.minimum(rows, most) // rows)[own]
     training, test = known & ~held_out, known & held_out
     if len(np.unique(classes[training])) < 2 or not test.any():
         raise TableError(
@@ -211,7 +231,9 @@ def train_target(partitions: tuple[Partition, ...], codes: NDArray[np.int64]) ->
     classifier = train(codes[training, 1:], classes[training], len(labels))
     predicted = classifier.predict(codes[test, 1:])
     count = len(labels)
-    confusion = np.bincount(classes[test] * count + predicted, minlength=count**2)
+    cells = classes[test] * count + predicted
+    # Sums of weights are doubles below 2^53, so they are exact.
+    confusion = np.bincount(cells, weights[test], count**2).astype(np.int64)
     majority = int(np.bincount(classes[known], minlength=count).argmax())
     marginal = Predictions(partitions, labels, classifier)
     return TargetPlan(target.column, marginal, confusion.reshape(count, count), majority)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from pqd.engine.partitions import Partition, Points
+from pqd.engine.scan_plan import PARTS
 from pqd.errors import ParameterError, TableError
 from pqd.marginals import target
 from pqd.marginals.classifier import Classifier, rounds_of
@@ -182,6 +183,23 @@ def test_the_held_back_part_is_a_third_of_the_copy_and_was_not_trained_on(
     assert planned.held_out_confusion.trace() == (named == codes[apart, 0] - 1).sum()
     # The classes can be learnt, half of their noise aside.
     assert planned.held_out_confusion.trace() > 0.45 * apart.sum()
+
+
+def test_all_rows_of_a_person_are_held_back_or_none() -> None:
+    """Persons' rows are scattered; each person weighs one row among those that are tried."""
+    codes, persons = drawn(ROWS, 1), np.random.default_rng(4).integers(0, ROWS // 5, ROWS)
+    partitions = plan(codes).marginal.partitions
+    found = train_target(partitions, codes, persons)
+    numbers = list(dict.fromkeys(persons.tolist()))
+    apart = dict(zip(numbers, held_out_rows(len(numbers)).tolist(), strict=True))
+    held = np.array([apart[person] for person in persons.tolist()])
+    assert found.marginal.classifier.rows == (~held).sum()
+    rows = np.bincount(persons)
+    weights = PARTS // rows[persons[held]]
+    assert found.held_out_confusion.sum() == weights.sum()
+    assert train_target(partitions, codes, persons, 3).held_out_confusion.sum() == (
+        (PARTS * np.minimum(rows, 3) // np.maximum(rows, 1))[persons[held]].sum()
+    )
 
 
 def test_rows_without_a_class_are_not_learnt_from() -> None:
