@@ -252,7 +252,7 @@ class Accounts:
             raise ParameterError(
                 f"table {account.number} ({account.label}) was declared public ({account.public}), "
                 "so it cannot be the private table. Nothing was spent. If it is private after all: "
-                f"pqd ledger forget LEDGER --table {account.number} --undo --because ..."
+                f'pqd ledger forget LEDGER --table {account.number} --undo --because "..."'
             )
         own = [self.data_set_of(account.number)] if account else []
         if own and own[0].ended and (table.name is None or own[0].has_name(table.name)):

@@ -187,7 +187,7 @@ def _check_unknown(ledger: Ledger, tables: SyntheticTables, *, by_rows: bool) ->
                 f"is known to the ledger {ledger.path.name} as a private table (number "
                 f"{account.number} there); are the two tables swapped? If it was public all along, "
                 f"declare it: pqd ledger forget {ledger.path} --table {account.number} "
-                "--because ...",
+                '--because "..."',
             )
         if data_set := ledger.private_data_set_at(public):
             raise _refusal(
@@ -195,7 +195,7 @@ def _check_unknown(ledger: Ledger, tables: SyntheticTables, *, by_rows: bool) ->
                 f"lies where the ledger {ledger.path.name} knows the private data set "
                 f"{data_set.number} ({data_set.label}); are the two tables swapped? If a public "
                 f"table lies there now: pqd ledger end {ledger.path} --table "
-                f"{data_set.versions[0].number} --because ...",
+                f'{data_set.versions[0].number} --because "..."',
             )
 
 

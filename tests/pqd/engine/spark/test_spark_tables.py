@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from logging.handlers import BufferingHandler
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,8 @@ from pqd.engine.spark.sessions import Quiet, session
 from pqd.engine.spark_scanner import SparkScanner
 from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import Table, open_table
-from pqd.errors import NotPublicError, PqdError, RunError, TableError
+from pqd.errors import BudgetError, NotPublicError, PqdError, RunError, TableError
+from tests.support.custodian import Custodian
 from tests.support.odd_rows import KEY, QUERIES, SCHEMA, odd_rows, statistics
 
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.usefixtures("spark")]
@@ -402,3 +404,20 @@ def test_a_kernel_that_fails_on_a_cell(private: Path, capfd: pytest.CaptureFixtu
     )
     assert raised.value.__context__ is None
     assert capfd.readouterr() == ("", "")
+
+
+def test_versions_at_an_address_are_one_data_set(tmp_path: Path) -> None:
+    """Their files have other names each night; a DataFrame of them, or a folder, is no other."""
+    custodian, folder = Custodian(tmp_path), tmp_path / "nightly"
+    folder.mkdir()
+    address = f"spark://{folder}?format=parquet"
+    custodian.limit(4)
+    for number in range(6):
+        for old in folder.iterdir():
+            old.unlink()
+        pq.write_table(pa.table({"age": range(number + 1)}), folder / f"part-{number}.parquet")
+        sources = address, str(folder), session().read.parquet(str(folder))
+        source = sources[number % 3]
+        with nullcontext() if number < 4 else pytest.raises(BudgetError):
+            custodian.charge(source)
+    assert custodian.spent() == [4]
