@@ -50,8 +50,11 @@ class Summary:
 # Command with its options, such as "pqd profile ... --zoom 5".
 _COMMAND = re.compile(r"pqd ([a-z]+) \.\.\.((?: --[a-z-]+ [^\s,;]+)+)")
 # Options that reports name.  No other option is replaced, since it may be the name of a column.
-_NAMES = "cells|columns|dry-run|epsilon|target|tau|total-epsilon|type|unit|ways|zoom"
-_OPTION = re.compile(rf"--({_NAMES})\b(?: (\d[\d./%]*(?<!\.)|COLUMN=\d+)|(?<=--unit) (\S+)\b)?")
+_NAMES = "cells|columns|dry-run|epsilon|row-is-person|target|tau|total-epsilon|type|unit|ways|zoom"
+_OPTION = re.compile(
+    rf"--({_NAMES})\b"
+    r"(?: (\d[\d./%]*(?<!\.)|COLUMN=\d+)|(?<=--unit) (?:\"([^\"]+)\"|([^\s\"]+)\b))?"
+)
 _BOUNDS = "--bounds, or [columns.NAME] in a spec"
 _BOUNDS_IN_PYTHON = 'columns={"NAME": {"bounds": (low, high)}}'
 
@@ -70,7 +73,7 @@ def _arguments(options: str) -> str:
 
 
 def _argument(found: re.Match[str]) -> str:
-    name, value = found[1].replace("-", "_"), found[2] or found[3]
+    name, value = found[1].replace("-", "_"), found[2] or found[3] or found[4]
     if value is None:
         return name
     column, equals, number = value.partition("=")
