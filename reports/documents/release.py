@@ -68,7 +68,6 @@ _ERRS = (
     "Where values are cut off: how far such answers to this query lie from the exact one on "
     "average, simulated on the copy, the noise and what is cut off together."
 )
-_OF_PERSONS = "COUNT is of persons, and SUM of persons' totals."
 _CONDITION = (
     "Within: bounds from the copy, to which private values were cut; how many lie beyond is not "
     "known."
@@ -129,8 +128,6 @@ def _opening(report: ReleaseReport) -> str:
         level = level_text(report.alpha)
         text = f"Answers are noisy; the exact one lies in its interval with probability {level}."
         text = " ".join(filter(None, (text, _missed_text(report))))
-    if report.cost.unit is not None:
-        text = f"{_OF_PERSONS} {text}"
     if any(query.condition for query in report.queries):
         text = f"{text} {_CONDITION}"
     if any(query.threshold is not None for query in report.queries):

@@ -129,8 +129,9 @@ def test_answers_with_a_unit_are_of_persons() -> None:
     assert [query.answer for query in report.queries] == exact
     assert (report.cost.unit, report.cost.max_rows) == ("age", 1)
     assert {batch.mechanism for batch in report.batches} <= {"workload", "joint"}
-    text = terminal_text(report)
-    assert "COUNT is of persons, and SUM of persons' totals." in " ".join(text.split())
+    text = " ".join(terminal_text(report).split())
+    assert "COUNT(*) of persons where" in text
+    assert "SUM(pay) of persons' totals where" in text
     again = released(queries=sqls, unit="age", total_epsilon=10**6, columns=facts)
     assert again.cost.epsilon == 0
     other = released(queries=sqls[:2], unit="AGE", total_epsilon=Fraction(2 * 10**6, 3))
