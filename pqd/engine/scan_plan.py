@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from pqd.engine.counting.persons import PARTS
 from pqd.engine.counting.typed_sql import finite_sql
 from pqd.engine.cut_points import CutPoints
 from pqd.sql.predicate import Atom, Predicate, atoms
 
 if TYPE_CHECKING:
     from pqd.deciders import Lattice
-
-
-# A row is counted in so many parts where persons are told apart.  A share 1/j is a whole number of
-# parts for each j up to 16.
-PARTS = math.lcm(*range(1, 17))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +15,16 @@ from pqd.engine.counting.combinations import as_codes, at_codes
 from pqd.engine.counting.tally import run_starts
 from pqd.engine.reading.buffers import numpy_of
 from pqd.engine.reading.values import doubles_of, is_number, plain_values
-from pqd.engine.scan_plan import PARTS
 from pqd.interrupts import heed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
+
+# A row is counted in so many parts where persons are told apart.  A share 1/j is a whole number of
+# parts for each j up to 16.
+PARTS = math.lcm(*range(1, 17))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
