@@ -262,7 +262,8 @@ SECTIONS = (
     Section(
         "budget",
         "[budget]",
-        "The most that the private table may ever spend in its ledger, and the price of a gate.",
+        "The most that all versions of the private table may ever spend in its ledger, and the "
+        "price of a gate.",
         (
             Key("epsilon", BUDGET, "The most epsilon, over all runs; no limit if left out."),
             Key("delta", DELTA, "The most delta, over all runs.", default=0),
