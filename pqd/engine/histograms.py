@@ -22,10 +22,10 @@ from pqd.deciders.histogram import PackedHistogram
 from pqd.engine.counting.batch import occurrences
 from pqd.engine.counting.combinations import as_codes, at_codes
 from pqd.engine.counting.facts import OCTET, Facts, is_true, truth_octets
-from pqd.engine.counting.persons import row_weights
+from pqd.engine.counting.persons import PARTS, row_weights
 from pqd.engine.counting.tally import Counts, Tally, run_starts
 from pqd.engine.reading.buffers import arrow_of, filled, numpy_of
-from pqd.engine.scan_plan import PARTS, Measure, place_sql
+from pqd.engine.scan_plan import Measure, place_sql
 from pqd.sql.predicate import Atom, atoms
 
 if TYPE_CHECKING:

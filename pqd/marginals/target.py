@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from pqd.deciders.distances.cells import confusion_figures
 from pqd.deciders.names import pasted
+from pqd.engine.counting.persons import PARTS
 from pqd.engine.marginals import RowMap
 from pqd.engine.partitions import Partition
-from pqd.engine.scan_plan import PARTS
 from pqd.errors import TableError
 from pqd.marginals.bound_profile import BoundProfile
 from pqd.marginals.classifier import Classifier, require_library, train

@@ -176,7 +176,7 @@ def test_statements_that_contradict_each_other() -> None:
         pqd.plan(COPY, ALL, tau=5, row_is_person="yes")  # type: ignore[arg-type]
 
 
-UNIT = {"unit": "Patient ID"}
+UNIT: dict[str, Any] = {"unit": "Patient ID"}
 ASKED = [ALL, "SELECT SUM(age) FROM D", "SELECT AVG(age) FROM D", f"{ALL} GROUP BY sex"]
 FACTS = {"age": {"bounds": (0, 900)}}
 

@@ -86,7 +86,10 @@ def private(persons: Collection[str], how: str, folder: Path) -> Any:
     return typed.assign(job=typed.job.astype("category"), pid=typed.pid.astype("category"))
 
 
-FACTS = {"age": {"bounds": (0, 7)}, "pay": {"bounds": (0, 6), "step": "0.5"}}
+FACTS: dict[str, dict[str, Any]] = {
+    "age": {"bounds": (0, 7)},
+    "pay": {"bounds": (0, 6), "step": "0.5"},
+}
 COPIES = {"age": {"bounds": "copy"}, "pay": {"bounds": "copy"}}
 TOTALS = [
     "SELECT COUNT(*) FROM D WHERE job <> 'a'",
@@ -102,19 +105,23 @@ Command = Callable[[Any, dict[str, Any]], Any]
 
 
 def audits(queries: list[str], **terms: Any) -> Command:
-    own = {"tau": "15%", "columns": FACTS} | terms
+    own: dict[str, Any] = {"tau": "15%", "columns": FACTS} | terms
     if "total_epsilon" not in own:
         own["epsilon"] = 0.7
     return lambda table, unit: pqd.audit(table, COPY, queries, **own, **unit)
 
 
 def profiles(**terms: Any) -> Command:
-    own = {"total_epsilon": 2, "anyway": True, "columns": ["age", "job", "big"]} | terms
+    own: dict[str, Any] = {
+        "total_epsilon": 2,
+        "anyway": True,
+        "columns": ["age", "job", "big"],
+    } | terms
     return lambda table, unit: pqd.profile(table, COPY, **own, **unit)
 
 
 def gates(queries: list[str] | None, **terms: Any) -> Command:
-    own = {"epsilon": 1, "names": 1} | terms
+    own: dict[str, Any] = {"epsilon": 1, "names": 1} | terms
     return lambda table, unit: pqd.gate(table, COPY, queries, **own, **unit)
 
 

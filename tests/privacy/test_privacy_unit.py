@@ -26,8 +26,9 @@ from pqd.commands.audit import run_audit
 from pqd.deciders import Histogram, Lattice, SecureNoise
 from pqd.engine import histograms as histograms_home
 from pqd.engine.counting import persons as persons_home
+from pqd.engine.counting.persons import PARTS
 from pqd.engine.counting.tally import Tally
-from pqd.engine.scan_plan import PARTS, Measure, PrivacyUnit, ScanPlan
+from pqd.engine.scan_plan import Measure, PrivacyUnit, ScanPlan
 from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table

@@ -20,7 +20,8 @@ import pqd
 from pqd.deciders import Histogram, Interval, Lattice, SimulatedNoise
 from pqd.deciders.single.inverse_sensitivity import InverseMean
 from pqd.engine import scan_plan
-from pqd.engine.scan_plan import PARTS, PrivacyUnit, ScanPlan
+from pqd.engine.counting.persons import PARTS
+from pqd.engine.scan_plan import PrivacyUnit, ScanPlan
 from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from pqd.engine.counting.arrow_sql import ArrowSQL
+from pqd.engine.counting.persons import PARTS
 from pqd.engine.marginals import Marginal, MarginalPlan, RowMap, Unseen
 from pqd.engine.partitions import Categories
-from pqd.engine.scan_plan import PARTS, PrivacyUnit
+from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import RunError, TableError

@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from pqd.engine.counting.persons import PARTS
 from pqd.engine.partitions import Partition, Points
-from pqd.engine.scan_plan import PARTS
 from pqd.errors import ParameterError, TableError
 from pqd.marginals import target
 from pqd.marginals.classifier import Classifier, rounds_of

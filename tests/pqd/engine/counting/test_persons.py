@@ -6,8 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pqd.engine.counting.persons import person_batches, row_weights
-from pqd.engine.scan_plan import PARTS
+from pqd.engine.counting.persons import PARTS, person_batches, row_weights
 from tests.support.batches import batch_of
 
 
