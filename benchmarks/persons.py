@@ -1,0 +1,410 @@
+"""Tables of persons: whether intervals hold, and how often a good copy is called a bad copy.
+
+    python -m benchmarks.persons run coverage --out persons.jsonl [--runs 200] [--persons 150]
+    python -m benchmarks.persons run marks --out persons.jsonl [--runs 60] [--persons 300]
+    python -m benchmarks.persons run halves --out persons.jsonl [--runs 5] [--persons 2000]
+    python -m benchmarks.persons show persons.jsonl
+
+Persons are drawn from one law, and have from 1 to 50 rows each.  Their numbers of rows are even, or
+skewed: most persons have few rows and some have many.  The rows of a person are independent, or
+alike.  A copy has the rows of as many other persons of the same law.
+
+``coverage`` asks how many 95 % intervals contain the exact figure.  The figure is computed here, by
+weights min(1, k/j), from the rows alone.  ``marks`` asks how often the exact distances of two such
+samples are beyond the marks of chance.  ``halves`` asks how many gates such a copy passes.  Each
+run appends a line to the file.  Noise is seeded, which protects nobody.
+"""
+
+import argparse
+import json
+import math
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from itertools import chain, combinations, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.alarm_level import WORDS, share
+from benchmarks.honest_halves import passed
+from pqd.commands.audit import run_audit
+from pqd.commands.check import run_check
+from pqd.commands.compare import run_compare
+from pqd.commands.gate import gate_terms, run_table_gate
+from pqd.commands.profile import run_profile
+from pqd.comparison.comparison_parameters import ComparisonParameters
+from pqd.deciders import Noise, SimulatedNoise
+from pqd.deciders.distributions import Floats
+from pqd.engine.scan_plan import PrivacyUnit
+from pqd.engine.synthetic_tables import SyntheticTables
+from pqd.engine.tables import open_table
+from pqd.errors import PqdError
+from pqd.marginals.bound_profile import bind_profile, mean_weights
+from pqd.marginals.chance import CopyChance
+from pqd.marginals.profile_parameters import ProfileParameters
+from pqd.parameters import Parameters
+from pqd.spec import read_spec
+from pqd.spec.template import spec_template
+from pqd.sql.workload_files import as_queries
+
+SEED, LEVEL = 42, 0.05
+GATE, NAMES = Fraction(1, 4), Fraction(1, 2)
+LAWS = tuple(product(("even", "skewed"), ("independent", "alike")))
+SETTINGS = tuple(product(LAWS, (1, 3)))
+VALUES: dict[str, list[str]] = {
+    "area": list("abcdefgh"),
+    "job": list("pqrst"),
+    "level": list("xyz"),
+    "flag": ["no", "yes"],
+}
+COLUMNS = tuple(VALUES)
+FACTS = {"pay": {"bounds": (0, 10), "step": 1}}
+Found = Iterator[tuple[str, bool]]
+Line = dict[str, Any]
+Lines = Iterator[Line]
+# Value, low and high.
+Interval = tuple[float, float, float]
+
+
+def people(
+    persons: int, numbers: str, rows: str, rng: np.random.Generator, most: int = 50
+) -> pd.DataFrame:
+    """Rows of so many persons of a law, in the order of persons."""
+    if numbers == "even":
+        number = rng.integers(1, most + 1, persons)
+    else:
+        number = np.minimum(1 + rng.pareto(1, persons).astype(int), most)
+    person = np.repeat(np.arange(persons), number)
+    taste = rng.random(persons)[person]
+    own = rng.random((len(COLUMNS), person.size))
+    if rows == "alike":
+        # Nine rows of ten have the cells of their person.
+        each = rng.random((len(COLUMNS), persons))[:, person]
+        own = np.where(rng.random(person.size) < 0.9, each, own)
+    cells = {
+        "area": np.array(VALUES["area"])[(8 * own[0] ** 2).astype(int)],
+        "job": np.array(VALUES["job"])[(5 * (own[1] + own[0]) / 2).astype(int)],
+        "level": np.array(VALUES["level"])[(3 * np.sqrt(own[2])).astype(int)],
+        "flag": np.where(own[3] < 0.3, "yes", "no"),
+    }
+    pay = np.clip(10 * (0.6 * own[0] + 0.3 * own[2] + 0.1 * taste), 0, 10).round()
+    return pd.DataFrame({"pid": [f"p{each}" for each in person], **cells, "pay": pay})
+
+
+def weights_of(table: pd.DataFrame, most: int) -> Floats:
+    """Weight min(1, k/j) of each row, with k = ``most``; the rows of a person follow each other."""
+    _, place, rows = np.unique(table["pid"].to_numpy(str), return_inverse=True, return_counts=True)
+    return np.minimum(1.0, most / rows)[place]
+
+
+class Weighed:
+    """Rows with weights, and the shares of the cells of several columns."""
+
+    def __init__(self, table: pd.DataFrame, most: int) -> None:
+        """Number the values of each column in their public order."""
+        self.table, self.weights = table, weights_of(table, most)
+        self._codes = {
+            name: pd.Categorical(table[name], categories=VALUES[name]).codes for name in COLUMNS
+        }
+
+    def shares(self, columns: Sequence[str]) -> Floats:
+        """Share of each combination of values, with an axis for each column."""
+        shape = [len(VALUES[name]) for name in columns]
+        cells = np.ravel_multi_index([self._codes[name].astype(int) for name in columns], shape)
+        sums = np.bincount(cells, self.weights, minlength=math.prod(shape))
+        return (sums / self.weights.sum()).reshape(shape)
+
+    def share(self, columns: Sequence[str], labels: Sequence[str]) -> float:
+        """Share of one combination of values; 0 if no row can have it."""
+        try:
+            place = tuple(VALUES[n].index(v) for n, v in zip(columns, labels, strict=True))
+        except ValueError:
+            return 0.0
+        return float(self.shares(columns)[place])
+
+
+def apart(one: Floats, other: Floats) -> float:
+    """Total variation of two shares."""
+    return float(np.abs(one - other).sum() / 2)
+
+
+class Exact:
+    """Exact figures of a private table and a copy."""
+
+    def __init__(self, private: pd.DataFrame, copy: pd.DataFrame, most: int) -> None:
+        """Compute the distances of all columns and pairs."""
+        self.private, self.copy, self.most = private, copy, most
+        self.own, self.others = Weighed(private, most), Weighed(copy, most)
+        maps = [*((name,) for name in COLUMNS), *combinations(COLUMNS, 2)]
+        self.distances = {
+            frozenset(names): apart(self.own.shares(names), self.others.shares(names))
+            for names in maps
+        }
+
+    def mean(self, ways: int) -> float:
+        """Mean distance of the marginals of so many columns."""
+        own = [found for names, found in self.distances.items() if len(names) == ways]
+        return float(np.mean(own))
+
+    @property
+    def kept(self) -> float:
+        """Relations kept."""
+        parts = []
+        for pair in combinations(COLUMNS, 2):
+            independent = np.outer(*(self.others.shares([name]) for name in pair))
+            largest = max(self.distances[frozenset([name])] for name in pair)
+            lost = apart(self.own.shares(pair), independent)
+            parts.append((self.distances[frozenset(pair)], lost, largest))
+        pairs, products, columns = np.mean(parts, axis=0)
+        return max(-1.0, 1 - (pairs - columns) / (products - columns))
+
+
+def profiled(exact: Exact, unit: PrivacyUnit, noise: SimulatedNoise) -> Found:
+    """Whether the intervals of a profile hold, by kind."""
+    stated = ProfileParameters.parse(
+        total_epsilon=2, columns=list(COLUMNS), anyway=True, zoom=2, distances=["tv"]
+    )
+    report = run_profile(exact.private, exact.copy, stated, noise, unit=unit)
+    weights = exact.own.weights
+    yield "number of rows", holds(report.rows, weights.sum(), 0.5)
+    for each in report.marginals:
+        yield "distance", holds(each.estimate, exact.distances[frozenset(each.columns)])
+    means = {ways: exact.mean(ways) for ways in (1, 2)}
+    yield "score", holds(report.overall.estimate, 1 - (means[1] + means[2]) / 2)
+    for score in report.scores:
+        yield "score", holds(score.estimate, 1 - means[score.ways])
+    if report.relations and report.relations.estimate:
+        yield "relations kept", holds(report.relations.estimate, exact.kept)
+    for zoomed in report.zoomed:
+        for cell in zoomed.cells:
+            if not cell.unseen:
+                known = exact.own.share(zoomed.columns, cell.labels)
+                yield "share of a cell", holds(cell.private, known)
+    for column in report.values:  # noqa: PD011 - no frame
+        for count in column.kept:
+            rows = exact.own.share([column.column], [count.name]) * weights.sum()
+            yield "rows of a value", holds(count.rows, rows, 0.5)
+
+
+def holds(figure: Interval | None, exact: float, rounding: float = 0.0) -> bool:
+    """Whether an interval contains the exact figure, which may be rounded to a whole row."""
+    if figure is None:
+        raise ValueError("nothing was measured")
+    _, low, high = figure
+    slack = rounding + 1e-9
+    return bool(low - slack <= exact <= high + slack)
+
+
+QUERIES = (
+    "SELECT COUNT(*) FROM D WHERE job = 'p'",
+    "SELECT SUM(pay) FROM D",
+    "SELECT AVG(pay) FROM D WHERE flag = 'no'",
+)
+DECIDERS = ("noisy_count", "noisy_sum", "lm_mean")
+
+
+def answers(exact: Exact) -> list[float]:
+    """Persons who match, the sum of persons' totals within the bounds, the mean of weighed rows."""
+    table = exact.private
+    matching = table[table.flag == "no"]
+    own = exact.own.weights[matching.index]
+    totals = table.groupby("pid")["pay"].sum().clip(0, 10)
+    mean = float((own * matching.pay).sum() / own.sum())
+    return [float(table[table.job == "p"].pid.nunique()), float(totals.sum()), mean]
+
+
+def audited(exact: Exact, unit: PrivacyUnit, noise: SimulatedNoise, run: int) -> Found:
+    """Whether the interval of the answer to one of the queries holds."""
+    asked = [*zip(QUERIES, DECIDERS, answers(exact), strict=True)]
+    sql, decider, answer = asked[run // len(SETTINGS) % len(asked)]
+    stated = Parameters.parse(
+        tau="10%", epsilon="0.5", alpha=LEVEL / 2, columns=FACTS, mechanism=decider
+    )
+    report = run_audit(exact.private, exact.copy, as_queries(sql), stated, noise, unit=unit)
+    verdict = report.verdicts[0]
+    if verdict.low is not None and verdict.high is not None:
+        yield f"answer of {decider}", holds((0, verdict.low, verdict.high), answer)
+
+
+def compared(exact: Exact, unit: PrivacyUnit, noise: SimulatedNoise) -> Found:
+    """Whether the intervals of gaps hold in a comparison."""
+    terms = Parameters.parse(tau="10%", epsilon="0.5", alpha=LEVEL / 2, columns=FACTS)
+    stated = ComparisonParameters.parse(terms)
+    copies = {"a": exact.copy, "b": exact.copy.iloc[::2].reset_index(drop=True)}
+    report = run_compare(exact.private, copies, as_queries(QUERIES), stated, noise, unit=unit)
+    for query, answer in zip(report.queries, answers(exact), strict=True):
+        for cell in query.cells:
+            if cell.gap_low is not None and cell.gap_high is not None:
+                gap = answer - float(cell.q_synthetic or 0)
+                yield "gap of a comparison", holds((0, cell.gap_low, cell.gap_high), gap)
+
+
+def coverage(run: int, persons: int) -> Lines:
+    """Numbers of intervals that hold and do not; each ledger has its own tables and noise."""
+    law, most = SETTINGS[run % len(SETTINGS)]
+    rng = np.random.default_rng([SEED, run])
+    exact = Exact(people(persons, *law, rng), people(persons, *law, rng), most)
+    noise, unit = SimulatedNoise(rng), PrivacyUnit("pid", most)
+    found: dict[str, list[int]] = {}
+    every = (
+        profiled(exact, unit, noise),
+        audited(exact, unit, noise, run),
+        compared(exact, unit, noise),
+    )
+    for name, held in chain(*every):
+        found.setdefault(name, [0, 0])[held] += 1
+    yield {"law": law, "k": most, "found": found}
+
+
+def show_coverage(lines: Sequence[Line]) -> None:
+    """Print how many intervals hold, by kind."""
+    print(f"{len(lines)} ledgers\n\n| figure | intervals | contain the exact figure |")
+    print("| --- | ---: | ---: |")
+    for name in dict.fromkeys(name for line in lines for name in line["found"]):
+        missed, held = np.sum([line["found"].get(name, [0, 0]) for line in lines], axis=0)
+        print(f"| {name} | {missed + held:,} | {share(held, missed + held)} |")
+
+
+def beyond(exact: Exact, unit: PrivacyUnit) -> Iterator[str]:
+    """Words that a release without noise would tell of two samples."""
+    stated = ProfileParameters.parse(columns=list(COLUMNS), anyway=True)
+    bound = bind_profile(
+        SyntheticTables([open_table(exact.copy, "synthetic")]), stated.request, unit
+    )
+    rows = round(exact.own.weights.sum())
+    chance, number = CopyChance(bound, rows), len(bound.marginals)
+    distances = np.array([exact.distances[frozenset(each.columns)] for each in bound.marginals])
+    scores = np.array([[*map(float, mean_weights(bound.marginals, ways))] for ways in (None, 1, 2)])
+    both = np.concatenate([np.eye(number), scores.T], axis=1)
+    above = distances @ both > chance.independent.at_once(LEVEL / 2, both)
+    overall = distances @ scores[0]
+    told = {
+        "note": overall < chance.independent.quantile(LEVEL, scores[0]),
+        "error": overall < chance.drawn.quantile(LEVEL, scores[0]),
+        "overall beyond": above[number],
+        "a marginal beyond": above[:number].any(),
+        "anything beyond": above.any(),
+    }
+    yield from (word for word, is_told in told.items() if is_told)
+
+
+def marks(run: int, persons: int) -> Lines:
+    """Words of two samples of each law."""
+    for law, most in product(LAWS, (1, 3, 10)):
+        rng = np.random.default_rng([SEED, persons, run])
+        pair = [people(persons, *law, rng) for _ in "ab"]
+        words = [*beyond(Exact(pair[0], pair[1], most), PrivacyUnit("pid", most))]
+        yield {"law": law, "k": most, "persons": persons, "words": words}
+
+
+def show_marks(lines: Sequence[Line]) -> None:
+    """Print how often two samples are beyond the marks of chance, or too near."""
+    print(f"| persons | numbers of rows | rows of a person | k | runs | {' | '.join(WORDS)} |")
+    print(f"| ---: | --- | --- | ---: | ---: {'| ---: ' * len(WORDS)}|")
+    groups = sorted({(line["persons"], *line["law"], line["k"]) for line in lines})
+    together = [("all", "", "", "")]
+    for group in [*groups, *together]:
+        own = [
+            line["words"]
+            for line in lines
+            if group in {(line["persons"], *line["law"], line["k"]), *together}
+        ]
+        told = Counter(word for words in own for word in words)
+        cells = " | ".join(share(told[word], len(own)) for word in WORDS)
+        print(f"| {' | '.join(map(str, group))} | {len(own)} | {cells} |")
+
+
+def judged(judge: Callable[[], Any]) -> list[str]:
+    """Conditions that a gate fails; nothing if it passes."""
+    try:
+        report = judge()
+    except PqdError as error:
+        return [f"refused: {str(error)[:60]}"]
+    return [each.id for each in report.checks if each.exit_code]
+
+
+def halves(run: int, persons: int) -> Lines:
+    """Failures of the gate of a table, and of the spec that ``pqd init`` writes, for each law."""
+    for law in LAWS:
+        rng = np.random.default_rng([SEED, 7, run])
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = Path(temporary)
+            paths = folder / "private.parquet", folder / "copy.parquet"
+            for path in paths:
+                people(persons, *law, rng).to_parquet(path)
+            found = gates(folder, *paths, SimulatedNoise(rng))
+        yield {"law": law, "persons": persons, "failures": found}
+
+
+def gates(folder: Path, private: Path, copy: Path, noise: Noise) -> dict[str, list[str]]:
+    """Failures by gate."""
+    terms = gate_terms(GATE, NAMES, LEVEL, None)
+    parameters = ProfileParameters.parse(total_epsilon=GATE)
+    unit, spec = PrivacyUnit("pid"), folder / "audit.toml"
+    table = judged(lambda: run_table_gate(private, copy, parameters, terms, noise, unit=unit))
+    text = spec_template(private, copy, folder, GATE, NAMES, None).text
+    spec.write_text(text, encoding="utf-8")
+    checked = judged(lambda: run_check(read_spec(spec), noise, fresh=True))
+    return {"profile --gate": table, "init + check": checked}
+
+
+def show_halves(lines: Sequence[Line]) -> None:
+    """Print how many gates a copy of other persons passes."""
+    print(
+        "| persons | numbers of rows | rows of a person | gate | green | share at least | failed |"
+    )
+    print("| ---: | --- | --- | --- | ---: | ---: | --- |")
+    for law in LAWS:
+        own = [line for line in lines if tuple(line["law"]) == law]
+        for gate in own[0]["failures"] if own else ():
+            result = passed([line["failures"][gate] for line in own])
+            print(f"| {own[0]['persons']:,} | {law[0]} | {law[1]} | {gate} | {result}")
+
+
+RUNS = {"coverage": coverage, "marks": marks, "halves": halves}
+SHOWN = {"coverage": show_coverage, "marks": show_marks, "halves": show_halves}
+
+
+def run_all(options: argparse.Namespace) -> None:
+    """Append the lines of each run to a file."""
+    for run in range(options.first, options.first + options.runs):
+        with options.out.open("a", encoding="utf-8") as file:
+            for line in RUNS[options.table](run, options.persons):
+                file.write(json.dumps({"table": options.table, "run": run, **line}) + "\n")
+                file.flush()
+
+
+def show(options: argparse.Namespace) -> None:
+    """Print a table for each kind of run in the file."""
+    lines = [json.loads(line) for line in options.results.read_text().splitlines()]
+    for name, shown in SHOWN.items():
+        own = [line for line in lines if line["table"] == name]
+        if own:
+            shown(own)
+            print()
+
+
+def main() -> None:
+    """Run one kind of table, or print all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    actions = parser.add_subparsers(required=True)
+    running = actions.add_parser("run")
+    running.add_argument("table", choices=RUNS)
+    running.add_argument("--out", type=Path, required=True)
+    running.add_argument("--persons", type=int, default=300)
+    running.add_argument("--runs", type=int, default=60)
+    running.add_argument("--first", type=int, default=0)
+    running.set_defaults(action=run_all)
+    showing = actions.add_parser("show")
+    showing.add_argument("results", type=Path)
+    showing.set_defaults(action=show)
+    options = parser.parse_args()
+    options.action(options)
+
+
+if __name__ == "__main__":
+    main()
