@@ -98,7 +98,8 @@ def people(
 def weights_of(table: pd.DataFrame, most: int) -> Floats:
     """Weight min(1, k/j) of each row, with k = ``most``; the rows of a person follow each other."""
     _, place, rows = np.unique(table["pid"].to_numpy(str), return_inverse=True, return_counts=True)
-    return np.minimum(1.0, most / rows)[place]
+    weights: Floats = np.minimum(1.0, most / rows)[place]
+    return weights
 
 
 class Weighed:
@@ -116,7 +117,8 @@ class Weighed:
         shape = [len(VALUES[name]) for name in columns]
         cells = np.ravel_multi_index([self._codes[name].astype(int) for name in columns], shape)
         sums = np.bincount(cells, self.weights, minlength=math.prod(shape))
-        return (sums / self.weights.sum()).reshape(shape)
+        found: Floats = (sums / self.weights.sum()).reshape(shape)
+        return found
 
     def share(self, columns: Sequence[str], labels: Sequence[str]) -> float:
         """Share of one combination of values; 0 if no row can have it."""
@@ -160,7 +162,7 @@ class Exact:
             lost = apart(self.own.shares(pair), independent)
             parts.append((self.distances[frozenset(pair)], lost, largest))
         pairs, products, columns = np.mean(parts, axis=0)
-        return max(-1.0, 1 - (pairs - columns) / (products - columns))
+        return float(max(-1.0, 1 - (pairs - columns) / (products - columns)))
 
 
 def profiled(exact: Exact, unit: PrivacyUnit, noise: SimulatedNoise) -> Found:
@@ -176,7 +178,7 @@ def profiled(exact: Exact, unit: PrivacyUnit, noise: SimulatedNoise) -> Found:
     means = {ways: exact.mean(ways) for ways in (1, 2)}
     yield "score", holds(report.overall.estimate, 1 - (means[1] + means[2]) / 2)
     for score in report.scores:
-        yield "score", holds(score.estimate, 1 - means[score.ways])
+        yield "score", holds(score.estimate, 1 - means[score.ways or 1])
     if report.relations and report.relations.estimate:
         yield "relations kept", holds(report.relations.estimate, exact.kept)
     for zoomed in report.zoomed:

@@ -243,7 +243,8 @@ def check_person(
     command = COMMANDS[name]
     if heard is None:
         heard = run(command, private(MANY[how], how, folder), most, folder)
-    report, whole = heard
+    whole: list[Draw] = heard[1]
+    report = heard[0]
     other, rest = run(command, private(MANY[how] ^ {person}, how, folder), most, folder, whole)
     assert other.cost.epsilon == report.cost.epsilon > 0
     found = loss(whole, rest)

@@ -107,7 +107,8 @@ def test_references_as_if_rows_were_persons_are_caught(
 @pytest.mark.parametrize(("numbers", "most_rows"), [("even", 3), ("skewed", 1)])
 def test_intervals_hold_the_figures_of_weighed_persons(numbers: str, most_rows: int) -> None:
     rng = np.random.default_rng([18, most_rows])
-    exact = Exact(*(people(150, numbers, "alike", rng) for _ in "ab"), most_rows)
+    private, copy = (people(150, numbers, "alike", rng) for _ in "ab")
+    exact = Exact(private, copy, most_rows)
     unit = PrivacyUnit("pid", most_rows)
     for figures in (profiled, compared):
         held = [held for _, held in figures(exact, unit, SimulatedNoise(rng))]
