@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pqd.cli import command_line
+from pqd.deciders.numbers import factor_text
 from pqd.spec import json_schema, read_spec
 
 ROOT = Path(__file__).parents[2]
@@ -134,7 +135,7 @@ def test_what_an_epsilon_means_is_computed() -> None:
     assert len(rows) == 5
     for epsilon, factor, half, hundredth in rows:
         times = math.exp(float(epsilon))
-        assert factor == (f"{times:.1f}" if times < 10 else f"{times:,.0f}")
+        assert factor == factor_text(Fraction(epsilon))
         for stated, prior in ((half, 0.5), (hundredth, 0.01)):
             odds = times * prior / (1 - prior)
             assert stated == f"{100 * odds / (1 + odds):.1f}"
