@@ -1,9 +1,10 @@
 """Charges per row as charges per person: never below what group privacy gives."""
 
 import math
+from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
 from hypothesis import given, settings
@@ -113,3 +114,37 @@ def test_randomised_response_of_k_rows_has_no_smaller_loss() -> None:
     assert abs(loss - float(charged.epsilon)) < 1e-9
     # The twin that counts a run once, or rounds down, is below the loss.
     assert epsilon < loss
+
+
+# Broken twins
+
+
+def rounded_down(epsilon: Fraction, delta: Fraction, rows: int) -> Fraction:
+    """Exact delta, rounded down to eight digits."""
+    exact = exact_delta(epsilon, delta, rows)
+    place = Fraction(10) ** (8 - math.floor(math.log10(exact)))
+    return Fraction(math.floor(exact * place)) / place
+
+
+TWINS: dict[str, Callable[[Fraction, Fraction, int], Fraction]] = {
+    "delta per person rounded down": rounded_down,
+    "delta per person as many times as rows": lambda _, delta, rows: rows * delta,
+    "delta per person of one step less": lambda epsilon, delta, rows: exact_delta(
+        epsilon, delta, rows - 1
+    ),
+}
+
+
+def falls_short(per_person: Callable[[Fraction, Fraction, int], Fraction]) -> bool:
+    """Whether a conversion is below the exact delta somewhere on a grid."""
+    grid = product(("1/10", "1/3", "1", "2"), ("1e-6", "3e-9"), (2, 3, 7))
+    asked = [(Fraction(epsilon), Fraction(delta), rows) for epsilon, delta, rows in grid]
+    return any(per_person(*each) < exact_delta(*each) for each in asked)
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_a_broken_twin_is_caught(name: str, record_property: Callable[[str, object], None]) -> None:
+    assert not falls_short(delta_per_person)
+    assert falls_short(TWINS[name])
+    record_property("mutant", name)
+    record_property("caught_by", "200 digits: less than the exact delta")
