@@ -38,8 +38,8 @@ class EstimatorOutput:
 class Estimator(Protocol):
     """One mechanism that answers for any interval, as a frozen value; everything in lattice units.
 
-    Conformers: LaplaceEstimate, SumAndCount, RankCounts, ExponentialQuantile, RaceEstimate.
-    MajorityCounts and SumOverCount serve deciders only.
+    Conformers: LaplaceEstimate, SumAndCount, SumOverCount, RankCounts, ExponentialQuantile,
+    RaceEstimate.  MajorityCounts serves deciders only.
     ``exact``: both p-values, ``below`` and ``at_least``, can be small.  Otherwise at least one of
     them is always 1, and only ``accept`` on public stand-ins tells how reliable an outcome is.
     """

@@ -180,6 +180,7 @@ class SumOverCount(SumAndCount):
     grids: tuple[int, int] = (1, 1)
 
     id: ClassVar[str] = "sum_over_count"
+    key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step", "centre", "share", "grids")
 
     def __post_init__(self) -> None:
         """Raise ParameterError unless the share is between 0 and 1, and the centre is 0."""

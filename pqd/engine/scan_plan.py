@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from pqd.engine.counting.persons import PARTS
 from pqd.engine.counting.typed_sql import finite_sql
 from pqd.engine.cut_points import CutPoints
 from pqd.sql.predicate import Atom, Predicate, atoms
@@ -29,11 +28,6 @@ class PrivacyUnit:
 def rows_per_person(unit: PrivacyUnit | None) -> int:
     """Most rows that a person counts as; without a unit each row is a person."""
     return unit.max_rows if unit else 1
-
-
-def parts_per_row(unit: PrivacyUnit | None) -> int:
-    """Parts of a row in which rows are counted where the rows of a person share a weight."""
-    return PARTS if unit else 1
 
 
 class TablePlan(Protocol):

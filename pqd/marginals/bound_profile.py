@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pqd.deciders.note import Note, note
+from pqd.engine.counting.persons import parts_per_row
 from pqd.engine.marginals import Marginal, MarginalPlan, RowMap, Unseen
 from pqd.engine.partitions import Lacking, Partition
-from pqd.engine.scan_plan import PrivacyUnit, parts_per_row
+from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import NothingSelectedError, ParameterError

@@ -33,8 +33,9 @@ from pqd.deciders.exact import budget_of
 from pqd.deciders.noise import check_scale
 from pqd.deciders.single.base import Decision
 from pqd.deciders.single.inverse_sensitivity import verdict_of
+from pqd.engine.counting.persons import parts_per_row
 from pqd.engine.marginals import EveryRow, MarginalCounts, RowMap
-from pqd.engine.scan_plan import parts_per_row, rows_per_person
+from pqd.engine.scan_plan import rows_per_person
 from pqd.run.gate import ROWS_SHARE
 from pqd.run.measurement import Measurement, Output
 from pqd.sql.schema import fold_case

@@ -16,13 +16,13 @@ from pqd.deciders.distances.noise_laws import LaplaceLaw, NoiseLaw
 from pqd.deciders.estimators import LaplaceEstimate
 from pqd.deciders.exact import positive
 from pqd.deciders.note import Note
+from pqd.engine.counting.persons import parts_per_row
 from pqd.engine.engine import Engine
 from pqd.engine.marginals import RowMap
 from pqd.engine.scan_plan import (
     BoundsSource,
     PrivacyUnit,
     Statistic,
-    parts_per_row,
     rows_per_person,
 )
 from pqd.engine.synthetic_tables import SyntheticTables

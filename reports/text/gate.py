@@ -14,7 +14,7 @@ from pqd.reports.text.numbers import (
     number_text,
     p_value_text,
 )
-from pqd.reports.text.query import asked_sentence
+from pqd.reports.text.query import question_sentence
 
 if TYPE_CHECKING:
     from pqd.reports.models.check import GateFacts, WorstFacts
@@ -116,7 +116,7 @@ def condition_message(facts: Sequence[QueryFacts], expect: str) -> str:
         groups = names_and_more([each.group or each.id for each in facts], _MOST_NAMED, "; ")
         asked = f"{len(facts)} groups: {groups}"
     else:
-        asked = asked_sentence(first, first.tolerance)
+        asked = question_sentence(first, first.tolerance)
     return f"{asked}, expected {expect}" if expect == "far" else asked
 
 

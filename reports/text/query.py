@@ -115,7 +115,7 @@ def likely_text(facts: CandidateFacts) -> str:
     )
 
 
-class Asked(Protocol):
+class QuestionFacts(Protocol):
     """Facts of a query that say what it asks."""
 
     @property
@@ -135,7 +135,7 @@ class Asked(Protocol):
         """Number of rows as which a person counts at most; None if each row is a person."""
 
 
-def query_text(query: Asked) -> str:
+def query_text(query: QuestionFacts) -> str:
     """Query in one line, such as ``SUM(income) of persons' totals where age > 40``."""
     condition = f" where {' '.join(query.where.split())}" if query.where else ""
     persons = of_persons(query.aggregate, query.max_rows)
@@ -143,7 +143,7 @@ def query_text(query: Asked) -> str:
     return f"{_aggregate_text(query)}{persons}{comma}{condition}"
 
 
-def _aggregate_text(query: Asked) -> str:
+def _aggregate_text(query: QuestionFacts) -> str:
     attribute, p = query.attribute, getattr(query, "p", None)
     if query.aggregate == SHARE:
         return f"share of rows{f' with a value of {attribute}' if attribute else ''}"
@@ -176,7 +176,7 @@ def persons_words(max_rows: int) -> str:
     return f"each person counted as at most {max_rows:,} rows"
 
 
-def persons_sentence(query: Asked) -> str:
+def persons_sentence(query: QuestionFacts) -> str:
     """How a person with several rows counts in an answer; empty if each row is a person."""
     most = query.max_rows
     if most is None:
@@ -197,7 +197,7 @@ def weights_words(max_rows: int) -> str:
     return f"a person counts as at most {max_rows:,} rows, which all of its rows share"
 
 
-def grouped_text(query: Asked, sql: str | None) -> str:
+def grouped_text(query: QuestionFacts, sql: str | None) -> str:
     """Grouped query in one line: its SQL, or a text made from its parts if there is no SQL."""
     persons = of_persons(query.aggregate, query.max_rows)
     if sql is None:
@@ -216,7 +216,7 @@ def amount_text(facts: QueryFacts, amount: float | None, digits: int = 4) -> str
     return f"{number_text(round(100 * amount, 9), digits)} %"
 
 
-def asked_sentence(facts: QueryFacts, stated: str) -> str:
+def question_sentence(facts: QueryFacts, stated: str) -> str:
     """Synthetic answer with its tolerance; for a distance, the tolerance alone.
 
     The copy's distance to itself is always 0, so the sentence omits it.
@@ -521,7 +521,7 @@ def thresholds_sentence(facts: QueryFacts) -> str:
 def sentences(verdict: Verdict, stated: str) -> Iterator[tuple[str, str]]:
     """Lines below the heading of a verdict, each with its role: plain, warning or detail."""
     yield query_text(verdict), "plain"
-    question = asked_sentence(verdict, stated)
+    question = question_sentence(verdict, stated)
     if verdict.is_distance:
         yield f"{question}: is the private table's distribution so near to the copy's?", "plain"
     else:

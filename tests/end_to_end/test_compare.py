@@ -315,7 +315,7 @@ QUERY = {
     "decidable",
     *("id", "sql", "aggregate", "attribute", "p", "where", "weight", "tolerance", "estimator"),
     *("reason", "estimators", "epsilon", "tau_min", "estimate", "low", "high", "closest", "cells"),
-    *("block", "block_sql", "group", "counted", "replayed", "simulated"),
+    *("block", "block_sql", "group", "counted", "max_rows", "replayed", "simulated"),
 }
 CELL = {
     *("candidate", "q_synthetic", "tau", "lower", "upper", "outcome", "standing", "error"),

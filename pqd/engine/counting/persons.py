@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 PARTS = math.lcm(*range(1, 17))
 
 
+def parts_per_row(unit: object | None) -> int:
+    """Parts of a row in which rows are counted; whole rows without a privacy ``unit``."""
+    return 1 if unit is None else PARTS
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PersonCodes:
     """Person of each row: ``codes`` (rows,) below ``size``."""

@@ -34,7 +34,7 @@ from pqd.deciders.distances.vector import CubeVector, GaussianVector
 from pqd.deciders.estimators import Estimator
 from pqd.deciders.estimators.exponential import ExponentialQuantile
 from pqd.deciders.estimators.laplace import LaplaceEstimate
-from pqd.deciders.estimators.mean import SumAndCount
+from pqd.deciders.estimators.mean import SumAndCount, SumOverCount
 from pqd.deciders.estimators.race_to_the_top import RaceEstimate
 from pqd.deciders.estimators.ranks import RankCounts
 from pqd.deciders.single.split_margins import SplitMargins
@@ -142,6 +142,10 @@ def measurements() -> Iterator[tuple[str, str]]:
             (comparison,) = comparisons(sql(aggregate), decider=name)
             assert comparison.taken == name
             yield f"compare {aggregate} by {name}", comparison.measurement.cache_key
+    people = PrivacyUnit("who", 3)
+    (comparison,) = comparisons(sql("AVG"), decider="sum_over_count", unit=people)
+    assert comparison.taken == "sum_over_count"
+    yield "compare AVG of people by sum_over_count", comparison.measurement.cache_key
     (marginal,) = select_group_counts(bound(sql("COUNT"))).marginals
     yield "a marginal", marginal.cache_key
     for name in TOGETHER:
@@ -154,7 +158,6 @@ def measurements() -> Iterator[tuple[str, str]]:
     workload = one.plan.mechanism.workload
     for kind in ranking.MECHANISMS.values():
         yield f"ranges by {kind.id}", digest(parameters_of_range_sums(kind(workload=workload)))
-    people = PrivacyUnit("who", 3)
     for aggregate in ("COUNT", "SUM", "MEDIAN"):
         name = f"inv_{aggregate.lower()}"
         (verdict,) = verdicts(sql(aggregate), unit=people, decider=name)
@@ -224,7 +227,8 @@ def test_every_kind_has_its_own_key() -> None:
 # id tells.
 BESIDE = {"queries", "workload", "truncation", "weights", "decider", "joint"}
 ESTIMATORS: tuple[Any, ...] = (
-    *(LaplaceEstimate, RaceEstimate, SumAndCount, RankCounts, ExponentialQuantile, SplitMargins),
+    *(LaplaceEstimate, RaceEstimate, SumAndCount, SumOverCount, RankCounts),
+    *(ExponentialQuantile, SplitMargins),
 )
 
 
@@ -249,7 +253,7 @@ def truncations() -> list[Any]:
 
 def test_no_field_is_left_out() -> None:
     kinds: list[Any] = list(kinds_of_mechanisms())
-    assert len(kinds) == len(set(kinds)) == 23 + 6 + 1 + len(LINEAR) + 5 + 1 + 3 + 3
+    assert len(kinds) == len(set(kinds)) == 23 + 7 + 1 + len(LINEAR) + 5 + 1 + 3 + 3
     assert all(map(is_dataclass, kinds))
     for kind in kinds:
         # Its own, or what it inherits knows nothing of what it adds.
@@ -261,7 +265,7 @@ def test_all_that_can_be_measured_is_in_the_golden_file() -> None:
     assert {"workload", "joint", *LINEAR, "ranges"} == set(TOGETHER)
     conformers = re.search(r"Conformers: ([^.]*)\.", Estimator.__doc__ or "")
     assert conformers
-    assert {kind.__name__ for kind in ESTIMATORS[:-1]} == set(conformers[1].split(", "))
+    assert {kind.__name__ for kind in ESTIMATORS[:-1]} == set(re.split(r",\s+", conformers[1]))
 
 
 QUERY = sql("COUNT")
