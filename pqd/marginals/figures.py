@@ -24,6 +24,7 @@ from pqd.deciders.distances.estimates import (
 )
 from pqd.deciders.distances.noise_laws import LaplaceLaw
 from pqd.deciders.distances.vector import rows_share
+from pqd.engine.scan_plan import rows_per_person
 from pqd.marginals.bound_profile import BoundMarginal, mean_weights
 from pqd.marginals.chance import CopyChance
 from pqd.marginals.measurements import DistancesMeasurement, RelationsMeasurement
@@ -103,14 +104,15 @@ class ProfileFigures:
 
         The score of ``ways`` columns has the key ``ways``, the overall score the key None.  There
         are no marks in a dry run.  Of a small copy only the scores have marks, since its cells
-        have too few rows for those of single marginals (benchmarks/README.md).
+        have too few rows for those of single marginals (benchmarks/README.md); where a person
+        counts as up to k rows, a k-th of the rows may be all that is independent.
         """
         marginals = self._bound.marginals
         if self._estimates is None:
             return [None] * len(marginals), {}
         scores = [None, *self._sizes]
         weights = [[*map(float, mean_weights(marginals, ways))] for ways in scores]
-        if self._copy_rows < _LEAST_ROWS:
+        if self._copy_rows < _LEAST_ROWS * rows_per_person(self._bound.unit):
             means = self.chance.independent.at_once(self._alpha / 2, np.array(weights).T)
             return [None] * len(marginals), dict(zip(scores, means.tolist(), strict=True))
         both = np.concatenate([np.eye(len(marginals)), np.array(weights).T], axis=1)

@@ -205,7 +205,7 @@ class TableGate:
         A pair that lost its relation may be within three tolerances.  In a small copy the chance of
         a single pair is not known well enough.
         """
-        if self.bound.copy_rows < LEAST_ROWS:
+        if self.bound.copy_rows < LEAST_ROWS * rows_per_person(self.bound.unit):
             return
         for pair, excess in zip(self._pairs, self._pairs_by_chance[0], strict=True):
             own = relations_of([pair])
