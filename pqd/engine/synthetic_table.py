@@ -11,7 +11,7 @@ from pqd.engine.counting.batch import Column, occurrences
 from pqd.engine.counting.column_types import TEXTS, kind_of, text_kinds
 from pqd.engine.counting.facts import TypedSQL
 from pqd.engine.counting.misfits import Misfits, misfits, way_of
-from pqd.engine.counting.persons import person_codes
+from pqd.engine.counting.persons import in_order, person_codes
 from pqd.engine.counting.repeated_rows import RepeatedRows, repeated_rows
 from pqd.engine.engine import Engine
 from pqd.engine.marginals import ValueCounts
@@ -126,12 +126,15 @@ class SyntheticTable(Engine):
         names = self._synthetic.columns
         return next((name for name in names if fold_case(name) == fold_case(unit.column)), None)
 
-    def persons(self, unit: PrivacyUnit) -> "NDArray[Any] | None":
-        """Number of each loaded row's person; None if the table lacks the unit's column."""
+    def persons(self, unit: PrivacyUnit) -> "NDArray[np.int64] | None":
+        """Number of each loaded row's person, in the order of first rows, from 0 on.
+
+        None if the table lacks the unit's column.
+        """
         person = self._person(unit)
         if person is None:
             return None
-        return person_codes(self._synthetic.columns[person]).codes
+        return in_order(person_codes(self._synthetic.columns[person]).codes)
 
     def _column_facts(self, schema: Schema) -> ColumnFacts:
         """Facts of the loaded columns, with the kinds of ``schema``."""

@@ -160,11 +160,11 @@ class CopyChance:
         persons = None if bound.unit is None else bound.copy.persons(bound.unit)
         if bound.unit is None or persons is None:
             return None
-        _, codes, rows = np.unique(persons, return_inverse=True, return_counts=True)
+        rows = np.bincount(persons)
         if rows.size < 2 or rows.max() == 1:
             return None
         weights = np.minimum(rows, bound.unit.max_rows) / rows
-        every = _Sample(bound.codes(bound.partitions), codes, weights[codes])
+        every = _Sample(bound.codes(bound.partitions), persons, weights[persons])
         return every.of_few(_MOST_ROWS)
 
     def _cells(self, sample: _Sample) -> list[NDArray[np.int64]]:

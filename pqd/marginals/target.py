@@ -199,8 +199,8 @@ def train_target(
     """Plan with a classifier that is trained on the copy's ``codes``.
 
     ``codes`` has shape (rows, columns); the first column is the target.  With ``persons``, the
-    person of each row, all rows of a person are held out or none is, and the rows of a person share
-    the weight of at most ``most`` rows among those that are held out.
+    person of each row from 0 on, all rows of a person are held out or none is, and the rows of a
+    person share the weight of at most ``most`` rows among those that are held out.
 
     Raises
     ------
@@ -216,11 +216,9 @@ def train_target(
     if persons is None:
         held_out = held_out_rows(len(codes))
     else:
-        _, first, own = np.unique(persons, return_index=True, return_inverse=True)
-        # Persons are numbered in the order of their first rows.
-        held_out = held_out_rows(first.size)[first.argsort().argsort()][own]
-        rows = np.bincount(own)
-        weights = (PARTS * np.minimum(rows, most) // rows)[own]
+        rows = np.bincount(persons)
+        held_out = held_out_rows(rows.size)[persons]
+        weights = (PARTS * np.minimum(rows, most) // rows)[persons]
     training, test = known & ~held_out, known & held_out
     if len(np.unique(classes[training])) < 2 or not test.any():
         raise TableError(

@@ -60,6 +60,13 @@ def person_codes(column: Column) -> PersonCodes:
     return PersonCodes(at_codes(as_codes(codes, size), column.codes), size)
 
 
+def in_order(codes: NDArray[Any]) -> NDArray[np.int64]:
+    """Codes (rows,) numbered anew from 0 on, in the order in which they are first met."""
+    _, first, own = np.unique(codes, return_index=True, return_inverse=True)
+    order: NDArray[np.int64] = first.argsort().argsort()[own]
+    return order
+
+
 def person_batches(batches: Iterable[Batch], column: str | None, most: int) -> Iterator[Batch]:
     """Batches of rows in the order of persons; each batch has all rows of its persons.
 
