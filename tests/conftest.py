@@ -60,6 +60,7 @@ THOROUGH = (
     *("test_mechanism", "test_multiplicative_weights", "test_cube_noise", "test_ranks"),
     *("test_reference_tables", "test_typed_texts", "test_table_reader", "test_shapes"),
     *("test_postgres", "test_audit_batch", "test_profile_shortfall", "test_versions"),
+    *("test_commands_unit", "test_persons"),
     *("spark", "test_csv_blocks", "test_duckdb_tables", "test_cut_points", "test_row_classes"),
     *("test_chance", "test_ranking", "test_target", "test_profile_target", "test_samples"),
     *("test_first_report", "test_audit_gate_compare", "test_stand_ins", "test_noisy_answer"),
