@@ -33,7 +33,7 @@ class Claim(Protocol):
         """Whether the claim depends on the number of private rows, stated or released."""
         ...
 
-    def margin(self, counts: Any, rows: int, parts: int = 1) -> int:  # noqa: ANN401 - as above
+    def margin(self, counts: Any, rows: int, parts: int = 1) -> int:  # noqa: ANN401 - the counts of the claim
         """Exact margin of private ``counts``; private.
 
         ``rows`` is the number of private rows as it was stated or released, which is public.  A

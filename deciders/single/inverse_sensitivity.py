@@ -292,10 +292,9 @@ def verdict_of(noisy: int, epsilon: Fraction, floor: int | None = None) -> Decis
 def _in_rows(margin: float, histogram: Histogram) -> float:
     """Margin in rows, of a margin in the parts in which ``histogram`` counts rows.
 
-    A stand-in counts whole rows.
     A person who counts as at most k rows changes at most ``k parts`` of them, each of which moves
     ``margin`` by at most 1.  So the person moves ``ceil(margin / parts)`` by at most k, and it is
-    at least 1 exactly if ``margin`` is (docs/theory.md, Theorem U1).
+    at least 1 exactly if ``margin`` is (docs/theory.md, Theorem U1).  A stand-in counts whole rows.
     """
     parts: int = getattr(histogram, "row_parts", 1)
     return margin if parts == 1 or math.isinf(margin) else -(-int(margin) // parts)

@@ -339,7 +339,6 @@ def charge_within(
         If epsilon or delta exceeds what is left; the message gives all the figures.
     """
     nothing = Fraction(0)
-    nothing = Fraction(0)
     deltas = [a.limit.delta - a.delta for a in allowances if a.limit.delta is not None]
     charge = charge_at(nothing if counted else min(deltas, default=nothing))
     needed = counted(charge) if counted else charge

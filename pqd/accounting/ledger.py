@@ -242,7 +242,8 @@ class Ledger:
         data_set = self.data_set(table) or DataSet(0)
         more = data_set.counted(after or Charge(), unit)
         spent = data_set.spent
-        limit = Allowance(self.tightest_limit(table, budget), spent.epsilon, spent.delta)
+        tightest = budget.least(data_set.limit).least(self._current.limit)
+        limit = Allowance(tightest, spent.epsilon, spent.delta)
         several = unit is None and (data_set.rows_per_person or 1) > 1
 
         def known_charge(delta_left: Fraction) -> Charge:

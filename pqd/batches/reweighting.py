@@ -24,9 +24,8 @@ from pqd.deciders.batch.base import BatchOutput
 from pqd.deciders.distributions import Floats
 from pqd.deciders.note import Note, note
 from pqd.engine.contingency import selections
-from pqd.engine.scan_plan import PrivacyUnit, ScanPlan
+from pqd.engine.scan_plan import ScanPlan
 from pqd.run.execution import Outputs
-from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,7 +80,9 @@ def reweighted_table(plan: ReleasePlan, outputs: Outputs) -> ReweightedTable:
     workloads = [ScanPlan(planned.batch.statistics) for planned in batches]
     rows = [engine.by_row(plan.bound.schema, workload) for workload in workloads]
     if unit:
-        person = _persons(frame, unit)
+        known = engine.persons(unit)
+        # Without the unit's column each row is a person.
+        person = np.arange(len(frame)) if known is None else known
         # Each person is a kind.
         kinds = np.arange(person.max(initial=-1) + 1)
         counts = np.ones(kinds.size, np.int64)
@@ -99,7 +100,10 @@ def reweighted_table(plan: ReleasePlan, outputs: Outputs) -> ReweightedTable:
     gaps = (np.abs(part.sums(numbers) - part.answers).mean() for part in parts)
     pairs = zip(batches, gaps, strict=True)
     distances = tuple((each.batch.name, float(gap) * float(each.scale)) for each, gap in pairs)
-    made = _with_persons(frame, unit, person, drawn) if unit else frame.iloc[drawn]
+    if unit:
+        made = _with_persons(frame, engine.person_column(unit), person, drawn)
+    else:
+        made = frame.iloc[drawn]
     summary = note(
         "table-drawn",
         rows=len(made),
@@ -110,25 +114,10 @@ def reweighted_table(plan: ReleasePlan, outputs: Outputs) -> ReweightedTable:
     return ReweightedTable(made.reset_index(drop=True), summary)
 
 
-def _persons(frame: pd.DataFrame, unit: PrivacyUnit) -> Integers:
-    """Person of each row, from 0 on; without the unit's column each row is a person."""
-    column = _column(frame, unit)
-    if column is None:
-        return np.arange(len(frame))
-    codes: Integers = frame[column].factorize(use_na_sentinel=False)[0].astype(np.int64)
-    return codes
-
-
-def _column(frame: pd.DataFrame, unit: PrivacyUnit) -> str | None:
-    """Name of the unit's column in the copy; None if the copy has none."""
-    own = fold_case(unit.column)
-    return next((name for name in frame.columns if fold_case(name) == own), None)
-
-
 def _with_persons(
-    frame: pd.DataFrame, unit: PrivacyUnit, person: Integers, drawn: Integers
+    frame: pd.DataFrame, column: str | None, person: Integers, drawn: Integers
 ) -> pd.DataFrame:
-    """All rows of each drawn person, under the person's number from 1 on."""
+    """All rows of each drawn person; the unit's ``column`` holds the person's number, from 1 on."""
     order = np.argsort(person, kind="stable")
     ends = np.cumsum(np.bincount(person))
     sizes = np.diff(ends, prepend=0)[drawn]
@@ -136,7 +125,6 @@ def _with_persons(
     within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     rows = order[np.repeat(ends[drawn] - sizes, sizes) + within]
     made: pd.DataFrame = frame.iloc[rows]
-    column = _column(frame, unit)
     if column is None:
         return made
     return made.assign(**{column: np.repeat(np.arange(1, drawn.size + 1), sizes)})

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pqd.accounting.accountant import Accountant, Quote
-from pqd.accounting.accounts import Budget
 from pqd.accounting.charge_report import reporting_charges
 from pqd.batches.mechanisms import RunBudget
 from pqd.batches.shared_budget import verdict_plans_beside
@@ -47,7 +46,7 @@ from pqd.run.execution import measure, quote_sets
 from pqd.run.measurement import MeasurementSet
 from pqd.spec import Spec, read_spec
 from pqd.spec.problems import Code, Place, Problem, SpecError
-from pqd.spec.sources import label_of, ledger_of, paths_as_written
+from pqd.spec.sources import accountant_of, label_of, paths_as_written
 from pqd.sql.schema import Kind
 
 if TYPE_CHECKING:
@@ -170,16 +169,7 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
         check_baseline_fits(spec)
     earlier = read_baseline(baseline) if baseline else None
     with paths_as_written(spec):
-        path = ledger_of(spec, ledger)
-        budget = Budget(spec.epsilon, spec.delta)
-        accountant = Accountant(
-            path,
-            budget,
-            fresh=fresh,
-            replaying=replaying,
-            row_is_person=spec.row_is_person,
-            dataset=spec.dataset if dataset is None else dataset,
-        )
+        accountant = accountant_of(spec, ledger, fresh=fresh, replaying=replaying, dataset=dataset)
         detail = Detail.CURVES if detailed else Detail.THRESHOLDS
         bound = BoundChecks(spec, only, accountant, detail, progress, explained)
         plan = plan_checks(bound, None if spec.gate is not None else spec.shared_budget)
@@ -189,7 +179,7 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
             report = _planned(spec, bound, plan, accountant, progress)
         else:
             report = _decided(spec, bound, plan, accountant, noise, progress)
-    if report.cost.ledger and spec.ledger and path == spec.ledger.path:
+    if report.cost.ledger and spec.ledger and accountant.path == spec.ledger.path:
         # Take the name as the spec writes it, so that no message shows the value of ``${NAME}``.
         name = Path(spec.ledger.written).name
         report = replace(report, cost=replace(report.cost, ledger=name))

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqd.accounting.accountant import Accountant
-from pqd.accounting.accounts import Budget
 from pqd.accounting.charge_report import reporting_charges
 from pqd.accounting.free_places import check_free
 from pqd.accounting.ledger_location import ledger_path
@@ -44,7 +43,7 @@ from pqd.reports.text.numbers import listed
 from pqd.run.costs import cost_of
 from pqd.run.execution import Outputs, measure
 from pqd.spec import Spec
-from pqd.spec.sources import ledger_of, open_source, paths_as_written
+from pqd.spec.sources import accountant_of, open_source, paths_as_written
 from pqd.sql.predicate import atoms
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries, read_queries
@@ -247,15 +246,7 @@ def run_release_spec(  # noqa: PLR0913 - those of ``release``, read
         mechanism=section.mechanism,
         columns=spec.columns,
     )
-    path, budget = ledger_of(spec, ledger), Budget(spec.epsilon, spec.delta)
-    accountant = Accountant(
-        path,
-        budget,
-        fresh=fresh,
-        replaying=replaying,
-        row_is_person=spec.row_is_person,
-        dataset=spec.dataset if dataset is None else dataset,
-    )
+    accountant = accountant_of(spec, ledger, fresh=fresh, replaying=replaying, dataset=dataset)
     with paths_as_written(spec):
         tables = (
             open_source(spec.private, "private"),

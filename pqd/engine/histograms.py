@@ -22,7 +22,7 @@ from pqd.deciders.histogram import PackedHistogram
 from pqd.engine.counting.batch import occurrences
 from pqd.engine.counting.combinations import as_codes, at_codes
 from pqd.engine.counting.facts import OCTET, Facts, is_true, truth_octets
-from pqd.engine.counting.persons import PARTS, row_weights
+from pqd.engine.counting.persons import PARTS, mixed, row_weights
 from pqd.engine.counting.tally import Counts, Tally, run_starts
 from pqd.engine.reading.buffers import arrow_of, filled, numpy_of
 from pqd.engine.scan_plan import Measure, place_sql
@@ -330,17 +330,10 @@ def _few_values(measured: _Measured, one: Statistic, rows: Integers) -> Tally:
     starts = run_starts(person)
     own = hashes.view(np.uint64)
     sums = np.add.reduceat(own, starts) if starts.size else own
-    seeds = np.repeat(_mixed(sums), np.diff(starts, append=person.size))
-    order = np.lexsort((_mixed(own ^ seeds), person))
+    seeds = np.repeat(mixed(sums), np.diff(starts, append=person.size))
+    order = np.lexsort((mixed(own ^ seeds), person))
     place = np.arange(person.size) - np.repeat(starts, np.diff(starts, append=person.size))
     return Tally.of(hashes[order[place < batch.max_rows]])
-
-
-def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Each number mixed to another one, by the finalizer of SplitMix64 (Steele et al. 2014)."""
-    mixed = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
 
 
 def _persons(measured: _Measured, measure: Measure | None, rows: Integers) -> Tally:

@@ -118,10 +118,10 @@ class SyntheticTable(Engine):
 
         With ``totalled`` the lattice also holds the total of each person's rows.
         """
-        person = self._person(totalled) if totalled else None
+        person = self.person_column(totalled) if totalled else None
         return self._column_facts(schema).lattice(value, person)
 
-    def _person(self, unit: PrivacyUnit) -> str | None:
+    def person_column(self, unit: PrivacyUnit) -> str | None:
         """Unit's column in the synthetic table; None if the table lacks this column."""
         names = self._synthetic.columns
         return next((name for name in names if fold_case(name) == fold_case(unit.column)), None)
@@ -131,7 +131,7 @@ class SyntheticTable(Engine):
 
         None if the table lacks the unit's column.
         """
-        person = self._person(unit)
+        person = self.person_column(unit)
         if person is None:
             return None
         return in_order(person_codes(self._synthetic.columns[person]).codes)
@@ -171,7 +171,7 @@ class SyntheticTable(Engine):
 
     def singles(self, schema: Schema, column: str, unit: PrivacyUnit | None) -> int:
         """Rows with a value that exactly one row has, or with a ``unit`` exactly one person."""
-        person, most = (self._person(unit), unit.max_rows) if unit else (None, 1)
+        person, most = (self.person_column(unit), unit.max_rows) if unit else (None, 1)
         return self._column_facts(schema).singles(column, person, most)
 
     def by_row(self, schema: Schema, workload: ScanPlan) -> ContingencyTable:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pqd.deciders.distances.cells import confusion_figures
 from pqd.deciders.names import pasted
-from pqd.engine.counting.persons import PARTS
+from pqd.engine.counting.persons import PARTS, mixed
 from pqd.engine.marginals import RowMap
 from pqd.engine.partitions import Partition
 from pqd.errors import TableError
@@ -268,11 +268,9 @@ def classes_of(codes: NDArray[np.int64], labels: Sequence[int], cells: int) -> N
 def held_out_rows(rows: int) -> NDArray[np.bool_]:
     """Flag for each row of the copy that about one row in three has: held out from training.
 
-    A hash of the row's number decides (SplitMix64, Steele, Lea and Flood 2014).  So similar rows
-    that follow each other are spread over both parts.
+    A hash of the row's number decides (SplitMix64).  So similar rows that follow each other are
+    spread over both parts.
     """
-    bits = np.arange(1, rows + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    held_out: NDArray[np.bool_] = (bits ^ (bits >> np.uint64(31))) % np.uint64(_PARTS) == 0
+    numbers = np.arange(1, rows + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    held_out: NDArray[np.bool_] = mixed(numbers) % np.uint64(_PARTS) == 0
     return held_out

@@ -8,6 +8,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
+from pqd.accounting.accountant import Accountant
+from pqd.accounting.accounts import Budget
 from pqd.accounting.ledger_location import ledger_path
 from pqd.engine.sources.locations import address_name
 from pqd.engine.tables import Role, Table, open_table
@@ -22,6 +24,28 @@ def ledger_of(spec: Spec, stated: str | Path | None = None) -> Path:
     to choose another account.
     """
     return ledger_path(spec.private.path, stated, spec.ledger.path if spec.ledger else None)
+
+
+def accountant_of(
+    spec: Spec,
+    ledger: str | Path | None,
+    *,
+    fresh: bool,
+    replaying: bool,
+    dataset: str | None,
+) -> Accountant:
+    """Accountant of the spec's ledger, with the spec's limit; see ``Accountant``.
+
+    The stated ``ledger`` and ``dataset`` take precedence over those of the spec.
+    """
+    return Accountant(
+        ledger_of(spec, ledger),
+        Budget(spec.epsilon, spec.delta),
+        fresh=fresh,
+        replaying=replaying,
+        row_is_person=spec.row_is_person,
+        dataset=spec.dataset if dataset is None else dataset,
+    )
 
 
 @contextmanager

@@ -184,12 +184,12 @@ class Cost:
     charge.  ``ledger_place`` says at which usual place the ledger lies, or is None elsewhere.
     ``total`` and ``total_delta`` are all that was ever spent on this table.  ``limit`` is the most
     epsilon that may be spent on it, or None without a limit.  ``unit`` is the column whose values
-    are people, or None if each row is one person.  If a query counts the rows of people one by
-    one, ``max_rows`` is how many rows of each person are kept.  ``row_is_person``: somebody stated
-    that each row is one person.  ``day`` is the day of the run (UTC).  ``earlier`` are the runs
-    that paid for the answers that this run replays.  ``versions`` is the number of versions of the
-    table, ``runs`` the number of runs on all of them since the day ``since``; ``total`` is their
-    sum.  ``periods`` are limits of periods of the calendar, and what is spent of them.
+    are people, or None if each row is one person.  If a query counts rows of people, ``max_rows``
+    is the most rows as which a person counts.  ``row_is_person``: somebody stated that each row is
+    one person.  ``day`` is the day of the run (UTC).  ``earlier`` are the runs that paid for the
+    answers that this run replays.  ``versions`` is the number of versions of the table, ``runs``
+    the number of runs on all of them since the day ``since``; ``total`` is their sum.  ``periods``
+    are limits of periods of the calendar, and what is spent of them.
     """
 
     epsilon: Fraction = Fraction(0)

@@ -99,7 +99,7 @@ def row_weights(person: NDArray[np.integer], most: int) -> NDArray[np.int64]:
     """
     starts = run_starts(person)
     rows = np.diff(starts, append=person.size)
-    return np.repeat(PARTS * np.minimum(rows, most) // np.maximum(rows, 1), rows)
+    return np.repeat(PARTS * np.minimum(rows, most) // rows, rows)
 
 
 def _ends(person: NDArray[Any]) -> Iterator[tuple[int, int]]:
@@ -110,6 +110,13 @@ def _ends(person: NDArray[Any]) -> Iterator[tuple[int, int]]:
         if last > first or not person.size:
             yield first, last
         first = last
+
+
+def mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Each number mixed to another one, by the finalizer of SplitMix64 (Steele et al. 2014)."""
+    bits = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
 
 
 def numbered(array: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int64]]:
