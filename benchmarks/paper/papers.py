@@ -1,0 +1,5 @@
+"""The three papers, in the order of the page."""
+
+from benchmarks.paper.record import Paper
+
+PAPERS: tuple[Paper, ...] = ()

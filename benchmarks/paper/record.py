@@ -1,0 +1,121 @@
+"""What a paper shows and claims, and how it is computed again.
+
+An ``Experiment`` makes one CSV file.  An ``Item`` is one figure, table or section of a paper: it is
+drawn and judged from CSV files alone.  So the page of the documents follows from the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import pandas as pd
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Verdict = Literal["reproduces", "in part", "does not", "undecided"]
+VERDICTS: tuple[Verdict, ...] = ("reproduces", "in part", "does not", "undecided")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Size of a run, and the folder of the real tables.
+
+    ``quick`` asks for few seeds and small tables: it shows that everything runs, and its numbers
+    are too rough to be quoted.
+    """
+
+    data: Path | None = None
+    quick: bool = False
+
+    def has(self, names: Iterable[str]) -> bool:
+        """Whether the folder has all files of these names."""
+        return all(self.data is not None and (self.data / name).is_file() for name in names)
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Real table, read from the folder.
+
+        Raises
+        ------
+        FileNotFoundError
+            The run has no such file; ``Experiment.needs`` should have named it.
+        """
+        if self.data is None:
+            raise FileNotFoundError(f"{name} is needed; name its folder by --data")
+        return pd.read_parquet(self.data / name)
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """One CSV file ``<name>.csv``, and the function that makes its rows.
+
+    ``needs`` are files of the folder of real tables.  Where they are missing the experiment is left
+    out, and an earlier file stays as it is.
+    """
+
+    name: str
+    run: Callable[[Setting], pd.DataFrame]
+    needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One sentence of a paper that says something about results, and what we found.
+
+    ``ours`` is the number that decides.  ``why`` is needed unless the claim reproduces.
+    """
+
+    place: str
+    text: str
+    ours: str
+    verdict: Verdict
+    why: str = ""
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a verdict that is not explained."""
+        if self.verdict != "reproduces" and not self.why:
+            raise ValueError(f"the claim {self.text!r} needs a reason for {self.verdict!r}")
+
+
+def judged(*, holds: bool, partly: bool = False) -> Verdict:
+    """Verdict on a claim about exact numbers."""
+    if holds:
+        return "reproduces"
+    return "in part" if partly else "does not"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One figure, table or section of a paper, made from the CSV files ``tables``.
+
+    ``draw`` and ``claims`` get the tables in this order.  ``note`` says what differs from the
+    paper's own setting.
+    """
+
+    place: str
+    title: str
+    tables: tuple[str, ...]
+    draw: Callable[..., Figure] | None = None
+    claims: Callable[..., Iterable[Claim]] | None = None
+    note: str = ""
+
+    def of(self, tables: Mapping[str, pd.DataFrame]) -> list[pd.DataFrame] | None:
+        """Tables of this item, or None if one of them was not made."""
+        if not all(name in tables for name in self.tables):
+            return None
+        return [tables[name] for name in self.tables]
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """One paper: ``key`` begins the names of its files."""
+
+    key: str
+    title: str
+    about: str
+    experiments: tuple[Experiment, ...]
+    items: tuple[Item, ...]
+    settings: Mapping[str, Any] = field(default_factory=dict)
