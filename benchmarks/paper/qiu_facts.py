@@ -153,9 +153,7 @@ def bounds(setting: Setting) -> pd.DataFrame:
     )
 
 
-def _bounds(
-    name: str, queries: NumericalQueries, rows: Rows, unit: float = 1.0
-) -> Iterator[Row]:
+def _bounds(name: str, queries: NumericalQueries, rows: Rows, unit: float = 1.0) -> Iterator[Row]:
     largest = largest_values(queries, rows) * unit
     return _lines(name, rows.levels.size, queries.size, queries.limits * unit, largest)
 

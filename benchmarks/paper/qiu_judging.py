@@ -13,10 +13,11 @@ from benchmarks.standard_errors import NO, STUDENT, UNDECIDED, YES, Estimate
 
 # Errors are compared by their ratios; an error of 0 counts as this.
 LEAST = 1e-9
-_SAID = {YES: "holds", UNDECIDED: "is undecided", NO: "fails"}
+_SAID = {YES: "holds", UNDECIDED: "undecided", NO: "fails"}
 
-# Number of a column for a mechanism, in one run.
+# Number of a mechanism and a column, in one run.
 Of = Callable[..., float]
+RatioOf = Callable[[Of], float]
 # Ratios of all seeds, by a label such as the epsilon.
 Ratios = Mapping[str, Sequence[float]]
 
@@ -41,7 +42,12 @@ class Runs:
 
         return number
 
-    def ratios(self, ratio: Callable[[Of], float]) -> Ratios:
+    @property
+    def all(self) -> list[tuple[str, int]]:
+        """All labels and seeds."""
+        return [(label, seed) for label in self.labels for seed in self.seeds]
+
+    def ratios(self, ratio: RatioOf) -> Ratios:
         """Ratio of each label and seed."""
         return {
             label: [ratio(self.of(label, seed)) for seed in self.seeds] for label in self.labels
@@ -77,30 +83,27 @@ def compared(
     *,
     low: float = 0.0,
     high: float = math.inf,
-    key: str = "epsilon",
+    at: str = "at epsilon",
     why: str = "",
 ) -> Claim:
     """Claim that a ratio lies in ``low .. high``, where ``number`` says what the ratio is.
 
     At each label it holds or fails if the mean over the seeds of the logarithm's distance from the
     nearer end is clearly on one side of 0 (``Estimate.positive``), and is undecided otherwise.
+    ``at`` stands before the labels in the texts.
     """
     outcomes = {label: _outcome(values, low, high) for label, values in ratios.items()}
     verdict = together(outcomes.values())
-    shown = "; ".join(f"{interval(values)} ({key} {label})" for label, values in ratios.items())
-    reason = why
-    if len(set(outcomes.values())) > 1:
-        told = "; ".join(
-            f"{_SAID[outcome]} at {key} {', '.join(at)}"
-            for outcome in (YES, UNDECIDED, NO)
-            if (at := [label for label, one in outcomes.items() if one == outcome])
-        )
-        reason = f"{told}; {why}" if why else told
+    shown = ", ".join(interval(values) for values in ratios.values())
+    ours = f"{number}: {shown} {at} {', '.join(ratios)}"
     if verdict == "reproduces":
-        reason = ""
-    elif not reason:
-        reason = "the seeds scatter too much" if verdict == "undecided" else "see the ratios"
-    return Claim(place, text, f"{number}: {shown}", verdict, reason)
+        return Claim(place, text, ours, verdict)
+    told = "; ".join(
+        f"{_SAID[outcome]} {at} {', '.join(labels)}"
+        for outcome in (YES, UNDECIDED, NO)
+        if (labels := [label for label, one in outcomes.items() if one == outcome])
+    )
+    return Claim(place, text, ours, verdict, f"{told}; {why}" if why else told)
 
 
 def _outcome(ratios: Sequence[float], low: float, high: float) -> str:
@@ -131,8 +134,8 @@ def interval(ratios: Sequence[float]) -> str:
     if len(logs) == 1 or max(logs) - min(logs) < LEAST:
         return spelled(math.exp(mean))
     reach = STUDENT[min(max(size, 2), max(STUDENT))] * error
-    ends = (spelled(math.exp(min(mean + step, 700))) for step in (-reach, reach))
-    return f"{spelled(math.exp(mean))} [{', '.join(ends)}]"
+    middle, low, high = (spelled(math.exp(min(mean + step, 700))) for step in (0, -reach, reach))
+    return middle if low == middle == high else f"{middle} [{low} to {high}]"
 
 
 def spelled(number: float) -> str:

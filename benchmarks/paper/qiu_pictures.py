@@ -41,9 +41,7 @@ def errors(frame: pd.DataFrame, key: str = "epsilon", label: str = "epsilon") ->
     floor = _floor(means.to_numpy())
     for number, name in enumerate(mechanisms):
         step = _WIDTH / len(mechanisms)
-        places = [
-            place - _WIDTH / 2 + (number + 0.5) * step for place in range(len(groups))
-        ]
+        places = [place - _WIDTH / 2 + (number + 0.5) * step for place in range(len(groups))]
         boxes = [means.loc[(group, name)].to_numpy() for group in groups]
         _boxes(axis, places, boxes, 0.8 * step, LINES[number], NAMES[name], floor)
     for place, group in enumerate(groups):
@@ -97,7 +95,7 @@ def bounds(*frames: pd.DataFrame) -> Figure:
     """Boxes of the bounds of Table 1, without logarithms, for each table."""
     frame = pd.concat(frames)
     problems = list(dict.fromkeys(frame["problem"]))
-    figure, axes = panels(len(problems), columns=3, width=2.3, height=1.7)
+    figure, axes = panels(len(problems), columns=3, width=2.3, height=1.8)
     for axis, problem in zip(axes, problems, strict=True):
         rows = frame[frame["problem"] == problem].set_index("bound")
         values = rows[list(PARTS)]
@@ -109,14 +107,14 @@ def bounds(*frames: pd.DataFrame) -> Figure:
             )  # fmt: skip
         axis.set_yscale("log")
         axis.set_xticks([])
-        axis.set_title(f"{problem}: n = {_short(rows['rows'])}, |Q| = {_short(rows['queries'])}")
+        axis.set_title(f"{problem}\nn = {_short(rows['rows'])}, {_short(rows['queries'])} queries")
     legend(figure, axes[0], columns=4)
     return figure
 
 
 def _short(numbers: pd.Series) -> str:
     number = float(numbers.iloc[0])
-    return f"{number:,.0f}" if number < 1e6 else f"{number:.2g}"
+    return f"{number:,.0f}" if number < 1e6 else f"$10^{{{np.log10(number):.0f}}}$"
 
 
 def by_rounds(frame: pd.DataFrame) -> Figure:

@@ -119,9 +119,7 @@ def adult(setting: Setting, column: str, upper: int) -> Problem:
     return Problem(queries, rows, truth_of(queries, rows), general(queries), narrow(queries))
 
 
-def census(
-    setting: Setting, upper: int = INCOME, widest: int = 11, educations: int = 2
-) -> Problem:
+def census(setting: Setting, upper: int = INCOME, widest: int = 11, educations: int = 2) -> Problem:
     """Problem like figure 1 on the generated census: age ranges times one or two educations.
 
     Two educations are neighbours in the alphabet.
