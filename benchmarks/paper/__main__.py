@@ -34,8 +34,11 @@ def timed(name: str, setting: Setting) -> tuple[pd.DataFrame, float]:
     return frame, time.perf_counter() - start
 
 
-def chosen(setting: Setting, only: list[str]) -> list[Experiment]:
-    """Experiments to run: those of ``only``, or all, without those whose tables are missing."""
+def chosen(setting: Setting, only: list[str], *, times: bool) -> list[Experiment]:
+    """Experiments to run: those of ``only``, or all, without those whose tables are missing.
+
+    Timed experiments run only with ``times``, or if they are named.
+    """
     known = [experiment for paper in PAPERS for experiment in paper.experiments]
     unknown = set(only) - {experiment.name for experiment in known}
     if unknown:
@@ -44,7 +47,8 @@ def chosen(setting: Setting, only: list[str]) -> list[Experiment]:
     return [
         experiment
         for experiment in known
-        if (not only or experiment.name in only) and setting.has(experiment.needs)
+        if (experiment.name in only or (not only and (times or not experiment.timed)))
+        and setting.has(experiment.needs)
     ]
 
 
@@ -63,7 +67,7 @@ def main() -> None:
     folder = options.out / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     setting = Setting(options.data, options.quick)
-    experiments = [] if options.redraw else chosen(setting, options.only)
+    experiments = [] if options.redraw else chosen(setting, options.only, times=options.times)
     seconds = read_seconds(folder)
     start = time.perf_counter()
     with ProcessPoolExecutor(min(2, os.cpu_count() or 1)) as pool:

@@ -1,5 +1,6 @@
 """The three papers, in the order of the page."""
 
+from benchmarks.paper.patwa.paper import PATWA
 from benchmarks.paper.record import Paper
 
-PAPERS: tuple[Paper, ...] = ()
+PAPERS: tuple[Paper, ...] = (PATWA,)

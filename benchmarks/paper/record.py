@@ -7,9 +7,9 @@ drawn and judged from CSV files alone.  So the page of the documents follows fro
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 
@@ -53,12 +53,14 @@ class Experiment:
     """One CSV file ``<name>.csv``, and the function that makes its rows.
 
     ``needs`` are files of the folder of real tables.  Where they are missing the experiment is left
-    out, and an earlier file stays as it is.
+    out, and an earlier file stays as it is.  A ``timed`` experiment measures seconds, which differ
+    from run to run, so it runs only when seconds are recorded.
     """
 
     name: str
     run: Callable[[Setting], pd.DataFrame]
     needs: tuple[str, ...] = ()
+    timed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,4 +120,3 @@ class Paper:
     about: str
     experiments: tuple[Experiment, ...]
     items: tuple[Item, ...]
-    settings: Mapping[str, Any] = field(default_factory=dict)
