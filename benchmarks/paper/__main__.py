@@ -7,8 +7,6 @@ figure) into ``--out``.  An experiment whose real tables are missing is left out
 file stays.  All noise is seeded, so this protects nobody: use public tables only.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import time
@@ -78,7 +76,9 @@ def main() -> None:
                 folder / f"{experiment.name}.csv", index=False, float_format=_DIGITS,
                 lineterminator="\n",
             )  # fmt: skip
-            print(f"{spent:8.1f} s  {FOLDER}/{experiment.name}.csv  {len(frame):,} rows", flush=True)
+            print(
+                f"{spent:8.1f} s  {FOLDER}/{experiment.name}.csv  {len(frame):,} rows", flush=True
+            )
             if options.times or experiment.name not in seconds:
                 seconds[experiment.name] = round(spent, 1)
     known = [each.name for paper in PAPERS for each in paper.experiments if each.name in seconds]

@@ -1,7 +1,5 @@
 """The page "The papers, reproduced", which follows from CSV files alone."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +11,11 @@ from benchmarks.paper.record import VERDICTS, Claim, Item, Paper
 
 SECONDS = "seconds"
 FOLDER = "papers"
+INTRODUCTION = """\
+Every figure, table and claim of the evaluations of the three papers that pqd implements, computed again with pqd's own deciders and mechanisms.
+`make paper DATA=FOLDER` makes this page, its pictures and its CSV files again: the same bytes in every run, since all noise is seeded.
+Without `DATA` the items that need real tables keep their recorded files.
+The seconds are those of one recorded run ([papers/seconds.csv](papers/seconds.csv); `make paper TIMES=1` records them anew)."""  # noqa: E501 - lines of the page
 
 
 def read_tables(folder: Path, papers: Sequence[Paper]) -> dict[str, pd.DataFrame]:
@@ -68,13 +71,7 @@ def page(folder: Path, papers: Sequence[Paper]) -> str:
     lines = [
         "# The papers, reproduced",
         "",
-        "Every figure, table and claim of the evaluations of the three papers that pqd implements, "
-        "computed again with pqd's own deciders and mechanisms.",
-        "`make paper DATA=FOLDER` makes this page, its pictures and its CSV files again: the same "
-        "bytes in every run, since all noise is seeded.",
-        "Without `DATA` the items that need real tables keep their recorded files.",
-        f"The seconds are those of one recorded run ([{FOLDER}/seconds.csv]({FOLDER}/seconds.csv); "
-        "`make paper TIMES=1` records them anew).",
+        *INTRODUCTION.splitlines(),
         "",
         "| paper | claims | " + " | ".join(VERDICTS) + " | seconds |",
         "| --- |" + " ---: |" * (len(VERDICTS) + 2),
@@ -85,9 +82,7 @@ def page(folder: Path, papers: Sequence[Paper]) -> str:
         spent = sum(seconds.get(experiment.name, 0.0) for experiment in paper.experiments)
         numbers = " | ".join(str(counts[verdict]) for verdict in VERDICTS)
         anchor = paper.title.lower().translate({ord(c): None for c in "(),.:"}).replace(" ", "-")
-        lines.append(
-            f"| [{paper.title}](#{anchor}) | {len(claims)} | {numbers} | {spent:,.0f} |"
-        )
+        lines.append(f"| [{paper.title}](#{anchor}) | {len(claims)} | {numbers} | {spent:,.0f} |")
     lines.append("")
     for paper in papers:
         lines += [f"## {paper.title}", "", paper.about, ""]
@@ -107,9 +102,7 @@ def _item(
         yield ""
     if item.of(tables) is None:
         missing = [name for name in item.tables if name not in tables]
-        needs = {
-            need for each in paper.experiments if each.name in missing for need in each.needs
-        }
+        needs = {need for each in paper.experiments if each.name in missing for need in each.needs}
         yield f"Not run: it needs {', '.join(sorted(needs)) or 'a longer run'}."
         yield ""
         return
@@ -126,6 +119,6 @@ def _item(
         yield "| where | the paper | ours | verdict |"
         yield "| --- | --- | --- | --- |"
         for claim in claims:
-            why = f": {claim.why}" if claim.why else ""
+            why = "" if claim.verdict == "reproduces" else f": {claim.why}"
             yield f"| {claim.place} | {claim.text} | {claim.ours} | **{claim.verdict}**{why} |"
         yield ""

@@ -4,17 +4,13 @@ An ``Experiment`` makes one CSV file.  An ``Item`` is one figure, table or secti
 drawn and judged from CSV files alone.  So the page of the documents follows from the files.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import pandas as pd
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from matplotlib.figure import Figure
 
 Verdict = Literal["reproduces", "in part", "does not", "undecided"]
 VERDICTS: tuple[Verdict, ...] = ("reproduces", "in part", "does not", "undecided")

@@ -8,8 +8,6 @@ their median is.  ``generated`` is the generated table with its own copy and its
 ``real`` is a real table with a copy that is made of it.
 """
 
-from __future__ import annotations
-
 import csv
 import sys
 from collections.abc import Iterator, Sequence
@@ -63,11 +61,12 @@ def answer_of(aggregate: str, histogram: Histogram) -> int:
     if aggregate == "COUNT":
         return histogram.mass
     if aggregate == "SUM":
-        return int(histogram.values @ histogram.counts)
+        return int(histogram.values @ histogram.counts)  # noqa: PD011 - no frame
     running = np.cumsum(histogram.counts)
     if not histogram.mass:
         return 0
-    return int(histogram.values[np.searchsorted(running, (histogram.mass + 1) // 2)])
+    middle = np.searchsorted(running, (histogram.mass + 1) // 2)
+    return int(histogram.values[middle])  # noqa: PD011 - no frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +106,7 @@ def generated(name: str, rows: int) -> tuple[pd.DataFrame, pd.DataFrame]:
         from make import make  # noqa: PLC0415 - the folder of the script is no package
     finally:
         sys.path.remove(str(SAMPLES))
-    return make(name, rows, SEED, COPY_EPSILON)  # type: ignore[no-any-return]
+    return make(name, rows, SEED, COPY_EPSILON)
 
 
 def matching(frame: pd.DataFrame, queries: Sequence[pqd.Query]) -> Iterator[Integers]:
@@ -115,11 +114,11 @@ def matching(frame: pd.DataFrame, queries: Sequence[pqd.Query]) -> Iterator[Inte
     texts = frame.select_dtypes(exclude="number").columns
     columns = ", ".join(f'"{c}"::VARCHAR AS "{c}"' if c in texts else f'"{c}"' for c in frame)
     with duckdb.connect() as connection:
-        connection.execute(f"CREATE TABLE d AS SELECT {columns} FROM frame")  # noqa: S608 - ours
+        connection.execute(f"CREATE TABLE d AS SELECT {columns} FROM frame")
         for query in queries:
             wanted = "1" if query.aggregate == "COUNT" else query.attribute
             where = f" WHERE {query.where}" if query.where else ""
-            sql = f"SELECT {wanted}::BIGINT AS v FROM d{where}"  # noqa: S608 - our own workload
+            sql = f"SELECT {wanted}::BIGINT AS v FROM d{where}"
             (values,) = connection.execute(sql).fetchnumpy().values()
             yield np.ma.compressed(values)
 
@@ -180,6 +179,4 @@ def printed_cases(aggregate: str, *, quick: bool) -> Iterator[Case]:
         else:
             shifted = np.clip(values + row.private - case.private, case.lower, case.upper)
             histogram = Histogram.from_values(shifted)
-        yield Case(
-            "printed", row.id, aggregate, histogram, row.synthetic, case.lower, case.upper
-        )
+        yield Case("printed", row.id, aggregate, histogram, row.synthetic, case.lower, case.upper)

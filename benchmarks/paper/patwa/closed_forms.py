@@ -1,7 +1,5 @@
 """What follows from closed forms alone: Figure 4's errors and Table 4's thresholds."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,11 +1,10 @@
 """Errors of the deciders on cases: exact, and as the share of wrong answers in 100 trials."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
+import numpy as np
 import pandas as pd
 
 from benchmarks.paper.patwa.cases import Case, generated_cases, printed_cases
@@ -37,7 +36,9 @@ def interval_of(case: Case, percent: str) -> Interval:
     return Interval.around(case.synthetic, math.ceil(Fraction(percent) / 100 * case.synthetic))
 
 
-def rows(case: Case, deciders: Iterable[str], trials: int, seed: int) -> Iterator[dict[str, object]]:
+def rows(
+    case: Case, deciders: Iterable[str], trials: int, seed: int
+) -> Iterator[dict[str, object]]:
     """Rows of one case: every tau at every epsilon, with trials where one has its default."""
     for number, name in enumerate(deciders):
         kind = DECIDERS[name]
@@ -51,12 +52,15 @@ def rows(case: Case, deciders: Iterable[str], trials: int, seed: int) -> Iterato
                 wrong = None
                 if trials and (tau == TAU or epsilon == EPSILON):
                     key = [seed, number, TAUS.index(tau), EPSILONS.index(epsilon)]
-                    noise = SimulatedNoise(key)
-                    wrong = sum(
-                        decider.decide(case.histogram, interval, epsilon, noise).outcome
-                        is not inside
-                        for _ in range(trials)
-                    ) / trials
+                    noise = SimulatedNoise(np.random.default_rng(key))
+                    wrong = (
+                        sum(
+                            decider.decide(case.histogram, interval, epsilon, noise).outcome
+                            is not inside
+                            for _ in range(trials)
+                        )
+                        / trials
+                    )
                 yield {
                     "answers": case.answers,
                     "query": case.id,

@@ -1,7 +1,5 @@
 """The paper of DP-PQD: its experiments and its items, in the order of the paper."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from benchmarks.paper.patwa import claims, claims_by_aggregate, closed_forms, pictures, real
@@ -110,9 +108,8 @@ PATWA = Paper(
             "Figure 11",
             "SUM on the taxi table, q45 and q50, as tau and epsilon vary",
             (SUM, "patwa-real"),
-            lambda sums, _: pictures.sweep(("q45", "q50"), "tau")(sums),
+            lambda sums, _: pictures.sweep(("q45", "q50"), "tau", "epsilon")(sums),
             claims_by_aggregate.taxi_sums,
-            "Figures 18 and 19 have the same queries as epsilon varies.",
         ),
         Item(
             "Table 3",
@@ -120,7 +117,7 @@ PATWA = Paper(
             ("patwa-table-3",),
             pictures.ratios,
             claims.table_3,
-            "Printed: an Apple M1.  Here: 2 cores.  These seconds are recorded once, with `TIMES=1`.",
+            "Printed: an Apple M1.  Here: 2 cores.  The seconds are recorded, with `TIMES=1`.",
         ),
         Item(
             "Table 4",

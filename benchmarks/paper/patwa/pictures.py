@@ -1,13 +1,13 @@
 """Pictures of DP-PQD: the score of Figure 3, the profiles of Figure 4, and the sweeps."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from benchmarks.paper.patwa.closed_forms import CENTRE, TAUS_OF_FIGURE
 from benchmarks.paper.patwa.errors import EPSILON, EPSILONS, TAU, TAUS
 from benchmarks.paper.pictures import INK, LINES, MARKS, STYLES, legend, panels
 
@@ -19,25 +19,32 @@ LOOKS = {
 }  # fmt: skip
 
 
-def sweep(queries: Sequence[str], along: str) -> Callable[[pd.DataFrame], Figure]:
-    """Function that draws a panel for each query: error against tau or against epsilon."""
+_LABELS = {"tau": "tau, per cent of q(Ds)", "epsilon": "epsilon"}
+
+
+def sweep(queries: Sequence[str], *along: str) -> Callable[[pd.DataFrame], Figure]:
+    """Function that draws a panel for each query: error against tau, or epsilon, or both."""
 
     def draw(frame: pd.DataFrame) -> Figure:
         rows = frame[frame["answers"] == "printed"]
-        figure, axes = panels(len(queries), columns=4)
-        for axis, query in zip(axes, queries, strict=True):
-            _sweep(axis, rows[rows["query"] == query], along)
+        columns = 2 if len(queries) in {2, 4} else 3
+        figure, axes = panels(len(queries) * len(along), columns=columns, width=5.4 / columns)
+        places = [(what, query) for what in along for query in queries]
+        for axis, (what, query) in zip(axes, places, strict=True):
+            _sweep(axis, rows[rows["query"] == query], what)
             axis.set_title(query, loc="left")
+            if len(along) > 1:
+                axis.set_xlabel(_LABELS[what])
         legend(figure, axes[0])
-        label = "tau, per cent of q(Ds)" if along == "tau" else "epsilon"
-        figure.supxlabel(label, fontsize=8.5)
+        if len(along) == 1:
+            figure.supxlabel(_LABELS[along[0]], fontsize=8.5)
         figure.supylabel("error", fontsize=8.5)
         return figure
 
     return draw
 
 
-def _sweep(axis, rows: pd.DataFrame, along: str) -> None:  # type: ignore[no-untyped-def]
+def _sweep(axis: Axes, rows: pd.DataFrame, along: str) -> None:
     """Lines of the exact errors, and marks of the trials where they were made."""
     labels, other, default = (
         (TAUS, "epsilon", EPSILON) if along == "tau" else (EPSILONS, "tau", TAU)
@@ -94,31 +101,35 @@ def score() -> Figure:
 
 def profiles(frame: pd.DataFrame) -> Figure:
     """Errors of Figure 4 against q(D): exact ones, and the paper's bound for LM outside."""
-    figure, axes = panels(2, columns=2, width=3.6, height=2.3)
-    for axis, (tau, rows) in zip(axes, frame.groupby("tau"), strict=True):
+    figure, axes = panels(2, columns=2, width=2.8, height=2.2)
+    for axis, tau in zip(axes, TAUS_OF_FIGURE, strict=True):
+        rows = frame[frame["tau"] == tau]
         for name, line in rows.groupby("decider", sort=False):
             look = LOOKS[str(name)]
             axis.plot(
-                line["private"], line["error"], color=LINES[look], linestyle=STYLES[look], label=name
+                line["private"],
+                line["error"],
+                color=LINES[look],
+                linestyle=STYLES[look],
+                label=name,
             )
         bound = rows[rows["decider"] == "lm_count"]
         axis.plot(
             bound["private"], bound["bound"], color=LINES[0], linestyle=":", linewidth=1,
             label="lm_count, Proposition 4.2",
         )  # fmt: skip
-        centre = 749
-        for place in (centre - tau, centre, centre + tau):
+        for place in (CENTRE - tau, CENTRE, CENTRE + tau):
             axis.axvline(place, color=INK["text"], linestyle=":", linewidth=0.8)
         axis.set_title(f"tau = {tau}", loc="left")
         axis.set_xlabel("q(D)")
     axes[0].set_ylabel("error")
-    legend(figure, axes[0], 4)
+    legend(figure, axes[0], 2)
     return figure
 
 
 def ratios(frame: pd.DataFrame) -> Figure:
     """Bars of Table 3's seconds: printed, the transcription here, and an audit by pqd."""
-    figure, (axis,) = panels(1, width=6.4, height=2.4)
+    figure, (axis,) = panels(1, width=5.6, height=2.4)
     for place, name in enumerate(("printed", "transcription", "audit")):
         axis.bar(
             np.arange(len(frame)) + 0.27 * place - 0.27, frame[name], width=0.25, label=name,
@@ -135,7 +146,7 @@ def real_means(frame: pd.DataFrame) -> Figure:
     """Mean errors on real tables against tau: a panel for each table and aggregate."""
     rows = frame[frame["epsilon"] == float(EPSILON)]
     groups = list(rows.groupby(["answers", "aggregate"], sort=False))
-    figure, axes = panels(len(groups), columns=3, width=2.4)
+    figure, axes = panels(len(groups), columns=3)
     for axis, ((table, aggregate), group) in zip(axes, groups, strict=True):
         for name, line in group.groupby("decider", sort=False):
             look = LOOKS[str(name)]
@@ -146,7 +157,7 @@ def real_means(frame: pd.DataFrame) -> Figure:
         axis.set_xticks(range(len(TAUS)), TAUS)
         axis.set_ylim(-0.04, 1.04)
         axis.set_title(f"{table}, {group['query'].nunique()} {aggregate}", loc="left")
-        axis.legend(fontsize=6)
+        axis.legend(fontsize=5)
     figure.supxlabel("tau, per cent of q(Ds)", fontsize=8.5)
     figure.supylabel("mean error", fontsize=8.5)
     return figure

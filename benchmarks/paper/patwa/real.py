@@ -1,21 +1,31 @@
-"""DP-PQD on real tables: Adult with a PrivBayes copy, CPS and taxi with copies that are made here."""
+"""DP-PQD on real tables: Adult with a PrivBayes copy, CPS and taxi with copies made here."""
 
-from __future__ import annotations
-
+import csv
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 import pqd
-from benchmarks.paper.patwa.cases import COPY_EPSILON, DOMAINS, SAMPLES, SEED, Case, answer_of, matching
+from benchmarks.paper.patwa.cases import (
+    COPY_EPSILON,
+    DOMAINS,
+    SAMPLES,
+    SEED,
+    Case,
+    answer_of,
+    matching,
+)
 from benchmarks.paper.patwa.errors import EPSILON, OURS, PUBLISHED, TAU, rows
 from benchmarks.paper.record import Setting
 from pqd.deciders import Histogram
 from pqd.deciders.histogram import Integers
+
+if TYPE_CHECKING:
+    from treecopy import Attribute
 
 ADULT, CPS, TAXI = (f"{name}_private.parquet" for name in ("adult", "cps", "taxi"))
 ADULT_COPY, ADULT_QUERIES = "adult_privbayes_eps1.parquet", "adult_queries.csv"
@@ -27,14 +37,16 @@ ADULT_DOMAINS = {
 }  # fmt: skip
 
 
-def tree_copy(frame: pd.DataFrame, tree: Any, labels: dict[str, list[str]]) -> pd.DataFrame:
+def tree_copy(
+    frame: pd.DataFrame, tree: "Sequence[Attribute]", labels: dict[str, list[str]]
+) -> pd.DataFrame:
     """Copy of a table of codes by the noisy Bayesian network of ``samples/treecopy.py``."""
     sys.path.insert(0, str(SAMPLES))
     try:
         from treecopy import synthetic_copy  # noqa: PLC0415 - the folder is no package
     finally:
         sys.path.remove(str(SAMPLES))
-    coded = {name: frame[name].to_numpy(np.int64) for name in frame}
+    coded = {str(name): frame[name].to_numpy(np.int64) for name in frame}
     drawn = synthetic_copy(coded, tree, COPY_EPSILON, np.random.default_rng(SEED))
     return labelled(pd.DataFrame(drawn), labels)
 
@@ -86,7 +98,9 @@ def cps(setting: Setting) -> tuple[pd.DataFrame, pd.DataFrame]:
 def cps_queries() -> list[pqd.Query]:
     """COUNT, SUM(income) and MEDIAN(age) of each sex and marital status."""
     return [
-        pqd.Query(f"SELECT {what} FROM D WHERE sex = {sex} AND marital = {status}", id=f"{sex}{status}")
+        pqd.Query(
+            f"SELECT {what} FROM D WHERE sex = {sex} AND marital = {status}", id=f"{sex}{status}"
+        )
         for what in ("COUNT(*)", "SUM(income)", "MEDIAN(age)")
         for sex in (1, 2)
         for status in range(1, 8)
@@ -97,12 +111,17 @@ def adult_queries(folder: Path) -> list[pqd.Query]:
     """The 22 queries of ``adult_queries.csv``."""
     return [
         pqd.Query(
-            f"SELECT {row.aggregate}({'*' if row.attribute == '*' else chr(34) + row.attribute + chr(34)})"
-            f" FROM D WHERE {row.where_sql}",
-            id=row.id.removeprefix("adult-"),
+            f"SELECT {row['aggregate']}({_operand(row['attribute'])}) FROM D "
+            f"WHERE {row['where_sql']}",
+            id=row["id"].removeprefix("adult-"),
         )
-        for row in pd.read_csv(folder / ADULT_QUERIES).itertuples()
+        for row in csv.DictReader((folder / ADULT_QUERIES).read_text(encoding="utf-8").splitlines())
     ]
+
+
+def _operand(column: str) -> str:
+    """Operand of an aggregate as SQL."""
+    return column if column == "*" else f'"{column}"'
 
 
 def real_cases(setting: Setting) -> Iterator[Case]:
@@ -113,8 +132,8 @@ def real_cases(setting: Setting) -> Iterator[Case]:
         "cps": (*cps(setting), cps_queries()),
         "taxi": (*taxi(setting), list(pqd.read_queries(SAMPLES / "taxi.sql"))),
     }
-    domains = {**ADULT_DOMAINS, "income": (0, 500_000), **{key[1]: ends for key, ends in DOMAINS.items()}}
-    domains["age"] = (0, 100)
+    domains = {name: ends for (_, name), ends in DOMAINS.items()}
+    domains |= {**ADULT_DOMAINS, "income": (0, 500_000)}
     for name, (private, synthetic, queries) in workloads.items():
         pairs = zip(queries, matching(private, queries), matching(synthetic, queries), strict=True)
         for query, values, copied in pairs:
@@ -146,9 +165,9 @@ def real_errors(setting: Setting) -> pd.DataFrame:
 def figure_1(setting: Setting) -> pd.DataFrame:
     """Numbers of people by capital gain, in Adult and in its copy (Figure 1)."""
     tables = {"D": setting.table(ADULT), "Ds": setting.table(ADULT_COPY)}
-    return pd.DataFrame(
-        {"table": name, "from": start, "to": start + 200, "rows": int(gains.between(start, start + 199).sum())}
-        for name, table in tables.items()
-        for gains in (table["capital-gain"],)
-        for start in range(0, 1000, 200)
-    )
+    lines = []
+    for name, table in tables.items():
+        for start in range(0, 1000, 200):
+            rows = int(table["capital-gain"].between(start, start + 199).sum())
+            lines.append({"table": name, "from": start, "to": start + 200, "rows": rows})
+    return pd.DataFrame(lines)

@@ -1,14 +1,12 @@
 """Table 3: seconds of each decider, beside a plain transcription of the paper on the same rows."""
 
-from __future__ import annotations
-
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import numpy as np
 import pandas as pd
 
 import pqd
@@ -51,11 +49,8 @@ def seconds(setting: Setting) -> pd.DataFrame:
                     "decider": name,
                     "rows": rows,
                     "printed": PRINTED[name],
-                    "transcription": _seconds(
-                        lambda decide=decide: [decide(problem) for problem in problems]  # type: ignore[misc]
-                    )
-                    / len(problems),
-                    "audit": _seconds(lambda name=name: _audit(tables, asked, name)) / len(asked),  # type: ignore[misc]
+                    "transcription": _seconds(partial(_decide, decide, problems)) / len(problems),
+                    "audit": _seconds(partial(_audit, tables, asked, name)) / len(asked),
                 }
             )
     return pd.DataFrame(lines)
@@ -69,6 +64,13 @@ def _seconds(run: Callable[[], object]) -> float:
         run()
         spent.append(time.perf_counter() - start)
     return statistics.median(spent)
+
+
+def _decide(
+    decide: pandas_pqd.Decider, problems: Sequence[pandas_pqd.DecisionProblem]
+) -> list[bool]:
+    """Verdicts of the transcription."""
+    return [decide(problem) for problem in problems]
 
 
 def _audit(
@@ -85,8 +87,3 @@ def _audit(
             columns=BOUNDS,
             ledger=Path(folder) / "ledger.sqlite",
         )
-
-
-def least_ratio(frame: pd.DataFrame) -> float:
-    """Least factor by which the audit is faster than the transcription."""
-    return float(np.min(frame["transcription"] / frame["audit"]))

@@ -1,10 +1,11 @@
 """Look-ups in the table of errors, and phrases for claims."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 
+import numpy as np
 import pandas as pd
 
 from benchmarks.paper.patwa.errors import EPSILON, EPSILONS, TAU, TAUS
@@ -12,25 +13,39 @@ from pqd.deciders.distributions import Floats
 
 # Differences of exact errors below this are ties: they are no larger than rounding in a CSV file.
 TIE = 1e-6
+_KEY = ("query", "decider", "tau", "epsilon")
 
 
-@dataclass(frozen=True)
+# Without slots, because the errors are cached.
+@dataclass(frozen=True, eq=False)
 class Errors:
-    """Exact errors of one kind of answers, by query, decider, tau and epsilon."""
+    """Exact errors of one kind of answers: a row for each query, decider, tau and epsilon.
+
+    The column ``gap`` of ``where`` is ``|q(D) - q(Ds)|`` in multiples of tau.
+    """
 
     frame: pd.DataFrame
 
     @classmethod
-    def of(cls, frame: pd.DataFrame, answers: str = "printed") -> Errors:
+    def of(cls, frame: pd.DataFrame, answers: str = "printed") -> "Errors":
         """Errors on the printed answers, or on those of another table."""
         rows = frame[frame["answers"] == answers]
-        return cls(rows.set_index(["query", "decider", "tau", "epsilon"]).sort_index())
+        shares = 100 * (rows["private"] - rows["synthetic"]).abs() / rows["synthetic"]
+        return cls(rows.assign(gap=shares / rows["tau"]))
 
-    def at(
-        self, query: str, decider: str, *, tau: str = TAU, epsilon: str = EPSILON
-    ) -> float:
+    @cached_property
+    def _errors(self) -> dict[tuple[str, str, float, float], float]:
+        columns = (self.frame[name] for name in (*_KEY, "error"))
+        return {tuple(key): error for *key, error in zip(*columns, strict=True)}
+
+    @property
+    def queries(self) -> list[str]:
+        """Ids of the queries."""
+        return list(dict.fromkeys(self.frame["query"]))
+
+    def at(self, query: str, decider: str, *, tau: str = TAU, epsilon: str = EPSILON) -> float:
         """Error at one tau and one epsilon."""
-        return float(self.frame.loc[(query, decider, float(tau), float(epsilon)), "error"])
+        return self._errors[query, decider, float(tau), float(epsilon)]
 
     def along_tau(self, query: str, decider: str, epsilon: str = EPSILON) -> list[float]:
         """Errors at the five tau."""
@@ -42,22 +57,28 @@ class Errors:
 
     def inside(self, query: str, tau: str = TAU) -> bool:
         """Whether ``q(D)`` lies in the interval."""
-        rows = self.frame.xs((query, float(tau)), level=("query", "tau"))
+        rows = self.frame[(self.frame["query"] == query) & (self.frame["tau"] == float(tau))]
         return bool(rows["inside"].iloc[0])
 
-    def pairs(self, one: str, other: str) -> pd.DataFrame:
-        """Errors of two deciders side by side, for each query, tau and epsilon."""
-        wide = self.frame.reset_index().pivot_table(
-            index=["query", "tau", "epsilon", "inside", "private", "synthetic"],
-            columns="decider",
-            values="error",
-        )
-        return wide[[one, other]].reset_index()
+    def where(self, condition: str) -> "Errors":
+        """Errors where a condition on the columns holds, as in ``DataFrame.query``."""
+        return Errors(self.frame.query(condition))
+
+    @property
+    def means(self) -> dict[str, float]:
+        """Mean error of each decider."""
+        groups = self.frame.groupby("decider")["error"]
+        return {str(name): float(errors.mean()) for name, errors in groups}
+
+    def of_decider(self, decider: str) -> Floats:
+        """Errors of a decider in all settings, always in the same order."""
+        rows = self.frame[self.frame["decider"] == decider].sort_values(["query", "tau", "epsilon"])
+        return rows["error"].to_numpy(np.float64)
 
 
 def falling(values: Sequence[float]) -> bool:
     """Whether no value is above the one before it."""
-    return all(later <= earlier + TIE for earlier, later in zip(values, values[1:], strict=False))
+    return all(later <= earlier + TIE for earlier, later in pairwise(values))
 
 
 def told(values: Sequence[float] | Floats) -> str:
