@@ -119,6 +119,6 @@ def _item(
         yield "| where | the paper | ours | verdict |"
         yield "| --- | --- | --- | --- |"
         for claim in claims:
-            why = "" if claim.verdict == "reproduces" else f": {claim.why}"
+            why = f": {claim.why}" if claim.why and claim.verdict != "reproduces" else ""
             yield f"| {claim.place} | {claim.text} | {claim.ours} | **{claim.verdict}**{why} |"
         yield ""
