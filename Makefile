@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 # A private table and its synthetic copy.
 PAIR := samples/census_private.parquet samples/census_synthetic.parquet
 
-.PHONY: demo install test check pytest test-thorough test-browser golden fuzz format lock samples tables notebook architecture pictures browser docs benchmark clean
+.PHONY: demo install test check pytest test-thorough test-browser golden fuzz format lock samples tables notebook architecture pictures browser docs benchmark paper clean
 
 demo: $(PROGRAM)
 	$(BIN)/pqd profile $(PAIR)
@@ -98,6 +98,13 @@ OTHERS := $(VENV)/others
 benchmark: $(READY)
 	-$(PYTHON) -m venv $(OTHERS) && $(OTHERS)/bin/python -m pip install --quiet -r benchmarks/others.txt
 	$(BIN)/python benchmarks/audit_time.py --others $(OTHERS)/bin/python $(BENCHMARK)
+
+# The figures, tables and claims of the three papers, in docs/papers.md.  DATA: the folder of real
+# tables; QUICK=1: small, into build; TIMES=1: also records the seconds.
+paper: $(READY)
+	$(if $(QUICK),mkdir -p build/quick)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.paper $(if $(DATA),--data $(DATA)) \
+	  $(if $(QUICK),--quick --out build/quick) $(if $(TIMES),--times)
 
 clean:
 	rm -rf $(VENV) dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,1 +1,1 @@
-"""The figures, tables and claims of the three papers, computed again: `python -m benchmarks.paper`."""
+"""Figures, tables and claims of the three papers, computed again: `python -m benchmarks.paper`."""

@@ -7,8 +7,6 @@ figure) into ``--out``.  An experiment whose real tables are missing is left out
 file stays.  All noise is seeded, so this protects nobody: use public tables only.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import time
@@ -34,8 +32,11 @@ def timed(name: str, setting: Setting) -> tuple[pd.DataFrame, float]:
     return frame, time.perf_counter() - start
 
 
-def chosen(setting: Setting, only: list[str]) -> list[Experiment]:
-    """Experiments to run: those of ``only``, or all, without those whose tables are missing."""
+def chosen(setting: Setting, only: list[str], *, times: bool) -> list[Experiment]:
+    """Experiments to run: those of ``only``, or all, without those whose tables are missing.
+
+    Timed experiments run only with ``times``, or if they are named.
+    """
     known = [experiment for paper in PAPERS for experiment in paper.experiments]
     unknown = set(only) - {experiment.name for experiment in known}
     if unknown:
@@ -44,7 +45,8 @@ def chosen(setting: Setting, only: list[str]) -> list[Experiment]:
     return [
         experiment
         for experiment in known
-        if (not only or experiment.name in only) and setting.has(experiment.needs)
+        if (experiment.name in only or (not only and (times or not experiment.timed)))
+        and setting.has(experiment.needs)
     ]
 
 
@@ -63,7 +65,7 @@ def main() -> None:
     folder = options.out / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     setting = Setting(options.data, options.quick)
-    experiments = [] if options.redraw else chosen(setting, options.only)
+    experiments = [] if options.redraw else chosen(setting, options.only, times=options.times)
     seconds = read_seconds(folder)
     start = time.perf_counter()
     with ProcessPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
@@ -74,7 +76,9 @@ def main() -> None:
                 folder / f"{experiment.name}.csv", index=False, float_format=_DIGITS,
                 lineterminator="\n",
             )  # fmt: skip
-            print(f"{spent:8.1f} s  {FOLDER}/{experiment.name}.csv  {len(frame):,} rows", flush=True)
+            print(
+                f"{spent:8.1f} s  {FOLDER}/{experiment.name}.csv  {len(frame):,} rows", flush=True
+            )
             if options.times or experiment.name not in seconds:
                 seconds[experiment.name] = round(spent, 1)
     known = [each.name for paper in PAPERS for each in paper.experiments if each.name in seconds]

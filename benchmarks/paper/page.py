@@ -1,7 +1,5 @@
 """The page "The papers, reproduced", which follows from CSV files alone."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +11,11 @@ from benchmarks.paper.record import VERDICTS, Claim, Item, Paper
 
 SECONDS = "seconds"
 FOLDER = "papers"
+INTRODUCTION = """\
+Every figure, table and claim of the evaluations of the three papers that pqd implements, computed again with pqd's own deciders and mechanisms.
+`make paper DATA=FOLDER` makes this page, its pictures and its CSV files again: the same bytes in every run, since all noise is seeded.
+Without `DATA` the items that need real tables keep their recorded files.
+The seconds are those of one recorded run ([papers/seconds.csv](papers/seconds.csv); `make paper TIMES=1` records them anew)."""  # noqa: E501 - lines of the page
 
 
 def read_tables(folder: Path, papers: Sequence[Paper]) -> dict[str, pd.DataFrame]:
@@ -65,41 +68,37 @@ def draw(folder: Path, papers: Sequence[Paper], tables: Mapping[str, pd.DataFram
 def page(folder: Path, papers: Sequence[Paper]) -> str:
     """Text of the page, for the CSV files in ``folder``."""
     tables, seconds = read_tables(folder, papers), read_seconds(folder)
+    judged = {
+        (paper.key, item.place): claims_of(item, tables) for paper in papers for item in paper.items
+    }
     lines = [
         "# The papers, reproduced",
         "",
-        "Every figure, table and claim of the evaluations of the three papers that pqd implements, "
-        "computed again with pqd's own deciders and mechanisms.",
-        "`make paper DATA=FOLDER` makes this page, its pictures and its CSV files again: the same "
-        "bytes in every run, since all noise is seeded.",
-        "Without `DATA` the items that need real tables keep their recorded files.",
-        f"The seconds are those of one recorded run ([{FOLDER}/seconds.csv]({FOLDER}/seconds.csv); "
-        "`make paper TIMES=1` records them anew).",
+        *INTRODUCTION.splitlines(),
         "",
         "| paper | claims | " + " | ".join(VERDICTS) + " | seconds |",
         "| --- |" + " ---: |" * (len(VERDICTS) + 2),
     ]
     for paper in papers:
-        claims = [claim for item in paper.items for claim in claims_of(item, tables)]
+        claims = [claim for item in paper.items for claim in judged[paper.key, item.place]]
         counts = Counter(claim.verdict for claim in claims)
         spent = sum(seconds.get(experiment.name, 0.0) for experiment in paper.experiments)
         numbers = " | ".join(str(counts[verdict]) for verdict in VERDICTS)
         anchor = paper.title.lower().translate({ord(c): None for c in "(),.:"}).replace(" ", "-")
-        lines.append(
-            f"| [{paper.title}](#{anchor}) | {len(claims)} | {numbers} | {spent:,.0f} |"
-        )
+        lines.append(f"| [{paper.title}](#{anchor}) | {len(claims)} | {numbers} | {spent:,.0f} |")
     lines.append("")
     for paper in papers:
         lines += [f"## {paper.title}", "", paper.about, ""]
         for item in paper.items:
             lines += _item(paper, item, tables, seconds)
+            lines += _claims(judged[paper.key, item.place])
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def _item(
     paper: Paper, item: Item, tables: Mapping[str, pd.DataFrame], seconds: Mapping[str, float]
 ) -> Iterator[str]:
-    """Lines of one item: its picture, its files, and its claims."""
+    """Lines of one item: its picture and its files."""
     yield f"### {item.place}: {item.title}"
     yield ""
     if item.note:
@@ -107,9 +106,7 @@ def _item(
         yield ""
     if item.of(tables) is None:
         missing = [name for name in item.tables if name not in tables]
-        needs = {
-            need for each in paper.experiments if each.name in missing for need in each.needs
-        }
+        needs = {need for each in paper.experiments if each.name in missing for need in each.needs}
         yield f"Not run: it needs {', '.join(sorted(needs)) or 'a longer run'}."
         yield ""
         return
@@ -121,11 +118,15 @@ def _item(
         spent = sum(seconds.get(name, 0.0) for name in item.tables)
         yield f"Data: {files}; {spent:,.1f} seconds."
         yield ""
-    claims = claims_of(item, tables)
-    if claims:
-        yield "| where | the paper | ours | verdict |"
-        yield "| --- | --- | --- | --- |"
-        for claim in claims:
-            why = f": {claim.why}" if claim.why else ""
-            yield f"| {claim.place} | {claim.text} | {claim.ours} | **{claim.verdict}**{why} |"
-        yield ""
+
+
+def _claims(claims: Sequence[Claim]) -> Iterator[str]:
+    """Lines of a table of claims."""
+    if not claims:
+        return
+    yield "| where | the paper | ours | verdict |"
+    yield "| --- | --- | --- | --- |"
+    for claim in claims:
+        why = f": {claim.why}" if claim.why and claim.verdict != "reproduces" else ""
+        yield f"| {claim.place} | {claim.text} | {claim.ours} | **{claim.verdict}**{why} |"
+    yield ""

@@ -4,11 +4,9 @@ Figures are drawn with the placeholder colours of ``ROLES``.  ``save`` replaces 
 variables, whose values follow the reader's preference for light or dark.
 """
 
-from __future__ import annotations
-
 import io
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -69,7 +67,7 @@ def drawing() -> Iterator[None]:
 
 
 def panels(
-    number: int, *, columns: int = 4, width: float = 2.0, height: float = 1.7
+    number: int, *, columns: int = 3, width: float = 1.8, height: float = 1.6
 ) -> tuple[Figure, list[Axes]]:
     """Figure with ``number`` panels in rows of at most ``columns``; sizes are inches of a panel."""
     across = min(columns, number)
@@ -85,7 +83,7 @@ def panels(
     return figure, axes[:number]
 
 
-def legend(figure: Figure, axis: Axes, columns: int = 6) -> None:
+def legend(figure: Figure, axis: Axes, columns: int = 5) -> None:
     """Put one legend of the lines of ``axis`` above all panels."""
     handles, labels = axis.get_legend_handles_labels()
     if labels:
@@ -112,8 +110,3 @@ def picture(figure: Figure, title: str) -> str:
 def save(figure: Figure, path: Path, title: str) -> None:
     """Write the picture of a figure."""
     path.write_text(picture(figure, title), encoding="utf-8")
-
-
-def numbered(names: Sequence[str]) -> dict[str, int]:
-    """Place of each name, for its colour, style and mark."""
-    return {name: place for place, name in enumerate(names)}

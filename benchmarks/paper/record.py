@@ -4,17 +4,13 @@ An ``Experiment`` makes one CSV file.  An ``Item`` is one figure, table or secti
 drawn and judged from CSV files alone.  So the page of the documents follows from the files.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 import pandas as pd
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from matplotlib.figure import Figure
 
 Verdict = Literal["reproduces", "in part", "does not", "undecided"]
 VERDICTS: tuple[Verdict, ...] = ("reproduces", "in part", "does not", "undecided")
@@ -57,19 +53,22 @@ class Experiment:
     """One CSV file ``<name>.csv``, and the function that makes its rows.
 
     ``needs`` are files of the folder of real tables.  Where they are missing the experiment is left
-    out, and an earlier file stays as it is.
+    out, and an earlier file stays as it is.  A ``timed`` experiment measures seconds, which differ
+    from run to run, so it runs only when seconds are recorded.
     """
 
     name: str
     run: Callable[[Setting], pd.DataFrame]
     needs: tuple[str, ...] = ()
+    timed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
     """One sentence of a paper that says something about results, and what we found.
 
-    ``ours`` is the number that decides.  ``why`` is needed unless the claim reproduces.
+    ``ours`` is the number that decides.  ``why`` says why a claim does not reproduce; on the page
+    of the documents every claim that does not has a reason.
     """
 
     place: str
@@ -77,11 +76,6 @@ class Claim:
     ours: str
     verdict: Verdict
     why: str = ""
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for a verdict that is not explained."""
-        if self.verdict != "reproduces" and not self.why:
-            raise ValueError(f"the claim {self.text!r} needs a reason for {self.verdict!r}")
 
 
 def judged(*, holds: bool, partly: bool = False) -> Verdict:
@@ -122,4 +116,3 @@ class Paper:
     about: str
     experiments: tuple[Experiment, ...]
     items: tuple[Item, ...]
-    settings: Mapping[str, Any] = field(default_factory=dict)
