@@ -1,20 +1,16 @@
 """Pictures of Qiu et al. (KDD 2022): boxes of errors on a logarithmic axis, as in the paper."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from benchmarks.paper.pictures import INK, LINES, MARKS, STYLES, legend, panels
-from benchmarks.paper.qiu_facts import BOUNDS
-from benchmarks.paper.qiu_runs import ZEROS
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from benchmarks.paper.qiu.facts import BOUNDS
+from benchmarks.paper.qiu.runs import ZEROS
 
 NAMES = {
     "clipped_composition": "composition",
@@ -62,7 +58,7 @@ def errors(frame: pd.DataFrame, key: str = "epsilon", label: str = "epsilon") ->
     return figure
 
 
-def _floor(values: np.ndarray) -> float:
+def _floor(values: NDArray[np.float64]) -> float:
     """Lower end of the axis: boxes that begin at 0 reach it."""
     return float(10 ** np.floor(np.log10(values[values > 0].min())))
 
@@ -70,7 +66,7 @@ def _floor(values: np.ndarray) -> float:
 def _boxes(
     axis: Axes,
     places: Sequence[float],
-    boxes: Sequence[np.ndarray],
+    boxes: Sequence[NDArray[np.float64]],
     width: float,
     colour: str,
     name: str,
@@ -118,7 +114,7 @@ def _short(numbers: pd.Series) -> str:
 
 
 def by_rounds(frame: pd.DataFrame) -> Figure:
-    """Share of the answers that are 0, by rounds and epsilon, with the error's part of all zeros."""
+    """Share of the answers that are 0, and the median error over that of all zeros, by rounds."""
     figure, axes = panels(2, columns=2, width=3.2, height=2.2)
     frame = frame.assign(part=frame["median"] / frame["zeros_median"])
     means = frame.groupby(["epsilon", "rounds"])[["zeros", "part"]].mean()

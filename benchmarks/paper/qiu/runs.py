@@ -3,8 +3,6 @@
 All noise is seeded, so equal runs give equal rows.  No row has a time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.paper.qiu_problems import (
+from benchmarks.paper.qiu.problems import (
     GAIN,
     INCOME,
     LOSS,

@@ -1,14 +1,12 @@
 """Verdicts on what Qiu et al. (KDD 2022) say of errors: ratios of seeded runs, by Student's t."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
-from benchmarks.paper.record import Claim, Verdict
+from benchmarks.paper.record import Claim, Verdict, judged
 from benchmarks.standard_errors import NO, STUDENT, UNDECIDED, YES, Estimate
 
 # Errors are compared by their ratios; an error of 0 counts as this.
@@ -22,14 +20,44 @@ RatioOf = Callable[[Of], float]
 Ratios = Mapping[str, Sequence[float]]
 
 
+class Bar(NamedTuple):
+    """Ends between which a claim says that a ratio lies."""
+
+    low: float = 0.0
+    high: float = math.inf
+
+    def distance(self, ratio: float) -> float:
+        """Logarithm of the distance from the nearer end, negative outside."""
+        above = math.log(ratio / self.low) if self.low else math.inf
+        return min(above, math.log(self.high / ratio) if self.high < math.inf else math.inf)
+
+
+ABOVE, BELOW, HALF = Bar(low=1.0), Bar(high=1.0), Bar(high=0.5)
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows of a frame."""
+    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
+
+
+def over(more: float, less: float) -> float:
+    """Ratio of two errors."""
+    return max(more, LEAST) / max(less, LEAST)
+
+
+def ratio_of(more: str, less: str, column: str = "median") -> RatioOf:
+    """Ratio of the errors of two mechanisms in one run."""
+    return lambda of: over(of(more, column), of(less, column))
+
+
 class Runs:
     """Runs of one CSV file, by label (a value of the column ``key``), seed and mechanism."""
 
     def __init__(self, frame: pd.DataFrame, key: str = "epsilon") -> None:
         """Read the rows of a file."""
-        self._rows: dict[tuple[str, int, str], Any] = {
-            (_label(line[key]), int(line["seed"]), str(line["mechanism"])): line
-            for line in frame.to_dict("records")
+        self._rows = {
+            (_label(row[key]), int(row["seed"]), str(row["mechanism"])): row
+            for row in records(frame)
         }
         self.labels = list(dict.fromkeys(label for label, _, _ in self._rows))
         self.seeds = list(dict.fromkeys(seed for _, seed, _ in self._rows))
@@ -42,10 +70,11 @@ class Runs:
 
         return number
 
-    @property
-    def all(self) -> list[tuple[str, int]]:
-        """All labels and seeds."""
-        return [(label, seed) for label in self.labels for seed in self.seeds]
+    def numbers(self, mechanism: str, column: str) -> list[float]:
+        """Numbers of a mechanism in all runs."""
+        return [
+            self.of(label, seed)(mechanism, column) for label in self.labels for seed in self.seeds
+        ]
 
     def ratios(self, ratio: RatioOf) -> Ratios:
         """Ratio of each label and seed."""
@@ -53,7 +82,7 @@ class Runs:
             label: [ratio(self.of(label, seed)) for seed in self.seeds] for label in self.labels
         }
 
-    def across(self, other: Runs, ratio: Callable[[Of, Of], float]) -> Ratios:
+    def across(self, other: "Runs", ratio: Callable[[Of, Of], float]) -> Ratios:
         """Ratio of each label and seed, from these runs and from those of another file."""
         return {
             label: [ratio(self.of(label, seed), other.of(label, seed)) for seed in self.seeds]
@@ -61,18 +90,16 @@ class Runs:
             if label in other.labels
         }
 
-    def between(self, first: str, last: str, ratio: Callable[[Of, Of], float]) -> list[float]:
-        """Ratio of each seed, from the runs of two labels."""
-        return [ratio(self.of(first, seed), self.of(last, seed)) for seed in self.seeds]
+    def growth(self, first: str, last: str, mechanism: str, column: str = "median") -> list[float]:
+        """Error of each seed at the label ``last``, over that at ``first``."""
+        return [
+            over(self.of(last, seed)(mechanism, column), self.of(first, seed)(mechanism, column))
+            for seed in self.seeds
+        ]
 
 
 def _label(value: object) -> str:
     return f"{value:g}" if isinstance(value, int | float) else str(value)
-
-
-def over(more: float, less: float) -> float:
-    """Ratio of two errors."""
-    return max(more, LEAST) / max(less, LEAST)
 
 
 def compared(
@@ -80,51 +107,45 @@ def compared(
     text: str,
     number: str,
     ratios: Ratios,
+    bar: Bar,
     *,
-    low: float = 0.0,
-    high: float = math.inf,
     at: str = "at epsilon",
     why: str = "",
 ) -> Claim:
-    """Claim that a ratio lies in ``low .. high``, where ``number`` says what the ratio is.
+    """Claim that a ratio lies within ``bar``, where ``number`` says what the ratio is.
 
-    At each label it holds or fails if the mean over the seeds of the logarithm's distance from the
-    nearer end is clearly on one side of 0 (``Estimate.positive``), and is undecided otherwise.
-    ``at`` stands before the labels in the texts.
+    At each label it holds or fails if the mean over the seeds of ``Bar.distance`` is clearly on
+    one side of 0 (``Estimate.positive``), and is undecided otherwise.  ``at`` stands before the
+    labels in the texts.
     """
-    outcomes = {label: _outcome(values, low, high) for label, values in ratios.items()}
+    outcomes = {
+        label: Estimate.of(map(bar.distance, values)).positive for label, values in ratios.items()
+    }
     verdict = together(outcomes.values())
     shown = ", ".join(interval(values) for values in ratios.values())
     ours = f"{number}: {shown} {at} {', '.join(ratios)}"
-    if verdict == "reproduces":
-        return Claim(place, text, ours, verdict)
+    return Claim(place, text, ours, verdict, _reason(outcomes, at, why))
+
+
+def _reason(outcomes: Mapping[str, str], at: str, why: str) -> str:
+    """Where the claim holds and fails if that differs, and why."""
+    if len(set(outcomes.values())) == 1:
+        undecided = UNDECIDED in outcomes.values()
+        return why or ("the intervals contain the bar" if undecided else f"{at} each of them")
     told = "; ".join(
         f"{_SAID[outcome]} {at} {', '.join(labels)}"
         for outcome in (YES, UNDECIDED, NO)
         if (labels := [label for label, one in outcomes.items() if one == outcome])
     )
-    return Claim(place, text, ours, verdict, f"{told}; {why}" if why else told)
-
-
-def _outcome(ratios: Sequence[float], low: float, high: float) -> str:
-    logs = [math.log(ratio) for ratio in ratios]
-    return Estimate.of(
-        min(
-            math.inf if high == math.inf else math.log(high) - log,
-            math.inf if not low else log - math.log(low),
-        )
-        for log in logs
-    ).positive
+    return f"{told}; {why}" if why else told
 
 
 def together(outcomes: Iterable[str]) -> Verdict:
     """Verdict on a claim from its outcomes at all labels."""
     found = set(outcomes)
-    if found == {YES}:
-        return "reproduces"
-    if YES in found:
-        return "in part"
-    return "does not" if NO in found else "undecided"
+    if found == {UNDECIDED}:
+        return "undecided"
+    return judged(holds=found == {YES}, partly=YES in found)
 
 
 def interval(ratios: Sequence[float]) -> str:
@@ -133,22 +154,20 @@ def interval(ratios: Sequence[float]) -> str:
     mean, error, size = Estimate.of(logs)
     if len(logs) == 1 or max(logs) - min(logs) < LEAST:
         return spelled(math.exp(mean))
-    reach = STUDENT[min(max(size, 2), max(STUDENT))] * error
+    reach = STUDENT[min(size, max(STUDENT))] * error
     middle, low, high = (spelled(math.exp(min(mean + step, 700))) for step in (0, -reach, reach))
     return middle if low == middle == high else f"{middle} [{low} to {high}]"
 
 
 def spelled(number: float) -> str:
-    """Number with two or more digits, without exponents."""
+    """Number with three digits, without exponents."""
     if number < 0.001:
         return "below 0.001"
     if number > 1e6:
         return "above 1,000,000"
-    return f"{number:,.0f}" if number >= 100 else f"{number:.2g}"
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
 
 
 def exact(place: str, text: str, ours: str, *, holds: bool, why: str = "") -> Claim:
     """Claim on exact numbers."""
-    if holds:
-        return Claim(place, text, ours, "reproduces")
-    return Claim(place, text, ours, "does not", why or "the numbers differ")
+    return Claim(place, text, ours, judged(holds=holds), why or "the numbers differ")

@@ -4,8 +4,6 @@ Each function makes one ``Problem``: a private table, a batch of queries, their 
 the mechanisms that answer them.  ``quick`` settings take far fewer queries.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +24,7 @@ from pqd.deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
 from pqd.deciders.batch.linear.queries import NumericalQueries, doubling
 from pqd.deciders.batch.linear.signed import SignedMechanism
 from pqd.deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows
+from pqd.deciders.histogram import Integers
 
 ADULT, BANK, BLOOD = "adult_private.parquet", "bank_private.parquet", "blood_private.parquet"
 LINEITEM = "lineitem.parquet"
@@ -37,7 +36,7 @@ MONTH, LOWEST = 2**20, 2**14
 MONTHS, DISCOUNTS, QUANTITIES, REVENUE = 84, 11, 50, 10_500
 # Largest income of the generated census.
 INCOME = 500_000
-_CENSUS = Path(__file__).resolve().parents[2] / "samples" / "census_private.parquet"
+_CENSUS = Path(__file__).resolve().parents[3] / "samples" / "census_private.parquet"
 
 Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
@@ -80,11 +79,11 @@ def general(
     }
 
 
-def selected(queries: NumericalQueries) -> NDArray[np.int64]:
+def selected(queries: NumericalQueries) -> Integers:
     """Number of classes that each query selects."""
-    numbers: NDArray[np.int64] = queries.conditions.sums(
-        np.ones((queries.conditions.classes, 1), np.int64)
-    )[:, 0]
+    numbers: Integers = queries.conditions.sums(np.ones((queries.conditions.classes, 1), np.int64))[
+        :, 0
+    ]
     return numbers
 
 
@@ -133,7 +132,7 @@ def census(setting: Setting, upper: int = INCOME, widest: int = 11, educations: 
     return Problem(queries, rows, truth_of(queries, rows), general(queries), narrow(queries))
 
 
-def census_incomes() -> NDArray[np.int64]:
+def census_incomes() -> Integers:
     """Incomes of the generated census, shape (rows,)."""
     return pd.read_parquet(_CENSUS, columns=["inctot"])["inctot"].to_numpy()
 
@@ -195,7 +194,7 @@ def transfusion(
     return Problem(queries, rows, truth, general(queries, base), ranges.first >= 10, 1 / MONTH)
 
 
-def tpch_lines(path: Path) -> dict[str, NDArray[np.int64]]:
+def tpch_lines(path: Path) -> dict[str, Integers]:
     """Month, discount in per cent, quantity, price in cents and revenue of each row of lineitem.
 
     Price times discount is exact in hundredths of a cent.  The revenue is in whole dollars,
@@ -210,7 +209,8 @@ def tpch_lines(path: Path) -> dict[str, NDArray[np.int64]]:
         FROM read_parquet($path)
     """
     with duckdb.connect() as connection:
-        return dict(connection.execute(sql, {"path": str(path)}).fetchnumpy())
+        columns = connection.execute(sql, {"path": str(path)}).fetchnumpy()
+    return {name: np.asarray(column, np.int64) for name, column in columns.items()}
 
 
 def tpch_queries(setting: Setting) -> NumericalQueries:
@@ -233,7 +233,7 @@ def tpch(setting: Setting) -> Problem:
     return Problem(queries, rows, truth_of(queries, rows), general(queries), narrow(queries))
 
 
-def largest_values(queries: NumericalQueries, rows: Rows) -> NDArray[np.int64]:
+def largest_values(queries: NumericalQueries, rows: Rows) -> Integers:
     """``Delta_w(D)``: the largest contribution of a row to each query, shape (queries,)."""
     tops = np.zeros(queries.universe.classes, np.int64)
     np.maximum.at(tops, rows.classes, queries.universe.values(rows))
