@@ -5,14 +5,6 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks.paper.qiu.claims_by_figure import (
-    BASELINES,
-    GLOBAL,
-    NORMALIZATION,
-    RANGES,
-    TWO,
-    fact,
-)
 from benchmarks.paper.qiu.facts import BOUNDS
 from benchmarks.paper.qiu.judging import (
     ABOVE,
@@ -25,6 +17,14 @@ from benchmarks.paper.qiu.judging import (
     over,
     ratio_of,
     records,
+)
+from benchmarks.paper.qiu.orderings import (
+    BASELINES,
+    GLOBAL,
+    NORMALIZATION,
+    RANGES,
+    TWO,
+    fact,
 )
 from benchmarks.paper.qiu.runs import OURS
 from benchmarks.paper.record import Claim, judged
