@@ -55,11 +55,13 @@ def _to_largest(column: str) -> RatioOf:
 
 def beyond_zeros(runs: Runs, place: str, why: str = TIE) -> Claim:
     """Whether Algorithm 2 has a smaller median error than answering every query by 0."""
-    shares = [100 * share for share in runs.numbers(OURS, "zeros")]
+    shares = runs.numbers(OURS, "zeros")
+    low, high = f"{100 * min(shares):.0f}", f"{100 * max(shares):.0f}"
+    told = low if low == high else f"{low} to {high}"
     return compared(
         place,
-        f"(ours) Algorithm 2 has a smaller median error than all zeros; "
-        f"{min(shares):.0f} to {max(shares):.0f} % of its answers are 0",
+        f"(ours) Algorithm 2 has a smaller median error than all zeros; {told} % of its answers "
+        "are 0",
         "median, Algorithm 2 / all zeros",
         runs.ratios(ratio_of(OURS, ZEROS)),
         BELOW,
