@@ -12,6 +12,7 @@ from benchmarks.paper.qiu import problems
 from benchmarks.paper.qiu.claims_figures_4_to_7 import speed
 from benchmarks.paper.qiu.judging import BELOW, Bar, Runs, compared, interval
 from benchmarks.paper.qiu.orderings import largest_of_composition
+from benchmarks.paper.qiu.paper import QIU
 from benchmarks.paper.qiu.pictures import errors
 from benchmarks.paper.qiu.runs import box, boxes
 from benchmarks.paper.record import Setting
@@ -174,6 +175,13 @@ def test_the_speed_is_judged_by_recorded_seconds(seconds: float, verdict: str) -
     )
     spent = pd.DataFrame({"mechanism": ["numerical", "dyadic"], "seconds": [0.03, seconds]})
     assert speed("6.4", work, spent).verdict == verdict
+
+
+def test_every_figure_is_drawn_and_one_needs_no_real_table() -> None:
+    drawn = {item.place for item in QIU.items if item.draw is not None}
+    assert {"Table 1", *(f"Figure {number}" for number in range(1, 8))} <= drawn
+    free = {each.name for each in QIU.experiments if not each.needs}
+    assert any(item.draw is not None and free >= set(item.tables) for item in QIU.items)
 
 
 def test_missing_tables_are_named() -> None:
