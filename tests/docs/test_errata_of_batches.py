@@ -21,9 +21,13 @@ from tests.support.skipped import NO_TABLES
 # Figure 1 of Wu 2019, in thousands.
 INCOMES = [44, 35, 45, 350, 1000]
 # Section 4 of Wu 2019.
-PRINTED = {"start": 50_000, "growth": Fraction(6, 5), "kept": Fraction(998, 1000)}
+RATIO = Fraction(998, 1000)
+PRINTED = SparseVectorTruncation(
+    start=50_000, growth=Fraction(6, 5), kept=RATIO, share=Fraction(1, 10)
+)
 SHARED = ROOT.parent / "shared" / "data"
 LOSSES = DigitUniverse(1, 4396)
+QUERIES = NumericalQueries(Ranges((Intervals.up_to(1, 1),)), LOSSES)
 
 
 def clamped(top: int, threshold: int) -> int:
@@ -75,21 +79,19 @@ def test_what_a_batch_spends() -> None:
     assert f"they spend {float(queries * epsilon)} in all" in section("11.4")
     literal = float(epsilon + (1 - rho) * epsilon)
     assert f"{literal} in place of {float(epsilon)}" in section("11.9")
-    truncation = SparseVectorTruncation(**PRINTED, share=rho)
-    alone = SingleQueries(workload=prefixes(100), truncation=truncation)
+    alone = SingleQueries(workload=prefixes(100), truncation=PRINTED)
     assert queries * sum(alone.budgets(epsilon)) == epsilon
-    together = IdentityMechanism(workload=prefixes(100), truncation=truncation)
+    together = IdentityMechanism(workload=prefixes(100), truncation=PRINTED)
     assert together.budgets(epsilon) == (rho * epsilon, (1 - rho) * epsilon)
 
 
 def test_a_threshold_that_a_row_moves() -> None:
-    moved = PRINTED["kept"] * (1001 - 1000)
+    moved = RATIO * 1001 - RATIO * 1000
     assert f"one row moves it by r = {float(moved)}" in section("11.5")
 
 
 def test_parameters_for_one_table() -> None:
-    truncation = SparseVectorTruncation(**PRINTED)
-    assert (truncation.rungs(50_000), truncation.rungs(50_001)) == ([], [50_000])
+    assert (PRINTED.rungs(50_000), PRINTED.rungs(50_001)) == ([], [50_000])
     assert "up to a bound of 50,000 units SVT never truncates" in section("11.7")
 
 
@@ -146,7 +148,8 @@ def test_sensitivity_needs_absolute_values() -> None:
 
 
 def test_noise_of_the_number_of_rows() -> None:
-    scale = LOSSES.group / Numerical.__dataclass_fields__["size_share"].default
+    share = Numerical(queries=QUERIES).size_share
+    scale = LOSSES.group / share
     assert f"with noise of scale {scale} cells" in section("12.1")
 
 
@@ -188,10 +191,9 @@ def rows_of(*values: int) -> Rows:
 
 def test_the_sensitivity_of_alpha() -> None:
     """Alpha against the same released weights (none), with one row replaced by another."""
-    queries = NumericalQueries(Ranges((Intervals.up_to(1, 1),)), LOSSES)
-    linear = ThresholdQueries(queries, doubling(1, queries.peak))
+    linear = ThresholdQueries(QUERIES, doubling(1, QUERIES.peak))
     few, many = (
-        np.abs(linear.answers(linear.tails(queries.counts(rows)))).max()
+        np.abs(linear.answers(linear.tails(QUERIES.counts(rows)))).max()
         for rows in (rows_of(0), rows_of(4095))
     )
     assert f"a row of 4,095 moves alpha by {many - few:.0f}" in section("12.6")
