@@ -113,7 +113,7 @@ def figure_2(frame: pd.DataFrame, loss: pd.DataFrame) -> Iterator[Claim]:
         Bar(low=2.0),
     )
     for claim in orderings(runs, place):
-        yield Claim(place, f"(of Figure 1) {claim.text}", claim.ours, claim.verdict, claim.why)
+        yield Claim(place, f"as of Figure 1: {claim.text}", claim.ours, claim.verdict, claim.why)
     yield beyond_zeros(runs, place)
 
 
@@ -175,5 +175,5 @@ def _sizes_of_bank(place: str, facts: pd.DataFrame) -> Iterator[Claim]:
 def census(frame: pd.DataFrame) -> Iterator[Claim]:
     """Claims of Figure 1 on the generated census."""
     runs = Runs(frame)
-    yield from orderings(runs, "(ours)")
-    yield beyond_zeros(runs, "(ours)")
+    yield from orderings(runs, "ours")
+    yield beyond_zeros(runs, "ours")

@@ -59,9 +59,8 @@ def beyond_zeros(runs: Runs, place: str, why: str = TIE) -> Claim:
     low, high = f"{100 * min(shares):.0f}", f"{100 * max(shares):.0f}"
     told = low if low == high else f"{low} to {high}"
     return compared(
-        place,
-        f"(ours) Algorithm 2 has a smaller median error than all zeros; {told} % of its answers "
-        "are 0",
+        place if place == "ours" else f"{place}, ours",
+        f"Algorithm 2 has a smaller median error than all zeros; {told} % of its answers are 0",
         "median, Algorithm 2 / all zeros",
         runs.ratios(ratio_of(OURS, ZEROS)),
         BELOW,

@@ -129,7 +129,7 @@ def by_rounds(frame: pd.DataFrame) -> Figure:
         axes, ("share of the answers that are 0", "median error / that of all zeros"), strict=True
     ):
         axis.set_xscale("log")
-        axis.set_ylim(0, None)
+        axis.set_ylim(0, 1.05)
         axis.set_title(title)
         axis.set_xlabel("rounds T")
         rounds = sorted(set(frame["rounds"]))
