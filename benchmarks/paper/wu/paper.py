@@ -51,21 +51,22 @@ WU = Paper(
     title="Sums of ranges (Wu et al. 2019)",
     about=(
         "Prefix sums of the income of 49,427 heads of household (CPS) up to 800 i dollars: Q1 has "
-        "1,000 queries, Q2 100, Q3 10; epsilon 0.01, and the paper's parameters (s = theta = "
-        "50,000, c = 1.2, r = 0.998, mu = 0.5, rho = 0.1).\n"
-        "Ten seeds of 100 trials, so each seed repeats the paper's experiment.  A claim reproduces "
-        "or does not where the mean over the seeds lies on one side by more than Student's t at "
-        "95 %, else it is undecided; *se* is the standard error.  With some fifty verdicts two or "
-        "three may be chance.\n"
+        "1,000 queries, Q2 100, Q3 10.\n"
+        "Epsilon is 0.01, and the parameters are the paper's (s = theta = 50,000, c = 1.2, "
+        "r = 0.998, mu = 0.5, rho = 0.1).\n"
+        "There are ten seeds of 100 trials, so each seed repeats the paper's experiment.\n"
+        "A claim reproduces or does not where the mean over the seeds lies on one side by more "
+        "than Student's t at 95 %, else it is undecided; *se* is the standard error.\n"
+        "With some seventy verdicts two or three may be chance.\n"
         "The truth is the sum over buckets, which exceeds the rows' own by 0.71 % in the last "
         "query; errors are after isotonic regression unless said otherwise.\n"
         "`timm` and `tamm` have the GreedyH of its authors (Li, Hay and Miklau 2014), as in the "
         "paper; `timm (pqd)` and `tamm (pqd)` have ours, which `ranges` uses.\n"
         "`sqm` splits epsilon among the queries (Table 1, Algorithm 1); `sqm (epsilon each)` "
-        "spends it on each query, as Algorithms 2 and 3 are printed: m epsilon in all.\n"
+        "spends it on each, as Algorithms 2 and 3 are printed: m epsilon in all.\n"
         "As in Algorithm 9, one threshold and one noise vector serve IDENTITY, WORKLOAD, TIMM and "
-        "TAMM in a trial.  That is for comparisons only: the answers together would tell the "
-        "noise."
+        "TAMM in a trial.\n"
+        "That is for comparisons only: the answers together would tell the noise."
     ),
     experiments=(
         Experiment(SEEDS, partial(experiments.by_seed, cps, 100), _REAL),
@@ -132,10 +133,11 @@ WU = Paper(
             (NOISE,),
             None,
             claims_exact.noise,
-            "Algorithm 9 gives the noise vector length n; WORKLOAD needs p numbers and the trees "
-            "need one for each node (errata, number 11).  Here a mechanism takes as many from the "
-            "beginning of one vector as it measures numbers, so that each answer has the law of "
-            "its own release.  Ten seeds of 40 trials, Q1, SVT.",
+            "Algorithm 9 gives the noise vector length n; WORKLOAD needs p numbers, and a tree "
+            "needs one for each node that it measures (errata, number 11).\n"
+            "Here a mechanism takes as many from the beginning of one vector as it measures "
+            "numbers, so that each answer has the law of its own release.\n"
+            "Ten seeds of 40 trials, Q1, SVT.",
         ),
         Item(
             "Appendix A.3 to A.5",
