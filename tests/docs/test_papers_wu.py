@@ -83,10 +83,10 @@ def test_a_trial_has_one_threshold_and_one_vector() -> None:
 
 def test_sqm_by_the_law_of_thresholds_is_that_of_its_release() -> None:
     configuration = Configuration("Q3", SQM, "svt")
-    drawn = single(TABLE, configuration, 1, 400, 1).answers
-    released = independent(TABLE, configuration, 1, 200, 2).answers
+    drawn = single(TABLE, configuration, 1, 200, 1).answers
+    released = independent(TABLE, configuration, 1, 50, 2).answers
     spreads = [np.abs(each - TABLE.truth("Q3")).mean(axis=0) for each in (drawn, released)]
-    assert np.allclose(*spreads, rtol=0.35)
+    assert np.allclose(spreads[0], spreads[1], rtol=0.35)
 
 
 def test_the_sums_of_figure_1_are_the_printed_ones() -> None:
@@ -145,6 +145,7 @@ def test_claims_are_judged_from_the_rows_of_a_file(wins: int, expected: str) -> 
     assert BySeed(numbers(wins)).of("wins", TAMM).tolist() == [wins + s / 100 for s in (1, 2, 3)]
 
 
+@pytest.mark.thorough
 def test_a_small_run_has_every_number_that_the_claims_need() -> None:
     rows = [
         {**row, "seed": seed}

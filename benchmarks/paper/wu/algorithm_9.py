@@ -124,18 +124,18 @@ def batches(
     """Trials of Algorithm 9: in each, all mechanisms have one threshold and one noise vector."""
     rng = generator(seed, workload, truncation)
     noise, buckets = SimulatedNoise(rng), WORKLOADS[workload].buckets
-    spent = TRUNCATIONS[truncation].share * EPSILON
+    built = {
+        name: kind(workload=WORKLOADS[workload], truncation=TRUNCATIONS[truncation])
+        for name, kind in BATCHES.items()
+    }
+    spent, rest = built["identity"].budgets(EPSILON)
 
     @lru_cache(_STRATEGIES)
     def prepared(name: str, threshold: int) -> Prepared:
-        strategy = strategies[name].strategy(WORKLOADS[workload].weights(threshold))
-        return Prepared.of(strategy, table.counts, EPSILON - spent)
+        strategy = built[name].strategy(WORKLOADS[workload].weights(threshold))
+        return Prepared.of(strategy, table.counts, rest)
 
-    strategies = {
-        name: BATCHES[name](workload=WORKLOADS[workload], truncation=TRUNCATIONS[truncation])
-        for name in mechanisms
-    }
-    answers: dict[str, list[Floats]] = {name: [] for name in strategies}
+    answers: dict[str, list[Floats]] = {name: [] for name in mechanisms}
     for _ in range(trials):
         threshold = TRUNCATIONS[truncation].threshold(
             table.counts, buckets, buckets.top, spent, noise

@@ -116,6 +116,12 @@ SQM, SQM_PRINTED = "sqm", "sqm (epsilon each)"
 MECHANISMS: tuple[str, ...] = (SQM, SQM_PRINTED, *BATCHES)
 
 
+def label(mechanism: str) -> str:
+    """Name of a mechanism as the paper writes it, such as ``TIMM (pqd)``."""
+    name, space, variant = mechanism.partition(" ")
+    return f"{name.upper()}{space}{variant}"
+
+
 @dataclass(frozen=True, slots=True)
 class Configuration:
     """One mechanism on one workload with one truncation, all by their names."""
@@ -135,6 +141,15 @@ class Configuration:
         """Mechanism with its workload and truncation."""
         kind: type[RangeSumMechanism] = BATCHES.get(self.mechanism, SingleQueries)
         return kind(workload=WORKLOADS[self.workload], truncation=TRUNCATIONS[self.truncation])
+
+    @property
+    def measured(self) -> int:
+        """Number of noisy numbers that a release without truncation draws."""
+        mechanism = self.built
+        if not isinstance(mechanism, MatrixMechanism):
+            return len(mechanism.workload.ranges)
+        strategy = mechanism.strategy(mechanism.workload.weights(BUCKETS.top))
+        return len(strategy.statistics(np.zeros(len(BUCKETS.ends), np.int64)))
 
     def expected(self, histogram: Histogram) -> Floats:
         """Expected squared error of each answer, over the distribution of the threshold."""

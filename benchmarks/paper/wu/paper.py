@@ -98,6 +98,7 @@ WU = Paper(
             claims_exact.thresholds,
             "Budget 0.001 (rho epsilon); rungs from 50,000.",
         ),
+        Item("Section 4", "the data", (THEOREM,), None, claims_exact.data),
         Item(
             "Table 1",
             "errors of all algorithms with all truncations",
@@ -130,9 +131,12 @@ WU = Paper(
         Item(
             "Appendix A.2",
             "Algorithm 9, whose four answers share their noise",
-            (NOISE,),
+            (NOISE, EXPECTED),
             None,
-            claims_exact.noise,
+            lambda noise, expected: [
+                *claims_exact.lengths(expected),
+                *claims_exact.noise(noise),
+            ],
             "Algorithm 9 gives the noise vector length n; WORKLOAD needs p numbers, and a tree "
             "needs one for each node that it measures (errata, number 11).\n"
             "Here a mechanism takes as many from the beginning of one vector as it measures "

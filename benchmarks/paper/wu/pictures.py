@@ -17,6 +17,7 @@ from benchmarks.paper.wu.mechanisms import (
     TIMM,
     TIMM_OURS,
     TRUNCATIONS,
+    label,
 )
 
 # Place of each mechanism in the order of colours; the GreedyH of a tree does not change it.
@@ -42,7 +43,7 @@ def _lines(
         )  # fmt: skip
         axis.plot(
             bounds, rows["mean"] / scale, color=LINES[look], linestyle=STYLES[look],
-            label=NAMES.get(name, name),
+            label=NAMES.get(name, label(name)),
         )  # fmt: skip
 
 
@@ -50,11 +51,11 @@ def _looks(*names: str) -> dict[str, int]:
     return {name: LOOKS[name] for name in names}
 
 
-def _labels(figure: Figure, axes: Sequence[Axes], titles: Sequence[str], label: str) -> None:
+def _labels(figure: Figure, axes: Sequence[Axes], titles: Sequence[str], values: str) -> None:
     for axis, title in zip(axes, titles, strict=True):
         axis.set_title(title, loc="left")
     figure.supxlabel("bound of the query, thousand dollars", fontsize=8.5)
-    figure.supylabel(label, fontsize=8.5)
+    figure.supylabel(values, fontsize=8.5)
 
 
 def figure_2(frame: pd.DataFrame) -> Figure:
@@ -125,7 +126,8 @@ def table_1(frame: pd.DataFrame) -> Figure:
                 color=LINES[look], label=NAMES[name], alpha=0.8,
             )  # fmt: skip
         axis.set_xscale("log")
-        axis.set_yticks(range(len(places)), places if axis is axes[0] else [""] * len(places))
+        names = [label(name) if axis is axes[0] else "" for name in places]
+        axis.set_yticks(range(len(places)), names)
         axis.set_title(workload, loc="left")
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=3)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,16 @@ from pqd.deciders.distributions import Floats
 _KEY = ("statistic", "mechanism", "truncation", "workload", "isotonic")
 
 
+def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows of a table."""
+    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
+
+
+def lookup(frame: pd.DataFrame, value: str, *keys: str) -> dict[tuple[Any, ...], float]:
+    """Numbers of a column by the values of other columns, in the order of the rows."""
+    return {tuple(row[key] for key in keys): float(row[value]) for row in rows_of(frame)}
+
+
 # Without slots, because the numbers are cached.
 @dataclass(frozen=True, eq=False)
 class BySeed:
@@ -22,12 +33,10 @@ class BySeed:
     frame: pd.DataFrame
 
     @cached_property
-    def _values(self) -> dict[tuple[object, ...], Floats]:
+    def _values(self) -> dict[tuple[Any, ...], Floats]:
         ordered = self.frame.sort_values("seed", kind="stable")
-        return {
-            key if isinstance(key, tuple) else (key,): rows["value"].to_numpy(np.float64)
-            for key, rows in ordered.groupby(list(_KEY), sort=False)
-        }
+        groups = ordered.groupby(list(_KEY), sort=False)["value"]
+        return {tuple(key): values.to_numpy(np.float64) for key, values in groups}
 
     def of(
         self,
