@@ -53,7 +53,7 @@ def queries(frame: pd.DataFrame) -> Iterator[Claim]:
         "relative gaps of the printed answers, and of the generated tables",
         f"medians {shares.median():.2%} and {_relative(frame).median():.2%}",
         judged(holds=0.1 < _relative(frame).median() / shares.median() < 10, partly=True),
-        "our copies are by another generator, a network of degree one, and lie further from their tables",
+        "our copies are by another generator and lie further from their tables",
     )
 
 
