@@ -326,7 +326,7 @@ def lengths(expected: pd.DataFrame) -> Iterator[Claim]:
     )
 
 
-def generated(_: pd.DataFrame, made: pd.DataFrame, real: pd.DataFrame) -> Iterator[Claim]:
+def generated(made: pd.DataFrame, real: pd.DataFrame) -> Iterator[Claim]:
     """How many verdicts the generated table gives as CPS does."""
     theirs = {(claim.place, claim.text): claim.verdict for claim in all_by_seed(made)}
     pairs = [(claim.verdict, theirs[claim.place, claim.text]) for claim in all_by_seed(real)]
