@@ -166,7 +166,7 @@ def errors(seeds: BySeed) -> Iterator[Claim]:
             f"for very large queries (the last 10) TIMM's error is smaller than TAMM's{ours}",
             f"{told(last)} times",
             1 - last,
-            "by the closed forms, too, TIMM's noise is the larger one there (rows below)",
+            "by the closed forms TIMM's noise is the larger one there (rows below)",
         )
 
 

@@ -299,8 +299,8 @@ def noise(frame: pd.DataFrame) -> Iterator[Claim]:
             "Algorithm 9 (ours)",
             f"shared noise makes the difference of {label(first)} and {label(second)} scatter less "
             "(logarithm of a trial's mean relative error)",
-            f"standard deviation of a trial, shared and independent: {told(*spreads)}, so a trial "
-            f"is worth {worth:.2f}; mean difference {told(*means)}",
+            f"standard deviation of a trial, shared and independent: {told(*spreads)}, so a shared "
+            f"trial is worth {worth:.2f} independent ones; mean difference {told(*means)}",
             verdict(spreads[1] - spreads[0]),
             "the same numbers fall on other statistics, so little cancels",
         )

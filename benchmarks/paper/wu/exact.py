@@ -81,8 +81,9 @@ def deviations(setting: Setting) -> pd.DataFrame:
             mechanism, budget = configuration.built, configuration.budget
             law = mechanism.law(table.histogram, budget)
             variance = sum(p * mechanism.variances(t, budget) for t, p in law.items())
-            sums = sum(p * mechanism.workload.answers(table.counts, t) for t, p in law.items())
-            deviation, bias = np.sqrt(variance), table.truth("Q1") - sums
+            truth, answers = table.truth("Q1"), mechanism.workload.answers
+            bias = sum(p * (truth - answers(table.counts, t)) for t, p in law.items())
+            deviation = np.sqrt(variance)
             rows += [
                 {
                     "mechanism": name, "truncation": truncation, "bound": 800 * (place + 1),
