@@ -214,7 +214,7 @@ def _best(seeds: BySeed) -> Iterator[Claim]:
             f"{counted(verdicts)}; TAMM and the best other: {'; '.join(shown)}",
             combined(verdicts),
             "on Q3 TIMM measures ten sums, since pqd merges the buckets that no query separates "
-            "(errata, number 11); TAMM measures 1,008 counts or more",
+            "(errata, 11.8); TAMM measures 1,008 counts or more",
         )
 
 

@@ -46,7 +46,7 @@ def example(frame: pd.DataFrame) -> Iterator[Claim]:
         "truncated at theta = 1 the answers up to 30k, 50k and 1M are all 5",
         ", ".join(f"{row['truncated']:,}" for row in truncated),
         judged(holds=all(row["truncated"] == row["truncated printed"] for row in truncated)),
-        "by the paper's own definition a row above the bound adds nothing (errata, number 11)",
+        "by the paper's own definition a row above the bound adds nothing (errata, 11.1)",
     )
 
 
@@ -126,7 +126,7 @@ def table_1(expected: pd.DataFrame) -> Iterator[Claim]:
         "Algorithm 1 does; Algorithms 2 and 3 spend 0.01 on each query, so 10 on Q1, 1 on Q2 and "
         "0.1 on Q3",
         "in part",
-        "only so do some of the observations on SQM come out (Figure 4; errata, number 11)",
+        "only so do some of the observations on SQM come out (Figure 4; errata, 11.4)",
     )
     least = {
         workload: min(
@@ -256,7 +256,8 @@ def biases(frame: pd.DataFrame) -> Iterator[Claim]:
         "one threshold adds the same bias to each noisy answer of WORKLOAD",
         f"mean part cut off by SVT: {_by_bound(lost)}",
         judged(holds=max(lost.values()) < 1.01 * min(lost.values())),
-        "the threshold is the same, the bias is not: it is 0 below the threshold and grows above",
+        "the threshold is the same, the bias is not: it is 0 up to there and grows above (errata, "
+        "11.12)",
     )
 
 
@@ -322,7 +323,7 @@ def lengths(expected: pd.DataFrame) -> Iterator[Claim]:
             f"{label(name)} {workload} {size:,}" for (name, workload), size in shown.items()
         ),
         judged(holds=all(size == 1000 for size in shown.values()), partly=True),
-        "WORKLOAD needs a number for each query, and a tree one for each node (errata, number 11)",
+        "WORKLOAD needs a number for each query, and a tree one for each node (errata, 11.10)",
     )
 
 

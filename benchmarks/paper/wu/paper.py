@@ -63,7 +63,8 @@ WU = Paper(
         "TIMM and TAMM have the GreedyH of its authors (Li, Hay and Miklau 2014), as in the "
         "paper; TIMM (pqd) and TAMM (pqd) have ours, which `ranges` uses.\n"
         "SQM splits epsilon among the queries (Table 1, Algorithm 1); SQM (epsilon each) "
-        "spends it on each, as Algorithms 2 and 3 are printed: m epsilon in all.\n"
+        "spends it on each, as Algorithms 2 and 3 are printed (errata, 11.4).\n"
+        "Both select rows as section 3.1 does (errata, 11.3).\n"
         "As in Algorithm 9, one threshold and one noise vector serve IDENTITY, WORKLOAD, TIMM and "
         "TAMM in a trial.\n"
         "That is for comparisons only: the answers together would tell the noise."
@@ -138,7 +139,7 @@ WU = Paper(
                 *claims_exact.noise(noise),
             ],
             "Algorithm 9 gives the noise vector length n; WORKLOAD needs p numbers, and a tree "
-            "needs one for each node that it measures (errata, number 11).\n"
+            "needs one for each node that it measures (errata, 11.10).\n"
             "Here a mechanism takes as many from the beginning of one vector as it measures "
             "numbers, so that each answer has the law of its own release.\n"
             "The published trees measure 8 sums and then the 1,000 buckets, so nearly the same "
