@@ -3,5 +3,6 @@
 from benchmarks.paper.patwa.paper import PATWA
 from benchmarks.paper.qiu.paper import QIU
 from benchmarks.paper.record import Paper
+from benchmarks.paper.wu.paper import WU
 
-PAPERS: tuple[Paper, ...] = (PATWA, QIU)
+PAPERS: tuple[Paper, ...] = (PATWA, WU, QIU)
