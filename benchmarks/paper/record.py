@@ -13,6 +13,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 Verdict = Literal["reproduces", "in part", "does not", "undecided"]
+_OWN_WORDS: dict[Verdict, str] = {"reproduces": "holds", "does not": "does not hold"}
 VERDICTS: tuple[Verdict, ...] = ("reproduces", "in part", "does not", "undecided")
 
 
@@ -76,6 +77,16 @@ class Claim:
     ours: str
     verdict: Verdict
     why: str = ""
+
+    @property
+    def own(self) -> bool:
+        """Whether the claim is ours, beyond the paper."""
+        return "ours" in self.place or "(ours)" in self.text
+
+    @property
+    def word(self) -> str:
+        """Verdict in words: a claim of ours holds, one of the paper reproduces."""
+        return _OWN_WORDS.get(self.verdict, self.verdict) if self.own else self.verdict
 
 
 def judged(*, holds: bool, partly: bool = False) -> Verdict:
