@@ -1,87 +1,19 @@
-"""Writes docs/tables.md: exact errors on the paper's queries, and needed budgets on the samples.
+"""Writes docs/tables.md: needed budgets on the samples.
 
-python docs/make_tables.py                 writes docs/tables.md
-python docs/make_tables.py --round-tau -   prints it with tau rounded up, as the paper's code did
+python docs/make_tables.py       writes docs/tables.md
+python docs/make_tables.py -     prints it
 """
 
 import argparse
-import csv
 import math
 import statistics
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 from pathlib import Path
 
 import pqd
-from pqd.deciders import DECIDERS, Histogram, Interval
 from pqd.reports.models.plan import PlannedQuery
 
 ROOT = Path(__file__).resolve().parent.parent
-TAUS = ("0.2", "0.8", "3.2", "12.8", "51.2")
-EPSILONS = ("0.0625", "0.125", "0.25", "0.5", "1")
-COUNTING = ("lm_count", "em_count", "inv_count")
-
-
-def paper_counts() -> list[tuple[str, int, int]]:
-    """Id, q(D) and q(Ds) of the 22 COUNT queries (Patwa 2023, Tables 5 and 6)."""
-    with (ROOT / "samples" / "paper_answers.csv").open(encoding="utf-8", newline="") as file:
-        return [
-            (row["id"], int(row["q_private"]), int(row["q_synthetic"]))
-            for row in csv.DictReader(file)
-            if row["aggregate"] == "COUNT"
-        ]
-
-
-def count_error(decider: str, private: int, interval: Interval, epsilon: str) -> float:
-    """Exact probability of a wrong verdict (Def. 3.2) of a COUNT decider."""
-    accept = DECIDERS[decider]().accept(Histogram.of_mass(private), interval, epsilon)
-    return float(1 - accept if interval.contains(private) else accept)
-
-
-def interval_of(synthetic: int, percent: str, *, rounded: bool) -> Interval:
-    """Interval around the synthetic answer; tau is ``percent`` of it, rounded up if ``rounded``."""
-    tau = Fraction(percent) / 100 * synthetic
-    return Interval.around(synthetic, math.ceil(tau) if rounded else tau)
-
-
-def error_tables(*, rounded: bool) -> Iterator[str]:
-    """Lines of one table per epsilon: errors of LM, EM and INV for each COUNT query and tau."""
-    yield "## Exact error on the paper's 22 COUNT queries"
-    yield ""
-    yield (
-        "Each cell: LM / EM / INV, the probability of a wrong verdict (Def. 3.2) from the closed "
-        "forms of docs/theory.md, not from trials.\nAn asterisk: q(D) is outside the interval."
-    )
-    triples: list[tuple[float, float, float]] = []
-    for epsilon in EPSILONS:
-        yield ""
-        yield f"### epsilon = {epsilon}"
-        yield ""
-        yield "| query | " + " | ".join(f"tau {tau} %" for tau in TAUS) + " |"
-        yield "| --- |" + " --- |" * len(TAUS)
-        for name, private, synthetic in paper_counts():
-            cells = []
-            for tau in TAUS:
-                interval = interval_of(synthetic, tau, rounded=rounded)
-                errors = [count_error(d, private, interval, epsilon) for d in COUNTING]
-                triples.append((errors[0], errors[1], errors[2]))
-                mark = "" if interval.contains(private) else " *"
-                cells.append(" / ".join(f"{error:.3f}" for error in errors) + mark)
-            yield f"| {name} | " + " | ".join(cells) + " |"
-    yield ""
-    yield from count_summary(triples)
-
-
-def count_summary(triples: Sequence[tuple[float, float, float]]) -> Iterator[str]:
-    """Sentences on how often the error of INV is below the others, and on the mean errors."""
-    above = sum(inv > em + 1e-12 for _, em, inv in triples)
-    below = sum(inv < lm - 1e-12 for lm, _, inv in triples)
-    worse = sum(inv > lm + 1e-12 for lm, _, inv in triples)
-    means = " / ".join(f"{statistics.fmean(errors):.4f}" for errors in zip(*triples, strict=True))
-    yield (
-        f"Of the {len(triples)} cells INV is above EM in {above}, below LM in {below} and above LM "
-        f"in {worse}.\nMean error LM / EM / INV: {means}."
-    )
 
 
 def budget_tables() -> Iterator[str]:
@@ -126,14 +58,13 @@ def budget_table(title: str, entries: Sequence[PlannedQuery]) -> Iterator[str]:
     yield "| median ratio | | " + " | ".join(cells) + " |"
 
 
-def document(*, rounded: bool) -> str:
+def document() -> str:
     """Text of docs/tables.md."""
     lines = [
         "# Tables",
         "",
         "Made by `python docs/make_tables.py`; a test keeps this file equal to what it prints.",
-        "",
-        *error_tables(rounded=rounded),
+        "Exact errors on the paper's queries stand in [papers.md](papers.md) and its CSV files.",
         "",
         *budget_tables(),
     ]
@@ -144,9 +75,8 @@ def main() -> None:
     """Write or print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("target", nargs="?", default=str(ROOT / "docs" / "tables.md"))
-    parser.add_argument("--round-tau", action="store_true", help="round tau up to a whole number")
     options = parser.parse_args()
-    text = document(rounded=options.round_tau)
+    text = document()
     if options.target == "-":
         print(text, end="")
     else:

@@ -95,6 +95,14 @@ def test_errors_are_the_papers_where_it_prints_them() -> None:
     assert len(errors.frame) == len(TAUS) * len(EPSILONS)
 
 
+def test_the_margin_is_never_above_em_on_the_papers_counts() -> None:
+    frame = pd.read_csv(FOLDER / "patwa-count.csv")
+    printed = Errors.of(frame)
+    inv, em = printed.of_decider("inv_count"), printed.of_decider("em_count")
+    assert inv.size == em.size == 550
+    assert (inv <= em + 1e-6).all()
+
+
 def test_trials_are_wrong_about_as_often_as_the_exact_error_says() -> None:
     case = Case("printed", "q", "COUNT", Histogram.of_mass(87), 91)
     lines = pd.DataFrame(rows(case, ["lm_count", "em_count"], 400, 3)).dropna()
