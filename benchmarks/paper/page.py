@@ -1,5 +1,6 @@
 """The page "The papers, reproduced", which follows from CSV files alone."""
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from benchmarks.paper.record import VERDICTS, Claim, Item, Paper
 
 SECONDS = "seconds"
 FOLDER = "papers"
+_WIDTH = 160
 INTRODUCTION = """\
 Every figure, table and claim of the evaluations of the three papers that pqd implements, computed again with pqd's own deciders and mechanisms.
 `make paper DATA=FOLDER` makes this page, its pictures and its CSV files again: the same bytes in every run, since all noise is seeded.
@@ -121,12 +123,18 @@ def _item(
 
 
 def _claims(claims: Sequence[Claim]) -> Iterator[str]:
-    """Lines of a table of claims."""
-    if not claims:
-        return
-    yield "| where | the paper | ours | verdict |"
-    yield "| --- | --- | --- | --- |"
+    """Lines of a list of claims: the verdict and what the paper says, what we found, and why."""
     for claim in claims:
-        why = f": {claim.why}" if claim.why and claim.verdict != "reproduces" else ""
-        yield f"| {claim.place} | {claim.text} | {claim.ours} | **{claim.verdict}**{why} |"
-    yield ""
+        yield from _wrapped(f"* **{claim.verdict}**: {claim.text} ({claim.place}).", "  ")
+        yield from _wrapped(f"  Ours: {claim.ours}.", "  ")
+        if claim.why and claim.verdict != "reproduces":
+            yield from _wrapped(f"  Why: {claim.why}.", "  ")
+    if claims:
+        yield ""
+
+
+def _wrapped(sentence: str, indent: str) -> list[str]:
+    """Lines of a sentence, none of them too long for a screen."""
+    return textwrap.wrap(
+        sentence, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )

@@ -49,11 +49,11 @@ def queries(frame: pd.DataFrame) -> Iterator[Claim]:
     gaps = (frame["printed private"] - frame["printed synthetic"]).abs()
     shares = gaps / frame["printed private"]
     yield Claim(
-        "(ours)",
+        "ours",
         "relative gaps of the printed answers, and of the generated tables",
         f"medians {shares.median():.2%} and {_relative(frame).median():.2%}",
         judged(holds=0.1 < _relative(frame).median() / shares.median() < 10, partly=True),
-        "our copies are by another generator, a network of degree one, and lie further from their tables",
+        "our copies are by another generator and lie further from their tables",
     )
 
 
@@ -204,7 +204,7 @@ def table_3(frame: pd.DataFrame) -> Iterator[Claim]:
             "rows twice, EM computes a score for each of 86 ages",
         )
     yield Claim(
-        "(ours)",
+        "ours",
         "an audit, with stand-ins, ledger and secure noise, beside the transcription",
         f"{(plain / ours).min():.2g} to {(plain / ours).max():.2g} times as fast, on "
         f"{int(frame['rows'].iloc[0]):,} rows",
@@ -253,7 +253,7 @@ def table_4(
         "it does not",
     )
     yield Claim(
-        "(ours)",
+        "ours",
         "the same for EM with its true sensitivity 1/2 and a score that knows ties",
         f"em_median_corrected {means['em_median_corrected']:.3f}, hist_median "
         f"{means['hist_median']:.3f}, inv_median {means['inv_median']:.3f}",
@@ -298,7 +298,7 @@ def _sum_advice(sums: Errors) -> Iterator[Claim]:
     )
     means = sums.means
     yield Claim(
-        "(ours)",
+        "ours",
         "R2T with noise of scale 2 t / epsilon at each rung t, in place of log2(GS) t / epsilon",
         f"mean error {means['r2t_sum_tight']:.3f} against {means['r2t_sum']:.3f} of R2T as printed",
         judged(holds=means["r2t_sum_tight"] < means["r2t_sum"]),
