@@ -140,7 +140,9 @@ def command_line(*names: str) -> typer.Typer:
         if name == _LEDGER:
             line.add_typer(module.app, name=name)
         else:
-            line.command(name=name, cls=_COMMANDS[name], no_args_is_help=True)(vars(module)[name])
+            # A check needs no argument where ``pqd init`` has written a spec.
+            needy = name != "check"
+            line.command(name=name, cls=_COMMANDS[name], no_args_is_help=needy)(vars(module)[name])
     if not names:
         line.command(name="help")(_help)
     return line
