@@ -134,7 +134,7 @@ PATWA = Paper(
             ("patwa-table-3",),
             pictures.ratios,
             claims.table_3,
-            "The printed seconds are those of an Apple M1, ours of 2 cores, recorded with `TIMES=1`.",
+            "The printed seconds are of an Apple M1, ours of 2 cores, recorded with `TIMES=1`.",
         ),
         Item(
             "Table 4",
