@@ -18,7 +18,8 @@ _OF_ROWS = re.compile(r"(.*)%\s*of\s+(?:the\s+)?rows", re.IGNORECASE | re.DOTALL
 class Tolerance:
     """Tolerance ``tau``: an absolute amount in the query's unit, or a share of ``|q(Ds)|``.
 
-    The ``relative`` tolerance of a distance or a score is a share of the rows.  With ``of_rows`` it is a share of the copy's rows, and not ``relative``.
+    The ``relative`` tolerance of a distance or a score is a share of the rows.  With ``of_rows`` it
+    is a share of the copy's rows, and not ``relative``.
     """
 
     amount: Fraction
