@@ -16,6 +16,9 @@ Ratio = tuple[int, int]
 _NUMBER = re.compile(
     r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?|[+-]?\d+/\d+", re.ASCII | re.IGNORECASE
 )
+_PER_CENT = re.compile(r"(\d+(?:\.\d+)?) *(?:pct|percent|per cent|pc)\.?", re.ASCII | re.IGNORECASE)
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}(,\d{3})+(\.\d+)?", re.ASCII)
+_WITH_COMMA = re.compile(r"\d+,\d+", re.ASCII)
 _LONGEST = 200
 _SMALLEST, _LARGEST = Fraction(1, 10**300), Fraction(sys.float_info.max)
 # 2^900 is below the largest number, and its reciprocal is above the smallest number.
@@ -63,7 +66,19 @@ def _read(text: str, name: str, example: str) -> Fraction:
         except ZeroDivisionError:
             pass
     shown = text if len(text) <= 40 else text[:37] + "..."
-    raise ParameterError(f"{name} is {shown!r}; a finite number is needed, such as {example}")
+    advice = _advice(text) or f"a finite number is needed, such as {example}"
+    raise ParameterError(f"{name} is {shown!r}; {advice}")
+
+
+def _advice(text: str) -> str | None:
+    """Advice on a number with commas, or with per cent in letters; None for another text."""
+    if found := _PER_CENT.fullmatch(text):
+        return f"write per cent as a sign: {found[1]}%"
+    if _THOUSANDS.fullmatch(text):
+        return f"write it without commas: {text.replace(',', '')}"
+    if _WITH_COMMA.fullmatch(text):
+        return f"write a decimal point: {text.replace(',', '.')}"
+    return None
 
 
 def positive(value: Number, name: str, example: str = _EXAMPLE) -> Fraction:
@@ -96,7 +111,8 @@ def probability(value: Number, name: str) -> Fraction:
     """``value`` as an exact fraction between 0 and 1, exclusive; otherwise ParameterError."""
     number = exact(value, name, "0.05")
     if not 0 < number.numerator < number.denominator:
-        raise ParameterError(f"{name} is {value}; it must lie strictly between 0 and 1")
+        share = f", so write {as_float(number / 100):g} for {value} %" if 1 < number < 100 else ""
+        raise ParameterError(f"{name} is {value}; it must lie strictly between 0 and 1{share}")
     return number
 
 

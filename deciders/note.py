@@ -23,6 +23,7 @@ WARNINGS = frozenset(
         "other-size",
         "person-key",
         "tau-narrow",
+        "tau-amount",
         "tau-wide",
         "text-not-read",
         "text-unknown",

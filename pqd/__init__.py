@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pqd.reports.models.lint import LintReport
     from pqd.reports.models.plan import PlanReport
     from pqd.reports.models.profile import ProfileReport
+    from pqd.reports.models.ranking import RankingReport
     from pqd.reports.models.release import ReleaseReport
     from pqd.sql.query import Query
     from pqd.sql.workload_files import read_queries
@@ -37,6 +38,7 @@ __all__ = [
     "PqdError",
     "ProfileReport",
     "Query",
+    "RankingReport",
     "ReleaseReport",
     "Verdict",
     "__version__",
@@ -68,6 +70,7 @@ _HOMES = {
     "profile": "pqd.commands.profile",
     "ProfileReport": "pqd.reports.models.profile",
     "Query": "pqd.sql.query",
+    "RankingReport": "pqd.reports.models.ranking",
     "read_queries": "pqd.sql.workload_files",
     "release": "pqd.commands.release",
     "ReleaseReport": "pqd.reports.models.release",

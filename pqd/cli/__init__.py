@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from typer._click.exceptions import UsageError
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
 import pqd
 import pqd.commands
+from pqd.cli.help_panels import PanelCommand
 from pqd.cli.streams import LostOutputError, inert_streams, mend_width
 from pqd.deciders.errors import ParameterError, PqdError, readable
 from pqd.engine.sources.locations import like_table
@@ -71,7 +72,7 @@ def _no_address() -> Iterator[None]:
         raise
 
 
-class _OnTables(TyperCommand):
+class _OnTables(PanelCommand):
     """Command on tables; a message advises quotes if the shell expanded a pattern."""
 
     def parse_args(self, ctx: typer._click.Context, args: list[str]) -> list[str]:
@@ -107,18 +108,19 @@ class _OnTables(TyperCommand):
 
 # Commands in the order of the help, with their classes.  A command's module and function have the
 # name of the command.
-_COMMANDS: dict[str, type[TyperCommand] | None] = {
+_COMMANDS: dict[str, type[PanelCommand]] = {
     "profile": _OnTables,
     "lint": _OnTables,
     "audit": _OnTables,
     "plan": _OnTables,
-    "check": None,
+    "check": PanelCommand,
     "compare": _OnTables,
     "release": _OnTables,
     "init": _OnTables,
-    "spec": None,
+    "spec": PanelCommand,
 }
 _LEDGER = "ledger"
+_HELP = frozenset({"-h", "--help", "--help-all"})
 
 
 @cache
@@ -138,7 +140,9 @@ def command_line(*names: str) -> typer.Typer:
         if name == _LEDGER:
             line.add_typer(module.app, name=name)
         else:
-            line.command(name=name, cls=_COMMANDS[name], no_args_is_help=True)(vars(module)[name])
+            # A check needs no argument where ``pqd init`` has written a spec.
+            needy = name != "check"
+            line.command(name=name, cls=_COMMANDS[name], no_args_is_help=needy)(vars(module)[name])
     if not names:
         line.command(name="help")(_help)
     return line
@@ -212,7 +216,8 @@ def _run() -> None:
         # If nothing was paid for, a reader such as ``head`` may stop early without a message.
         if charged or not error.unread:
             _fail(f"pqd: {error}; {charged or 'nothing was spent'}", error.exit_code)
-        sys.exit(error.exit_code)
+        # Whoever reads only the first lines of a help has read what they wanted.
+        sys.exit(0 if _shows_help(sys.argv[1:]) else error.exit_code)
     except PqdError as error:
         if PRESSED:
             _interrupted()
@@ -223,6 +228,11 @@ def _run() -> None:
         if PRESSED:
             _interrupted()
         _fail(f"pqd: {_with_charge(withheld(error))}", 3)
+
+
+def _shows_help(arguments: list[str]) -> bool:
+    """Whether a command line asks for help alone."""
+    return arguments[:1] in ([], ["help"]) or not _HELP.isdisjoint(arguments)
 
 
 def _with_charge(message: str) -> str:

@@ -67,17 +67,23 @@ class BaselineOptions:
         write_baseline(self.baseline, report, known)
 
 
+# Spec that ``pqd init`` writes, and that a check takes if none is named.
+_USUAL_SPEC = Path("audit.toml")
+
+
 @with_threads
 @with_groups
 def check(
-    spec: Annotated[
-        Path,
-        typer.Argument(parser=path, help="The spec, such as audit.toml.", show_default=False),
-    ],
     baseline: BaselineOptions,
     ledger: LedgerOptions,
     outputs: CheckOutputOptions,
     display: DisplayOptions,
+    spec: Annotated[
+        Path,
+        typer.Argument(
+            parser=path, help="The spec; audit.toml here, if left out.", show_default=False
+        ),
+    ] = _USUAL_SPEC,
     only: Annotated[
         list[str] | None,
         typer.Option(metavar="ID", help="Run this check alone; may be given several times."),
@@ -100,6 +106,11 @@ def check(
 
     Example: pqd check audit.toml --output junit=pqd.xml --output github
     """
+    if spec == _USUAL_SPEC and not spec.exists():
+        raise ParameterError(
+            "there is no audit.toml here; name the spec, such as pqd check checks/audit.toml, or "
+            "write one with pqd init PRIVATE COPY"
+        )
     targets = outputs.targets(baseline.baseline, spec=spec)
     baseline.check(dry_run=dry_run)
     display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)

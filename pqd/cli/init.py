@@ -9,7 +9,28 @@ import typer
 
 from pqd.cli import options, outputs
 from pqd.deciders.errors import ParameterError
-from pqd.paths import usable
+from pqd.paths import told_as_unwritten, usable
+
+
+def _keep_out_of_git(private: str) -> Path | None:
+    """File that keeps the ledger beside a private table out of git; None if nothing was to do.
+
+    The ledger's key would let others test guesses of the whole table, so it must not be committed.
+    """
+    from pqd.engine.sources.locations import LEDGER_NAME, is_address, location_of
+
+    if is_address(private):
+        return None
+    folder = location_of(private).folder.resolve()
+    if not any((parent / ".git").exists() for parent in (folder, *folder.parents)):
+        return None
+    file, line = folder / ".gitignore", f"{LEDGER_NAME}*"
+    rules = file.read_text(encoding="utf-8") if file.is_file() else ""
+    if line in rules.splitlines() or not folder.is_dir():
+        return None
+    with told_as_unwritten(file):
+        file.write_text(rules + "\n" * (bool(rules) and not rules.endswith("\n")) + line + "\n")
+    return file
 
 
 def init(
@@ -59,4 +80,6 @@ def init(
     outputs.write(template.text, file)
     if file != "-":
         typer.echo(f"{file} is written. Not checked: {'; '.join(template.unchecked)}.")
+        if ignoring := _keep_out_of_git(private):
+            typer.echo(f"{ignoring} now keeps the ledger, which holds a key, out of git.")
         typer.echo(f"Next: pqd check {file} --dry-run")

@@ -17,6 +17,7 @@ from pqd.commands.verdicts import look_notes, verdicts_of
 from pqd.deciders import SecureNoise
 from pqd.deciders.exact import Number
 from pqd.engine.scan_plan import PrivacyUnit
+from pqd.keywords import with_keyword_advice
 from pqd.parameters import Detail, Parameters, privacy_unit
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from pqd.deciders import Noise
 
 
+@with_keyword_advice
 def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     private: object,
     synthetic: object,

@@ -32,6 +32,7 @@ from pqd.deciders.note import Note
 from pqd.engine.scan_plan import rows_per_person
 from pqd.engine.synthetic_tables import kinds_note
 from pqd.errors import PqdError
+from pqd.keywords import with_keyword_advice
 from pqd.marginals.bound_distances import BoundDistance
 from pqd.marginals.distance_verdict import PlannedDistanceVerdict, distance_verdict
 from pqd.parameters import Detail, Parameters
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from pqd.deciders import Noise
 
 
+@with_keyword_advice
 def check(  # noqa: PLR0913 - the facts of a run, all but one by keyword
     spec: str | Path,
     *,

@@ -23,6 +23,7 @@ from pqd.deciders.distances.relations import USUAL_BAR
 from pqd.deciders.exact import Number
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.errors import BudgetError, overtaken
+from pqd.keywords import with_keyword_advice
 from pqd.parameters import Parameters, privacy_unit
 from pqd.planning.planned_comparison import ComparisonPlan, PlannedComparison
 from pqd.planning.table_separation import column_names
@@ -92,6 +93,7 @@ def compare(
 ) -> RankingReport: ...
 
 
+@with_keyword_advice
 def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyword
     private: object,
     synthetics: Mapping[str, object],

@@ -20,6 +20,7 @@ from pqd.deciders.names import pasted
 from pqd.deciders.note import Note, note
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
+from pqd.keywords import with_keyword_advice
 from pqd.marginals.bound_profile import BoundProfile, bind_profile
 from pqd.marginals.measurements import ClaimMeasurement
 from pqd.marginals.profile_parameters import ProfileParameters
@@ -71,6 +72,7 @@ _FLAWS = {Standing.MISSING, Standing.COPY_ALONE}
 _DISTINCT = Fraction(1, 10)
 
 
+@with_keyword_advice
 def gate(  # noqa: PLR0913 - the facts of a gate, all but three by keyword
     private: object,
     synthetic: object,

@@ -9,6 +9,7 @@ from typing import Any
 from pqd.commands.cell_progress import cell_progress
 from pqd.deciders.note import note
 from pqd.errors import ParameterError
+from pqd.keywords import with_keyword_advice
 from pqd.marginals.copy_findings import (
     CopyColumns,
     copy_findings,
@@ -32,6 +33,7 @@ from pqd.stated.column_facts import (
 from pqd.stated.metadata import Metadata, parse_metadata, read_metadata
 
 
+@with_keyword_advice
 def lint(
     synthetic: object,
     *,

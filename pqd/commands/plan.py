@@ -12,6 +12,7 @@ from pqd.batches.shared_budget import verdict_plans
 from pqd.commands.cell_progress import cell_progress
 from pqd.deciders.exact import Number
 from pqd.engine.scan_plan import PrivacyUnit
+from pqd.keywords import with_keyword_advice
 from pqd.parameters import Criteria, Detail, Parameters, privacy_unit
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
@@ -34,6 +35,7 @@ from pqd.stated.budgets import AUTO
 from pqd.stated.queries import scaled, stated_for, with_tolerances
 
 
+@with_keyword_advice
 def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
     synthetic: object,
     queries: str | Query | Iterable[str | Query],

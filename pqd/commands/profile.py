@@ -19,6 +19,7 @@ from pqd.deciders.numbers import epsilon_option
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import BudgetError, overtaken
+from pqd.keywords import with_keyword_advice
 from pqd.marginals.bound_profile import BoundProfile, bind_profile
 from pqd.marginals.copy_findings import CopyColumns, short_findings
 from pqd.marginals.figures import ProfileFigures, budget_parts
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from pqd.deciders import Noise
 
 
+@with_keyword_advice
 def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
     private: object | None,
     synthetic: object,

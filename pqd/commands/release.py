@@ -31,6 +31,7 @@ from pqd.errors import (
     RunError,
     UnwrittenTableError,
 )
+from pqd.keywords import with_keyword_advice
 from pqd.parameters import Parameters, privacy_unit
 from pqd.paths import told_as_unwritten
 from pqd.planning.binding import bind
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from pqd.engine.scan_plan import PrivacyUnit
 
 
+@with_keyword_advice
 def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     private: object,
     synthetic: object,

@@ -12,7 +12,8 @@ from pqd.deciders.numbers import plain_ratio
 from pqd.deciders.running_sums import Exact
 from pqd.deciders.single.inverse_sensitivity import least_margin
 from pqd.planning.planned_verdict import PlannedVerdict
-from pqd.reports.models.audit import Evidence, Outside, Verdict
+from pqd.reports.models.audit import Outside, Verdict
+from pqd.reports.models.standings import Evidence
 from pqd.run.execution import Outputs
 
 if TYPE_CHECKING:

@@ -246,7 +246,7 @@ def _of_alarm(criteria: Criteria, profile: BoundProfile) -> Criteria:
             "be; leave the alarm out"
         )
     text = f"{float(100 * mark):.4g}%"
-    return replace(criteria, tolerance=Tolerance(mark, relative=False, text=text))
+    return replace(criteria, tolerance=Tolerance(mark, relative=True, text=text))
 
 
 def mean_distance(

@@ -15,7 +15,7 @@ from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import QueryError
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload, QueryRequest, Refusals
 from pqd.planning.lattices import NUMERIC, Bounds, exceeded_bounds
-from pqd.planning.query_warnings import Constants, header_warnings, warnings_of
+from pqd.planning.query_warnings import Constants, amount_warnings, header_warnings, warnings_of
 from pqd.planning.table_separation import column_names
 from pqd.sql.grouping import MOST_GROUPS, grouped
 from pqd.sql.query import Query
@@ -119,6 +119,7 @@ class _Binding:
             for (request, statistic), synthetic in zip(statistics, histograms, strict=True)
             for query in self._bound(request, statistic, synthetic)
         )
+        self._notes.update(dict.fromkeys(amount_warnings(bound)))
         for (attribute, bounds), beyond in self._beyond.items():
             warning = note(
                 "tau-beyond-bounds", queries=tuple(beyond), attribute=attribute, bounds=bounds

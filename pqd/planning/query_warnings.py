@@ -21,6 +21,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from pqd.accounting.accounts import ReleasedRows
+from pqd.deciders import answer
 from pqd.deciders.note import Note, note
 from pqd.engine.counting.batch import Column
 from pqd.engine.reading.buffers import numpy_of
@@ -29,6 +30,7 @@ from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import ParameterError
 from pqd.exception_barrier import sealed
 from pqd.parameters import Criteria, Parameters
+from pqd.planning.lattices import lattice_of
 from pqd.sql.predicate import Predicate, atoms
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind, Schema, like_values
@@ -39,7 +41,8 @@ if TYPE_CHECKING:
     from pqd.accounting.accountant import Accountant
     from pqd.engine.scan_plan import PrivacyUnit
     from pqd.engine.tables import Table
-    from pqd.planning.bound_workload import BoundWorkload
+    from pqd.planning.bound_workload import BoundQuery, BoundWorkload
+    from pqd.sql.tolerance import Tolerance
 
 # A column with more distinct values than this is not searched for constants.
 _MOST_VALUES = 10_000
@@ -71,6 +74,31 @@ def budget_warnings(epsilon: Fraction) -> Iterator[Note]:
     """Yield warnings about a budget."""
     if epsilon > MUCH_EPSILON:
         yield note("epsilon-large", epsilon=epsilon)
+
+
+# An amount up to the first number, in an answer that many times as large, was probably meant in per
+# cent.  A release states the tolerance 1, which it does not use.
+_MOST_PER_CENT, _TIMES = 100, 200
+
+
+def amount_warnings(queries: Sequence[BoundQuery]) -> Iterator[Note]:
+    """Yield a warning on each tolerance that is an amount and was probably meant in per cent.
+
+    An example is ``--tau 5`` on counts of some thousands.  All COUNT and SUM of this tolerance must
+    have answers of that size, on every synthetic table.
+    """
+    answers: dict[Tolerance, list[Fraction]] = {}
+    for bound in queries:
+        tolerance, query = bound.criteria.tolerance, bound.query
+        absolute = not (tolerance.relative or tolerance.of_rows)
+        if absolute and query.scale is None and query.aggregate in {"COUNT", "SUM"}:
+            scale = lattice_of(query, bound.statistic)[1]
+            found = (answer(query.aggregate, histogram) or 0 for histogram in bound.synthetic)
+            answers.setdefault(tolerance, []).extend(abs(each * scale) for each in found)
+    for tolerance, sizes in answers.items():
+        amount = tolerance.amount
+        if 1 < amount <= _MOST_PER_CENT and min(sizes, default=0) >= _TIMES * amount:
+            yield note("tau-amount", tolerance=tolerance.text, least=min(sizes))
 
 
 class Constants:

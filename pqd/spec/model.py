@@ -79,11 +79,11 @@ class Check:
         The tolerance of an alarm is computed from the copy; this one takes its place until then.
         """
         if self.alarm is not None:
-            return Tolerance(Fraction(1, 2), relative=False, text="alarm")
+            return Tolerance(Fraction(1, 2), relative=True, text="alarm")
         if self.at_least is None:
             return Tolerance.parse(self.tau)
         least = Tolerance.parse(self.at_least)
-        return Tolerance(1 - least.amount, relative=False, text=f"score at least {least.text}")
+        return Tolerance(1 - least.amount, relative=True, text=f"score at least {least.text}")
 
     @property
     def sql_text(self) -> str:

@@ -31,6 +31,10 @@ ADMITTED = (
 )
 
 
+_AS_TEXT = "state that {0} is text: --type {0}=text"
+_CALENDAR = {"YEAR": exp.Year, "MONTH": exp.Month, "DAY": exp.Day}
+
+
 class ExpressionChecker:
     """Checker of one query's expressions: checks them against a schema and rewrites them."""
 
@@ -60,8 +64,12 @@ class ExpressionChecker:
         if own_kind not in {kind, None}:
             # ``user`` is printed only here, since this takes time proportional to the query.
             name = user if isinstance(user, str) else _name(user)
+            advice = ""
+            if kind is Kind.TEXT and own_kind is Kind.NUMBER and isinstance(node, exp.Column):
+                advice = f"; {_AS_TEXT.format(node.name)}"
             self._refuse(
-                node, f"{_name(node)} is {_article(own_kind)}; {name} needs {_article(kind)}"
+                node,
+                f"{_name(node)} is {_article(own_kind)}; {name} needs {_article(kind)}{advice}",
             )
         return rewritten
 
@@ -172,7 +180,10 @@ class ExpressionChecker:
                 for part, (_, kind) in zip(parts, checked, strict=True)
                 if kind
             )
-            self._refuse(node, f"only values of one kind can be compared or combined: {clash}")
+            advice = _advice_on_kinds(parts, [kind for _, kind in checked])
+            self._refuse(
+                node, f"only values of one kind can be compared or combined: {clash}{advice}"
+            )
         return [rewritten for rewritten, _ in checked], next(iter(kinds), None)
 
     def _moment(self, node: exp.Expr, checked: Checked) -> Checked:
@@ -273,6 +284,13 @@ class ExpressionChecker:
         part = type(node)(this=exp.cast(moment, "timestamp"))
         return exp.cast(part, "double"), Kind.NUMBER
 
+    def extract(self, node: exp.Expr) -> Checked:
+        """EXTRACT(YEAR FROM time), which is YEAR(time); also MONTH and DAY."""
+        part = _CALENDAR.get(node.name.upper())
+        if part is None:
+            self._refuse(node, f"EXTRACT takes YEAR, MONTH or DAY, not {node.name.upper()}")
+        return self.calendar(part(this=node.expression))
+
     def coalesce(self, node: exp.Expr) -> Checked:
         """The first of several values that is not NULL."""
         checked, kind = self._of_one_kind(node, [node.this, *node.expressions])
@@ -325,6 +343,19 @@ def _name(node: exp.Expr) -> str:
 
 def _article(kind: Kind | None) -> str:
     return "text" if kind is Kind.TEXT else f"a {kind}"
+
+
+def _advice_on_kinds(parts: list[exp.Expr], kinds: list[Kind | None]) -> str:
+    """How to compare a column with a text that was written for another kind; empty if unknown."""
+    texts = [part.this for part in parts if isinstance(part, exp.Literal) and part.is_string]
+    for part, kind in zip(parts, kinds, strict=True):
+        if not texts or not isinstance(part, exp.Column):
+            continue
+        if kind is Kind.BOOLEAN and texts[0].lower() in {"true", "false"}:
+            return f"; write {_name(part)} = {texts[0].upper()}"
+        if kind is Kind.NUMBER:
+            return f"; a number takes no quotes, or {_AS_TEXT.format(part.name)}"
+    return ""
 
 
 class _Rule(NamedTuple):
@@ -381,6 +412,7 @@ _RULES = _rules(
     ((exp.Length,), "this", ExpressionChecker.length),
     ((exp.Substring,), "this start length", ExpressionChecker.substring),
     ((exp.Year, exp.Month, exp.Day), "this", ExpressionChecker.calendar),
+    ((exp.Extract,), "this expression", ExpressionChecker.extract),
     ((exp.Coalesce,), "this expressions", ExpressionChecker.coalesce),
     ((exp.Case,), "this ifs default", ExpressionChecker.case),
     ((exp.Cast,), "this to", ExpressionChecker.cast),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pqd.deciders.errors import ParameterError, UnanswerableError
-from pqd.deciders.exact import Number, positive
+from pqd.deciders.exact import Number, as_float, positive
 
 _EXAMPLE = "10, or 5% of the answer"
 # A share of all rows, in per cent.
@@ -18,7 +18,8 @@ _OF_ROWS = re.compile(r"(.*)%\s*of\s+(?:the\s+)?rows", re.IGNORECASE | re.DOTALL
 class Tolerance:
     """Tolerance ``tau``: an absolute amount in the query's unit, or a share of ``|q(Ds)|``.
 
-    With ``of_rows`` it is a share of the copy's rows, and not ``relative``.
+    The ``relative`` tolerance of a distance or a score is a share of the rows.  With ``of_rows`` it
+    is a share of the copy's rows, and not ``relative``.
     """
 
     amount: Fraction
@@ -51,11 +52,24 @@ class Tolerance:
 
     @property
     def share(self) -> Fraction:
-        """Tolerance of a distance as a share of the rows; ParameterError if the share is >= 1."""
+        """Tolerance of a distance, which is a share of the rows.
+
+        Raises
+        ------
+        ParameterError
+            If the tolerance is an amount, which means rows where a query counts them, or if the
+            share is >= 1.
+        """
+        if not (self.relative or self.of_rows):
+            share = f"{as_float(100 * self.amount):g}" if self.amount < 1 else self.text
+            raise ParameterError(
+                f"tau is {self.text}; a distance is a share of the rows, so write it in per cent: "
+                f"{share}%"
+            )
         if self.amount >= 1:
             raise ParameterError(
-                f"tau is {self.text}; a distance is a share of the rows, so tau must be below 1, "
-                "such as 5% or 0.05"
+                f"tau is {self.text}; a distance is a share of the rows, so tau must be below "
+                "100%, such as 5%"
             )
         return self.amount
 

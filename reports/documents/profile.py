@@ -462,8 +462,8 @@ def at_once_sentences(report: ProfileReport) -> Iterator[str]:
     """Sentences on what holds for all distances at once."""
     sure = [each for each in report.marginals if each.at_once]
     level = level_text(report.alpha)
-    if report.all_within is not None and report.all_within <= report.alpha:
-        p_value = p_value_text(report.all_within, report.alpha)
+    if report.p_value_all_within is not None and report.p_value_all_within <= report.alpha:
+        p_value = p_value_text(report.p_value_all_within, report.alpha)
         yield f"It is established that every distance is within the tolerance ({p_value})."
     elif len(report.marginals) > 1:
         yield f"All at once, with probability {level}: {_counts_text(sure)}."

@@ -7,8 +7,17 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pqd.reports.models.query import QueryFacts
-from pqd.reports.models.report import CurvedReport, Report, data_frame
-from pqd.reports.models.standings import VERDICTS, Standing, conditional, standing_of, unproven
+from pqd.reports.models.report import CurvedReport, IndexedReport, data_frame
+from pqd.reports.models.standings import (
+    VERDICTS,
+    Evidence,
+    Leaning,
+    Outcome,
+    Standing,
+    conditional,
+    standing_of,
+    unproven,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +26,6 @@ if TYPE_CHECKING:
     from pqd.reports.models.ledger import PeriodFacts
     from pqd.reports.models.refusals import QueryRefusal
 
-Evidence = Literal["proof", "likely", "none"]
 LedgerPlace = Literal["beside the table", "working folder"]
 
 
@@ -87,7 +95,7 @@ class Verdict(QueryFacts):
     lower: int | float
     upper: int | float
     epsilon: Fraction
-    leans: str
+    leans: Leaning
     tau_min: float | None
     synthetic: str
     evidence: Evidence = "none"
@@ -114,7 +122,7 @@ class Verdict(QueryFacts):
         return beyond and self.evidence == "none"
 
     @property
-    def outcome(self) -> str:
+    def outcome(self) -> Outcome:
         """Answer, yes or no, if there is evidence for it; else ``undecided``."""
         return "undecided" if self.evidence == "none" else self.leans
 
@@ -213,7 +221,7 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class AuditReport(Report, CurvedReport):
+class AuditReport(IndexedReport[Verdict], CurvedReport):
     """Verdicts of one audit.
 
     ``notes`` are public remarks, and ``tolerance`` is tau as it was stated.  ``refused`` are the
@@ -221,6 +229,7 @@ class AuditReport(Report, CurvedReport):
     """
 
     kind: ClassVar[str] = "audit"
+    _question: ClassVar[str] = 'all(verdict.outcome == "yes" for verdict in report)'
 
     verdicts: tuple[Verdict, ...]
     private: str
@@ -253,3 +262,10 @@ class AuditReport(Report, CurvedReport):
 
     def _curved_queries(self) -> tuple[QueryFacts, ...]:
         return self.verdicts
+
+    @property
+    def _items(self) -> tuple[Verdict, ...]:
+        return self.verdicts
+
+    def _name(self, item: Verdict) -> str:
+        return item.id

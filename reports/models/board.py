@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
-from pqd.reports.models.report import Report, rendering
+from pqd.reports.models.report import IndexedReport, Item, rendering
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,7 @@ class BoardRow(NamedTuple):
     reference: bool = False
 
 
-class BoardReport(Report):
+class BoardReport(IndexedReport[Item]):
     """Base of the reports of ``compare``; ``board_title`` says what the axis of the plot shows."""
 
     __slots__ = ()

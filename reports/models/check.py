@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pqd.deciders.exact import exceeds
 from pqd.reports.models.audit import Verdict
 from pqd.reports.models.profile import Alarm
-from pqd.reports.models.report import Report, data_frame
+from pqd.reports.models.report import IndexedReport, data_frame
 from pqd.reports.models.standings import CHECKS, Standing
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ class GateFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class CheckReport(Report):
+class CheckReport(IndexedReport[CheckResult]):
     """Results of the checks of a spec.
 
     ``gate`` holds the facts of the one test of all checks, if the run made one.  The first of
@@ -198,6 +198,7 @@ class CheckReport(Report):
     """
 
     kind: ClassVar[str] = "check"
+    _question: ClassVar[str] = "report.exit_code == 0"
 
     spec: str
     private: str
@@ -249,3 +250,10 @@ class CheckReport(Report):
         names += [field.name for field in fields(Verdict) if field.name != "candidates"]
         frame = data_frame(rows).reindex(columns=names)
         return frame.astype({"epsilon": float, "alpha": float})
+
+    @property
+    def _items(self) -> tuple[CheckResult, ...]:
+        return self.checks
+
+    def _name(self, item: CheckResult) -> str:
+        return item.id

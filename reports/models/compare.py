@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pqd.reports.models.board import BoardReport, BoardRow
 from pqd.reports.models.report import data_frame
-from pqd.reports.models.standings import VERDICTS, Standing, conditional, standing_of
+from pqd.reports.models.standings import VERDICTS, Outcome, Standing, conditional, standing_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +42,7 @@ class Cell:
     tau: int | float
     lower: int | float | None
     upper: int | float | None
-    outcome: str
+    outcome: Outcome
     error: float
     alpha: Fraction
     condition: Condition | None = None
@@ -173,7 +173,7 @@ class LeaderboardRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class CompareReport(BoardReport):
+class CompareReport(BoardReport[LeaderboardRow]):
     """Comparison of candidates by one private estimate per query.
 
     ``leaderboard`` is ordered by share.  ``better`` holds pairs (a, b): it is established that the
@@ -182,6 +182,7 @@ class CompareReport(BoardReport):
     """
 
     kind: ClassVar[str] = "compare"
+    _question: ClassVar[str] = "report.better"
     board_title: ClassVar[str] = "within tolerance, % of the queries' weight"
 
     queries: tuple[ComparedQuery, ...]
@@ -247,3 +248,10 @@ class CompareReport(BoardReport):
                 )
         rows += [{"id": each.id, "reason": each.reason} for each in self.refused]
         return data_frame(rows)
+
+    @property
+    def _items(self) -> tuple[LeaderboardRow, ...]:
+        return self.leaderboard
+
+    def _name(self, item: LeaderboardRow) -> str:
+        return item.candidate

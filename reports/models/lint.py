@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pqd.reports.models.report import Report, data_frame
+from pqd.reports.models.report import IndexedReport, data_frame
 from pqd.reports.models.standings import Standing
 
 if TYPE_CHECKING:
@@ -56,10 +56,11 @@ class LintedColumn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class LintReport(Report):
+class LintReport(IndexedReport[Finding]):
     """Findings in a copy, faults first; no private table was read and nothing was spent."""
 
     kind: ClassVar[str] = "lint"
+    _question: ClassVar[str] = "[finding for finding in report if finding.fault]"
 
     synthetic: str
     rows: int
@@ -94,3 +95,10 @@ class LintReport(Report):
             for each in self.findings
         ]
         return data_frame(rows, ["standing", "code", "columns", "finding"])
+
+    @property
+    def _items(self) -> tuple[Finding, ...]:
+        return self.findings
+
+    def _name(self, item: Finding) -> str:
+        return ", ".join(item.columns) or item.note.code

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from pqd.reports.models.query import CandidateFacts, QueryFacts
-from pqd.reports.models.report import CurvedReport, Report, data_frame
+from pqd.reports.models.report import CurvedReport, IndexedReport, data_frame
 from pqd.reports.models.standings import Standing
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class PlannedQuery(QueryFacts):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class PlanReport(Report, CurvedReport):
+class PlanReport(IndexedReport[PlannedQuery], CurvedReport):
     """Plan of an audit; no private table was read and nothing was spent.
 
     ``price`` is what an audit of all queries would cost, or None without a budget.  ``day`` is the
@@ -42,6 +42,7 @@ class PlanReport(Report, CurvedReport):
     """
 
     kind: ClassVar[str] = "plan"
+    _question: ClassVar[str] = "report[0].decidable"
 
     queries: tuple[PlannedQuery, ...]
     synthetic: str
@@ -74,3 +75,10 @@ class PlanReport(Report, CurvedReport):
 
     def _curved_queries(self) -> tuple[QueryFacts, ...]:
         return self.queries
+
+    @property
+    def _items(self) -> tuple[PlannedQuery, ...]:
+        return self.queries
+
+    def _name(self, item: PlannedQuery) -> str:
+        return item.id

@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from pqd.reports.models.figure import Estimated, Figure
-from pqd.reports.models.report import Report, data_frame, rendering
-from pqd.reports.models.standings import DISTANCES, Standing, standing_of
+from pqd.reports.models.report import IndexedReport, data_frame, rendering
+from pqd.reports.models.standings import DISTANCES, Outcome, Standing, standing_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +51,7 @@ class DistanceFacts(Estimated):
     tau_decided: float
     half_width: float
     estimate: Figure | None = None
-    outcome: str | None = None
+    outcome: Outcome | None = None
     p_value: float | None = None
     conclusive: bool = False
     at_once: bool = False
@@ -321,7 +321,7 @@ class Shortfall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ProfileReport(Report):
+class ProfileReport(IndexedReport[DistanceFacts]):
     """Distances between a private table and its synthetic copy.
 
     ``marginals`` are ordered by number of columns, then from the largest distance to the smallest.
@@ -335,6 +335,7 @@ class ProfileReport(Report):
     """
 
     kind: ClassVar[str] = "profile"
+    _question: ClassVar[str] = 'report.of_columns("age").standing'
 
     private: str
     synthetic: str
@@ -369,7 +370,7 @@ class ProfileReport(Report):
         return Fraction(0) if self.dry else self.cost.epsilon
 
     @property
-    def all_within(self) -> float | None:
+    def p_value_all_within(self) -> float | None:
         """P-value of "every distance is within the tolerance": the largest of all p-values.
 
         This is the intersection-union test.  The p-value is 1 if the estimate of some distance is
@@ -428,7 +429,11 @@ class ProfileReport(Report):
     def computed(self) -> dict[str, Any]:
         """Epsilon that was spent, the p-value that all distances are within, and what repeats."""
         repeats = [{"columns": names, "repeats": name} for names, name in self.repeats.items()]
-        return {"spent_epsilon": self.spent, "all_within": self.all_within, "repeats": repeats}
+        return {
+            "spent_epsilon": self.spent,
+            "p_value_all_within": self.p_value_all_within,
+            "repeats": repeats,
+        }
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Heat map of the total variation of every column and pair.
@@ -462,3 +467,10 @@ class ProfileReport(Report):
             estimate = {"value": value, "low": low, "high": high}
             rows.append({"columns": columns, **estimate, **facts, "standing": each.standing.value})
         return data_frame(rows).astype({"alpha": float})
+
+    @property
+    def _items(self) -> tuple[DistanceFacts, ...]:
+        return self.marginals
+
+    def _name(self, item: DistanceFacts) -> str:
+        return ", ".join(item.columns)

@@ -62,7 +62,7 @@ class RankedMarginal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class RankingReport(BoardReport):
+class RankingReport(BoardReport[RankedCopy]):
     """Ranking of copies by overall quality, best first.
 
     ``better`` holds pairs (a, b): it is established that a has a higher quality than b.  All pairs
@@ -73,6 +73,7 @@ class RankingReport(BoardReport):
     """
 
     kind: ClassVar[str] = "ranking"
+    _question: ClassVar[str] = "report.better"
     board_title: ClassVar[str] = "overall quality, %"
 
     private: str
@@ -121,3 +122,10 @@ class RankingReport(BoardReport):
             more = {"relations_standing": standing}
             rows.append({"candidate": copy.candidate, **facts, **ranks, **more})
         return data_frame(rows)
+
+    @property
+    def _items(self) -> tuple[RankedCopy, ...]:
+        return self.copies
+
+    def _name(self, item: RankedCopy) -> str:
+        return item.candidate

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from pqd.reports.models.figure import Estimated, Figure
-from pqd.reports.models.standings import DISTANCES, Standing, standing_of
+from pqd.reports.models.standings import DISTANCES, Outcome, Standing, standing_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class RelationsFacts(Estimated):
     independence: Independence
     relations: Figure | None = None
     estimate: Figure | None = None
-    outcome: str | None = None
+    outcome: Outcome | None = None
     p_value: float | None = None
     conclusive: bool = False
 

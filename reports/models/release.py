@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pqd.reports.models.report import Report, data_frame
+from pqd.reports.models.report import IndexedReport, data_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,10 +87,11 @@ class ReleasedBatch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ReleaseReport(Report):
+class ReleaseReport(IndexedReport[ReleasedQuery]):
     """Private answers to a workload; a release tells nothing more about the private table."""
 
     kind: ClassVar[str] = "release"
+    _question: ClassVar[str] = "report[0].answer"
 
     queries: tuple[ReleasedQuery, ...]
     batches: tuple[ReleasedBatch, ...]
@@ -114,3 +115,10 @@ class ReleaseReport(Report):
         rows += [asdict(each) for each in self.refused]
         columns = [*names, *(["reason"] if self.refused else [])]
         return data_frame(rows, columns=columns).assign(simulated=self.simulated)
+
+    @property
+    def _items(self) -> tuple[ReleasedQuery, ...]:
+        return self.queries
+
+    def _name(self, item: ReleasedQuery) -> str:
+        return item.id

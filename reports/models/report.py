@@ -9,10 +9,11 @@ change to a writer.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 from pqd.deciders.extras import needed
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
     from pqd.reports.blocks import Document
     from pqd.reports.models.query import QueryFacts
+
+Item = TypeVar("Item")
 
 # Module of each rendering function, imported when the function is used first.
 _HOMES = {
@@ -142,6 +145,67 @@ class Report(ABC):
     def __str__(self) -> str:
         """Report as plain text for a terminal of 80 columns."""
         return cast("str", rendering("terminal_text")(self))
+
+
+class IndexedReport(Report, Generic[Item]):
+    """Report of several results, which are counted, iterated over, and found by name.
+
+    ``report["q1"]`` is the result of this id, ``report[0]`` the first.  A report is neither true
+    nor false, since a verdict may be undecided.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def _items(self) -> tuple[Item, ...]:
+        """Results of the report, in its order."""
+
+    @abstractmethod
+    def _name(self, item: Item) -> str:
+        """Name by which a result is found."""
+
+    def __len__(self) -> int:
+        """Number of results."""
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[Item]:
+        """Iterate over the results, in the order of the report."""
+        return iter(self._items)
+
+    def __getitem__(self, key: str | int) -> Item:
+        """Result by its name or its place.
+
+        Raises
+        ------
+        KeyError
+            No result has this name.
+        IndexError
+            There are not so many results.
+        """
+        if isinstance(key, int):
+            return self._items[key]
+        found = next((item for item in self._items if self._name(item) == key), None)
+        if found is None:
+            names = [self._name(item) for item in self._items]
+            near = get_close_matches(str(key), names, n=3, cutoff=0.4) or names[:5]
+            raise KeyError(f"the report has no {key!r}; it has {', '.join(near) or 'no result'}")
+        return found
+
+    def __bool__(self) -> bool:
+        """Refuse to be true or false.
+
+        Raises
+        ------
+        TypeError
+            Always.
+        """
+        raise TypeError(
+            f"a report is neither true nor false; ask its results, such as "
+            f"{self._question}, or len(report) for their number"
+        )
+
+    _question: ClassVar[str] = "report[0].standing"
 
 
 class CurvedReport(ABC):

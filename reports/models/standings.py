@@ -8,9 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from enum import StrEnum
-from typing import Self
+from typing import Literal, Self
 
 from pqd.reports.blocks import Badge, Fate
+
+# Answer of a verdict, answer without regard to evidence, and evidence for an answer.
+Outcome = Literal["yes", "no", "undecided"]
+Leaning = Literal["yes", "no"]
+Evidence = Literal["proof", "likely", "none"]
 
 _YES, _NO = Badge("yes", "yes"), Badge("NO", "no")
 _INSIDE, _OUTSIDE = "within tolerance", "outside tolerance"

@@ -398,6 +398,15 @@ def tau_narrow(tolerance: str) -> str:
 
 
 @sentence
+def tau_amount(tolerance: str, least: Fraction) -> str:
+    """Warning that a tolerance is an amount, and was probably meant in per cent."""
+    return (
+        f"tau {tolerance} is an amount: the private answer must lie within {tolerance} of answers "
+        f"of {float(least):,.6g} and more; for a share of the answer write {tolerance}%."
+    )
+
+
+@sentence
 def alpha_wide(alpha: Fraction) -> str:
     """Warning that alpha, an error probability, is above one half."""
     return (

@@ -1,5 +1,6 @@
 """Exact numbers, intervals, lattices and histograms."""
 
+import re
 from decimal import Decimal
 from fractions import Fraction
 
@@ -156,3 +157,27 @@ def test_a_malformed_histogram_is_refused(values: list[int], counts: list[int]) 
 def test_there_is_no_order_statistic_of_nothing() -> None:
     with pytest.raises(ParameterError, match="no 1-th smallest of 0"):
         EMPTY.smallest(1)
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("0,5", "write a decimal point: 0.5"),
+        ("1,000", "write it without commas: 1000"),
+        ("12,345.6", "write it without commas: 12345.6"),
+        ("5pct", "write per cent as a sign: 5%"),
+        ("2.5 per cent", "write per cent as a sign: 2.5%"),
+        ("five", "a finite number is needed, such as 10 or 0.25"),
+        ("1,2,3", "a finite number is needed"),
+    ],
+)
+def test_a_number_written_otherwise_gets_the_way_to_write_it(text: str, advice: str) -> None:
+    with pytest.raises(ParameterError, match=re.escape(f"value is {text!r}; {advice}")):
+        exact(text)
+
+
+def test_a_probability_in_per_cent_gets_the_share() -> None:
+    with pytest.raises(ParameterError, match=r"between 0 and 1, so write 0\.05 for 5 %"):
+        probability(5, "alpha")
+    with pytest.raises(ParameterError, match=r"between 0 and 1$"):
+        probability(100, "alpha")

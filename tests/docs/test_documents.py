@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from pqd.cli import command_line
@@ -126,6 +127,17 @@ def test_hooks_of_commits_call_targets_of_make() -> None:
     called = re.findall(r"entry: make (\S+)", hooks)
     assert called == ["check", "test"]
     assert all(f"\n{target}: " in makefile for target in called)
+
+
+def test_hooks_for_other_repositories_run_commands_that_exist() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    assert [hook["id"] for hook in hooks] == ["pqd-dry-run", "pqd-check"]
+    for hook in hooks:
+        program, name, *options = hook["entry"].split()
+        assert (program, name, hook["pass_filenames"]) == ("pqd", "check", False)
+        shown = CliRunner().invoke(command_line(), [name, "--help-all"]).output
+        assert all(option in shown for option in options)
+        assert hook["id"] in (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
 
 
 def test_what_an_epsilon_means_is_computed() -> None:

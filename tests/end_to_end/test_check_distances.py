@@ -94,7 +94,7 @@ def distance_of(names: Sequence[str]) -> Fraction:
 
 @pytest.mark.usefixtures("folder")
 def test_a_verdict_is_the_margin_of_the_exact_distance() -> None:
-    ks = '[[check]]\nid = "ks"\nmarginal = ["age"]\ndistance = "ks"\ntau = "1/50"\n'
+    ks = '[[check]]\nid = "ks"\nmarginal = ["age"]\ndistance = "ks"\ntau = "2%"\n'
     emd = ks.replace("ks", "emd")
     report = exact(spec(PAIR, ks, emd))
     pair, by_ks, by_emd = (check.verdicts[0] for check in report.checks)
@@ -198,7 +198,7 @@ def test_distances_share_a_budget_as_queries_do(*, unit: bool) -> None:
 def test_a_check_that_is_wrong_is_broken_by_itself(command: Command) -> None:
     wrong = {
         "missing": ('marginal = ["sx"]\n', 'no column "sx"'),
-        "absolute": ('marginal = ["sex"]\ntau = 10\n', "tau must be below 1"),
+        "absolute": ('marginal = ["sex"]\ntau = 10\n', "write it in per cent: 10%"),
         "unordered": ('marginal = ["sex"]\ndistance = "ks"\n', "use tv"),
         "wide": ('marginal = ["sex", "age"]\ndistance = "emd"\n', "use tv"),
     }

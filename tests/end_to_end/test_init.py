@@ -130,6 +130,37 @@ def test_the_command_writes_a_file_and_says_what_is_next(
     assert "audit.toml exists already" in err
 
 
+def test_the_ledger_is_kept_out_of_git(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "data").mkdir()
+    rules = tmp_path / "data" / ".gitignore"
+    rules.write_text("build", encoding="utf-8")
+    line = ["init", "data/private.parquet", str(SAMPLES / "census_synthetic.parquet"), "--file"]
+    code, out, err = command(*line, "one.toml")
+    assert (code, err) == (0, "")
+    assert f"{rules} now keeps the ledger, which holds a key, out of git." in out
+    assert rules.read_text(encoding="utf-8") == "build\npqd-ledger.sqlite*\n"
+    assert "out of git" not in command(*line, "two.toml")[1]
+    assert rules.read_text(encoding="utf-8") == "build\npqd-ledger.sqlite*\n"
+
+
+def test_a_check_takes_the_spec_that_init_writes(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = command("check")
+    assert (code, out) == (2, "")
+    assert err.startswith("pqd: there is no audit.toml here; name the spec, such as pqd check ")
+    tables = (str(SAMPLES / f"census_{name}.parquet") for name in ("private", "synthetic"))
+    assert command("init", *tables)[0] == 0
+    code, out, _ = command("check", "--dry-run")
+    assert code == 0
+    assert "checks of audit.toml" in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -408,7 +408,7 @@ def test_the_same_profile_again_costs_nothing(account: Path) -> None:
     assert (again.marginals, again.zoomed) == (first.marginals, first.zoomed)
     assert again.total_epsilon == 1
     # Another tolerance and level is post-processing.
-    other = pqd.profile(SECRET, COPY, zoom=2, anyway=True, tau=0.2, alpha=0.1)
+    other = pqd.profile(SECRET, COPY, zoom=2, anyway=True, tau="20%", alpha=0.1)
     assert other.cost.epsilon == 0
     assert other.replayed is True
     assert spent(account) == [1]
@@ -559,7 +559,7 @@ def test_plan_of_a_copy_alone_on_the_command_line(tmp_path: Path, command: Comma
 
 MANY_EDGES = ",".join(map(str, range(1100)))
 CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
-    "tau of 1": (("--tau", "1"), 2, "below 1"),
+    "tau of 1": (("--tau", "1"), 2, "write it in per cent"),
     "tau of 100 %": (("--tau", "100%"), 2, "below 1"),
     "tau of 0": (("--tau", "0"), 2, "greater than 0"),
     "ways of 4": (("--ways", "4"), 2, "must be 1 (columns)"),

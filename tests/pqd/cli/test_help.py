@@ -1,8 +1,17 @@
 """pqd help, and the completion of shells."""
 
+import re
+import subprocess
+import sys
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+import typer
+from typer.core import TyperOption
+
+from pqd.cli import command_line
+from pqd.cli.help_panels import PANELS, USUAL
 
 Ran = tuple[int, str, str]
 
@@ -33,6 +42,43 @@ def test_help_on_what_is_no_command(
     code, out, err = command("help", *words)
     assert (code, out) == (2, "")
     assert message in err
+
+
+@pytest.mark.parametrize("name", ["audit", "plan", "compare", "release", "profile", "check"])
+def test_the_short_help_has_the_usual_options_and_names_the_whole(
+    name: str, command: Callable[..., Ran]
+) -> None:
+    short, whole = command(name, "--help")[1], command(name, "--help-all")[1]
+    options = set(re.findall(r"^│ (--[a-z-]+)", whole, flags=re.MULTILINE))
+    shown = set(re.findall(r"^│ (--[a-z-]+)", short, flags=re.MULTILINE))
+    assert {"--html", "--help", "--help-all"} <= shown < options
+    assert f"{len(options - shown)} more options: pqd {name} --help-all" in short
+    assert "more options" not in whole
+    assert "╭─ Options" not in whole
+
+
+def test_every_option_of_a_long_help_has_a_panel() -> None:
+    root: Any = typer.main.get_command(command_line())
+    options = {
+        option.name
+        for name in ("profile", "audit", "plan", "check", "compare", "release", "lint")
+        for option in root.commands[name].params
+        if isinstance(option, TyperOption)
+    }
+    assert options <= {name for names in PANELS.values() for name in names}
+    assert options > USUAL - {"help"}
+
+
+@pytest.mark.parametrize("words", [("--help",), ("profile", "--help-all"), ("help", "audit")])
+def test_whoever_reads_a_line_of_a_help_has_no_error(words: tuple[str, ...]) -> None:
+    with subprocess.Popen(  # noqa: S603 - this interpreter
+        [sys.executable, "-m", "pqd", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout
+        process.stdout.close()
+        assert process.wait() == 0
+        assert process.stderr
+        assert process.stderr.read() == b""
 
 
 def test_a_shell_completes_commands(process: Callable[..., Ran]) -> None:

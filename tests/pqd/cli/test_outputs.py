@@ -111,7 +111,7 @@ def test_github_without_a_summary_says_so(name: str, command: Command) -> None:
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_the_help_names_the_kinds_of_the_command(name: str, command: Command) -> None:
-    words = command(name, "--help")[1]
+    words = command(name, "--help-all")[1]
     assert "markdown=FILE" in words
     assert ("junit=FILE" in words) == (name == "check")
 
@@ -501,14 +501,14 @@ def test_a_screen_without_width_has_the_usual_one(
     width: str, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usual = command(*REPORTS["plan"])
-    helped = command("plan", "--help")
+    helped = command("plan", "--help-all")
     monkeypatch.setenv("COLUMNS", width)
     monkeypatch.setenv("LINES", width)
     for dumb in (False, True):
         if dumb:
             monkeypatch.setenv("TERM", "dumb")
         assert command(*REPORTS["plan"]) == usual
-        assert command("plan", "--help") == helped
+        assert command("plan", "--help-all") == helped
     assert usual[1]
 
 

@@ -16,7 +16,7 @@ ASKED = [word for query in QUERIES for word in ("-q", query)]
 
 @pytest.mark.parametrize("name", ["audit", "check", "compare", "plan", "profile", "release"])
 def test_every_command_that_reads_tables_has_the_option(name: str) -> None:
-    shown = CliRunner().invoke(command_line(), [name, "--help"], env={"COLUMNS": "80"})
+    shown = CliRunner().invoke(command_line(), [name, "--help-all"], env={"COLUMNS": "80"})
     assert "--threads " in shown.output
 
 

@@ -389,3 +389,33 @@ def test_many_queries_beyond_stated_bounds_are_one_note() -> None:
     report = pqd.plan(COPY, asked, tau="60", columns=columns)
     (note,) = [note for note in map(str, report.notes) if "reaches beyond" in note]
     assert note.startswith("q1, q2, q3, q4, q5, q6 and 14 more: the tolerance reaches beyond")
+
+
+@pytest.mark.parametrize(
+    ("tau", "queries", "warned"),
+    [
+        ("5", ["COUNT(*)"], True),
+        (5, ["COUNT(*)", "SUM(x)"], True),
+        # One of the answers is small, so an amount may well be meant.
+        ("5", ["COUNT(*)", "COUNT(*) FILTER"], False),
+        ("20", ["COUNT(*)"], False),
+        ("5%", ["COUNT(*)"], False),
+        ("0.1% of rows", ["COUNT(*)"], False),
+        ("5", ["MEDIAN(x)"], False),
+    ],
+)
+def test_an_amount_that_is_probably_meant_in_per_cent(
+    tau: str | float, queries: list[str], warned: bool
+) -> None:
+    frame = pd.DataFrame({"x": [*range(1, 101)] * 28 + [1] * 55})
+    sql = {"COUNT(*) FILTER": "SELECT COUNT(*) FROM D WHERE x = 7"}
+    plan = pqd.plan(frame, [sql.get(each, f"SELECT {each} FROM D") for each in queries], tau=tau)
+    found = [str(each) for each in plan.notes if each.code == "tau-amount"]
+    assert len(found) == warned
+    if warned:
+        assert found[0].startswith(
+            f"{WARNING}tau 5 is an amount: the private answer must lie within 5"
+        )
+        assert found[0].endswith(
+            "of answers of 2,855 and more; for a share of the answer write 5%."
+        )

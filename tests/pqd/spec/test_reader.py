@@ -137,7 +137,7 @@ def test_a_distance_has_a_tolerance_and_a_name(spec: Callable[..., Spec]) -> Non
     assert checks["fourth"].tolerance.share == Fraction(1, 50)
     assert checks["sixth"].tolerance.share == Fraction(1, 10)
     assert checks["sixth"].tolerance.text == "score at least 90%"
-    with pytest.raises(ParameterError, match="tau must be below 1"):
+    with pytest.raises(ParameterError, match="write it in per cent"):
         assert replace(checks["fourth"], tau=3).tolerance.share
 
 

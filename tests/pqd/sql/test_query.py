@@ -66,6 +66,7 @@ ADMITTED_PREDICATES: dict[str, set[str]] = {
     "born <> TIMESTAMP '2020-01-31 10:00:00'": {"born"},
     "born BETWEEN '2020-01-01' AND '2020-12-31 23:59:59'": {"born"},
     "YEAR(born) = 2020 AND MONTH(born) IN (1, 2) AND DAY(born) < 9": {"born"},
+    "EXTRACT(YEAR FROM born) = 2020 OR extract(day FROM born) < 9": {"born"},
     "größe > 1 AND GRÖßE < 9 OR name = 'Zoë 🦓'": {"größe", "name"},
     '"a ""b""" = 1': {'a "b"'},
     "name = 'it''s; -- not a comment /* nor this */'": {"name"},
@@ -213,6 +214,22 @@ REFUSED: dict[str, tuple[str, str, str | None]] = {
         "CASE WHEN married THEN 1 ELSE 'x' END",
     ),
     "kinds in COALESCE": (where("COALESCE(age, 'x') = 1"), "'x' is text", "COALESCE(age, 'x')"),
+    "a boolean as text": (
+        where("married = 'True'"),
+        "'True' is text; write married = TRUE",
+        "married = 'True'",
+    ),
+    "a number in quotes": (
+        where("age = '18'"),
+        "a number takes no quotes, or state that age is text: --type age=text",
+        "age = '18'",
+    ),
+    "pattern over a number": (
+        where("age LIKE '1%'"),
+        "LIKE needs text; state that age is text: --type age=text",
+        "age",
+    ),
+    "part of a time": (where("EXTRACT(week FROM born) = 1"), "YEAR, MONTH or DAY, not WEEK", None),
     "time with number": (where("born > 1"), "born is a time", "born > 1"),
     "not a time": (where("born > 'yesterday'"), "not a date", "'yesterday'"),
     "LIKE over a number": (where("age LIKE '1'"), "age is a number", "age"),
@@ -284,6 +301,14 @@ def test_refusal_names_at_most_the_nearest_columns() -> None:
     message = str(refused(where("nam = 'x'")))
     assert '"name"' in message
     assert '"born"' not in message
+
+
+def test_extract_is_the_function_of_its_part() -> None:
+    written, meant = (
+        resolved(where(f"{part} = 2020")).predicate
+        for part in ("EXTRACT(year FROM born)", "YEAR(born)")
+    )
+    assert written == meant
 
 
 def test_a_hyphen_is_explained_when_either_half_is_written() -> None:

@@ -175,7 +175,7 @@ def test_json_names_the_parts_of_an_interval() -> None:
     assert set(found["overall"]["estimate"]) == {"value", "low", "high"}
     first = found["marginals"][0]
     assert (first["standing"], first["columns"]) == ("beyond", ["education-num"])
-    assert found["all_within"] == 1.0
+    assert found["p_value_all_within"] == 1.0
     plan = json.loads(DRY.to_json())
     assert plan["overall"]["estimate"] is None
     assert "infinite" in {each["tau_min"] for each in plan["marginals"]}

@@ -1,0 +1,55 @@
+"""Keywords of the public functions: one that is not known gets the one that was probably meant."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from difflib import get_close_matches
+from typing import ParamSpec, TypeVar
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+# Keywords that callers expect, with what to write instead; the first that a function has counts.
+_MEANT: Mapping[str, tuple[str, ...]] = {
+    "epsilon": ("total_epsilon",),
+    "total_epsilon": ("epsilon",),
+    "budget": ("total_epsilon", "epsilon"),
+    "tolerance": ("tau",),
+    "threshold": ("tau",),
+    "bounds": ("columns",),
+    "confidence": ("alpha",),
+}
+_NO_SEED = "noise has no seed, since whoever knew it could take the noise off"
+_NEAR = 0.6
+
+
+def with_keyword_advice(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Function whose TypeError for an unknown keyword says what was probably meant.
+
+    Raises
+    ------
+    TypeError
+        If a keyword is not known; no table has been opened and nothing was spent.
+    """
+    known = list(inspect.signature(function).parameters)
+
+    @functools.wraps(function)
+    def call(*arguments: Arguments.args, **keywords: Arguments.kwargs) -> Result:
+        for keyword in keywords:
+            if keyword not in known:
+                advice = _advice(keyword, known)
+                raise TypeError(f"pqd.{function.__name__} has no argument {keyword!r}; {advice}")
+        return function(*arguments, **keywords)
+
+    return call
+
+
+def _advice(keyword: str, known: Collection[str]) -> str:
+    """What to write in place of an unknown keyword."""
+    if keyword in {"seed", "random_state", "rng"}:
+        return _NO_SEED
+    meant = [name for name in _MEANT.get(keyword, ()) if name in known]
+    meant = meant or get_close_matches(keyword, known, n=1, cutoff=_NEAR)
+    return f"write {meant[0]}" if meant else f"it has {', '.join(known)}"

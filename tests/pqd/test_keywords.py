@@ -1,0 +1,37 @@
+"""An unknown keyword of a public function gets the one that was probably meant."""
+
+import re
+
+import pytest
+
+import pqd
+
+
+@pytest.mark.parametrize(
+    ("function", "keyword", "advice"),
+    [
+        ("profile", "epsilon", "write total_epsilon"),
+        ("audit", "seed", "noise has no seed, since whoever knew it could take the noise off"),
+        ("audit", "tolerance", "write tau"),
+        ("audit", "colums", "write columns"),
+        ("release", "epsilon", "write total_epsilon"),
+        ("compare", "budget", "write total_epsilon"),
+        ("plan", "unitt", "write unit"),
+        ("check", "frobnicate", "it has spec, "),
+        ("lint", "bounds", "write columns"),
+        ("gate", "taus", "write tau"),
+    ],
+)
+def test_an_unknown_keyword_gets_the_one_that_was_meant(
+    function: str, keyword: str, advice: str
+) -> None:
+    expected = re.escape(f"pqd.{function} has no argument {keyword!r}; {advice}")
+    with pytest.raises(TypeError, match=expected):
+        getattr(pqd, function)("nowhere.csv", "copy.csv", **{keyword: 1})
+
+
+def test_known_keywords_pass_and_the_signature_stays() -> None:
+    with pytest.raises(pqd.PqdError, match=r"nowhere\.csv"):
+        pqd.lint("nowhere.csv", columns={})
+    assert pqd.profile.__doc__
+    assert "total_epsilon" in pqd.profile.__annotations__

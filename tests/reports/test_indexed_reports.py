@@ -1,0 +1,47 @@
+"""Reports as collections: counted, iterated over, found by name, and neither true nor false."""
+
+from pathlib import Path
+
+import pytest
+
+import pqd
+
+SAMPLES = Path(__file__).resolve().parents[2] / "samples"
+COPY = SAMPLES / "census_synthetic.parquet"
+WORKLOAD = SAMPLES / "census.sql"
+
+
+@pytest.fixture(scope="module")
+def plan() -> pqd.PlanReport:
+    queries = [query for query in pqd.read_queries(WORKLOAD) if query.aggregate == "COUNT"]
+    return pqd.plan(COPY, queries, tau="5%", epsilon=1)
+
+
+def test_a_report_is_a_collection_of_its_results(plan: pqd.PlanReport) -> None:
+    assert len(plan) == len(plan.queries) == 12
+    assert list(plan) == list(plan.queries)
+    assert plan["q3"] is plan[2] is plan.queries[2]
+    assert plan[-1].id == "q12"
+
+
+def test_a_name_that_is_not_there_gets_the_nearest(plan: pqd.PlanReport) -> None:
+    with pytest.raises(KeyError, match=r"the report has no 'q33'; it has q3"):
+        plan["q33"]
+    with pytest.raises(IndexError):
+        plan[12]
+
+
+def test_no_report_is_true_or_false(plan: pqd.PlanReport) -> None:
+    with pytest.raises(TypeError, match=r"neither true nor false; .* report\[0\]\.decidable"):
+        bool(plan)
+
+
+def test_findings_and_marginals_go_by_their_columns(tmp_path: Path) -> None:
+    secret = SAMPLES / "census_private.parquet"
+    profile = pqd.profile(secret, COPY, columns=["age", "sex"], ledger=tmp_path / "ledger.sqlite")
+    assert profile["age"].columns == ("age",)
+    assert profile["age, sex"] is profile.of_columns("age", "sex")
+    assert len(profile) == len(profile.marginals) > 2
+    found = pqd.lint(COPY, columns={"age": {"bounds": (0, 40)}})
+    assert found["age"].fault
+    assert len(found) == len(found.findings)
