@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Annotated
 
@@ -22,15 +24,24 @@ def _keep_out_of_git(private: str) -> Path | None:
     if is_address(private):
         return None
     folder = location_of(private).folder.resolve()
-    if not any((parent / ".git").exists() for parent in (folder, *folder.parents)):
+    if not _committed(folder, LEDGER_NAME):
         return None
-    file, line = folder / ".gitignore", f"{LEDGER_NAME}*"
+    file = folder / ".gitignore"
     rules = file.read_text(encoding="utf-8") if file.is_file() else ""
-    if line in rules.splitlines() or not folder.is_dir():
-        return None
+    gap = "\n" if rules and not rules.endswith("\n") else ""
     with told_as_unwritten(file):
-        file.write_text(rules + "\n" * (bool(rules) and not rules.endswith("\n")) + line + "\n")
+        file.write_text(f"{rules}{gap}{LEDGER_NAME}*\n", encoding="utf-8")
     return file
+
+
+def _committed(folder: Path, name: str) -> bool:
+    """Whether git would commit a file of this name; False without git, or outside a work tree."""
+    git = shutil.which("git")
+    if git is None or not folder.is_dir():
+        return False
+    command = [git, "-C", str(folder), "check-ignore", "--quiet", name]
+    # 0: a rule ignores the file; 1: no rule does; 128: there is no work tree.
+    return subprocess.run(command, check=False, capture_output=True).returncode == 1  # noqa: S603 - git
 
 
 def init(
