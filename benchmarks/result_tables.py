@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 import pandas as pd
 
@@ -49,7 +50,7 @@ class ResultTable:
         self._keys = list(keys)
         self._rows: list[dict[str, object]] = []
 
-    def __enter__(self) -> "ResultTable":
+    def __enter__(self) -> Self:
         """Table itself."""
         return self
 
