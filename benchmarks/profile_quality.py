@@ -36,6 +36,9 @@ RUNS = 200
 WORST = 5
 Columns = frozenset[str]
 Values = Mapping[Columns, float]
+# Names of a table and a copy; what each other tool found.
+Names = Mapping[str, str]
+Scores = Mapping[str, Any]
 
 
 def simulation_of(private: Path, copy: Path, epsilon: str) -> Simulation:
@@ -62,7 +65,7 @@ def released(simulation: Simulation, seed: int) -> tuple[int, ...]:
     return tuple(map(int, (simulation.n + drawn(law.rows, 1, rng)[0], *(simulation.rows + noise))))
 
 
-def others(scores: Mapping[str, Any]) -> dict[str, Values]:
+def others(scores: Scores) -> dict[str, Values]:
     """Distances of each other tool, by the columns of a column or a pair.
 
     A distance is 1 minus the tool's score.
@@ -86,9 +89,9 @@ def correlation(first: Values, second: Values, columns: Iterable[Columns]) -> fl
 
 def add_scores(
     results: ResultTable,
-    names: Mapping[str, str],
+    names: Names,
     simulation: Simulation,
-    scores: Mapping[str, Any],
+    scores: Scores,
 ) -> None:
     """Add each tool's scores of columns, of pairs and overall, and that of a fresh sample."""
     exact = distances(simulation, "tv", simulation.truth.tolist())
@@ -129,9 +132,9 @@ class ProfileScores:
 
 def add_order(
     results: ResultTable,
-    names: Mapping[str, str],
+    names: Names,
     simulation: Simulation,
-    scores: Mapping[str, Any],
+    scores: Scores,
 ) -> None:
     """Add rank correlations, and the worst columns of each tool."""
     exact = distances(simulation, "tv", simulation.truth.tolist())
@@ -187,11 +190,11 @@ def add_order(
 def add_time(
     results: ResultTable,
     given: argparse.Namespace,
-    names: Mapping[str, str],
+    names: Names,
     copy: Path,
-    scores: Mapping[str, Any],
+    scores: Scores,
 ) -> None:
-    """Add CPU seconds and memory: for pqd of the whole process, for other tools of the scores alone."""
+    """Add CPU seconds and memory: of pqd's whole process, and of other tools' scores alone."""
     with tempfile.TemporaryDirectory() as folder:
         ledger = ["--ledger", f"{folder}/ledger.sqlite"]
         command = [sys.executable, "-m", "pqd", "profile", str(given.private), str(copy)]
