@@ -251,11 +251,15 @@ def coverage(run: int, persons: int) -> Lines:
 
 
 def show_coverage(results: ResultTable, lines: Sequence[Line]) -> None:
-    """Add how many intervals hold, by kind."""
+    """Add the share of intervals that hold, in per cent, by kind."""
     for name in dict.fromkeys(name for line in lines for name in line["found"]):
         own = [line["found"][name] for line in lines if name in line["found"]]
         missed, held = (int(each) for each in np.sum(own, axis=0))
-        results.add(figure=name, ledgers=len(own), intervals=missed + held, held=held)
+        number = missed + held
+        part = held / number
+        error = math.sqrt(max(part, 1 / number) * (1 - part) / number)
+        shares = {"held": 100 * part, "held_se": 100 * error}
+        results.add(figure=name, ledgers=len(own), intervals=number, **shares)
 
 
 def beyond(exact: Exact, unit: PrivacyUnit) -> Iterator[str]:
