@@ -88,8 +88,8 @@ def main() -> None:
     with ResultTable("ranking-relations", stated.csv) as results:
         for (epsilon, name), found in rows.items():
             means = dict(zip(COLUMNS, np.mean(found, axis=0).tolist(), strict=True))
-            held = float(np.mean(together[epsilon]))
-            results.add(epsilon=epsilon, copy=name, runs=len(found), **means, all_held=held)
+            at_once = float(np.mean(together[epsilon]))
+            results.add(epsilon=epsilon, copy=name, runs=len(found), **means, all_held=at_once)
 
 
 if __name__ == "__main__":

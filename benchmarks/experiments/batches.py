@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from benchmarks.experiments.drawing import Series, bare, dots
-from benchmarks.experiments.record import Study, Topic, claim
+from benchmarks.experiments.record import Study, Topic, claim, number
 from benchmarks.paper.pictures import legend, panels
 from benchmarks.paper.record import Claim
 
@@ -30,7 +30,7 @@ def draw(frame: pd.DataFrame) -> Figure:
         dots(axis, [way.removeprefix("batch: ") for way in ways], series)
         if place % 3:
             bare(axis)
-        axis.set_title(f"{_SHORT[measure]} by {_SHORT[column]}", loc="left")
+        axis.set_title(f"{_SHORT[str(measure)]} by {_SHORT[str(column)]}", loc="left")
         axis.set_xlabel(f"{shown}, per cent")
     legend(figure, axes[0])
     return figure
@@ -51,7 +51,10 @@ def claims(frame: pd.DataFrame) -> Iterator[Claim]:
         holds=least == taken == len(cases),
     )
     und = [
-        (case.loc[f"inv_sum{_ALONE}", "undecided"], case.loc["batch: identity", "undecided"])
+        (
+            number(case, f"inv_sum{_ALONE}", "undecided"),
+            number(case, "batch: identity", "undecided"),
+        )
         for case in cases
     ]
     yield claim(
@@ -60,11 +63,11 @@ def claims(frame: pd.DataFrame) -> Iterator[Claim]:
         f"{min(a for a, _ in und):.1f} to {max(a for a, _ in und):.1f} % of `inv_sum`",
         holds=all(batch < alone for alone, batch in und),
     )
-    five = frame[frame["tau"] == "5%"].set_index("way")["undecided"]
-    ranges = {
-        name: (five[f"{name}_sum{_ALONE}"].min(), five[f"{name}_sum{_ALONE}"].max())
-        for name in ("lm", "r2t", "svt")
-    }
+    five = frame[frame["tau"] == "5%"]
+    ranges: dict[str, tuple[float, float]] = {}
+    for name in ("lm", "r2t", "svt"):
+        own = five.loc[five["way"] == f"{name}_sum{_ALONE}", "undecided"]
+        ranges[name] = (float(own.min()), float(own.max()))
     yield claim(
         "the paper's deciders at epsilon/100 leave most verdicts undecided at tau 5 %",
         "; ".join(
@@ -75,7 +78,7 @@ def claims(frame: pd.DataFrame) -> Iterator[Claim]:
         why="LM decides more than half on two of the three workloads",
     )
     ratio = [
-        case.loc[f"inv_sum{_ALONE}", "expected"] / case.loc[f"lm_sum{_ALONE}", "expected"]
+        number(case, f"inv_sum{_ALONE}", "expected") / number(case, f"lm_sum{_ALONE}", "expected")
         for case in cases
     ]
     yield claim(
@@ -84,7 +87,7 @@ def claims(frame: pd.DataFrame) -> Iterator[Claim]:
         holds=min(ratio) > 0.55 and max(ratio) < 0.78,
     )
     fewer = sum(
-        case.loc["batch: alone", "expected"] < case.loc[f"inv_sum{_ALONE}", "expected"]
+        number(case, "batch: alone", "expected") < number(case, f"inv_sum{_ALONE}", "expected")
         for case in cases
     )
     yield claim(
@@ -94,18 +97,19 @@ def claims(frame: pd.DataFrame) -> Iterator[Claim]:
     )
     yield claim(
         "a report hardly ever calls a wrong verdict of `identity` decided",
-        f"at most {max(case.loc['batch: identity', 'misled'] for case in cases):.1f} % of all; "
-        f"`inv_sum` {max(case.loc[f'inv_sum{_ALONE}', 'misled'] for case in cases):.1f} %",
-        holds=all(case.loc["batch: identity", "misled"] <= 0.1 for case in cases),
+        f"at most {max(number(case, 'batch: identity', 'misled') for case in cases):.1f} % of all; "
+        f"`inv_sum` {max(number(case, f'inv_sum{_ALONE}', 'misled') for case in cases):.1f} %",
+        holds=all(number(case, "batch: identity", "misled") <= 0.1 for case in cases),
     )
     less = [
-        case.loc["batch: numerical_two", "expected"] < case.loc["batch: numerical", "expected"]
+        number(case, "batch: numerical_two", "expected")
+        < number(case, "batch: numerical", "expected")
         for case in cases
     ]
     yield claim(
         "two steps of multiplicative weights, which take longer, never err less than one step",
-        f"`numerical_two` has fewer expected errors than `numerical` in {sum(less)} of {len(cases)} "
-        "tables",
+        f"`numerical_two` has fewer expected errors than `numerical` in {sum(less)} of "
+        f"{len(cases)} tables",
         holds=not sum(less),
         partly=sum(less) < len(cases) / 2,
         why="they err less on hours by hours; `auto` takes neither, since both lack a p-value",
@@ -119,7 +123,7 @@ def claims(frame: pd.DataFrame) -> Iterator[Claim]:
 
 
 def _figure(case: pd.DataFrame, name: str) -> str:
-    batch, alone = case.loc["batch: identity", name], case.loc[f"inv_sum{_ALONE}", name]
+    batch, alone = number(case, "batch: identity", name), number(case, f"inv_sum{_ALONE}", name)
     return f"{batch:.1f} % against {alone:.1f} % of `inv_sum` at epsilon/100"
 
 

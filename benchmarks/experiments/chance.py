@@ -18,8 +18,8 @@ TREES = ("trees, leaves of 5", "trees, leaves of 20")
 
 def draw(frame: pd.DataFrame) -> Figure:
     """Shares of runs with an error, a note, and neither, by copy; a panel for each setting."""
-    settings = list(frame.groupby(["rows", "epsilon"]))[::-1]
-    settings.sort(key=lambda each: (-each[0][0], each[0][1]))
+    ordered = frame.sort_values(["rows", "epsilon"], ascending=[False, True], kind="stable")
+    settings = list(ordered.groupby(["rows", "epsilon"], sort=False))
     figure, axes = panels(3, columns=3, width=2.4, height=1.9)
     for place, (axis, ((number, epsilon), part)) in enumerate(zip(axes, settings, strict=True)):
         start = pd.Series(0.0, part.index)

@@ -51,7 +51,7 @@ def draw(frame: pd.DataFrame) -> Figure:
         outcomes(axis, part, damages, list(TOOLS))
         if place % 3:
             bare(axis)
-        axis.set_title(name, loc="left")
+        axis.set_title(str(name), loc="left")
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=3)
     return figure
@@ -94,14 +94,14 @@ def claims(frame: pd.DataFrame) -> Iterator[Claim]:
     wide = frame.pivot_table(
         index=["table", "damage"], columns="tool", values="outcome", aggfunc="first"
     )
-    ours = wide[list(GATES)].eq("missed").all(axis=1)
+    ours = (wide[list(GATES)] == "missed").all(axis=1)
     flagged = wide[ours & wide["SDMetrics"].isin(["by name", "unnamed"])]
     yield claim(
         "SDMetrics flags few damages that both gates pass",
         f"{len(flagged)}: {', '.join(f'{table}, {damage}' for table, damage in flagged.index)}",
         holds=len(flagged) <= 1,
     )
-    theirs = wide["SDMetrics"].eq("missed") & wide[list(GATES)].eq("by name").all(axis=1)
+    theirs = (wide["SDMetrics"] == "missed") & (wide[list(GATES)] == "by name").all(axis=1)
     yield claim(
         "both gates name damages by which no score of SDMetrics falls by a tenth",
         f"{int(theirs.sum())} of {int(wide['SDMetrics'].notna().sum())} copies that it scored",

@@ -35,7 +35,7 @@ def draw_halves(frame: pd.DataFrame) -> Figure:
             bare(axis)
         axis.set_xlim(0, 104)
         axis.set_xticks([0, 50, 100])
-        axis.set_title(size if size != "all" else "all rows", loc="left")
+        axis.set_title("all rows" if size == "all" else str(size), loc="left")
     legend(figure, axes[0])
     figure.supxlabel("per cent of the pairs that pass; bars: down to the lower bound", fontsize=8.5)
     return figure
@@ -79,6 +79,7 @@ def draw_least(frame: pd.DataFrame) -> Figure:
         heights = [place + 0.38 * (number - 0.5) for place in range(len(frame))]
         axis.barh(heights, frame[name], 0.36, color=LINES[number], label=f"{name} rows")
     rows(axis, labels)
+    axis.set_xlabel("rows")
     legend(figure, axis)
     return figure
 
@@ -98,7 +99,8 @@ def shown_least(frame: pd.DataFrame) -> pd.DataFrame:
     )
     for share in (1, 5, 25):
         ends = zip(frame[f"low_{share}"], frame[f"high_{share}"], strict=True)
-        found[f"{share} % of the rows"] = [f"{low} to +{high} %" for low, high in ends]
+        title = f"a value of {share} % of the rows, off by per cent"
+        found[title] = [f"{low} to +{high}" for low, high in ends]
     return found
 
 
@@ -123,7 +125,7 @@ def claims_least(frame: pd.DataFrame) -> Iterator[Claim]:
 def draw_subtle(frame: pd.DataFrame) -> Figure:
     """Outcomes of the gate on the damages that the twelve do not name."""
     part = frame[(frame["table"] == SUBTLE) & (frame["damage"] != GOOD)]
-    part = part.sort_values("outcome", kind="stable")
+    part = part.sort_values("outcome", key=lambda each: each == "missed", kind="stable")
     figure, (axis,) = panels(1, width=7.2, height=3.4)
     for place, (outcome, line) in enumerate(zip(part["outcome"], part["line"], strict=True)):
         passes = outcome == "missed"
@@ -142,7 +144,7 @@ def claims_subtle(frame: pd.DataFrame) -> Iterator[Claim]:
     passed = part.loc[part["outcome"] == "missed", "damage"]
     yield claim(
         "a gate fails most of 25 further damages: units, tails, texts, gaps, broken pairs",
-        f"{len(part) - len(passed)} of {len(part)}; seen by none: {', '.join(passed)}",
+        f"{len(part) - len(passed)} of {len(part)}; passed: {', '.join(passed)}",
         holds=bool(len(passed) < len(part) / 3),
     )
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -18,8 +17,7 @@ MARKED = {"anything beyond": "anything beyond", "note": "note", "error": "error"
 def share_error(number: pd.Series, runs: pd.Series) -> pd.Series:
     """Standard error of the share of the runs, where no run counts as one."""
     share = (number / runs).clip(lower=1 / runs)
-    error: pd.Series = np.sqrt(share * (1 - number / runs) / runs)
-    return error
+    return (share * (1 - number / runs) / runs) ** 0.5
 
 
 def draw_coverage(frame: pd.DataFrame) -> Figure:
@@ -38,7 +36,7 @@ def draw_coverage(frame: pd.DataFrame) -> Figure:
 def claims_coverage(frame: pd.DataFrame) -> Iterator[Claim]:
     """Claims on intervals."""
     short = frame[frame["held"] + 2 * frame["held_se"] < 95]
-    worst = frame.loc[frame["held"].idxmin()]
+    worst = frame.sort_values("held").iloc[0]
     yield claim(
         "every kind of interval on persons holds in 95 %, up to chance",
         f"lowest: {worst['figure']}, {worst['held']:.1f} +- {worst['held_se']:.1f} % of "
@@ -84,7 +82,8 @@ def claims_marks(frame: pd.DataFrame) -> Iterator[Claim]:
     laws = frame.groupby(LAW)[["runs", "anything beyond"]].sum()
     share = laws["anything beyond"] / laws["runs"]
     told = ", ".join(
-        f"{per_cent(part)} ({numbers}, {rows})" for (numbers, rows), part in share.items()
+        f"{per_cent(part)} ({law})"
+        for law, part in zip(laws.index.map(", ".join), share, strict=True)
     )
     above = share[share - 2 * share_error(laws["anything beyond"], laws["runs"]) > 0.025]
     yield claim(

@@ -35,6 +35,11 @@ def claim(text: str, ours: str, *, holds: bool, partly: bool = False, why: str =
     return Claim("", text, ours, judged(holds=holds, partly=partly), why)
 
 
+def number(frame: pd.DataFrame, row: object, column: str) -> float:
+    """Number in a cell of a table, by the label of its row."""
+    return float(frame.loc[row, column])  # type: ignore[arg-type, index]  # any label
+
+
 def per_cent(share: float, digits: int = 1) -> str:
     """Text of a share, such as ``4.6 %`` for 0.046."""
     return f"{100 * share:.{digits}f} %"
