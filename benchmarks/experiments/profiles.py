@@ -74,11 +74,11 @@ def claims_claims(frame: pd.DataFrame) -> Iterator[Claim]:
     adult = frame[(frame["table"] == "adult") & frame["delta"].isna()]
     one = adult[adult["epsilon"] == 1]
     yield claim(
-        "at epsilon 1 a distance of Adult (120 columns and pairs) is off by 0.0014, the overall "
-        "score by 0.0002",
+        "at epsilon 1 a distance of Adult (120 columns and pairs) is off by 0.002, the overall "
+        "score by 0.0003",
         f"{one['error'].min():.5f} to {one['error'].max():.5f}; overall "
         f"{one['overall_error'].min():.5f} to {one['overall_error'].max():.5f}",
-        holds=bool(one["error"].max() < 0.0015 and one["overall_error"].max() < 0.00025),
+        holds=bool(one["error"].max() < 0.0021 and one["overall_error"].max() < 0.0003),
     )
     large, blood = one["decided"], frame[frame["table"] == "blood"]["decided"]
     yield claim(
