@@ -109,7 +109,7 @@ def claims_clipped(frame: pd.DataFrame) -> Iterator[Claim]:
     most = both["worst"] / both["runs"]
     yield claim(
         "with both bounds stated no query is false in more than 5 % of its runs",
-        f"the worst in {100 * most.max():.1f} %; all {both['false'].sum()} of "
+        f"the worst in {100 * most.max():.1f} %; {both['false'].sum()} of all "
         f"{both['decided'].sum():,} decided verdicts",
         holds=bool(most.max() <= ALPHA),
     )
