@@ -2,5 +2,6 @@
 
 from benchmarks.paper.patwa.paper import PATWA
 from benchmarks.paper.record import Paper
+from benchmarks.paper.wu.paper import WU
 
-PAPERS: tuple[Paper, ...] = (PATWA,)
+PAPERS: tuple[Paper, ...] = (PATWA, WU)

@@ -147,6 +147,13 @@ def test_sensitivity_needs_absolute_values() -> None:
     assert min(level.min() for level in tree.weights) >= 0
 
 
+def test_one_threshold_is_not_one_bias() -> None:
+    whole, cut = (sums_of(INCOMES, [45, 50, 1000], threshold) for threshold in (1000, 50))
+    lost = [before - after for before, after in zip(whole, cut, strict=True)]
+    assert lost[:2] == [0, 0]
+    assert f"the sum up to 1M loses {lost[2]:,}k" in section("11.12")
+
+
 def test_noise_of_the_number_of_rows() -> None:
     share = Numerical(queries=QUERIES).size_share
     scale = LOSSES.group / share
