@@ -31,17 +31,21 @@ class Setting:
         """Whether the folder has all files of these names."""
         return all(self.data is not None and (self.data / name).is_file() for name in names)
 
-    def table(self, name: str) -> pd.DataFrame:
-        """Real table, read from the folder.
+    def path(self, name: str) -> Path:
+        """Path of a file of the folder.
 
         Raises
         ------
         FileNotFoundError
-            The run has no such file; ``Experiment.needs`` should have named it.
+            The run has no folder; ``Experiment.needs`` should have named the file.
         """
         if self.data is None:
             raise FileNotFoundError(f"{name} is needed; name its folder by --data")
-        return pd.read_parquet(self.data / name)
+        return self.data / name
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Real table, read from the folder."""
+        return pd.read_parquet(self.path(name))
 
 
 @dataclass(frozen=True, slots=True)
