@@ -49,6 +49,11 @@ def logarithmic(axis: Axes) -> None:
     axis.xaxis.set_minor_formatter(NullFormatter())
 
 
+def from_zero(axis: Axes) -> None:
+    """Begin the widths of a panel at 0, with room for a dot there."""
+    axis.set_xlim(left=-0.02 * axis.get_xlim()[1])
+
+
 def mark(axis: Axes, value: float) -> None:
     """Draw a vertical line at a value that matters, such as alpha."""
     axis.axvline(value, color=INK["text"], linewidth=0.8, linestyle="--")

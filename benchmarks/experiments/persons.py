@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pandas as pd
 from matplotlib.figure import Figure
 
-from benchmarks.experiments.drawing import Series, dots, mark
+from benchmarks.experiments.drawing import Series, dots, from_zero, mark
 from benchmarks.experiments.record import Study, Topic, claim, per_cent
 from benchmarks.paper.pictures import legend, panels
 from benchmarks.paper.record import Claim
@@ -63,7 +63,7 @@ def draw_marks(frame: pd.DataFrame) -> Figure:
         for word, label in MARKED.items()
     }
     dots(axis, labels, series)
-    axis.set_xlim(left=0)
+    from_zero(axis)
     axis.set_xlabel("per cent of the runs")
     legend(figure, axis)
     return figure

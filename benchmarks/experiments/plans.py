@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pandas as pd
 from matplotlib.figure import Figure
 
-from benchmarks.experiments.drawing import Series, bare, dots, mark
+from benchmarks.experiments.drawing import Series, bare, dots, from_zero, mark
 from benchmarks.experiments.record import Study, Topic, claim
 from benchmarks.paper.pictures import legend, panels
 from benchmarks.paper.record import Claim
@@ -26,8 +26,8 @@ def shown_runs(frame: pd.DataFrame) -> pd.DataFrame:
             "query": [f"`{query}`" for query in frame["query"]],
             "tau": frame["tau"],
             "decider": frame["decider"],
-            "epsilon named": frame["epsilon"].map("{:g}".format),
-            "decided on the hardest stand-in": share["on_hardest"].map("{:.1f} %".format),
+            "epsilon": frame["epsilon"].map("{:g}".format),
+            "decided: hardest stand-in": share["on_hardest"].map("{:.1f} %".format),
             "on the copy itself": share["on_copy"].map("{:.1f} %".format),
         }
     )
@@ -102,7 +102,7 @@ def draw_sharpest(frame: pd.DataFrame) -> Figure:
             "the paper's": Series(part["published"].tolist()),
         }
         dots(axis, list(part["aggregate"]), series)
-        axis.set_xlim(left=0)
+        from_zero(axis)
         axis.set_title(title, loc="left")
     for axis in axes[1:]:
         bare(axis)
@@ -141,7 +141,7 @@ def draw_likely(frame: pd.DataFrame) -> Figure:
     errors = (2 * part["false_error"]).tolist()
     dots(axis, labels, {"false": Series(part["false"].tolist(), errors)})
     mark(axis, 5)
-    axis.set_xlim(left=0)
+    from_zero(axis)
     axis.set_xlabel("per cent of the likely bits that are false; dashed: alpha")
     return figure
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pandas as pd
 from matplotlib.figure import Figure
 
-from benchmarks.experiments.drawing import Series, bare, dots, logarithmic, mark
+from benchmarks.experiments.drawing import Series, bare, dots, from_zero, logarithmic, mark
 from benchmarks.experiments.record import Study, Topic, claim, per_cent
 from benchmarks.paper.pictures import INK, legend, panels
 from benchmarks.paper.record import Claim
@@ -35,7 +35,7 @@ def draw_claims(frame: pd.DataFrame) -> Figure:
     }
     dots(axes[0], labels, {t: Series((100 * frame[n]).tolist()) for n, t in names.items()})
     mark(axes[0], 5)
-    axes[0].set_xlim(left=0)
+    from_zero(axes[0])
     axes[0].set_xlabel("per cent of the runs; dashed: alpha")
     dots(axes[1], labels, {"error": Series(frame["error"].tolist())})
     logarithmic(axes[1])

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pandas as pd
 from matplotlib.figure import Figure
 
-from benchmarks.experiments.drawing import Series, bare, dots, mark
+from benchmarks.experiments.drawing import Series, bare, dots, from_zero, mark
 from benchmarks.experiments.record import Study, Topic, claim, per_cent
 from benchmarks.paper.pictures import legend, panels
 from benchmarks.paper.record import Claim
@@ -84,7 +84,7 @@ def draw_ranking(frame: pd.DataFrame) -> Figure:
         series = {f"epsilon {each:g}": Series(wide[each].tolist()) for each in wide}
         dots(axis, list(COPIES.values()), series)
         axis.set_xlabel(title)
-        axis.set_xlim(left=0)
+        from_zero(axis)
     bare(axes[1])
     legend(figure, axes[0])
     return figure
