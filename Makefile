@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 # A private table and its synthetic copy.
 PAIR := samples/census_private.parquet samples/census_synthetic.parquet
 
-.PHONY: demo install test check pytest test-thorough test-browser golden fuzz format lock samples tables notebook architecture pictures browser docs benchmark paper clean
+.PHONY: demo install test check pytest test-thorough test-browser golden fuzz format lock samples tables notebook architecture pictures browser docs benchmark paper experiments clean
 
 demo: $(PROGRAM)
 	$(BIN)/pqd profile $(PAIR)
@@ -105,6 +105,10 @@ paper: $(READY)
 	$(if $(QUICK),mkdir -p build/quick)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.paper $(if $(DATA),--data $(DATA)) \
 	  $(if $(QUICK),--quick --out build/quick) $(if $(TIMES),--times)
+
+# The pictures and pages of docs/experiments, from the CSV files that the benchmarks write there.
+experiments: $(READY)
+	$(BIN)/python -m benchmarks.experiments
 
 clean:
 	rm -rf $(VENV) dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,6 +1,6 @@
 """How often `pqd profile` calls a copy beyond chance or too near, if it is independent or planted.
 
-    python -m benchmarks.alarm_level PRIVATE [--rows 24421 2000] [--runs 200] [--epsilon 1 4]
+    python -m benchmarks.alarm_level PRIVATE [--rows 24421 2000] [--runs 200] [--plants 5]
     python -m benchmarks.alarm_level PRIVATE --marks [--rows 24421 2000] [--runs 200]
 
 Each run splits the rows of PRIVATE at random.  One half is the private table, the other half is an
@@ -15,15 +15,16 @@ The noise is seeded, which protects nobody.  So use public tables only.
 """
 
 import argparse
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from sklearn.tree import DecisionTreeRegressor
 
+from benchmarks.result_tables import ResultTable, add_csv_option
 from pqd.commands.profile import run_profile
 from pqd.deciders import SimulatedNoise
 from pqd.deciders.distances.statistics import TotalVariation
@@ -125,7 +126,7 @@ PLANTS: dict[str, Plant] = {
     "trees, leaves of 20": tree(20),
     "a bootstrap of it": bootstrap,
 }
-FITTED = "other rows, columns as in it"
+INDEPENDENT, FITTED = "an independent half", "other rows, columns as in it"
 
 
 def told(report: ProfileReport) -> Iterator[str]:
@@ -163,13 +164,11 @@ def counted(table: pd.DataFrame, name: str, rows: int, epsilon: str, runs: int) 
     return found
 
 
-def print_marks(table: pd.DataFrame, sizes: Sequence[int], runs: int) -> None:
-    """Print how often exact distances of independent halves are beyond the marks of chance.
+def count_marks(results: ResultTable, table: pd.DataFrame, sizes: Sequence[int], runs: int) -> None:
+    """Add how often exact distances of independent halves are beyond the marks of chance.
 
     The marks are those of a report at level 5 %: all of them hold at once with probability 97.5 %.
     """
-    print("| rows | halves | overall beyond | a marginal beyond | anything beyond | note | error |")
-    print(f"|{' --- |' * 7}")
     for rows in sizes:
         found: Counter[str] = Counter()
         for run in range(runs):
@@ -177,8 +176,7 @@ def print_marks(table: pd.DataFrame, sizes: Sequence[int], runs: int) -> None:
             halves = (order[:rows], order[rows : 2 * rows])
             private, copy = (table.iloc[half].reset_index(drop=True) for half in halves)
             found.update(beyond(private, copy))
-        cells = " | ".join(share(found[word], runs) for word in (*WORDS[2:], *WORDS[:2]))
-        print(f"| {rows:,} | {runs:,} | {cells} |", flush=True)
+        results.add(rows=rows, halves=runs, **{word: found[word] for word in WORDS})
 
 
 def beyond(private: pd.DataFrame, copy: pd.DataFrame) -> Iterator[str]:
@@ -206,14 +204,8 @@ def beyond(private: pd.DataFrame, copy: pd.DataFrame) -> Iterator[str]:
     yield from (word for word, is_told in told.items() if is_told)
 
 
-def share(number: int, runs: int) -> str:
-    """Share of the runs with its standard error."""
-    part = number / runs
-    return f"{100 * part:.1f} +- {100 * math.sqrt(max(part, 1 / runs) * (1 - part) / runs):.1f} %"
-
-
 def main() -> None:
-    """Print a table: the independent half first, then the planted copies."""
+    """Print how many runs have each word: the independent half first, then the planted copies."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("private", type=Path)
     parser.add_argument("--rows", type=int, nargs="+", default=[24_421, 2_000])
@@ -221,22 +213,21 @@ def main() -> None:
     parser.add_argument("--plants", type=int, default=5)
     parser.add_argument("--marks", action="store_true", help="the marks of halves alone, no noise")
     parser.add_argument("--epsilon", nargs="+", default=["1", "4"])
+    add_csv_option(parser)
     stated = parser.parse_args()
     table = pd.read_parquet(stated.private)
     if stated.marks:
-        print_marks(table, stated.rows, stated.runs)
+        with ResultTable("alarm-marks", stated.csv, keys=["rows"]) as results:
+            count_marks(results, table, stated.rows, stated.runs)
         return
-    words = (*WORDS, "overall at")
-    print(f"| copy | rows | epsilon | {' | '.join(words)} |")
-    print(f"| --- | --- | --- {'| --- ' * len(words)}|")
-    for name in ("an independent half", *PLANTS, FITTED):
-        runs = stated.runs if name == "an independent half" else stated.plants
-        for rows in stated.rows:
-            for epsilon in stated.epsilon:
-                if runs:
-                    found = counted(table, name, rows, epsilon, runs)
-                    cells = " | ".join(share(found[word], runs) for word in words)
-                    print(f"| {name} | {rows:,} | {epsilon} | {cells} |", flush=True)
+    cases = product((INDEPENDENT, *PLANTS, FITTED), stated.rows, stated.epsilon)
+    with ResultTable("alarm-plants", stated.csv, keys=["copy", "rows", "epsilon"]) as results:
+        for name, rows, epsilon in cases:
+            runs = stated.runs if name == INDEPENDENT else stated.plants
+            if runs:
+                found = counted(table, name, rows, epsilon, runs)
+                told = {word: found[word] for word in (*WORDS, "overall at")}
+                results.add(copy=name, rows=rows, epsilon=epsilon, runs=runs, **told)
 
 
 if __name__ == "__main__":

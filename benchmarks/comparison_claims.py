@@ -5,18 +5,18 @@
 Each run draws new seeded noise, which protects nobody.  So use public tables only.  The script
 prints the true share of each candidate.  It prints how often a decided verdict was false, on the
 worst query and candidate.  It prints how often a band, a pair ("a is better than b") or the
-interval of an answer missed the truth.  At last it prints which pairs were told apart, and how
-often.
+interval of an answer missed the truth.  It also prints which pairs were told apart, and how often.
 """
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.result_tables import ResultTable, add_csv_option
 from pqd.comparison.comparison_parameters import ComparisonParameters
 from pqd.comparison.comparison_results import outcome_of
 from pqd.comparison.leaderboard import leaderboard
@@ -117,22 +117,35 @@ def main() -> None:
     parser.add_argument("--epsilon", nargs="+", default=["1"])
     parser.add_argument("--alpha", default="0.05")
     parser.add_argument("--runs", type=int, default=500)
+    add_csv_option(parser)
     given = parser.parse_args()
     files = dict(text.split("=", 1) for text in given.candidates)
-    for epsilon in given.epsilon:
-        terms = Parameters.parse(tau=given.tau, epsilon=epsilon, alpha=given.alpha)
-        rules = ComparisonParameters.parse(terms)
-        tables = SyntheticTables(
-            [open_table(path, "synthetic") for path in files.values()],
-            open_table(given.private, "private"),
-        )
-        requests = [rules.request(query) for query in read_queries(given.queries)]
-        plan = select_estimators(bind(tables, requests, terms.columns))
-        plan.bound.check()
-        _print(Simulation(plan, list(files), terms.alpha), epsilon, given.runs)
+    simulations = {epsilon: simulation_of(given, epsilon, files) for epsilon in given.epsilon}
+    with ResultTable("compare-copies", given.csv) as results:
+        shares = simulations[given.epsilon[0]].shares
+        for name in sorted(shares, key=lambda each: -float(shares[each])):
+            results.add(copy=name, within=float(shares[name]))
+    with ResultTable("compare", given.csv) as results:
+        for epsilon, simulation in simulations.items():
+            results.add(epsilon=epsilon, runs=given.runs, **_figures(simulation, given.runs))
 
 
-def _print(simulation: Simulation, epsilon: str, runs: int) -> None:
+def simulation_of(given: argparse.Namespace, epsilon: str, files: Mapping[str, str]) -> Simulation:
+    """Comparison at one epsilon."""
+    terms = Parameters.parse(tau=given.tau, epsilon=epsilon, alpha=given.alpha)
+    rules = ComparisonParameters.parse(terms)
+    tables = SyntheticTables(
+        [open_table(path, "synthetic") for path in files.values()],
+        open_table(given.private, "private"),
+    )
+    requests = [rules.request(query) for query in read_queries(given.queries)]
+    plan = select_estimators(bind(tables, requests, terms.columns))
+    plan.bound.check()
+    return Simulation(plan, list(files), terms.alpha)
+
+
+def _figures(simulation: Simulation, runs: int) -> dict[str, object]:
+    """Figures of all runs; the pairs that were told apart are printed."""
     noise = SimulatedNoise(2022)
     false = np.zeros(simulation.truth.shape)
     missed: list[bool] = []
@@ -149,29 +162,17 @@ def _print(simulation: Simulation, epsilon: str, runs: int) -> None:
         )
         wrong += any(shares[a] <= shares[b] for a, b in report.better)
         pairs.update(report.better)
-    _tell(simulation, report, epsilon, runs)
-    print(
-        f"  false verdicts: at most {false.max() / runs:.3f} per cell, {false.mean() / runs:.4f} "
-        f"on average; intervals that miss: {sum(missed) / max(1, len(missed)):.4f}"
-    )
-    print(f"  runs with a band that misses {bands / runs:.3f}, a wrong pair {wrong / runs:.3f}")
     for (a, b), count in pairs.most_common():
         over = f"{a} ({shares[a]:.1%}) over {b} ({shares[b]:.1%})"
-        print(f"  told apart in {count / runs:6.1%} of runs: {over}")
-    if not pairs:
-        print("  no two were told apart in any run")
-
-
-def _tell(simulation: Simulation, report: CompareReport, epsilon: str, runs: int) -> None:
-    taken = Counter(comparison.taken for comparison in simulation.comparisons)
-    releases = ", ".join(f"{count} {name}" for name, count in taken.most_common())
-    print(f"epsilon {epsilon} per query, {runs} runs; estimators: {releases}")
-    for name, share in sorted(simulation.shares.items(), key=lambda pair: -float(pair[1])):
-        last = next(s for s in report.leaderboard if s.candidate == name)
-        print(
-            f"  {name:<22} true share {share:6.1%}   last run {last.share:6.1%} ({last.low:.1%} to "
-            f"{last.high:.1%}), rank {last.best_rank} to {last.worst_rank}"
-        )
+        print(f"told apart in {count / runs:6.1%} of runs: {over}")
+    return {
+        "pairs_told_apart": pairs.total() / runs,
+        "runs_with_a_wrong_pair": wrong,
+        "runs_with_a_wrong_band": bands,
+        "false": 100 * float(false.mean()) / runs,
+        "worst_false": 100 * float(false.max()) / runs,
+        "missed": 100 * sum(missed) / max(1, len(missed)),
+    }
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Damaged copies, and which of them `pqd` fails: `profile`, `init` + `check`, the gate, `lint`.
 
     python -m benchmarks.damages run DATA --out results.jsonl [--tables adult bank] [--keep PAIRS]
-    python -m benchmarks.damages show results.jsonl [--sdmetrics sdmetrics.json]
+    python -m benchmarks.damages show results.jsonl [--sdmetrics sdmetrics.json] [--csv FOLDER]
 
 ``DATA`` is a folder of real tables (`adult_private.parquet` and so on).  Each tool runs as a user
 would run it, with epsilon 1 for each, on the good copy and on each damaged one.  A damage counts as
@@ -21,7 +21,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -36,6 +36,7 @@ from benchmarks.damaged_tables import (
     roles_of,
     table_of,
 )
+from benchmarks.result_tables import ResultTable, add_csv_option
 from benchmarks.subtle_damages import subtle_damages
 from pqd.cli import main as main_of_pqd
 
@@ -225,56 +226,66 @@ def named(failure: str, names: Collection[str]) -> bool:
     return any(re.search(rf"(?<!\w){word}(?!\w)", text) for word in words)
 
 
-def cell(found: Sequence[str], good: Sequence[str], names: Sequence[str]) -> str:
-    """What a table says of one tool and one damage."""
+class Result(NamedTuple):
+    """What one tool says of one damage.
+
+    ``outcome`` is "by name" where ``line`` names what is damaged, and ``more`` counts such lines
+    after the first.  It is "unnamed" where the tool fails with another line, or undecided, and
+    "missed" where it does not fail.  A copy that is not damaged "passes", or it "fails".
+    """
+
+    outcome: str
+    line: str = ""
+    more: int = 0
+
+
+def result(found: Sequence[str], good: Sequence[str], names: Sequence[str]) -> Result:
+    """Result of a tool on a copy whose damage has these names; none for an honest copy."""
     spoiled = {each for each in good if " with " not in each and UNDECIDED not in each}
     fresh = [each for each in found if each not in good and not named(each, spoiled)]
     by_name = [each for each in fresh if named(each, names) and UNDECIDED not in each]
     if by_name:
-        return by_name[0] + (f" + {len(by_name) - 1}" if len(by_name) > 1 else "")
+        return Result("by name", by_name[0], len(by_name) - 1)
     if fresh:
-        return f"unnamed: {fresh[0]}" if names else fresh[0]
-    return "**missed**" if names else "passes"
+        return Result("unnamed" if names else "fails", fresh[0], len(fresh) - 1)
+    return Result("missed" if names else "passes")
 
 
 def show(options: argparse.Namespace) -> None:
-    """Print a table in Markdown for each table: rows are damages, columns are tools."""
+    """Print a row for each table, damage and tool."""
     lines = [json.loads(line) for line in options.results.read_text().splitlines()]
     others = json.loads(options.sdmetrics.read_text()) if options.sdmetrics else {}
-    for name in dict.fromkeys(line["table"] for line in lines):
-        chosen: dict[str, dict[str, Any]] = {}
-        for line in lines:
-            if line["table"] == name:
-                # Tools may have run one after another; the last result of each counts.
-                known = chosen.setdefault(line["damage"], {**line, "failures": {}})
-                known["failures"] |= line["failures"]
-        for line in chosen.values():
-            if line["copy"] in others.get(name, {}):
-                flags = others[name][line["copy"]]
-                line["failures"]["SDMetrics"] = [each.rpartition(": ")[2] for each in flags]
-        tools = [each for each in (*TOOLS, "SDMetrics") if each in chosen[GOOD]["failures"]]
-        print(f"\n| {name} | " + " | ".join(tools) + " |")
-        print("| --- " * (1 + len(tools)) + "|")
-        for damage, line in sorted(chosen.items(), key=lambda each: each[1]["copy"]):
-            found = cells(line, chosen[GOOD]["failures"], tools)
-            print(f"| {damage} | " + " | ".join(found) + " |")
+    with ResultTable("damages", options.csv, keys=["table"]) as results:
+        for name in dict.fromkeys(line["table"] for line in lines):
+            add_table(results, [line for line in lines if line["table"] == name], others)
 
 
-def cells(
-    line: Mapping[str, Any], good: Mapping[str, Sequence[str]], tools: Sequence[str]
-) -> list[str]:
-    """Cells of one row; of the good copy, how many failures it has."""
-    found = line["failures"]
-    if line["damage"] == GOOD:
-        return [f"{len(good[t])} fail: {good[t][0]}" if good[t] else "passes" for t in tools]
-    return [
-        cell(found[each], good.get(each, []), line["names"]) if each in found else "not run"
-        for each in tools
-    ]
+def add_table(
+    results: ResultTable,
+    lines: Sequence[dict[str, Any]],
+    others: Mapping[str, Mapping[str, Sequence[str]]],
+) -> None:
+    """Add the rows of one table; ``others`` has what SDMetrics flags, by table and copy."""
+    chosen: dict[str, dict[str, Any]] = {}
+    for line in lines:
+        # Tools may have run one after another; the last result of each counts.
+        known = chosen.setdefault(line["damage"], {**line, "failures": {}})
+        known["failures"] |= line["failures"]
+    for line in chosen.values():
+        flags = others.get(line["table"], {}).get(line["copy"])
+        if flags is not None:
+            line["failures"]["SDMetrics"] = [each.rpartition(": ")[2] for each in flags]
+    good = chosen[GOOD]["failures"]
+    for damage, line in sorted(chosen.items(), key=lambda each: each[1]["copy"]):
+        for tool in (*TOOLS, "SDMetrics"):
+            if tool in line["failures"]:
+                known = [] if damage == GOOD else good.get(tool, [])
+                found = result(line["failures"][tool], known, line["names"])
+                results.add(table=line["table"], damage=damage, tool=tool, **found._asdict())
 
 
 def main() -> None:
-    """Run the tools, or print the tables."""
+    """Run the tools, or print what they say."""
     parser = argparse.ArgumentParser(description=__doc__)
     actions = parser.add_subparsers(required=True)
     running = actions.add_parser("run")
@@ -288,6 +299,7 @@ def main() -> None:
     showing = actions.add_parser("show")
     showing.add_argument("results", type=Path)
     showing.add_argument("--sdmetrics", type=Path)
+    add_csv_option(showing)
     showing.set_defaults(action=show)
     options = parser.parse_args()
     options.action(options)

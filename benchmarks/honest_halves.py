@@ -1,7 +1,7 @@
 """Independent halves of real rows, and how many of them the gates pass.
 
     python -m benchmarks.honest_halves run DATA --out halves.jsonl [--tables adult] [--repeats 5]
-    python -m benchmarks.honest_halves show halves.jsonl
+    python -m benchmarks.honest_halves show halves.jsonl [--csv docs/experiments]
 
 A good copy is as good as other rows of the same source.  Each repeat draws a private table and a
 copy that have no row in common: as many rows as there are (at most 24,421 each), 3,000 each, or a
@@ -26,6 +26,7 @@ from scipy.stats import beta
 
 from benchmarks.damaged_tables import LARGEST_HALF, SEED, TABLES, halves, table_of
 from benchmarks.damages import gate_failures, write
+from benchmarks.result_tables import ResultTable, add_csv_option
 from pqd.commands.check import run_check
 from pqd.commands.gate import gate_terms, run_table_gate
 from pqd.deciders import Noise, SimulatedNoise
@@ -110,28 +111,28 @@ def run(options: argparse.Namespace) -> None:
 def show(options: argparse.Namespace) -> None:
     """Print, for each size, how many pairs each tool passes, and what failed most often."""
     lines = [json.loads(line) for line in options.results.read_text().splitlines()]
-    print("| table | size | gate | green | share at least | what failed |")
-    print("| --- | --- | --- | ---: | ---: | --- |")
-    for size in (*SIZES, EVERY):
-        names = list(dict.fromkeys(line["table"] for line in lines)) if size != EVERY else []
-        for name in (*names, "together"):
-            chosen = [
-                line["failures"]
-                for line in lines
-                if size in {line["size"], EVERY} and name in {line["table"], "together"}
-            ]
-            for tool in chosen[0] if chosen else ():
-                print(f"| {name} | {size} | {tool} | " + passed([each[tool] for each in chosen]))
+    with ResultTable("honest-halves", options.csv) as results:
+        for size in (*SIZES, EVERY):
+            names = list(dict.fromkeys(line["table"] for line in lines)) if size != EVERY else []
+            for name in (*names, "together"):
+                chosen = [
+                    line["failures"]
+                    for line in lines
+                    if size in {line["size"], EVERY} and name in {line["table"], "together"}
+                ]
+                for tool in chosen[0] if chosen else ():
+                    counts = passed([each[tool] for each in chosen])
+                    results.add(table=name, size=size, gate=tool, **counts)
 
 
-def passed(runs: Sequence[Sequence[str]]) -> str:
-    """Rest of a row: green runs, a lower bound of their share at 95 %, frequent failures."""
+def passed(runs: Sequence[Sequence[str]]) -> dict[str, object]:
+    """Green runs, a lower bound of their share at 95 %, and frequent failures."""
     green = sum(not each for each in runs)
     # Clopper and Pearson 1934, on one side.
-    least = beta.ppf(0.05, green, len(runs) - green + 1) if green else 0
+    least = float(beta.ppf(0.05, green, len(runs) - green + 1)) if green else 0.0
     often = Counter(name for each in runs for name in each).most_common(3)
     failed = ", ".join(f"{name} ({times})" for name, times in often)
-    return f"{green} of {len(runs)} | {least:.3f} | {failed} |"
+    return {"green": green, "pairs": len(runs), "at_least": round(least, 3), "failed": failed}
 
 
 def main() -> None:
@@ -147,6 +148,7 @@ def main() -> None:
     running.set_defaults(action=run)
     showing = actions.add_parser("show")
     showing.add_argument("results", type=Path)
+    add_csv_option(showing)
     showing.set_defaults(action=show)
     options = parser.parse_args()
     options.action(options)

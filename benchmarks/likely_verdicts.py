@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.needed_epsilon import pairs
+from benchmarks.result_tables import ResultTable, add_csv_option
 from pqd.deciders import Decider, Histogram, Interval, Lattice, answer, applicable
 from pqd.deciders.evaluation.tails import largest_error
 from pqd.deciders.single.base import BOTH
@@ -113,27 +114,33 @@ def likely_bits(problem: Problem, share: Fraction, epsilon: Fraction) -> Iterato
             yield Found(decider.id, problem.aggregate, taken, false)
 
 
-def table(rows: list[Found]) -> Iterator[str]:
-    """Lines of a table by decider and aggregate."""
+def add_rows(results: ResultTable, bits: str, problems: int, rows: list[Found]) -> None:
+    """Add a row for each decider and aggregate; ``false`` is a mean chance in per cent."""
     groups: dict[tuple[str, str], list[float]] = defaultdict(list)
     for row in rows:
         groups[row.decider, row.aggregate].append(row.false)
         groups["all", ""].append(row.false)
-    yield "| decider | aggregate | likely | false | false more often than alpha |"
-    yield "| --- | --- | ---: | ---: | ---: |"
     for (decider, aggregate), chances in sorted(groups.items()):
         often = sum(chance > ALPHA for chance in chances)
-        error = np.std(chances) / np.sqrt(len(chances))
-        mean = f"{100 * np.mean(chances):.1f} +- {100 * error:.1f} %"
-        yield f"| {decider} | {aggregate} | {len(chances)} | {mean} | {often} |"
+        results.add(
+            bits=bits,
+            problems=problems,
+            decider=decider,
+            aggregate=aggregate,
+            likely=len(chances),
+            false=100 * float(np.mean(chances)),
+            false_error=100 * float(np.std(chances) / np.sqrt(len(chances))),
+            above_alpha=often,
+        )
 
 
 def main() -> None:
-    """Print both tables."""
+    """Print likely bits of any decider without p-values, then those that ``auto`` takes."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--queries", type=int, default=24)
+    add_csv_option(parser)
     arguments = parser.parse_args()
     found: list[Found] = []
     asked = 0
@@ -144,10 +151,9 @@ def main() -> None:
                 for epsilon in EPSILONS:
                     asked += 1
                     found.extend(likely_bits(problem, share, epsilon))
-    print(f"{asked} problems; likely bits of any decider that gives no p-value:\n")
-    print("\n".join(table(found)))
-    print("\nthose that auto takes, where no decider with p-values is reliable:\n")
-    print("\n".join(table([row for row in found if row.taken])))
+    with ResultTable("likely-verdicts", arguments.csv) as results:
+        add_rows(results, "of any decider without p-values", asked, found)
+        add_rows(results, "taken by auto", asked, [row for row in found if row.taken])
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import pandas as pd
 
+from benchmarks.result_tables import ResultTable, add_csv_option
 from pqd.commands.plan import plan
 from pqd.deciders import (
     Decider,
@@ -204,18 +205,58 @@ QUERIES = (
 COLUMNS = {"hours-per-week": {"bounds": (0, 100)}}
 
 
-def print_runs(copy: Path, runs: int) -> None:
-    """Print for each query the share of runs that are decided at exactly the named epsilon."""
+def count_runs(results: ResultTable, copy: Path, runs: int) -> None:
+    """Add for each query the share of runs that are decided at exactly the named epsilon."""
     table = pd.read_parquet(copy)
     for seed, (query, tau) in enumerate(QUERIES):
         found = named(table, query, tau, COLUMNS)
         stand_in, around, yes = found.hardest
         on_copy = found.decided(found.copy, found.plan.interval, runs, yes=True, seed=seed)
         on_hardest = found.decided(stand_in, around, runs, yes=yes, seed=seed + 100)
-        print(
-            f"| `{query}` | {tau} | {found.plan.choice.decider.id} | {float(found.epsilon):g} | "
-            f"{100 * on_hardest / runs:.1f} % | {100 * on_copy / runs:.1f} % |"
+        results.add(
+            query=query,
+            tau=tau,
+            decider=found.plan.choice.decider.id,
+            epsilon=float(found.epsilon),
+            runs=runs,
+            on_hardest=on_hardest,
+            on_copy=on_copy,
         )
+
+
+def promises(folder: Path, seeds: int, number: int) -> pd.DataFrame:
+    """Each query, and whether the plan on the copy keeps its promise on the real table.
+
+    ``kept`` is for the epsilon that a plan names, ``alone`` for the epsilon of the copy's shape
+    alone.  ``times`` is the least factor of the named epsilon that would have done.
+    """
+    rows = []
+    for place, (name, private, copy) in enumerate(pairs(folder, seeds)):
+        rng = np.random.default_rng(place)
+        for query in benchmark_queries(private, copy, number, rng):
+            start = time.process_time()
+            decider, epsilon, alone = planned(query)
+            seconds = time.process_time() - start
+            if isinf(epsilon):
+                continue
+            kept, kept_alone = (holds(query, decider, each) for each in (epsilon, alone))
+            factors = (0.25, 0.5, 1, 2, 4, 8, 16, 32, 64)
+            least = next((f for f in factors if holds(query, decider, f * epsilon)), 128)
+            rows.append((name, query.aggregate, kept, kept_alone, seconds, least))
+    columns = ["copy", "aggregate", "kept", "alone", "seconds", "times"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def shares(rows: pd.DataFrame) -> dict[str, object]:
+    """Shares of queries that keep the promise, in per cent, with their standard errors."""
+    found: dict[str, object] = {"queries": len(rows)}
+    for column in ("alone", "kept"):
+        share = float(rows[column].mean())
+        found[column] = 100 * share
+        found[f"{column}_error"] = 100 * sqrt(share * (1 - share) / len(rows))
+    found["median_times"] = float(rows["times"].median())
+    found["beyond_4_times"] = 100 * float((rows["times"] > 4).mean())
+    return found | {"ms": 1000 * float(rows["seconds"].mean())}
 
 
 def main() -> None:
@@ -228,38 +269,16 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--queries", type=int, default=40, help="per pair of tables")
     parser.add_argument("--runs", type=int, default=1000, help="of each query at its epsilon")
+    add_csv_option(parser)
     options = parser.parse_args()
-    print_runs(options.folder / "adult_privbayes_eps1.parquet", options.runs)
-    rows = []
-    for number, (name, private, copy) in enumerate(pairs(options.folder, options.seeds)):
-        rng = np.random.default_rng(number)
-        for query in benchmark_queries(private, copy, options.queries, rng):
-            start = time.process_time()
-            decider, epsilon, alone = planned(query)
-            seconds = time.process_time() - start
-            if isinf(epsilon):
-                continue
-            kept, kept_alone = (holds(query, decider, each) for each in (epsilon, alone))
-            factors = (0.25, 0.5, 1, 2, 4, 8, 16, 32, 64)
-            least = next((f for f in factors if holds(query, decider, f * epsilon)), 128)
-            rows.append((name, query.aggregate, kept, kept_alone, seconds, least))
-    columns = ["pair", "aggregate", "kept", "alone", "seconds", "times"]
-    frame = pd.DataFrame(rows, columns=columns)
-    for by in ("pair", "aggregate"):
-        found = frame.groupby(by).agg(
-            kept=("kept", "mean"),
-            alone=("alone", "mean"),
-            number=("kept", "size"),
-            median_times=("times", "median"),
-            most=("times", lambda t: t.quantile(0.95)),
-        )
-        print(found.round(3).to_string(), end="\n\n")
-    for column in ("kept", "alone"):
-        share, n = frame[column].mean(), len(frame)
-        error = sqrt(share * (1 - share) / n)
-        print(f"{column}: {share:.3f} +- {error:.3f} of {n}")
-    print(f"{1000 * frame['seconds'].mean():.0f} ms each")
-    print("beyond 4 times the promise:", f"{(frame['times'] > 4).mean():.3f}")
+    with ResultTable("needed-epsilon-runs", options.csv) as results:
+        count_runs(results, options.folder / "adult_privbayes_eps1.parquet", options.runs)
+    rows = promises(options.folder, options.seeds, options.queries)
+    with ResultTable("needed-epsilon", options.csv) as results:
+        results.add(group="all", **shares(rows))
+        for by in ("copy", "aggregate"):
+            for name, group in rows.groupby(by):
+                results.add(group=name, **shares(group))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     python -m benchmarks.persons run coverage --out persons.jsonl [--runs 200] [--persons 150]
     python -m benchmarks.persons run marks --out persons.jsonl [--runs 60] [--persons 300]
     python -m benchmarks.persons run halves --out persons.jsonl [--runs 5] [--persons 2000]
-    python -m benchmarks.persons show persons.jsonl
+    python -m benchmarks.persons show persons.jsonl [--csv docs/experiments]
 
 Persons are drawn from one law, and have from 1 to 50 rows each.  Their numbers of rows are even, or
 skewed: most persons have few rows and some have many.  The rows of a person are independent, or
@@ -29,8 +29,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.alarm_level import WORDS, share
+from benchmarks.alarm_level import WORDS
 from benchmarks.honest_halves import passed
+from benchmarks.result_tables import ResultTable, add_csv_option
 from pqd.commands.audit import run_audit
 from pqd.commands.check import run_check
 from pqd.commands.compare import run_compare
@@ -249,13 +250,16 @@ def coverage(run: int, persons: int) -> Lines:
     yield {"law": law, "k": most, "found": found}
 
 
-def show_coverage(lines: Sequence[Line]) -> None:
-    """Print how many intervals hold, by kind."""
-    print(f"{len(lines)} ledgers\n\n| figure | intervals | contain the exact figure |")
-    print("| --- | ---: | ---: |")
+def show_coverage(results: ResultTable, lines: Sequence[Line]) -> None:
+    """Add the share of intervals that hold, in per cent, by kind."""
     for name in dict.fromkeys(name for line in lines for name in line["found"]):
-        missed, held = np.sum([line["found"].get(name, [0, 0]) for line in lines], axis=0)
-        print(f"| {name} | {missed + held:,} | {share(held, missed + held)} |")
+        own = [line["found"][name] for line in lines if name in line["found"]]
+        missed, held = (int(each) for each in np.sum(own, axis=0))
+        number = missed + held
+        part = held / number
+        error = math.sqrt(max(part, 1 / number) * (1 - part) / number)
+        shares = {"held": 100 * part, "held_se": 100 * error}
+        results.add(figure=name, ledgers=len(own), intervals=number, **shares)
 
 
 def beyond(exact: Exact, unit: PrivacyUnit) -> Iterator[str]:
@@ -290,21 +294,15 @@ def marks(run: int, persons: int) -> Lines:
         yield {"law": law, "k": most, "persons": persons, "words": words}
 
 
-def show_marks(lines: Sequence[Line]) -> None:
-    """Print how often two samples are beyond the marks of chance, or too near."""
-    print(f"| persons | numbers of rows | rows of a person | k | runs | {' | '.join(WORDS)} |")
-    print(f"| ---: | --- | --- | ---: | ---: {'| ---: ' * len(WORDS)}|")
-    groups = sorted({(line["persons"], *line["law"], line["k"]) for line in lines})
-    together = [("all", "", "", "")]
-    for group in [*groups, *together]:
+def show_marks(results: ResultTable, lines: Sequence[Line]) -> None:
+    """Add in how many runs two samples are beyond the marks of chance, or too near."""
+    for group in sorted({(line["persons"], *line["law"], line["k"]) for line in lines}):
         own = [
-            line["words"]
-            for line in lines
-            if group in {(line["persons"], *line["law"], line["k"]), *together}
+            line["words"] for line in lines if (line["persons"], *line["law"], line["k"]) == group
         ]
         told = Counter(word for words in own for word in words)
-        cells = " | ".join(share(told[word], len(own)) for word in WORDS)
-        print(f"| {' | '.join(map(str, group))} | {len(own)} | {cells} |")
+        law = dict(zip(("persons", "numbers", "rows", "k"), group, strict=True))
+        results.add(**law, runs=len(own), **{word: told[word] for word in WORDS})
 
 
 def judged(judge: Callable[[], Any]) -> list[str]:
@@ -341,17 +339,14 @@ def gates(folder: Path, private: Path, copy: Path, noise: Noise) -> dict[str, li
     return {"profile --gate": table, "init + check": checked}
 
 
-def show_halves(lines: Sequence[Line]) -> None:
-    """Print how many gates a copy of other persons passes."""
-    print(
-        "| persons | numbers of rows | rows of a person | gate | green | share at least | failed |"
-    )
-    print("| ---: | --- | --- | --- | ---: | ---: | --- |")
+def show_halves(results: ResultTable, lines: Sequence[Line]) -> None:
+    """Add how many gates a copy of other persons passes."""
     for law in LAWS:
         own = [line for line in lines if tuple(line["law"]) == law]
         for gate in own[0]["failures"] if own else ():
-            result = passed([line["failures"][gate] for line in own])
-            print(f"| {own[0]['persons']:,} | {law[0]} | {law[1]} | {gate} | {result}")
+            counts = passed([line["failures"][gate] for line in own])
+            names = {"persons": own[0]["persons"], "numbers": law[0], "rows": law[1]}
+            results.add(**names, gate=gate, **counts)
 
 
 RUNS = {"coverage": coverage, "marks": marks, "halves": halves}
@@ -373,8 +368,8 @@ def show(options: argparse.Namespace) -> None:
     for name, shown in SHOWN.items():
         own = [line for line in lines if line["table"] == name]
         if own:
-            shown(own)
-            print()
+            with ResultTable(f"persons-{name}", options.csv) as results:
+                shown(results, own)
 
 
 def main() -> None:
@@ -390,6 +385,7 @@ def main() -> None:
     running.set_defaults(action=run_all)
     showing = actions.add_parser("show")
     showing.add_argument("results", type=Path)
+    add_csv_option(showing)
     showing.set_defaults(action=show)
     options = parser.parse_args()
     options.action(options)

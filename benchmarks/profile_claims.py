@@ -11,7 +11,7 @@ standard errors over the runs.
 """
 
 import argparse
-import time
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from benchmarks.result_tables import ResultTable, add_csv_option
 from pqd.deciders import SimulatedNoise
 from pqd.deciders.distances.cube_law import CubeLaw
 from pqd.deciders.distances.estimates import bonferroni
@@ -136,7 +137,7 @@ def copy_of(stated: str, private: Path) -> tuple[str, object]:
 
 
 def main() -> None:
-    """Print one line per copy and epsilon."""
+    """Print one row per copy and epsilon."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("private", type=Path)
     parser.add_argument("copies", nargs="+", metavar="NAME=FILE")
@@ -144,33 +145,42 @@ def main() -> None:
     parser.add_argument("--tau", default="5%")
     parser.add_argument("--delta")
     parser.add_argument("--runs", type=int, default=200)
+    add_csv_option(parser)
     options = parser.parse_args()
-    print(
-        "| copy | epsilon | marginals | overall | " + " | ".join(Run._fields) + " | worst false |"
-    )
-    print("| --- " * (len(Run._fields) + 5) + "|")
-    for place, stated in enumerate(options.copies):
-        name, copy = copy_of(stated, options.private)
-        tables = [open_table(copy, "synthetic")]
-        for epsilon in options.epsilon:
-            parameters = ProfileParameters.parse(
-                total_epsilon=epsilon, tau=options.tau, delta=options.delta
-            )
-            both = SyntheticTables(tables, open_table(options.private, "private"))
-            simulation = Simulation(
-                plan_profile(bind_profile(both, parameters.request), parameters)
-            )
-            start, rng = time.perf_counter(), np.random.default_rng([SEED, place])
-            runs = [simulation.run(rng) for _ in range(options.runs)]
-            figures = np.array([errors for errors, _ in runs])
-            worst = np.mean([false for _, false in runs], axis=0).max()
-            shown = [
-                f"{mean:.5f} +- {deviation / len(runs) ** 0.5:.5f}"
-                for mean, deviation in zip(figures.mean(0), figures.std(0, ddof=1), strict=True)
-            ]
-            score = f"{100 * (1 - simulation.overall):.2f} %"
-            cells = [name, epsilon, str(simulation.marginals), score, *shown, f"{worst:.3f}"]
-            print("| " + " | ".join(cells) + f" | {time.perf_counter() - start:.1f} s", flush=True)
+    table = options.private.stem.removesuffix("_private")
+    keys = ("table", "copy", "epsilon", "delta")
+    with ResultTable("profile-claims", options.csv, keys) as results:
+        for place, stated in enumerate(options.copies):
+            name, copy = copy_of(stated, options.private)
+            tables = [open_table(copy, "synthetic")]
+            for epsilon in options.epsilon:
+                parameters = ProfileParameters.parse(
+                    total_epsilon=epsilon, tau=options.tau, delta=options.delta
+                )
+                both = SyntheticTables(tables, open_table(options.private, "private"))
+                simulation = Simulation(
+                    plan_profile(bind_profile(both, parameters.request), parameters)
+                )
+                rng = np.random.default_rng([SEED, place])
+                runs = [simulation.run(rng) for _ in range(options.runs)]
+                names = dict(zip(keys, (table, name, epsilon, options.delta), strict=True))
+                results.add(**names, **summary(simulation, runs))
+
+
+def summary(
+    simulation: Simulation, runs: Sequence[tuple[Run, NDArray[np.bool_]]]
+) -> dict[str, object]:
+    """Means over the runs with their standard errors; ``worst`` is of the worst distance."""
+    figures = np.array([errors for errors, _ in runs])
+    errors = figures.std(0, ddof=1) / len(runs) ** 0.5
+    found: dict[str, object] = {
+        "runs": len(runs),
+        "marginals": simulation.marginals,
+        "overall": 1 - simulation.overall,
+    }
+    for name, mean, error in zip(Run._fields, figures.mean(0), errors, strict=True):
+        found |= {name: float(mean), f"{name}_se": float(error)}
+    return found | {"worst": float(np.mean([false for _, false in runs], axis=0).max())}
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from scipy.stats import spearmanr
 
 from benchmarks.processes import measured
 from benchmarks.profile_claims import SEED, Simulation, drawn, drawn_together
+from benchmarks.result_tables import ResultTable, add_csv_option
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.marginals.bound_profile import bind_profile
@@ -34,6 +36,9 @@ RUNS = 200
 WORST = 5
 Columns = frozenset[str]
 Values = Mapping[Columns, float]
+# Names of a table and a copy; what each other tool found.
+Names = Mapping[str, str]
+Scores = Mapping[str, Any]
 
 
 def simulation_of(private: Path, copy: Path, epsilon: str) -> Simulation:
@@ -60,7 +65,7 @@ def released(simulation: Simulation, seed: int) -> tuple[int, ...]:
     return tuple(map(int, (simulation.n + drawn(law.rows, 1, rng)[0], *(simulation.rows + noise))))
 
 
-def others(scores: Mapping[str, Any]) -> dict[str, Values]:
+def others(scores: Scores) -> dict[str, Values]:
     """Distances of each other tool, by the columns of a column or a pair.
 
     A distance is 1 minus the tool's score.
@@ -82,8 +87,13 @@ def correlation(first: Values, second: Values, columns: Iterable[Columns]) -> fl
     )
 
 
-def show_scores(name: str, simulation: Simulation, scores: Mapping[str, Any]) -> None:
-    """Print each tool's scores of columns, of pairs and overall, and that of a fresh sample."""
+def add_scores(
+    results: ResultTable,
+    names: Names,
+    simulation: Simulation,
+    scores: Scores,
+) -> None:
+    """Add each tool's scores of columns, of pairs and overall, and that of a fresh sample."""
     exact = distances(simulation, "tv", simulation.truth.tolist())
     mean = {
         ways: 1 - float(np.mean([d for of, d in exact.items() if len(of) == ways]))
@@ -99,10 +109,9 @@ def show_scores(name: str, simulation: Simulation, scores: Mapping[str, Any]) ->
         ("SDMetrics, all pairs", columns, sdmetrics["pairs_mean"], None, None),
         ("mostlyai-qa", *mostly["ways"][:2], mostly["overall"], mostly["overall_max"]),
     ]
-    print(f"\n{name}\n\n| tool | columns | pairs | overall | a fresh sample |")
-    print("| --- | ---: | ---: | ---: | ---: |")
     for tool, *values in rows:
-        print(f"| {tool} | " + " | ".join("" if v is None else f"{v:.4f}" for v in values) + " |")
+        figured = zip(("columns", "pairs", "overall", "fresh_sample"), values, strict=True)
+        results.add(**names, tool=tool, **dict(figured))
 
 
 class ProfileScores:
@@ -121,8 +130,13 @@ class ProfileScores:
         return self._figures.overall
 
 
-def show_order(simulation: Simulation, scores: Mapping[str, Any]) -> None:
-    """Print rank correlations, and the worst columns of each tool."""
+def add_order(
+    results: ResultTable,
+    names: Names,
+    simulation: Simulation,
+    scores: Scores,
+) -> None:
+    """Add rank correlations, and the worst columns of each tool."""
     exact = distances(simulation, "tv", simulation.truth.tolist())
     ks = distances(simulation, "ks", simulation.truth.tolist())
     noisy = [
@@ -146,21 +160,16 @@ def show_order(simulation: Simulation, scores: Mapping[str, Any]) -> None:
             each for each in pairs if metric[each] == "CorrelationSimilarity"
         ],
     }
-    print(
-        "\n| Spearman's rank correlation | n | pqd, SDMetrics | pqd, mostlyai-qa | SDMetrics,"
-        " mostlyai-qa | pqd exact, pqd released |"
-    )
-    print("| --- | ---: | ---: | ---: | ---: | ---: |")
     for group, chosen in groups.items():
         if len(chosen) < 3:
             continue
-        values = [
-            correlation(exact, found["sdmetrics"], chosen),
-            correlation(exact, found["mostlyai-qa"], chosen),
-            correlation(found["sdmetrics"], found["mostlyai-qa"], chosen),
-            float(np.mean([correlation(exact, run, chosen) for run in noisy])),
-        ]
-        print(f"| {group} | {len(chosen)} | " + " | ".join(f"{v:.3f}" for v in values) + " |")
+        results.add(
+            **names,
+            marginals=group,
+            sdmetrics=correlation(exact, found["sdmetrics"], chosen),
+            mostly=correlation(exact, found["mostlyai-qa"], chosen),
+            released=float(np.mean([correlation(exact, run, chosen) for run in noisy])),
+        )
     numbers = list(ks)
     if numbers:
         mean = np.mean([abs(ks[each] - found["sdmetrics"][each]) for each in numbers])
@@ -178,18 +187,24 @@ def show_order(simulation: Simulation, scores: Mapping[str, Any]) -> None:
         print(f"| {tool} | " + " | ".join(", ".join(each) for each in worst) + " |")
 
 
-def show_time(private: Path, copy: Path, epsilon: str, scores: Mapping[str, Any]) -> None:
-    """Print time and memory: for pqd of the whole process, for other tools of the scores alone."""
+def add_time(
+    results: ResultTable,
+    given: argparse.Namespace,
+    names: Names,
+    copy: Path,
+    scores: Scores,
+) -> None:
+    """Add CPU seconds and memory: of pqd's whole process, and of other tools' scores alone."""
     with tempfile.TemporaryDirectory() as folder:
         ledger = ["--ledger", f"{folder}/ledger.sqlite"]
-        command = [sys.executable, "-m", "pqd", "profile", str(private), str(copy)]
-        used = measured([*command, "--total-epsilon", epsilon, *ledger])
-    print("\n| tool | seconds | CPU seconds | peak MB |\n| --- | ---: | ---: | ---: |")
+        command = [sys.executable, "-m", "pqd", "profile", str(given.private), str(copy)]
+        used = measured([*command, "--total-epsilon", given.epsilon, *ledger])
     rows = {"pqd profile, whole process": used._asdict()}
     rows |= {f"{tool}, scores alone": found for tool, found in scores.items()}
     for name, row in rows.items():
-        times = f"{row['seconds']:.1f} | {row['cpu_seconds']:.1f}"
-        print(f"| {name} | {times} | {row['peak_mb']:.0f} |")
+        results.add(
+            **names, tool=name, cpu_seconds=row["cpu_seconds"], peak_mb=round(row["peak_mb"])
+        )
 
 
 def main() -> None:
@@ -199,14 +214,21 @@ def main() -> None:
     parser.add_argument("copies", nargs="+", metavar="NAME=FILE")
     parser.add_argument("--others", type=Path, required=True)
     parser.add_argument("--epsilon", default="1")
+    add_csv_option(parser)
     options = parser.parse_args()
     found = json.loads(options.others.read_text(encoding="utf-8"))
-    for stated in options.copies:
-        name, _, path = stated.partition("=")
-        simulation = simulation_of(options.private, Path(path), options.epsilon)
-        show_scores(name, simulation, found[name])
-        show_order(simulation, found[name])
-        show_time(options.private, Path(path), options.epsilon, found[name])
+    table = options.private.stem.removesuffix("_private")
+    keys = ("table", "copy")
+    names = ("profile-scores", "profile-order", "profile-time")
+    with ExitStack() as stack:
+        results = [stack.enter_context(ResultTable(name, options.csv, keys)) for name in names]
+        for stated in options.copies:
+            name, _, path = stated.partition("=")
+            simulation = simulation_of(options.private, Path(path), options.epsilon)
+            pair = {"table": table, "copy": name}
+            add_scores(results[0], pair, simulation, found[name])
+            add_order(results[1], pair, simulation, found[name])
+            add_time(results[2], options, pair, Path(path), found[name])
 
 
 if __name__ == "__main__":

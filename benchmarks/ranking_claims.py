@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from benchmarks.result_tables import ResultTable, add_csv_option
 from pqd.commands.rank import bind_ranking
 from pqd.comparison.candidates import Candidates
 from pqd.comparison.ranking import Ranking, RankingParameters, RankingPlan
@@ -71,8 +72,8 @@ class Simulation:
         return Ranking(self.plan, released, ALPHA)
 
 
-def report(simulation: Simulation, runs: int) -> str:
-    """Line of figures on ``runs`` simulated rankings."""
+def figures(simulation: Simulation, runs: int) -> list[dict[str, object]]:
+    """Figures on ``runs`` simulated rankings: of each copy, and of all of them."""
     plan, exact = simulation.plan, simulation.scores
     files = {name: name for name in plan.names}
     errors, held, told, false = np.zeros(len(exact)), 0, 0, 0
@@ -86,15 +87,17 @@ def report(simulation: Simulation, runs: int) -> str:
                 held += figure.low <= exact[place] <= figure.high
         told += len(ranking.better)
         false += any(exact[a] <= exact[b] for a, b in ranking.better)
-    scores = ", ".join(
-        f"{name} {score:.4f} (error {error:.5f})"
-        for name, score, error in zip(plan.names, exact, errors, strict=True)
-    )
-    return (
-        f"{len(simulation.rows)} numbers: mean error {errors.mean():.5f}, coverage "
-        f"{held / runs / len(exact):.3f}, {told / runs:.2f} of 10 pairs told apart, a false one in "
-        f"{false} of {runs} runs; {scores}"
-    )
+    together: dict[str, object] = {
+        "coverage": held / runs / len(exact),
+        "told_apart": told / runs,
+        "runs_with_a_false_pair": false,
+    }
+    every: list[dict[str, object]] = [
+        {"copy": "all", "score": None, "error": float(errors.mean())} | together
+    ]
+    for name, score, error in zip(plan.names, exact, errors.tolist(), strict=True):
+        every.append({"copy": name, "score": score, "error": error} | dict.fromkeys(together))
+    return every
 
 
 def main() -> None:
@@ -106,12 +109,18 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--epsilon", default="0.25")
     parser.add_argument("--runs", type=int, default=200)
+    add_csv_option(parser)
     stated = parser.parse_args()
     private, found = copies(stated.data)
-    for each in (False, True):
-        parameters = RankingParameters.parse(total_epsilon=stated.epsilon, marginals=each)
-        plan = bind_ranking(Candidates(private, found, None), parameters, None)
-        print(report(Simulation(plan), stated.runs))
+    keys = ("measured", "epsilon")
+    with ResultTable("ranking", stated.csv, keys) as results:
+        for kind, each in (("one mean distance per copy", False), ("each marginal", True)):
+            parameters = RankingParameters.parse(total_epsilon=stated.epsilon, marginals=each)
+            plan = bind_ranking(Candidates(private, found, None), parameters, None)
+            simulation = Simulation(plan)
+            run = {"runs": stated.runs, "numbers": len(simulation.rows)}
+            for row in figures(simulation, stated.runs):
+                results.add(measured=kind, epsilon=stated.epsilon, **run, **row)
 
 
 if __name__ == "__main__":

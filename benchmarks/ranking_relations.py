@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from benchmarks.result_tables import ResultTable, add_csv_option
 from pqd.commands.rank import bind_ranking
 from pqd.comparison.candidates import Candidates
 from pqd.comparison.ranking import RankingParameters
@@ -43,12 +44,13 @@ def tables(folder: Path, seed: int) -> tuple[pd.DataFrame, dict[str, pd.DataFram
 
 
 def main() -> None:
-    """Print a table for each epsilon."""
+    """Print a row for each epsilon and copy; ``all_held`` is of all copies of an epsilon."""
     parser = argparse.ArgumentParser(description="Relations kept in pqd compare.")
     parser.add_argument("data", type=Path)
     parser.add_argument("--epsilon", nargs="+", default=["1", "0.25"])
     parser.add_argument("--parts", type=int, default=6)
     parser.add_argument("--runs", type=int, default=100)
+    add_csv_option(parser)
     stated = parser.parse_args()
     rows: dict[tuple[str, str], list[list[float]]] = defaultdict(list)
     together: dict[str, list[bool]] = defaultdict(list)
@@ -83,9 +85,11 @@ def main() -> None:
                         [kept, abs(value - kept), high - low, yes, no, wrong]
                     )
                 together[epsilon].append(all(held))
-    means = {each: np.mean(found, axis=0) for each, found in rows.items()}
-    print(pd.DataFrame(means, index=COLUMNS).T.round(3).to_string())
-    print({each: f"all held {np.mean(held):.3f}" for each, held in together.items()})
+    with ResultTable("ranking-relations", stated.csv) as results:
+        for (epsilon, name), found in rows.items():
+            means = dict(zip(COLUMNS, np.mean(found, axis=0).tolist(), strict=True))
+            at_once = float(np.mean(together[epsilon]))
+            results.add(epsilon=epsilon, copy=name, runs=len(found), **means, all_held=at_once)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
 """Relations kept beside overall quality: of halves, of shuffled halves, and of generators' copies.
 
     python -m benchmarks.relations_kept run DATA --out relations.jsonl [--seeds 5]
-    python -m benchmarks.relations_kept show relations.jsonl
-    python -m benchmarks.relations_kept draw relations.jsonl docs/pictures/relations.svg
+    python -m benchmarks.relations_kept show relations.jsonl [--csv docs/experiments]
 
 Each seed draws a private table and a copy, of at most 24,421 rows each: two halves of one table
 without a common row, the second of them with its columns shuffled one by one, or as many rows of
@@ -24,6 +23,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.damaged_tables import LARGEST_HALF, SEED, TABLES, halves, shuffled, table_of
+from benchmarks.result_tables import ResultTable, add_csv_option
 from pqd.commands.profile import run_profile
 from pqd.deciders import SimulatedNoise
 from pqd.marginals.profile_parameters import ProfileParameters
@@ -107,58 +107,25 @@ def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
     return 100 * statistics.fmean(values), 100 * error
 
 
-def figure(lines: Sequence[dict[str, Any]], kind: str, name: str) -> str:
-    """Mean with its standard error, as text; how many seeds gave none."""
-    values = [line[kind][name] for line in lines if line[kind][name] is not None]
-    if not values:
-        return "no figure"
-    if len(values) < len(lines):
-        return f"figure in {len(values)} of {len(lines)}"
-    mean, error = mean_and_error(values)
-    return f"{mean:.1f} +- {error:.1f}"
-
-
 def show(options: argparse.Namespace) -> None:
-    """Print a table in Markdown: a row for each table and copy."""
-    print("| table | rows | copy | overall | columns | pairs | relations kept | at epsilon 1 |")
-    print("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: |")
-    for (name, copy), lines in grouped(options.results).items():
-        cells = [figure(lines, "exact", each) for each in FIGURES]
-        cells.append(figure(lines, "released", "kept"))
-        print(f"| {name} | {lines[0]['rows']:,} | {copy} | {' | '.join(cells)} |")
+    """Print a row for each table and copy.
 
-
-def draw(options: argparse.Namespace) -> None:
-    """Draw overall quality and relations kept of each copy, side by side."""
-    from matplotlib import pyplot as plt  # noqa: PLC0415 - other actions need no picture
-
-    plt.rcParams |= {"svg.fonttype": "none", "svg.hashsalt": "pqd", "font.size": 9}
-    groups = grouped(options.results)
-    frame, axes = plt.subplots(figsize=(8, 0.28 * len(groups) + 1.1), layout="constrained")
-    places = range(len(groups), 0, -1)
-    for name, mark, colour in (("overall", "o", "#9aa5b1"), ("kept", "D", "#1f5fa8")):
-        known = [
-            (place, *mean_and_error(values))
-            for place, lines in zip(places, groups.values(), strict=True)
-            if (values := [x for line in lines if (x := line["exact"][name]) is not None])
-        ]
-        rows, means, errors = zip(*known, strict=True)
-        label = {"overall": "overall quality", "kept": "relations kept"}[name]
-        axes.errorbar(
-            means, rows, xerr=[2 * each for each in errors], fmt=mark, color=colour, label=label
-        )
-    axes.axvline(50, color="#666666", linewidth=0.8, linestyle="--")
-    axes.set_yticks(list(places), [f"{table}: {copy}" for table, copy in groups])
-    axes.set_xlabel("per cent; bars are two standard errors; dashed: the bar of relations kept")
-    axes.grid(axis="x", color="#e5e7eb")
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    frame.legend(loc="outside upper center", ncols=2, frameon=False)
-    frame.savefig(options.picture, metadata={"Date": None})
+    ``released`` are relations kept at epsilon 1, and ``figures`` the seeds that gave such a figure.
+    """
+    with ResultTable("relations", options.csv) as results:
+        for (name, copy), lines in grouped(options.results).items():
+            row: dict[str, object] = {}
+            for figure in FIGURES:
+                known = [line["exact"][figure] for line in lines]
+                row[figure], row[f"{figure}_se"] = mean_and_error(known)
+            known = [x for line in lines if (x := line["released"]["kept"]) is not None]
+            row["released"], row["released_se"] = mean_and_error(known) if known else (None, None)
+            counts = {"rows": lines[0]["rows"], "copy": copy, "seeds": len(lines)}
+            results.add(table=name, **counts, **row, figures=len(known))
 
 
 def main() -> None:
-    """Run profiles, print the table or draw the picture."""
+    """Run profiles, or print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     actions = parser.add_subparsers(required=True)
     running = actions.add_parser("run")
@@ -169,11 +136,8 @@ def main() -> None:
     running.set_defaults(action=run)
     showing = actions.add_parser("show")
     showing.add_argument("results", type=Path)
+    add_csv_option(showing)
     showing.set_defaults(action=show)
-    drawing = actions.add_parser("draw")
-    drawing.add_argument("results", type=Path)
-    drawing.add_argument("picture", type=Path)
-    drawing.set_defaults(action=draw)
     options = parser.parse_args()
     options.action(options)
 

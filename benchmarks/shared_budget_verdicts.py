@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.result_tables import ResultTable, add_csv_option
 from benchmarks.standard_errors import Estimate
 from pqd.batches.batch_measurement import BatchMeasurement
 from pqd.batches.batch_verdict import BatchRule
@@ -85,26 +86,36 @@ class Line(NamedTuple):
 
 
 def main() -> None:
-    """Print a table for each workload and tolerance."""
+    """Print a row for each workload, tolerance and way; shares are in per cent."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("private")
     parser.add_argument("synthetic")
     parser.add_argument("--epsilon", default="1")
     parser.add_argument("--trials", type=int, default=40)
+    add_csv_option(parser)
     given = parser.parse_args()
+    with ResultTable("batches", given.csv) as results:
+        add_rows(results, given)
+
+
+def add_rows(results: ResultTable, given: argparse.Namespace) -> None:
+    """Add the results of all experiments."""
     for workload in WORKLOADS:
         for tau in ("5%", "20%"):
             experiment = Experiment(workload, tau, given.private, given.synthetic, given.trials)
-            title = f'SUM("{workload.measure}") over {QUERIES} ranges of "{workload.column}"'
-            print(f"\n#### {title}, tau {tau}, epsilon {given.epsilon} in all\n")
-            print(f"Truly within tolerance: {experiment.true.mean():.0%} of the queries.\n")
-            print("| way | expected | wrong | misled | undecided | seconds |")
-            print("| --- | ---: | ---: | ---: | ---: | ---: |")
             for line in experiment.lines(Fraction(given.epsilon)):
-                public = "" if np.isnan(line.public) else f"{100 * line.public:.1f} %"
-                shares = " | ".join(f"{x.mean:.1f} +- {x.error:.1f} %" for x in line[2:5])
-                row = f"| {line.name} | {public} | {shares} | {line.seconds:.1f} |"
-                print(row, flush=True)
+                estimates = {name: getattr(line, name) for name in ("wrong", "misled", "undecided")}
+                shares = {
+                    key: value
+                    for name, each in estimates.items()
+                    for key, value in ((name, each.mean), (f"{name}_se", each.error))
+                }
+                results.add(
+                    measure=workload.measure, column=workload.column, tau=tau,
+                    epsilon=given.epsilon, trials=given.trials,
+                    within=100 * float(experiment.true.mean()), way=line.name,
+                    expected=100 * line.public, **shares, seconds=round(line.seconds, 1),
+                )  # fmt: skip
 
 
 class Experiment:

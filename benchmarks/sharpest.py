@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.needed_epsilon import BenchmarkQuery, benchmark_queries, pairs
+from benchmarks.result_tables import ResultTable, add_csv_option
 from pqd.deciders import Decider, Histogram, Interval, answer, applicable, error_rates
 
 ALPHA = Fraction(1, 20)
@@ -68,6 +69,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--queries", type=int, default=24)
+    add_csv_option(parser)
     arguments = parser.parse_args()
     found: dict[str, list[tuple[Figures, Figures]]] = defaultdict(list)
     for name, private, copy in pairs(arguments.folder, arguments.seeds):
@@ -78,20 +80,29 @@ def main() -> None:
                     ours, published = both(query)
                     figured = figures(ours, query, epsilon), figures(published, query, epsilon)
                     found[query.aggregate].append(figured)
-    for aggregate, cells in found.items():
-        print(f"{aggregate}: {PUBLISHED[aggregate]} against {MARGINS[aggregate]}, {len(cells)}")
-        for place, field in enumerate(Figures._fields):
-            columns = [(ours[place], published[place]) for ours, published in cells]
-            less = sum(b < a - 1e-9 for a, b in columns)
-            telling = sum(b < a - 1e-9 and a > float(ALPHA) for a, b in columns)
-            finite = [pair for pair in columns if max(pair) < float("inf")]
-            means = (np.mean([pair[side] for pair in finite]) for side in (0, 1))
-            shown = " / ".join(f"{mean:.4f}" for mean in means)
-            worst = max(a - b for a, b in finite)
-            print(
-                f"  {field}: less in {less} ({telling} where ours is above alpha), by at most "
-                f"{worst:.4f}; means ours / published {shown}"
-            )
+    with ResultTable("sharpest", arguments.csv) as results:
+        for aggregate, cells in found.items():
+            for place, figure in enumerate(Figures._fields):
+                columns = [(ours[place], published[place]) for ours, published in cells]
+                results.add(aggregate=aggregate, figure=figure, **compared(columns))
+
+
+def compared(columns: list[tuple[float, float]]) -> dict[str, object]:
+    """In how many queries the published decider's figure is less than ours, and the means.
+
+    ``less_above_alpha`` counts those where ours is above alpha; ``most`` is the largest difference.
+    """
+    less = [(ours, published) for ours, published in columns if published < ours - 1e-9]
+    finite = [pair for pair in columns if max(pair) < float("inf")]
+    means = np.mean(finite, axis=0)
+    return {
+        "queries": len(columns),
+        "less": len(less),
+        "less_above_alpha": sum(ours > float(ALPHA) for ours, _ in less),
+        "most": max(ours - published for ours, published in finite),
+        "ours": float(means[0]),
+        "published": float(means[1]),
+    }
 
 
 if __name__ == "__main__":

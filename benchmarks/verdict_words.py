@@ -24,7 +24,6 @@ import argparse
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
-from math import sqrt
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -33,6 +32,7 @@ import numpy as np
 import pandas as pd
 
 import pqd
+from benchmarks.result_tables import ResultTable, add_csv_option
 from pqd.batches.shared_budget import verdict_plans
 from pqd.commands.verdicts import verdicts_of
 from pqd.deciders import Histogram, Interval, Lattice, SimulatedNoise, applicable
@@ -54,7 +54,7 @@ CASES = (
     ("like q45", 3_500, 20, 42, 377, "3.2%", "0.25"),
 )
 # Factors of the copy's values in the private table.
-FACTORS = (1, 1.25, 0.75)
+FACTORS = {"same answer": 1, "a quarter more": 1.25, "a quarter less": 0.75}
 # Tables, their numbers, and categories that select rows.
 CLIPPED = {
     "adult": (("capital-gain", "capital-loss", "hours-per-week"), "marital-status"),
@@ -86,8 +86,8 @@ def word(verdict: Verdict) -> str:
     return verdict.standing.badge.text
 
 
-def print_bounds(runs: int) -> None:
-    """Print a table for each case: the error of every decider, and its words."""
+def add_bounds(results: ResultTable, runs: int) -> None:
+    """Add for each case and decider its error, and in how many runs it gives each word."""
     for name, rows, low, high, bound, tau, epsilon in CASES:
         rng = np.random.default_rng(45)
         copy = pd.DataFrame({"v": rng.integers(low, high, rows, endpoint=True)})
@@ -98,28 +98,24 @@ def print_bounds(runs: int) -> None:
         query = as_queries("SELECT SUM(v) FROM D")
         columns = {"v": {"bounds": (0, bound)}}
         deciders = [decider.id for decider in applicable("SUM", lattice)]
-        print(f"\n{name}: {rows:,} values of {low} to {high}, bounds 0 to {bound:,}, ", end="")
-        print(f"tau {tau}, epsilon {epsilon}, {runs:,} runs\n")
-        titles = ("same answer", "a quarter more", "a quarter less")
-        print("| decider | " + " | ".join(f"{t}: error | words" for t in titles) + " |")
-        print("| --- |" + " ---: | --- |" * len(titles))
         for decider in ("auto", "paper", *deciders):
-            cells = []
-            for factor in FACTORS:
+            for private_answer, factor in FACTORS.items():
                 private = (moved * factor).round().astype("int64")
                 parameters = Parameters.parse(
                     tau=tau, epsilon=epsilon, alpha=ALPHA, mechanism=decider, columns=columns
                 )
                 found = [v for (v,) in verdicts((private, copy), query, parameters, runs)]
-                words = Counter(word(v) for v in found).most_common()
-                cells.append(exact_error(found[0], private, copy, lattice))
-                cells.append(", ".join(f"{w} {100 * n / runs:.3g} %" for w, n in words))
-            print(f"| {decider} | " + " | ".join(cells) + " |")
+                error = exact_error(found[0], private, copy, lattice)
+                for said, times in Counter(word(v) for v in found).most_common():
+                    results.add(
+                        case=name, tau=tau, epsilon=epsilon, decider=decider,
+                        private=private_answer, error=error, runs=runs, word=said, times=times,
+                    )  # fmt: skip
 
 
 def exact_error(
     verdict: Verdict, private: pd.DataFrame, copy: pd.DataFrame, lattice: Lattice
-) -> str:
+) -> float:
     """Exact probability that the decider of a verdict answers wrongly; its own for a condition."""
     if verdict.condition is not None:
         low, high = verdict.condition.lower, verdict.condition.upper
@@ -133,8 +129,7 @@ def exact_error(
     histogram = Histogram.from_values(values)
     interval = Interval.around(int(copy["v"].sum()), verdict.tau)
     accept = float(made.accept(histogram, interval, Fraction(verdict.epsilon)))
-    error = 1 - accept if interval.contains(int(values.sum())) else accept
-    return f"{error:.3f}"
+    return 1 - accept if interval.contains(int(values.sum())) else accept
 
 
 def clipped(table: pd.DataFrame, numbers: tuple[str, ...], seed: int) -> pd.DataFrame:
@@ -170,12 +165,11 @@ def workload(
     return queries
 
 
-def print_clipped(folder: Path, runs: int) -> None:
-    """Print for each table, epsilon and kind of bounds the words, and which were false."""
-    print(
-        "| table | epsilon | bounds | verdicts | yes or NO | of these false | a condition | open |"
-    )
-    print("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: |")
+def add_clipped(results: ResultTable, folder: Path, runs: int) -> None:
+    """Add for each table, epsilon and kind of bounds the words, and how many were false.
+
+    ``worst`` is the number of runs in which the worst query was false.
+    """
     for name, (numbers, category) in CLIPPED.items():
         table = pd.read_parquet(folder / f"{name}_private.parquet")
         table = table[[*numbers, category]].dropna().head(60_000).reset_index(drop=True)
@@ -211,20 +205,16 @@ def print_clipped(folder: Path, runs: int) -> None:
                             continue
                         counts["decided"] += 1
                         wrong[verdict.id] += (verdict.outcome == "yes") is not near
-                total, false = sum(counts.values()), sum(wrong.values())
-                worst = max([0, *wrong.values()])
-                error = sqrt(false) or 1.0
-                print(
-                    f"| {name} | {epsilon} | {whose} | {total:,} | {counts['decided']:,} | "
-                    f"{false} +- {error:.0f}, at most {worst} of {runs} of one query | "
-                    f"{counts['condition']:,} | {counts['open']:,} |"
-                )
+                results.add(
+                    table=name, epsilon=epsilon, bounds=whose, runs=runs,
+                    verdicts=sum(counts.values()), decided=counts["decided"],
+                    false=sum(wrong.values()), worst=max([0, *wrong.values()]),
+                    conditional=counts["condition"], open=counts["open"],
+                )  # fmt: skip
 
 
-def print_paper() -> None:
-    """Print which deciders are taken for the paper's 60 queries, and their mean errors."""
-    print("| queries | tau | epsilon | asked for | deciders taken | mean error |")
-    print("| --- | ---: | ---: | --- | --- | ---: |")
+def add_paper(results: ResultTable) -> None:
+    """Add which deciders are taken for the paper's 60 queries, and their mean errors."""
     for aggregate in ("COUNT", "SUM", "MEDIAN"):
         for tau in ("3.2%", "12.8%"):
             for epsilon in ("0.25", "1"):
@@ -245,28 +235,30 @@ def print_paper() -> None:
                         for query in plan.queries:
                             taken[query.decider] += 1
                             errors.append(query.chosen.worst)
-                    names = ", ".join(f"{name} {n}" for name, n in taken.most_common())
-                    print(
-                        f"| {len(errors)} {aggregate} | {tau} | {epsilon} | {decider} | {names} | "
-                        f"{fmean(errors):.3f} |"
-                    )
+                    results.add(
+                        aggregate=aggregate, queries=len(errors), tau=tau, epsilon=epsilon,
+                        asked=decider, error=fmean(errors),
+                        taken=", ".join(f"{name} {n}" for name, n in taken.most_common()),
+                    )  # fmt: skip
 
 
 def main() -> None:
-    """Print one of the three tables."""
+    """Make one of the three tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("part", choices=("bounds", "clipped", "paper"))
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--runs", type=int, default=200)
+    add_csv_option(parser)
     options = parser.parse_args()
-    if options.part == "bounds":
-        print_bounds(options.runs)
-    elif options.part == "paper":
-        print_paper()
-    elif options.folder is None:
+    if options.part == "clipped" and options.folder is None:
         parser.error("clipped needs the folder of the tables")
-    else:
-        print_clipped(options.folder, options.runs)
+    with ResultTable(f"words-{options.part}", options.csv) as results:
+        if options.part == "bounds":
+            add_bounds(results, options.runs)
+        elif options.part == "paper":
+            add_paper(results)
+        else:
+            add_clipped(results, options.folder, options.runs)
 
 
 if __name__ == "__main__":

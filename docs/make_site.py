@@ -46,9 +46,12 @@ OTHERS = {
     "CHANGELOG.md": "changelog.md",
     "SECURITY.md": "security.md",
 }
+# Folders of documents, and how the names of their pages begin.
+ROOMS = {"decisions": "decision", "experiments": "experiment"}
 OTHERS |= {
-    f"docs/decisions/{path.name}": f"decision-{path.name}"
-    for path in sorted(DOCS.glob("decisions/*.md"))
+    f"docs/{folder}/{path.name}": f"{name}-{path.name}"
+    for folder, name in ROOMS.items()
+    for path in sorted(DOCS.glob(f"{folder}/*.md"))
 }
 # Text on the gallery in the documents, and the link that replaces it in the site.
 IN_THE_SITE = (

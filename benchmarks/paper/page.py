@@ -8,7 +8,8 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks.paper.pictures import drawing, save
-from benchmarks.paper.record import VERDICTS, Claim, Item, Paper
+from benchmarks.paper.record import VERDICTS, Claim, Item, Paper, Pictured
+from benchmarks.result_tables import read_table
 
 SECONDS = "seconds"
 FOLDER = "papers"
@@ -24,11 +25,7 @@ def read_tables(folder: Path, papers: Sequence[Paper]) -> dict[str, pd.DataFrame
     """Tables of all experiments that have been made, by name."""
     names = [experiment.name for paper in papers for experiment in paper.experiments]
     files = {name: folder / f"{name}.csv" for name in names}
-    return {
-        name: pd.read_csv(file, keep_default_na=False, na_values=[""])
-        for name, file in files.items()
-        if file.is_file()
-    }
+    return {name: read_table(file) for name, file in files.items() if file.is_file()}
 
 
 def read_seconds(folder: Path) -> dict[str, float]:
@@ -46,12 +43,14 @@ def claims_of(item: Item, tables: Mapping[str, pd.DataFrame]) -> list[Claim]:
     return [] if frames is None or item.claims is None else list(item.claims(*frames))
 
 
-def picture_name(paper: Paper, item: Item) -> str:
+def picture_name(paper: Pictured, item: Item) -> str:
     """Name of an item's picture, such as ``patwa-figure-4.svg``."""
     return f"{paper.key}-{item.place.lower().replace(' ', '-').replace(',', '')}.svg"
 
 
-def draw(folder: Path, papers: Sequence[Paper], tables: Mapping[str, pd.DataFrame]) -> list[Path]:
+def draw(
+    folder: Path, papers: Sequence[Pictured], tables: Mapping[str, pd.DataFrame]
+) -> list[Path]:
     """Draw every picture whose tables exist; return the files."""
     drawn = []
     for paper in papers:

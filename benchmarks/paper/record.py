@@ -7,7 +7,7 @@ drawn and judged from CSV files alone.  So the page of the documents follows fro
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -116,6 +116,22 @@ class Item:
         if not all(name in tables for name in self.tables):
             return None
         return [tables[name] for name in self.tables]
+
+
+class Pictured(Protocol):
+    """Items that are drawn together: a ``Paper``, or a topic of the experiments of our own."""
+
+    @property
+    def key(self) -> str:
+        """Beginning of the names of their pictures."""
+
+    @property
+    def title(self) -> str:
+        """Beginning of the titles of their pictures."""
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """Items themselves."""
 
 
 @dataclass(frozen=True, slots=True)

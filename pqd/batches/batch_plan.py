@@ -135,8 +135,8 @@ class LinearPlan:
     def quick(self) -> bool:
         """Whether the mechanism is quick enough for ``auto``.
 
-        ``auto`` never takes two steps of multiplicative weights, because two steps never erred less
-        than one step (docs/experiments.md).
+        ``auto`` never takes two steps of multiplicative weights: they take longer than one step,
+        and erred less on one of three workloads alone (docs/experiments/batches.md).
         """
         queries, classes = self.workload.classes.matrix.shape
         dyadic = 4 * classes * self.workload.top.bit_length()

@@ -104,7 +104,7 @@ class ProfileFigures:
 
         The score of ``ways`` columns has the key ``ways``, the overall score the key None.  There
         are no marks in a dry run.  Of a small copy only the scores have marks, since its cells
-        have too few rows for those of single marginals (benchmarks/README.md); where a person
+        have too few rows for those of single marginals (docs/experiments/chance.md); where a person
         counts as up to k rows, a k-th of the rows may be all that is independent.
         """
         marginals = self._bound.marginals

@@ -166,7 +166,7 @@ def test_help_names_every_option_of_the_guide() -> None:
 
 
 def test_links_between_documents_lead_somewhere() -> None:
-    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
         for target in re.findall(r"\]\(([\w./-]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
         # A title names a file that an example writes.

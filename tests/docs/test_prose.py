@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 LONGEST = 200
 DOCUMENTS = [
     ROOT / name
-    for folder in (".", "docs", "docs/decisions", "samples", "benchmarks")
+    for folder in (".", "docs", "docs/decisions", "docs/experiments", "samples", "benchmarks")
     for name in sorted(path.relative_to(ROOT) for path in (ROOT / folder).glob("*.md"))
 ]
 HIDDEN = re.compile(r"`[^`]*`|\]\([^)]*\)")
@@ -43,7 +43,10 @@ def sentence_ends(line: str) -> int:
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_no_line_is_too_long(path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
-    assert [n for n, line in enumerate(lines, start=1) if len(line) > LONGEST] == []
+    # A row of a table is one line; claims in the tables that a command writes are long.
+    made = path.parent.name == "experiments" or path.name == "experiments.md"
+    numbered = [(n, line) for n, line in enumerate(lines, 1) if not (made and line.startswith("|"))]
+    assert [n for n, line in numbered if len(line) > LONGEST] == []
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)

@@ -281,7 +281,7 @@ def _sum_advice(sums: Errors) -> Iterator[Claim]:
         f"inv {apart['inv_sum']:.3f}",
         judged(holds=min(apart["svt_sum"], apart["r2t_sum"]) < apart["lm_sum"]),
         "DS is 4 to 25 times smaller than GS here; the advice holds where the bound lies far "
-        "above the values (docs/experiments.md, bounds far above the values)",
+        "above the values (docs/experiments/verdict-words.md)",
     )
     small, rest = alike.where("epsilon < 0.1").means, alike.where("epsilon > 0.1").means
     best = rest["lm_sum"] < min(rest["r2t_sum"], rest["svt_sum"])
