@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.quality.entrants import Answer, Chances, tried
-from benchmarks.quality.problems import Problem
+from benchmarks.quality.problems import DrawnQuery, Problem
 from pqd.deciders import (
     DECIDERS,
     Decider,
@@ -65,13 +65,16 @@ class SingleDecider:
 
     def fits(self, problem: Problem) -> bool:
         """Whether the decider is for the aggregate, and for the column's domain."""
-        if DECIDERS[self.name].aggregate != problem.query.aggregate:
+        query = problem.query
+        if DECIDERS[self.name].aggregate != query.aggregate:
             return False
-        return self.name in {each.id for each in applicable(*_column(problem), **_shape(problem))}
+        known = applicable(query.aggregate, query.lattice, **_shape(query))
+        return self.name in {decider.id for decider in known}
 
     def decider(self, problem: Problem) -> Decider:
         """Decider for the column's domain."""
-        return for_lattice(self.name, *_column(problem), **_shape(problem))
+        query = problem.query
+        return for_lattice(self.name, query.aggregate, query.lattice, **_shape(query))
 
     def verdict(self, problem: Problem, epsilon: Fraction, noise: Noise) -> Answer:
         """One verdict, conclusive if its p-value is at most alpha."""
@@ -91,12 +94,8 @@ class SingleDecider:
         )
 
 
-def _column(problem: Problem) -> tuple[str, Any]:
-    return problem.query.aggregate, problem.query.lattice
-
-
-def _shape(problem: Problem) -> dict[str, Fraction]:
-    return {"p": problem.query.p} if problem.query.aggregate == "QUANTILE" else {}
+def _shape(query: DrawnQuery) -> dict[str, Fraction]:
+    return {"p": query.p} if query.aggregate == "QUANTILE" else {}
 
 
 class Dispatcher:
