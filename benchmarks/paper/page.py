@@ -1,5 +1,6 @@
 """The page "The papers, reproduced", which follows from CSV files alone."""
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from benchmarks.paper.record import VERDICTS, Claim, Item, Paper
 
 SECONDS = "seconds"
 FOLDER = "papers"
+_WIDTH = 160
 INTRODUCTION = """\
 Every figure, table and claim of the evaluations of the three papers that pqd implements, computed again with pqd's own deciders and mechanisms.
 `make paper DATA=FOLDER` makes this page, its pictures and its CSV files again: the same bytes in every run, since all noise is seeded.
@@ -68,6 +70,9 @@ def draw(folder: Path, papers: Sequence[Paper], tables: Mapping[str, pd.DataFram
 def page(folder: Path, papers: Sequence[Paper]) -> str:
     """Text of the page, for the CSV files in ``folder``."""
     tables, seconds = read_tables(folder, papers), read_seconds(folder)
+    judged = {
+        (paper.key, item.place): claims_of(item, tables) for paper in papers for item in paper.items
+    }
     lines = [
         "# The papers, reproduced",
         "",
@@ -77,7 +82,7 @@ def page(folder: Path, papers: Sequence[Paper]) -> str:
         "| --- |" + " ---: |" * (len(VERDICTS) + 2),
     ]
     for paper in papers:
-        claims = [claim for item in paper.items for claim in claims_of(item, tables)]
+        claims = [claim for item in paper.items for claim in judged[paper.key, item.place]]
         counts = Counter(claim.verdict for claim in claims)
         spent = sum(seconds.get(experiment.name, 0.0) for experiment in paper.experiments)
         numbers = " | ".join(str(counts[verdict]) for verdict in VERDICTS)
@@ -88,13 +93,14 @@ def page(folder: Path, papers: Sequence[Paper]) -> str:
         lines += [f"## {paper.title}", "", paper.about, ""]
         for item in paper.items:
             lines += _item(paper, item, tables, seconds)
+            lines += _claims(judged[paper.key, item.place])
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def _item(
     paper: Paper, item: Item, tables: Mapping[str, pd.DataFrame], seconds: Mapping[str, float]
 ) -> Iterator[str]:
-    """Lines of one item: its picture, its files, and its claims."""
+    """Lines of one item: its picture and its files."""
     yield f"### {item.place}: {item.title}"
     yield ""
     if item.note:
@@ -114,11 +120,21 @@ def _item(
         spent = sum(seconds.get(name, 0.0) for name in item.tables)
         yield f"Data: {files}; {spent:,.1f} seconds."
         yield ""
-    claims = claims_of(item, tables)
+
+
+def _claims(claims: Sequence[Claim]) -> Iterator[str]:
+    """Lines of a list of claims: the verdict and what the paper says, what we found, and why."""
+    for claim in claims:
+        yield from _wrapped(f"* **{claim.verdict}**: {claim.text} ({claim.place}).", "  ")
+        yield from _wrapped(f"  Ours: {claim.ours}.", "  ")
+        if claim.why and claim.verdict != "reproduces":
+            yield from _wrapped(f"  Why: {claim.why}.", "  ")
     if claims:
-        yield "| where | the paper | ours | verdict |"
-        yield "| --- | --- | --- | --- |"
-        for claim in claims:
-            why = f": {claim.why}" if claim.why and claim.verdict != "reproduces" else ""
-            yield f"| {claim.place} | {claim.text} | {claim.ours} | **{claim.verdict}**{why} |"
         yield ""
+
+
+def _wrapped(sentence: str, indent: str) -> list[str]:
+    """Lines of a sentence, none of them too long for a screen."""
+    return textwrap.wrap(
+        sentence, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 import pqd
+from benchmarks.paper.record import Setting
 from pqd.deciders import Histogram
 from pqd.deciders.histogram import Integers
 
@@ -137,6 +138,28 @@ def generated_cases(aggregate: str, *, quick: bool) -> Iterator[tuple[Case, Inte
             histogram = Histogram.from_values(clipped)
             case = Case("generated", query.id or "", aggregate, histogram, centre, lower, upper)
             yield case, clipped
+
+
+def answers(setting: Setting) -> pd.DataFrame:
+    """Answers of the 60 queries (Tables 2, 5 and 6): the printed ones, and those of our tables."""
+    lines = []
+    for aggregate in ("COUNT", "SUM", "MEDIAN"):
+        for case, values in generated_cases(aggregate, quick=setting.quick):
+            row = printed_answers()[case.id]
+            lines.append(
+                {
+                    "query": case.id,
+                    "aggregate": aggregate,
+                    "printed private": row.private,
+                    "printed synthetic": row.synthetic,
+                    "printed largest": row.downward,
+                    "generated private": case.private,
+                    "generated synthetic": case.synthetic,
+                    "generated largest": int(values.max()) if aggregate == "SUM" else None,
+                    "generated rows": values.size,
+                }
+            )
+    return pd.DataFrame(lines).convert_dtypes()
 
 
 def of_sum(values: Integers, total: int, largest: int, rng: np.random.Generator) -> Histogram:

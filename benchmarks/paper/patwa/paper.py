@@ -3,7 +3,7 @@
 from functools import partial
 
 from benchmarks.paper.patwa import claims, claims_by_aggregate, closed_forms, pictures, real
-from benchmarks.paper.patwa.cases import printed_answers
+from benchmarks.paper.patwa.cases import answers, printed_answers
 from benchmarks.paper.patwa.errors import errors
 from benchmarks.paper.patwa.seconds import seconds
 from benchmarks.paper.record import Experiment, Item, Paper
@@ -62,20 +62,21 @@ PATWA = Paper(
     title="DP-PQD (Patwa et al. 2023)",
     about=(
         "Lines are exact errors from closed forms or one integral (`accept`), marks the share of "
-        "wrong answers in 100 seeded trials, as the paper has it; the dotted line marks the "
-        "smallest tau whose interval holds q(D).\n"
+        "wrong answers in 100 seeded trials, as the paper has it.\n"
+        "The dotted line marks the smallest tau whose interval holds q(D).\n"
         "COUNT needs only the printed answers q(D) and q(Ds) of the paper's Tables 5 and 6, and so "
         "does LM for SUM.\n"
         "For the other deciders the values are those of the generated census (1,340,703 rows) and "
-        "taxi (2,177,719 rows) tables, drawn until their sum and their largest value are the "
-        "printed ones, or shifted until their median is: so q(D), q(Ds) and DS are the paper's, "
-        "and the shape is ours.\n"
+        "taxi (2,177,719 rows) tables.\n"
+        "They are drawn until their sum and their largest value are the printed ones, or shifted "
+        "until their median is: so q(D), q(Ds) and DS are the paper's, and the shape is ours.\n"
         "The same 60 queries with the generated tables' own answers stand in the same CSV files "
         "(`answers` is `generated`).\n"
         "tau is rounded up to a whole number, as in the paper's code (errata, number 8)."
     ),
     experiments=(
         Experiment("patwa-figure-1", real.figure_1, (real.ADULT, real.ADULT_COPY)),
+        Experiment("patwa-answers", answers),
         Experiment("patwa-figure-4", closed_forms.figure_4),
         Experiment("patwa-examples", closed_forms.examples),
         Experiment("patwa-table-4", closed_forms.thresholds),
@@ -92,6 +93,22 @@ PATWA = Paper(
             ("patwa-figure-1",),
             pictures.histogram,
             claims.figure_1,
+        ),
+        Item(
+            "Figure 2 and Table 1",
+            "the workflow, and the notation",
+            (),
+            note="A drawing and a list without numbers: [architecture.md](architecture.md) has our "
+            "pipeline, [glossary.md](glossary.md) the paper's symbols.",
+        ),
+        Item(
+            "Tables 2, 5 and 6",
+            "the queries and their answers",
+            ("patwa-answers",),
+            None,
+            claims.queries,
+            "The queries stand in `samples/census.sql` and `samples/taxi.sql`, the printed answers "
+            "in `samples/paper_answers.csv`.",
         ),
         Item("Figure 3", "the score u' of EM count", (), pictures.score),
         Item(
@@ -117,7 +134,7 @@ PATWA = Paper(
             ("patwa-table-3",),
             pictures.ratios,
             claims.table_3,
-            "Printed: an Apple M1.  Here: 2 cores.  The seconds are recorded, with `TIMES=1`.",
+            "The printed seconds are of an Apple M1, ours of 2 cores, recorded with `TIMES=1`.",
         ),
         Item(
             "Table 4",
