@@ -85,7 +85,7 @@ def page_text(folder: Path) -> str:
         *(line for text in (ABOUT, RULES, ENTRANT_NOTES, EXTENDING) for line in (*text, "")),
         "## Entries",
         "",
-        *_entries(problems, queries),
+        *_entries(scores, problems, queries),
         "## Results",
         "",
         *RESULTS_NOTE,
@@ -113,7 +113,7 @@ def per_cent(value: float, digits: int = 1) -> str:
     return "" if np.isnan(value) else f"{100 * value:.{digits}f}"
 
 
-def _entries(problems: pd.DataFrame, queries: pd.DataFrame) -> Iterator[str]:
+def _entries(scores: pd.DataFrame, problems: pd.DataFrame, queries: pd.DataFrame) -> Iterator[str]:
     """Lines of the table of entries."""
     yield "| entry | queries | plain problems | truly within | hard problems |"
     yield "| --- | ---: | ---: | ---: | ---: |"
@@ -123,11 +123,16 @@ def _entries(problems: pd.DataFrame, queries: pd.DataFrame) -> Iterator[str]:
         share = f"{per_cent(plain['within'].mean(), 0)} %"
         yield f"| {entry} | {number} | {len(plain)} | {share} | {hard} |"
     yield ""
-    yield (
-        f"In all {len(queries):,} queries and {len(problems):,} problems, of "
-        f"seeds 0 to {problems['seed'].max()}."
-    )
+    yield f"In all {len(queries):,} queries and {len(problems):,} problems, of {_seeds(problems)}."
+    tolerances = ", ".join(problems["tolerance"].unique())
+    budgets = ", ".join(f"{epsilon:g}" for epsilon in sorted(scores["epsilon"].unique()))
+    yield f"Tolerances: {tolerances}; budgets of one query: {budgets}."
     yield ""
+
+
+def _seeds(problems: pd.DataFrame) -> str:
+    number = problems["seed"].nunique()
+    return f"{number} seed{'s' if number > 1 else ''}"
 
 
 def _budgets(scores: pd.DataFrame) -> list[float]:

@@ -34,14 +34,14 @@ RULES = f"""\
 * **The draw** reads the copy alone, from the seed and the name of the entry.
   A query enters if it selects at least 30 rows of the copy and its answer there is not 0.
 * **Bounds** of a column are public and the same for all entrants: the range of both tables, rounded outwards to two digits.
-* **Plain problems** have a tau that is a share of the copy's answer: 2 and 10 %.
-  No private row has a part in them, and both truths occur.
+* **Plain problems** have a tau that is a share of the copy's answer, so no private row has a part in them.
+  How many are truly within tolerance stands with each entry.
 * **Hard problems** have half and twice the true gap as their tau, so the right answers are no and yes.
   The truth designs this test; no entrant is told it, and their scores stand apart.
 * **An answer** is yes, no or undecided.
   An entrant of pqd is undecided where its p-value exceeds alpha = {float(ALPHA):g}; it then still has a leaning, the verdict that it prints.
   A decider without p-values is always undecided, as in pqd's reports; its leaning is the verdict of its paper.
-* **Balanced error** is the mean of two shares: wrong answers among the truly yes problems, and among the truly no.
+* **Balanced error** is the mean of two shares: wrong answers among the truly yes problems, and among the truly no; where one truth alone occurs, it is the share of that one.
   Here an undecided answer counts by its leaning ("error"), and half where there is none.
   "Undecided half" counts every undecided answer as half an error.
 * **Decided** is the share of problems with a conclusive yes or no.
