@@ -263,16 +263,16 @@ def test_constants_err_in_half_and_no_leaning_counts_half(problems: list[Problem
 
     silent = Silent(says_yes=True)
     silent.name = "silent"
-    entrants = [Dispatcher("auto"), Constant(says_yes=True), silent]
-    found = scores_of(results_of(problems, entrants, [ONE])).set_index("entrant")
-    both = found[(found["within"] > 0) & (found["within"] < found["problems"])]
-    assert (both.loc["always yes", "error"] == 0.5).all()
-    assert (found.loc["silent", "error"] == 0.5).all()
-    assert (found.loc["silent", "decided"] == 0).all()
-    assert (
-        found.loc["always yes", "above_alpha"] == found.loc["always yes"].eval("problems - within")
-    ).all()
-    assert (found.loc["auto", "above_auto"] == 0).all()
+    entrants: list[Entrant] = [Dispatcher("auto"), Constant(says_yes=True), silent]
+    found = scores_of(results_of(problems, entrants, [ONE]))
+    cells = {name: found[found["entrant"] == name] for name in ("auto", "always yes", "silent")}
+    for always in cells["always yes"].itertuples():
+        within, number = int(str(always.within)), int(str(always.problems))
+        assert always.error == (0.5 if 0 < within < number else 1 if not within else 0)
+        assert always.above_alpha == number - within
+    assert cells["silent"]["error"].tolist() == [0.5] * len(cells["silent"])
+    assert not cells["silent"]["decided"].any()
+    assert not cells["auto"]["above_auto"].any()
 
 
 def test_errors_are_false_yes_and_false_no() -> None:

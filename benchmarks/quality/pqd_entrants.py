@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -113,10 +114,7 @@ class Dispatcher:
 
     def plan(self, problem: Problem, epsilon: Fraction) -> DeciderPlan:
         """Decider that a run takes, with its statistic."""
-        plan = decider_plan(problem.bound(self.name, epsilon))
-        if plan.interval != problem.interval or plan.outside_epsilon:
-            raise ValueError(f"{problem.key} is not planned as it is stated")
-        return plan
+        return _plan(self.name, problem, epsilon)
 
     def verdict(self, problem: Problem, epsilon: Fraction, noise: Noise) -> Answer:
         """One verdict of the decider that is taken."""
@@ -135,6 +133,15 @@ class Dispatcher:
             epsilon,
             lambda: tried(self, problem, epsilon),
         )
+
+
+# The trials of one problem share its plan.
+@lru_cache(maxsize=64)
+def _plan(mechanism: str, problem: Problem, epsilon: Fraction) -> DeciderPlan:
+    plan = decider_plan(problem.bound(mechanism, epsilon))
+    if plan.interval != problem.interval or plan.outside_epsilon:
+        raise ValueError(f"{problem.key} is not planned as it is stated")
+    return plan
 
 
 def histogram_on(plan: DeciderPlan, problem: Problem) -> Histogram:

@@ -40,7 +40,7 @@ class Mean(NamedTuple):
         """
         weights = _weights(kinds)
         parts = weights * (values - _means(values, kinds)[kinds])
-        summed: Floats = np.bincount(queries, parts)[np.unique(queries)]
+        summed = np.bincount(queries, parts).astype(np.float64)[np.unique(queries)]
         value = float(weights @ values)
         of_seeds = [_mean(values[seeds == each], kinds[seeds == each]) for each in np.unique(seeds)]
         return cls(
