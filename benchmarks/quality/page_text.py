@@ -40,6 +40,7 @@ RULES = f"""\
   The truth designs this test; no entrant is told it, and their scores stand apart.
 * **An answer** is yes, no or undecided.
   An entrant of pqd is undecided where its p-value exceeds alpha = {float(ALPHA):g}; it then still has a leaning, the verdict that it prints.
+  A verdict with a condition is undecided too: `auto` may cut values to the copy's, and then says "yes within" or "NO or beyond".
   A decider without p-values is always undecided, as in pqd's reports; its leaning is the verdict of its paper.
 * **Balanced error** is the mean of two shares: wrong answers among the truly yes problems, and among the truly no; where one truth alone occurs, it is the share of that one.
   Here an undecided answer counts by its leaning ("error"), and half where there is none.

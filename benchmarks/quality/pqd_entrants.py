@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,9 +18,11 @@ from pqd.deciders import (
     applicable,
     for_lattice,
 )
+from pqd.deciders.distributions import budget_tail
 from pqd.deciders.single.base import BOTH, NEITHER
+from pqd.deciders.single.inverse_sensitivity import StatedEnd, least_margin, two_sided
 from pqd.planning.choose_decider import PAPER
-from pqd.planning.query_verdict import DeciderPlan, decider_plan
+from pqd.planning.query_verdict import DeciderPlan, PlannedQueryVerdict, planned_verdict
 from pqd.stated.budgets import AUTO
 
 
@@ -112,33 +114,53 @@ class Dispatcher:
         """Whether the dispatcher knows the aggregate; the paper has no decider of DISTINCT."""
         return self.name != PAPER or problem.query.aggregate != "COUNT DISTINCT"
 
-    def plan(self, problem: Problem, epsilon: Fraction) -> DeciderPlan:
-        """Decider that a run takes, with its statistic."""
+    def plan(self, problem: Problem, epsilon: Fraction) -> PlannedQueryVerdict:
+        """Verdict that a run plans: its decider, its statistic and its condition."""
         return _plan(self.name, problem, epsilon)
 
     def verdict(self, problem: Problem, epsilon: Fraction, noise: Noise) -> Answer:
-        """One verdict of the decider that is taken."""
+        """One verdict of the decider that is taken.
+
+        A verdict with a condition, such as "NO or beyond", is undecided.
+        """
         plan = self.plan(problem, epsilon)
-        table = histogram_on(plan, problem)
-        decision = plan.choice.decider.decide(table, problem.interval, epsilon, noise)
-        return answer_of(decision, problem.alpha)
+        decision = plan.rule.decision(plan.measurement.run(histogram_on(plan, problem), noise))
+        answer = answer_of(decision, problem.alpha)
+        holds = plan.condition is None or decision.by_stated_bound
+        return answer._replace(conclusive=answer.conclusive and holds)
 
     def chances(self, problem: Problem, epsilon: Fraction) -> Chances:
         """Chances of the decider that is taken."""
         plan = self.plan(problem, epsilon)
-        return chances_on(
-            plan.choice.decider,
-            histogram_on(plan, problem),
-            problem,
-            epsilon,
-            lambda: tried(self, problem, epsilon),
-        )
+        decider, table = plan.choice.decider, histogram_on(plan, problem)
+
+        def trial() -> Chances:
+            return tried(self, problem, epsilon)
+
+        chances = chances_on(decider, table, problem, epsilon, trial)
+        if plan.condition is None:
+            return chances
+        return chances._replace(yes=0.0, no=_stated_side(decider, table, problem, epsilon))
+
+
+def _stated_side(decider: Decider, table: Histogram, problem: Problem, epsilon: Fraction) -> float:
+    """Chance of a conclusive no on the side of the stated bound; values are cut at the other one.
+
+    Such a no has a noisy margin M of at most ``-floor - m``, where m is the least margin at alpha,
+    divided by ``two_sided`` (Theorem 1c).
+    """
+    floor = getattr(decider, "floor", None)
+    if floor is None or decider.constant_verdict(problem.interval) is not None:
+        return 0.0
+    margin = cast("StatedEnd", decider).margin(table, problem.interval)
+    least = least_margin(epsilon, problem.alpha / two_sided(floor, epsilon))
+    return budget_tail(least + floor + int(margin), epsilon)
 
 
 # The trials of one problem share its plan.
 @lru_cache(maxsize=64)
-def _plan(mechanism: str, problem: Problem, epsilon: Fraction) -> DeciderPlan:
-    plan = decider_plan(problem.bound(mechanism, epsilon))
+def _plan(mechanism: str, problem: Problem, epsilon: Fraction) -> PlannedQueryVerdict:
+    plan = planned_verdict(problem.bound(mechanism, epsilon))
     if plan.interval != problem.interval or plan.outside_epsilon:
         raise ValueError(f"{problem.key} is not planned as it is stated")
     return plan
