@@ -289,7 +289,7 @@ def test_constants_err_in_half_and_no_leaning_counts_half(problems: list[Problem
         assert always.above_alpha == number - within
     assert cells["silent"]["error"].tolist() == [0.5] * len(cells["silent"])
     assert not cells["silent"]["decided"].any()
-    assert not cells["auto"]["above_auto"].any()
+    assert not cells["auto"]["error_above_auto"].any()
 
 
 def test_errors_are_false_yes_and_false_no() -> None:

@@ -120,10 +120,11 @@ So where the gap is small beside the noise, no private answer can decide.
 """.splitlines()
 
 READING = """\
-A row for each aggregate, kind of problem and budget in which a private entrant errs less than `auto`, by more than two standard errors of the difference; the best such entrant is shown.
+A row for each aggregate, kind of problem and budget in which a private entrant errs less than `auto`, or decides more, by more than two standard errors of the difference; the best one is shown.
 The difference is paired by problem, and its error clustered by query.
+An entrant that is false more often than alpha on any problem, or whose chances are those of trials, is not compared by what it decides.
 `auto` is made to decide with a valid p-value, not for the least error of leanings.
-It prefers a decider that shows the noisy answer, where this is nearly as sharp.
+It prefers a decider that shows the noisy answer, where this is nearly as sharp, and it may cut values to the copy's, which makes a condition.
 """.splitlines()  # noqa: E501 - lines of the page
 
 SUMMARY = """\

@@ -17,6 +17,9 @@ from pqd.stated.budgets import AUTO
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 CELL = ["aggregate", "hard", "epsilon"]
+# Columns in which both truths have the same weight, and in which all problems have it.
+_BALANCED = ("error", "error_undecided_half", "error_above_auto")
+_PLAIN = ("decided", "false", "decided_above_auto")
 # A chance of trials, or a bound that is reached, may exceed alpha by rounding.
 _ROUNDING = 1e-9
 
@@ -116,11 +119,13 @@ def scores_of(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def _with_auto(judged: pd.DataFrame) -> pd.DataFrame:
-    """Results with ``above_auto``, the error less that of ``auto`` on the same problem."""
-    keys = [*PROBLEM, "epsilon"]
-    auto = judged.loc[judged["entrant"] == AUTO, [*keys, "error"]]
+    """Results with the differences of errors and decisions from those of ``auto``."""
+    keys, compared = [*PROBLEM, "epsilon"], ["error", "decided"]
+    auto = judged.loc[judged["entrant"] == AUTO, [*keys, *compared]]
     both = judged.merge(auto, on=keys, how="left", suffixes=("", "_of_auto"))
-    return both.assign(above_auto=both["error"] - both["error_of_auto"])
+    return both.assign(
+        **{f"{name}_above_auto": both[name] - both[f"{name}_of_auto"] for name in compared}
+    )
 
 
 def _scored(key: dict[str, object], rows: pd.DataFrame) -> dict[str, object]:
@@ -128,8 +133,8 @@ def _scored(key: dict[str, object], rows: pd.DataFrame) -> dict[str, object]:
     within = rows["within"].to_numpy(np.int64)
     codes = rows["query_code"].to_numpy(np.int64), rows["seed"].to_numpy(np.int64)
     means: dict[str, float] = {}
-    for name in ("error", "error_undecided_half", "decided", "false", "above_auto"):
-        kinds = within * (name not in {"decided", "false"})
+    for name in (*_BALANCED, *_PLAIN):
+        kinds = within * (name in _BALANCED)
         means |= Mean.of(rows[name].to_numpy(np.float64), *codes, kinds).named(name)
     exact = rows["exact"].all()
     return {
