@@ -145,6 +145,8 @@ def _budgets(scores: pd.DataFrame) -> list[float]:
 def _aggregate(scores: pd.DataFrame, aggregate: str) -> Iterator[str]:
     """Lines of one aggregate: a row for each entrant, columns for each budget."""
     rows = scores[(scores["aggregate"] == aggregate) & (scores["hard"] == 0)]
+    if rows.empty:
+        return
     budgets = _budgets(scores)
     first = rows.iloc[0]
     yield f"### {aggregate}"

@@ -28,7 +28,7 @@ def run(*stated: str) -> None:
 def test_one_command_judges_any_table_and_writes_its_page(tmp_path: Path) -> None:
     private, copy = tmp_path / "people.csv", SAMPLES / "census_synthetic.parquet"
     pd.read_parquet(SAMPLES / "census_private.parquet").head(3000).to_csv(private, index=False)
-    out, common = tmp_path / "results.csv", ["--queries", "6", "--seeds", "1"]
+    out, common = tmp_path / "results.csv", ["--queries", "2", "--seeds", "1"]
     stated = [str(private), f"mine={copy}", "--out", str(out), *common]
     run("run", *stated, "--epsilons", "1", "--taus", "10%")
     results = pd.read_csv(out)
@@ -39,7 +39,7 @@ def test_one_command_judges_any_table_and_writes_its_page(tmp_path: Path) -> Non
     assert again.read_bytes() == out.read_bytes()
     run("page", str(out), "--out", str(tmp_path))
     page = (tmp_path / "quality.md").read_text(encoding="utf-8")
-    assert "| people/mine | 6 | 6 |" in page
+    assert "| people/mine | 2 | 2 |" in page
     assert "prefers-color-scheme" in (tmp_path / "quality" / "decided.svg").read_text("utf-8")
 
 
