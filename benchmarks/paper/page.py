@@ -78,16 +78,22 @@ def page(folder: Path, papers: Sequence[Paper]) -> str:
         "",
         *INTRODUCTION.splitlines(),
         "",
-        "| paper | claims | " + " | ".join(VERDICTS) + " | seconds |",
-        "| --- |" + " ---: |" * (len(VERDICTS) + 2),
+        "| paper | claims | " + " | ".join(VERDICTS) + " | ours beyond it | seconds |",
+        "| --- |" + " ---: |" * (len(VERDICTS) + 3),
     ]
     for paper in papers:
-        claims = [claim for item in paper.items for claim in judged[paper.key, item.place]]
+        every = [claim for item in paper.items for claim in judged[paper.key, item.place]]
+        claims = [claim for claim in every if not claim.own]
         counts = Counter(claim.verdict for claim in claims)
         spent = sum(seconds.get(experiment.name, 0.0) for experiment in paper.experiments)
-        numbers = " | ".join(str(counts[verdict]) for verdict in VERDICTS)
+        numbers = [
+            len(claims),
+            *(counts[verdict] for verdict in VERDICTS),
+            len(every) - len(claims),
+        ]
         anchor = paper.title.lower().translate({ord(c): None for c in "(),.:"}).replace(" ", "-")
-        lines.append(f"| [{paper.title}](#{anchor}) | {len(claims)} | {numbers} | {spent:,.0f} |")
+        cells = [f"[{paper.title}](#{anchor})", *map(str, numbers), f"{spent:,.0f}"]
+        lines.append(f"| {' | '.join(cells)} |")
     lines.append("")
     for paper in papers:
         lines += [f"## {paper.title}", "", paper.about, ""]
@@ -125,7 +131,8 @@ def _item(
 def _claims(claims: Sequence[Claim]) -> Iterator[str]:
     """Lines of a list of claims: the verdict and what the paper says, what we found, and why."""
     for claim in claims:
-        yield from _wrapped(f"* **{claim.verdict}**: {claim.text} ({claim.place}).", "  ")
+        place = "ours" if claim.place == "(ours)" else claim.place
+        yield from _wrapped(f"* **{claim.word}**: {claim.text} ({place}).", "  ")
         yield from _wrapped(f"  Ours: {claim.ours}.", "  ")
         if claim.why and claim.verdict != "reproduces":
             yield from _wrapped(f"  Why: {claim.why}.", "  ")

@@ -13,6 +13,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 Verdict = Literal["reproduces", "in part", "does not", "undecided"]
+_OWN_WORDS: dict[Verdict, str] = {"reproduces": "holds", "does not": "does not hold"}
 VERDICTS: tuple[Verdict, ...] = ("reproduces", "in part", "does not", "undecided")
 
 
@@ -31,17 +32,21 @@ class Setting:
         """Whether the folder has all files of these names."""
         return all(self.data is not None and (self.data / name).is_file() for name in names)
 
-    def table(self, name: str) -> pd.DataFrame:
-        """Real table, read from the folder.
+    def path(self, name: str) -> Path:
+        """Path of a file of the folder.
 
         Raises
         ------
         FileNotFoundError
-            The run has no such file; ``Experiment.needs`` should have named it.
+            The run has no folder; ``Experiment.needs`` should have named the file.
         """
         if self.data is None:
             raise FileNotFoundError(f"{name} is needed; name its folder by --data")
-        return pd.read_parquet(self.data / name)
+        return self.data / name
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Real table, read from the folder."""
+        return pd.read_parquet(self.path(name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,16 @@ class Claim:
     ours: str
     verdict: Verdict
     why: str = ""
+
+    @property
+    def own(self) -> bool:
+        """Whether the claim is ours, beyond the paper."""
+        return "ours" in self.place or "(ours)" in self.text
+
+    @property
+    def word(self) -> str:
+        """Verdict in words: a claim of ours holds, one of the paper reproduces."""
+        return _OWN_WORDS.get(self.verdict, self.verdict) if self.own else self.verdict
 
 
 def judged(*, holds: bool, partly: bool = False) -> Verdict:

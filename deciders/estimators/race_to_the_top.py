@@ -24,10 +24,11 @@ class RaceEstimate(TruncationRungs):
     The estimate is the largest of 0 and ``q(D, t_j) + Lap(b_j) - b_j ln(log2(GS)/beta)`` with
     ``b_j = t_j log2(GS) / epsilon``.  It exceeds the truth with probability ``beta``.
 
-    Guarantee: epsilon-DP.  The paper splits epsilon into log2(GS) parts but uses ceil(log2 GS)
-    rungs.  The total is still at most epsilon (ours).  A row of value v moves only rungs with
+    Guarantee: epsilon-DP.  The paper splits epsilon into log2(GS) parts and has as many rungs,
+    which is seldom a whole number (docs/errata.md, 15).  Here there are ceil(log2 GS) rungs, and
+    the total is still at most epsilon (ours).  A row of value v moves only rungs with
     ``t_j >= v``, each by v, so it costs ``epsilon/log2(GS) * sum_j v/t_j``.  With J rungs the sum
-    is below ``2 - 2^(1-J) <= log2(GS)``.
+    is at most ``2 - 2^(1-J) <= log2(GS)``.
 
     The estimate exceeds the sum by x >= 0 with probability at most
     ``sum_j exp(-x / b_j) beta / (2 log2 GS)`` (a union bound over the rungs).  This is a p-value

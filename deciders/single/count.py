@@ -73,11 +73,13 @@ class NaiveExponentialCount(ExponentialDecider, NoBounds, DeciderDefaults):
 class ExponentialCount(ExponentialDecider, NoBounds, DeciderDefaults):
     """Exponential mechanism with the sloped score u' (Patwa 2023, section 4.2.2, eqs. 10-16).
 
-    Guarantee: epsilon-DP (Prop. 4.5: u' has sensitivity 1/(2 tau); Observation 4.6).  With
-    ``2 * sensitivity = 1/tau`` the log-odds of yes are ``epsilon tau (2 u'(yes) - 1)``.  This is
-    ``epsilon`` times the signed distance to the nearer end of the interval, which is positive
-    inside.  The log-odds are never below ``-epsilon tau``.  They are computed exactly and rounded
-    once to a double.  OpenDP makes the draw (``SecureNoise.choose``).
+    Guarantee: epsilon-DP (Observation 4.6), since u' has a sensitivity of at most 1/(2 tau).
+    Prop. 4.5 says that it is 1/(2 tau), but below ``tau = 1/2`` it is 1, and budget is wasted
+    (docs/errata.md, 16).  With ``2 * sensitivity = 1/tau`` the log-odds of yes are
+    ``epsilon tau (2 u'(yes) - 1)``.  This is ``epsilon`` times the signed distance to the nearer
+    end of the interval, which is positive inside.  The log-odds are never below ``-epsilon tau``.
+    They are computed exactly and rounded once to a double.  OpenDP makes the draw
+    (``SecureNoise.choose``).
     """
 
     id: ClassVar[str] = "em_count"

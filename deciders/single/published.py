@@ -1,7 +1,7 @@
 """Effectiveness thresholds as the paper prints them, with the error of each printed value.
 
 The printed values serve to reproduce the paper.  pqd itself uses ``Decider.tau_min``
-(docs/errata.md).
+(docs/errata.md, 1, 2 and 13).
 """
 
 import math

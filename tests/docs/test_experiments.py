@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
-from benchmarks.range_sum_runs import published_greedy
+from benchmarks.paper.wu.mechanisms import published_greedy
 from benchmarks.standard_errors import NO, UNDECIDED, YES, Estimate
 from pqd.deciders.batch.range_sums.hierarchy import greedy_hierarchy, hierarchy_of_shares
 

@@ -29,6 +29,8 @@ from pqd.deciders.noise import Noise, exponential_choice, noisy_value
 # to allow for this rounding.
 SLACK = Fraction(1, 1024)
 _STEPS = SLACK.denominator
+# Weights are rescaled beyond 2^500 and below 2^-500; doubles reach 2^1023.
+_LARGEST_EXPONENT = 500
 
 
 def noisy_size(counts: Integers, group: int, epsilon: Fraction, noise: Noise) -> int:
@@ -116,6 +118,17 @@ class GroupedWeights:
         rate = (answer - estimated) / (2 * self._size)
         moved = before * self._by_group(np.exp(worths * rate), groups)
         self._table[groups], self._masses[groups] = moved, moved.sum(axis=1)
+        self._rescale()
+
+    def _rescale(self) -> None:
+        """Divide all weights by a power of two, which is exact, before they leave the doubles.
+
+        Answers that contradict each other can pull all weights in one direction again and again.
+        """
+        _, exponent = math.frexp(float(self._masses.max()))
+        if abs(exponent) > _LARGEST_EXPONENT:
+            self._table = np.ldexp(self._table, -exponent)
+            self._masses = np.ldexp(self._masses, -exponent)
 
     def tails(self, thresholds: Integers) -> Tails:
         """Tails of the weights under each condition."""

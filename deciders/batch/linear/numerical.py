@@ -30,7 +30,8 @@ from pqd.deciders.noise import Noise
 def first_few(above: Numbers, alpha: Numbers | float) -> Integers:
     """First threshold of each query with at most ``alpha`` mass above it.
 
-    This is the search of Algorithms 1 and 2.  Nothing lies above the last threshold, whatever a
+    This is the search of Algorithms 1 and 2; the text of section 3.1 says the largest
+    (docs/errata.md, 12.3).  Nothing lies above the last threshold, whatever a
     noisy answer says, so the search ends there.
     """
     few = above <= alpha

@@ -96,7 +96,8 @@ class DigitUniverse:
     A row is one cell for each binary digit 1 of its ``g``.  The cell has the worth of this digit,
     so every sum ``w(D)`` keeps its value.  A row's level is ``g``, clipped to ``0 .. upper``.
 
-    The paper counts ``1 + log2(upper)`` cells for a row, but fewer are enough (ours).  Let
+    The paper counts ``1 + log2(upper)`` cells for a row, digits 0 among them, which are no cells
+    of its universe (docs/errata.md, 12.5).  Fewer are enough (ours).  Let
     ``upper`` have d digits.  A number below ``upper`` has a 0 where it first differs from
     ``upper``.  So it has at most ``d - 1`` ones; an example is ``2^(d - 1) - 1``.  So ``group`` is
     the larger of ``d - 1`` and the number of ones of ``upper`` itself.

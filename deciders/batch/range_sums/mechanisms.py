@@ -103,8 +103,9 @@ class SingleQueries(RangeSumMechanism):
     ``top`` is the largest weight in the range.
 
     Guarantee: epsilon-DP by sequential composition (Dwork et al. 2006).  Each of m ranges has
-    ``epsilon / m``, and its threshold spends the share rho of that.  Algorithms 2 and 3 as printed
-    spend epsilon on every range.  Algorithm 1 splits epsilon as this code does.
+    ``epsilon / m``, and its threshold spends the share rho of that.  Algorithm 1 splits epsilon
+    as this code does.  Algorithms 2 and 3 as printed spend epsilon on every range, and clamp rows
+    before they select them, so that all rows above a range count (docs/errata.md, 11.3 and 11.4).
     """
 
     id: ClassVar[str] = "sqm"
@@ -263,8 +264,10 @@ class MatrixMechanism(RangeSumMechanism):
 
     Guarantee: epsilon-DP by sequential composition: ``rho epsilon`` for the threshold, the rest
     for the strategy's statistics.  These are whole numbers, and one row changes them by at most
-    the strategy's norm in total.  The strategy depends on the released threshold, not on the
-    table.  The answers are post-processing.
+    the strategy's norm in total.  Each statistic has noise of its own.  Algorithm 9 shares one
+    noise vector among four mechanisms, whose answers together are not private (docs/errata.md,
+    11.10).  The strategy depends on the released threshold, not on the table.  The answers are
+    post-processing.
     """
 
     @abstractmethod

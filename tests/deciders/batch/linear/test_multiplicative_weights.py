@@ -8,7 +8,8 @@ import pytest
 
 from pqd.deciders import SimulatedNoise
 from pqd.deciders.batch.base import PrivacyBudget
-from pqd.deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
+from pqd.deciders.batch.linear.conditions import Intervals, Ranges
+from pqd.deciders.batch.linear.multiplicative_weights import GroupedWeights, MultiplicativeWeights
 from pqd.deciders.batch.linear.queries import (
     CappedQueries,
     NumericalQueries,
@@ -47,6 +48,18 @@ def test_multiplicative_weights_are_those_of_mwem(replays: int) -> None:
     found = weights.fit(linear_queries, tails, size, budget, Silent()).cells
     assert found == pytest.approx(literal_mwem(linear_queries, counts, size, 6, replays))
     assert found.sum() == pytest.approx(size)
+
+
+@pytest.mark.parametrize("answer", [0.0, 200.0])
+def test_many_pulls_in_one_direction_keep_finite_weights(answer: float) -> None:
+    """All cells have the worth 1, so a wrong total pulls every weight down, or every weight up."""
+    queries = NumericalQueries(Ranges((Intervals.up_to(6, 6),)), DigitUniverse(6, 20))
+    linear_queries = ThresholdQueries(queries, doubling(1, queries.peak))
+    all_cells = 5 * 2 * (doubling(1, queries.peak).size - 1)
+    weights = GroupedWeights(linear_queries, 100)
+    weights.divide(linear_queries.query(all_cells))
+    weights.pull([answer], 5000)
+    assert weights.cells == pytest.approx(np.full(30, 100 / 30))
 
 
 def test_with_rounds_and_budget_enough_every_answer_comes_out() -> None:
