@@ -52,6 +52,7 @@ RULES = f"""\
   The others are shares of {TRIALS} seeded trials a problem.
 * **Standard errors** are clustered by query, since problems of one query share its answers.
   `scores.csv` has them over seeds, too (`_seeds_se`): each seed draws new queries, and new copies where these are made of the table.
+  Entries of one table share its rows, which neither error covers.
 """.splitlines()  # noqa: E501 - lines of the page
 
 ENTRANT_NOTES = """\
@@ -99,6 +100,7 @@ class TenRows:
 A problem has its `interval` (the answers within tolerance), `tau` and `alpha`, and its `query` has `sql`, `lattice` (the bounds), `copy` and `private` (histograms of the selected rows).
 A method `chances(problem, epsilon)` spares the trials ([benchmarks/quality/entrants.py](../benchmarks/quality/entrants.py)).
 The draws of an entrant depend on its name and on the problem alone, so a new entrant changes no other score.
+A new entry changes the thresholds of the tuned scores alone, beside the means.
 An own table is an entry by `run PRIVATE NAME=COPY...`; `page` then makes this page of it.
 """.splitlines()  # noqa: E501 - lines of the page
 
