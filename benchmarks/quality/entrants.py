@@ -32,7 +32,6 @@ class Answer(NamedTuple):
 
 YES = Answer(says_yes=True, conclusive=True)
 NO = Answer(says_yes=False, conclusive=True)
-UNDECIDED = Answer(says_yes=None, conclusive=False)
 
 
 class Chances(NamedTuple):
