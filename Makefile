@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 # A private table and its synthetic copy.
 PAIR := samples/census_private.parquet samples/census_synthetic.parquet
 
-.PHONY: demo install test check pytest test-thorough test-browser golden fuzz format lock samples tables notebook architecture pictures browser docs benchmark paper experiments clean
+.PHONY: demo install test check pytest test-thorough test-browser golden fuzz format lock samples tables notebook architecture pictures browser docs benchmark paper experiments quality clean
 
 demo: $(PROGRAM)
 	$(BIN)/pqd profile $(PAIR)
@@ -109,6 +109,14 @@ paper: $(READY)
 # The pictures and pages of docs/experiments, from the CSV files that the benchmarks write there.
 experiments: $(READY)
 	$(BIN)/python -m benchmarks.experiments
+
+# The benchmark of verdict quality, in docs/quality.md.  DATA: the folder of real tables; QUICK=1:
+# small, into build.
+QUALITY := build/$(if $(QUICK),quick,quality)
+quality: $(READY)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.quality run --out $(QUALITY)/results.csv \
+	  $(if $(DATA),--data $(DATA)) $(if $(QUICK),--queries 6 --seeds 1)
+	$(BIN)/python -m benchmarks.quality page $(QUALITY)/results.csv $(if $(QUICK),--out build/quick)
 
 clean:
 	rm -rf $(VENV) dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from benchmarks.needed_epsilon import pairs
+from benchmarks.drawn_queries import LEAST_ROWS, numeric_columns, pairs, selections
 from benchmarks.result_tables import ResultTable, add_csv_option
 from pqd.deciders import Decider, Histogram, Interval, Lattice, answer, applicable
 from pqd.deciders.evaluation.tails import largest_error
@@ -41,7 +41,6 @@ AGGREGATES = (
     ("QUANTILE", Fraction(9, 10)),
 )
 WIDER = 1, 20
-LEAST_ROWS = 30
 
 
 class Problem(NamedTuple):
@@ -64,16 +63,12 @@ def problems(
     private: pd.DataFrame, copy: pd.DataFrame, number: int, rng: np.random.Generator
 ) -> Iterator[Problem]:
     """Queries that both tables answer, of every aggregate alike."""
-    numeric = [str(c) for c in copy if copy[c].dtype.kind in "iu" and copy[c].nunique() > 12]
-    numeric = [c for c in numeric if min(copy[c].min(), private[c].min()) >= 0]
-    classes = [str(c) for c in copy if copy[c].nunique() <= 20]
+    numeric = [c for c in numeric_columns(copy) if min(copy[c].min(), private[c].min()) >= 0]
     made = 0
-    for _ in range(50 * number):
+    for selection in selections(copy, number, rng, numeric):
         if made == number:
             return
-        column, by = rng.choice(numeric), rng.choice(classes)
-        value = rng.choice(copy[by].unique())
-        found = [t.loc[t[by] == value, column].to_numpy(np.int64) for t in (private, copy)]
+        found = [selection.of(table) for table in (private, copy)]
         if min(map(len, found)) < LEAST_ROWS or not found[1].any():
             continue
         aggregate, p = AGGREGATES[made % len(AGGREGATES)]

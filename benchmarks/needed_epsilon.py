@@ -29,6 +29,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import pandas as pd
 
+from benchmarks.drawn_queries import LEAST_ROWS, pairs, selections
 from benchmarks.result_tables import ResultTable, add_csv_option
 from pqd.commands.plan import plan
 from pqd.deciders import (
@@ -59,8 +60,6 @@ AGGREGATES = {
     "QUANTILE 0.25": ("QUANTILE", Fraction(1, 4)),
     "QUANTILE 0.9": ("QUANTILE", Fraction(9, 10)),
 }
-LEAST_ROWS = 30
-CENTS = ["trip_distance", "fare_amount", "tip_amount", "total_amount"]
 
 
 class BenchmarkQuery(NamedTuple):
@@ -74,40 +73,18 @@ class BenchmarkQuery(NamedTuple):
     copy: Histogram
 
 
-def pairs(folder: Path, seeds: int) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
-    """Yield real tables and their copies."""
-    adult = pd.read_parquet(folder / "adult_private.parquet")
-    for name in ("privbayes_eps1", "gcopula"):
-        yield f"adult/{name}", adult, pd.read_parquet(folder / f"adult_{name}.parquet")
-    for name in ("bank", "cps", "taxi"):
-        table = pd.read_parquet(folder / f"{name}_private.parquet")
-        for column in table.columns.intersection(CENTS):
-            table[column] = (table[column] * 100).round().astype("int64")
-        table = table.select_dtypes(exclude="float").dropna().head(60_000).reset_index(drop=True)
-        for seed in range(seeds):
-            rng = np.random.default_rng(seed)
-            alone = {c: table[c].sample(frac=1, random_state=rng).to_numpy() for c in table}
-            yield f"{name}/marginals", table, pd.DataFrame(alone)
-            yield f"{name}/bootstrap", table, table.sample(frac=1, replace=True, random_state=rng)
-            half = rng.permutation(len(table)) < len(table) // 2
-            yield f"{name}/halves", table[half], table[~half]
-
-
 def benchmark_queries(
     private: pd.DataFrame, copy: pd.DataFrame, number: int, rng: np.random.Generator
 ) -> Iterator[BenchmarkQuery]:
     """Queries that both tables can answer; the aggregates take turns."""
-    numeric = [str(c) for c in copy if copy[c].dtype.kind in "iu" and copy[c].nunique() > 12]
-    classes = [str(c) for c in copy if copy[c].nunique() <= 20]
     made = 0
-    for _ in range(50 * number):
+    for selection in selections(copy, number, rng):
         if made == number:
             return
-        column, by = rng.choice(numeric), rng.choice(classes)
-        value = rng.choice(copy[by].unique())
-        found = [t.loc[t[by] == value, column].to_numpy(np.int64) for t in (private, copy)]
+        found = [selection.of(table) for table in (private, copy)]
         aggregate, p = list(AGGREGATES.values())[made % len(AGGREGATES)]
-        lattice = Lattice(int(copy[column].min()), int(copy[column].max()))
+        column = copy[selection.column]
+        lattice = Lattice(int(column.min()), int(column.max()))
         histograms = [Histogram.from_values(values) for values in found]
         share = Fraction(int(rng.choice([2, 5, 10])), 100)
         if min(map(len, found)) < LEAST_ROWS:

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.needed_epsilon import BenchmarkQuery, benchmark_queries, pairs
+from benchmarks.drawn_queries import pairs
+from benchmarks.needed_epsilon import BenchmarkQuery, benchmark_queries
 from benchmarks.result_tables import ResultTable, add_csv_option
 from pqd.deciders import Decider, Histogram, Interval, answer, applicable, error_rates
 
