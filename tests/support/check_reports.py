@@ -9,6 +9,7 @@ from pqd.deciders.note import Note
 from pqd.reports.models.audit import CompositionGroup, Cost, Verdict
 from pqd.reports.models.check import CheckReport, CheckResult
 from pqd.reports.models.query import CandidateFacts
+from pqd.reports.models.standings import Leaning
 
 CHOSEN = CandidateFacts(
     "inv_count", 10.0, True, 9.2, 0.02, 0.03, 0.9, (0.9, 0.1, None), decision_chance=0.93
@@ -39,9 +40,10 @@ YES = Verdict(
 )
 NO = replace(YES, leans="no", margin=-3, p_value=0.01)
 OPEN = replace(YES, evidence="none", p_value=0.31, margin=0, tau=2, candidates=(POOR,))
+_BY_SEX: tuple[tuple[str, Leaning], ...] = (("Female", "yes"), ("Male", "no"))
 GROUPS = tuple(
     replace(YES, id=f"by-sex[{key}]", block="by-sex", group=f"sex = {key}", leans=outcome)
-    for key, outcome in (("Female", "yes"), ("Male", "no"))
+    for key, outcome in _BY_SEX
 )
 
 PASS = CheckResult(

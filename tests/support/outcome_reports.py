@@ -4,9 +4,10 @@ from dataclasses import replace
 from fractions import Fraction
 
 from pqd.deciders.note import note
-from pqd.reports.models.audit import Condition, Evidence, Outside, Verdict
+from pqd.reports.models.audit import Condition, Outside, Verdict
 from pqd.reports.models.check import CheckReport, CheckResult, Gate, Status, status_of
 from pqd.reports.models.query import CandidateFacts
+from pqd.reports.models.standings import Evidence, Leaning
 from pqd.reports.text.check import single_message
 from tests.support.audit_reports import audit_of
 from tests.support.check_reports import BASED, FAIL, NO, OPEN, YES
@@ -22,7 +23,7 @@ def _named(name: str, verdict: Verdict) -> Verdict:
     return replace(verdict, id=name)
 
 
-def _bit(leans: str, evidence: Evidence) -> Verdict:
+def _bit(leans: Leaning, evidence: Evidence) -> Verdict:
     """Answer of a decider that gives no p-value."""
     return replace(
         _SUM, leans=leans, evidence=evidence, decider="svt_sum", candidates=(_SPARSE,),

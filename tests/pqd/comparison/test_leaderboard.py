@@ -30,6 +30,7 @@ from pqd.reports.models.compare import (
     LeaderboardRow,
     ranking_queries,
 )
+from pqd.reports.models.standings import Outcome
 from pqd.run.execution import Outputs, quote_sets
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
@@ -204,7 +205,7 @@ def test_identical_candidates_are_never_told_apart(seed: int) -> None:
 # The board ----------------------------------------------------------------------------------------
 
 
-def cell(name: str, outcome: str, p: float | None = 0.0, gap: float | None = None) -> Cell:
+def cell(name: str, outcome: Outcome, p: float | None = 0.0, gap: float | None = None) -> Cell:
     return Cell(
         candidate=name,
         q_synthetic=10,

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from pqd.reports.documents.queries import off_by_text, verdict_row
 from pqd.reports.models.audit import Verdict
+from pqd.reports.models.standings import Leaning
 from pqd.reports.text.numbers import in_millions
 from pqd.reports.writers.terminal import terminal_text
 from pqd.reports.writers.terminal.grid import Cells, Column, grid_lines
@@ -28,7 +29,7 @@ ABOVE = replace(VERDICTS[0], q_synthetic=500.0, tau=600.0, low=590.0, high=690.0
     ],
 )
 def test_a_pass_is_at_most_so_far_off_and_a_failure_at_least(
-    outcome: str, low: float, high: float, told: str
+    outcome: Leaning, low: float, high: float, told: str
 ) -> None:
     verdict = replace(ABOVE, leans=outcome, p_value=0.001, low=low, high=high)
     assert verdict.standing == ("trusted" if outcome == "yes" else "not trusted")
@@ -40,7 +41,7 @@ def test_a_pass_is_at_most_so_far_off_and_a_failure_at_least(
     [("yes", 590.0, 1103.2, "< 604"), ("no", 1109.1, 1690.0, "> 609")],
 )
 def test_a_bound_of_the_gap_is_on_the_verdict_s_side_of_the_tolerance(
-    outcome: str, low: float, high: float, told: str
+    outcome: Leaning, low: float, high: float, told: str
 ) -> None:
     """Two digits would be 610 and 600, beside a tolerance of 605."""
     verdict = replace(ABOVE, leans=outcome, p_value=0.001, tau=605.0, low=low, high=high)
@@ -48,7 +49,7 @@ def test_a_bound_of_the_gap_is_on_the_verdict_s_side_of_the_tolerance(
 
 
 @pytest.mark.parametrize(("outcome", "told"), [("yes", "< 320"), ("no", "> 319")])
-def test_a_tolerance_in_place_of_a_gap_is_a_bound_of_it(outcome: str, told: str) -> None:
+def test_a_tolerance_in_place_of_a_gap_is_a_bound_of_it(outcome: Leaning, told: str) -> None:
     """If nothing else is known, the tolerance is rounded to the side that holds."""
     names = ("low", "high", "gap", "gap_low", "gap_high", "margin", "estimate")
     nothing: dict[str, Any] = dict.fromkeys(names)

@@ -14,6 +14,7 @@ from pqd.planning.choose_estimator import ESTIMATORS
 from pqd.reports.documents.queries import curves
 from pqd.reports.models.audit import AuditReport, CompositionGroup, Cost, Verdict
 from pqd.reports.models.query import MEAN_DISTANCE, CandidateFacts
+from pqd.reports.models.standings import Leaning
 from pqd.reports.text.numbers import (
     epsilon_text,
     number_text,
@@ -108,7 +109,7 @@ def test_simulation_is_stamped_in_every_rendering() -> None:
     [("yes", 1, "about 1 person"), ("yes", 1234, "about 1,234 people"), ("no", 0, "about 1 person"),
      ("no", -21, "about 22 people")],
 )  # fmt: skip
-def test_margins_in_words(outcome: str, margin: int, words: str) -> None:
+def test_margins_in_words(outcome: Leaning, margin: int, words: str) -> None:
     sentence = margin_sentence(replace(VERDICT, leans=outcome, margin=margin))
     assert sentence is not None
     assert sentence.startswith(words)
@@ -125,7 +126,7 @@ def test_margins_in_words(outcome: str, margin: int, words: str) -> None:
         ("no", (-1, -1), "2 people away"),
     ],
 )
-def test_margins_with_their_intervals(outcome: str, ends: tuple[int, int], words: str) -> None:
+def test_margins_with_their_intervals(outcome: Leaning, ends: tuple[int, int], words: str) -> None:
     low, high = ends
     found = replace(VERDICT, leans=outcome, margin=high, margin_low=low, margin_high=high)
     # One end is as sure as the verdict, both together less.
@@ -182,7 +183,7 @@ def test_a_gap_is_rounded_to_what_holds_its_interval(gap: Gap, shown: str | None
     ],
 )
 def test_a_decided_verdict_never_shows_an_interval_across_its_tolerance(
-    outcome: str, gap: Gap, shown: str
+    outcome: Leaning, gap: Gap, shown: str
 ) -> None:
     middle, low, high = gap
     found = replace(VERDICT, leans=outcome, gap=middle, gap_low=low, gap_high=high)
