@@ -27,6 +27,7 @@ FLOORS = (
     *(
         "pqd.exception_barrier",
         "pqd.interrupts",
+        "pqd.keywords",
         "pqd.paths",
         "pqd.progress",
         "pqd.threads",
