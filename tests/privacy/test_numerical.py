@@ -358,11 +358,11 @@ def test_a_radius_first_leaves_its_mechanism_the_rest(
         return 1
 
     monkeypatch.setattr(radius, "private_radius", fixed)
-    found = spent(mechanism, TIGHT_PAIRS[:1], "1", trials=5)
+    found = spent(mechanism, TIGHT_PAIRS[:1], "1", trials=25)
     assert set(paid) == {Fraction(1, 10)}
     assert 0.85 < found <= 0.9 + TOLERANCE
     twin = RadiusForNothing(inner=build(TIGHT))
-    assert spent(twin, TIGHT_PAIRS[:1], "1", trials=5) > 0.9 + TOLERANCE
+    assert spent(twin, TIGHT_PAIRS[:1], "1", trials=25) > 0.9 + TOLERANCE
 
 
 def test_a_radius_that_is_the_largest_value_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
