@@ -7,8 +7,8 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import isotonic_regression
 
-from benchmarks.isotonic import isotonic
 from benchmarks.range_workloads import equal_buckets, expected_errors, prefix_sums
 from pqd.deciders import Histogram, SimulatedNoise
 from pqd.deciders.batch.range_sums.hierarchy import (
@@ -63,7 +63,7 @@ class Runs:
     @property
     def smooth(self) -> "Runs":
         """Runs after isotonic regression."""
-        return Runs(np.array([isotonic(row) for row in self.answers]), self.truth)
+        return Runs(np.array([isotonic_regression(row).x for row in self.answers]), self.truth)
 
     @property
     def relative(self) -> Floats:

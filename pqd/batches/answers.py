@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pqd.batches.batch_measurement import BatchMeasurement, BatchPlanner, name_of, naming, selection
+from pqd.batches.mechanisms import BatchTerms
 from pqd.batches.simulation import SimulatedChoice, choose_mechanism
 from pqd.deciders import answer
+from pqd.deciders.numbers import plain
 from pqd.engine.scan_plan import Measure
 from pqd.errors import PqdError
 from pqd.parameters import Parameters
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload
 from pqd.planning.lattices import lattice_of
-from pqd.reports.models.release import ReleasedBatch, SimulatedError
+from pqd.reports.models.release import MechanismOption, ReleasedBatch, SimulatedError
 from pqd.run.measurement import MeasurementSet
 from pqd.stated.column_facts import span
+from pqd.stated.mechanism_options import NO_OPTIONS, MechanismOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,12 @@ class PlannedBatch:
             name=self.batch.name,
             queries=len(self.batch.statistics),
             epsilon=self.batch.epsilon,
+            delta=self.batch.plan.delta,
             mechanism=self.batch.plan.id,
+            options=tuple(
+                MechanismOption(name, value if isinstance(value, str) else plain(value))
+                for name, value in self.batch.plan.options
+            ),
             reason=str(self.choice.reason),
             classes=classes.size if classes else None,
             simulated_errors=tuple(
@@ -84,8 +92,13 @@ class ReleasePlan:
         return planned, planned.places[selection(query.statistic)]
 
 
-def select_batches(bound: BoundWorkload, parameters: Parameters) -> ReleasePlan:
-    """Plan with one batch per measure, where each batch has its share of the total epsilon.
+def select_batches(
+    bound: BoundWorkload, parameters: Parameters, options: MechanismOptions = NO_OPTIONS
+) -> ReleasePlan:
+    """Plan with one batch per measure, where each batch has its share of epsilon and delta.
+
+    The share is that of the weights of the batch's queries.  ``options`` are those of the
+    mechanism that ``parameters`` name.
 
     Raises
     ------
@@ -96,20 +109,36 @@ def select_batches(bound: BoundWorkload, parameters: Parameters) -> ReleasePlan:
     for query in bound.queries:
         queries = groups.setdefault(query.statistic.measure, {})
         queries.setdefault(selection(query.statistic), query)
-    number = sum(map(len, groups.values()))
+    weights = _weights(bound)
+    total = sum(weights.values())
     batches = []
     names: set[str] = set()
     for measure, queries in groups.items():
         # Sort the queries, so that the batch does not depend on their order.
         ordered = [queries[text] for text in sorted(queries)]
-        epsilon = parameters.epsilon * len(queries) / number
+        own = tuple(weights[measure, selection(query.statistic)] for query in ordered)
+        share = sum(own) / total
+        terms = BatchTerms(options, share * Fraction(options.get("delta", 0)), own)
         name = name_of(ordered[0].query)
         if name in names and measure and measure.lattice:
             # Ends of the WHERE beyond the copy's values are bounds of their own.
             name = f"{name} in {span(measure.lattice)}"
         names.add(name)
-        batches.append(_planned_batch(bound, name, ordered, parameters.mechanism, epsilon))
+        epsilon = parameters.epsilon * share
+        batches.append(_planned_batch(bound, name, ordered, parameters.mechanism, epsilon, terms))
     return ReleasePlan(bound, tuple(batches))
+
+
+def _weights(bound: BoundWorkload) -> dict[tuple[Measure | None, str], Fraction]:
+    """Weight of each answer, by its measure and its selection of rows.
+
+    If several queries have the same answer, the largest of their weights counts.
+    """
+    weights: dict[tuple[Measure | None, str], Fraction] = {}
+    for query in bound.queries:
+        key = query.statistic.measure, selection(query.statistic)
+        weights[key] = max(weights.get(key, Fraction(0)), query.query.importance)
+    return weights
 
 
 def _planned_batch(
@@ -118,12 +147,15 @@ def _planned_batch(
     queries: Sequence[BoundQuery],
     mechanism: str,
     epsilon: Fraction,
+    terms: BatchTerms,
 ) -> PlannedBatch:
     scale = scale_of(queries[0])
     with naming(name):
-        planner = BatchPlanner(queries, bound, epsilon)
+        planner = BatchPlanner(queries, bound, epsilon, terms)
         plans = planner.plans(mechanism)
-        choice = choose_mechanism(plans, planner.workload, planner.counts, epsilon, scale)
+        choice = choose_mechanism(
+            plans, planner.workload, planner.counts, epsilon, scale, terms.importance
+        )
     batch = planner.measurement(name, choice.plan)
     return PlannedBatch(batch, choice, scale, planner.linear_refusal)
 

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from pqd.accounting.disjoint_groups import MeasurementCost
 from pqd.batches.batch_plan import BatchPlan, LinearPlan
 from pqd.batches.linear_workload import LinearWorkload
-from pqd.batches.mechanisms import BY_QUERY, JOINT, LINEAR, RANGES, TOGETHER
+from pqd.batches.mechanisms import (
+    BY_QUERY,
+    JOINT,
+    LINEAR,
+    NO_TERMS,
+    RANGE_SUMS,
+    TOGETHER,
+    BatchTerms,
+)
 from pqd.batches.range_sums import range_plan
 from pqd.batches.row_classes import RowClasses
 from pqd.batches.workload_laplace import BatchCounts, WorkloadPlan
@@ -92,6 +101,11 @@ class BatchMeasurement(QueryMeasurement[BatchOutput]):
         return
 
     @property
+    def composition_cost(self) -> MeasurementCost:
+        """Cost to be composed with the costs of other batches, with the delta of the mechanism."""
+        return replace(super().composition_cost, delta=self.plan.delta)
+
+    @property
     def workload(self) -> ScanPlan:
         """Scan plan of the batch."""
         return ScanPlan(self.statistics, self.unit)
@@ -106,7 +120,7 @@ class BatchMeasurement(QueryMeasurement[BatchOutput]):
         return {"kind": "batch", **self.plan.parameters()}
 
     def run(self, counts: BatchCounts, noise: Noise) -> BatchOutput:
-        """Answers that are ``epsilon``-DP in the rows, or with a unit in the persons, counted."""
+        """Answers that are (``epsilon``, delta of the plan)-DP in the rows or persons counted."""
         return self.plan.release(self.plan.read(counts), self.epsilon, noise)
 
     def ledger_facts(self) -> dict[str, Any]:
@@ -140,10 +154,14 @@ class BatchPlanner:
     """
 
     def __init__(
-        self, queries: Sequence[BoundQuery], bound: BoundWorkload, epsilon: Fraction
+        self,
+        queries: Sequence[BoundQuery],
+        bound: BoundWorkload,
+        epsilon: Fraction,
+        terms: BatchTerms = NO_TERMS,
     ) -> None:
         """Count the rows of the synthetic table; with a unit its persons are counted already."""
-        self.queries, self.epsilon, self._bound = queries, epsilon, bound
+        self.queries, self.epsilon, self._bound, self.terms = queries, epsilon, bound, terms
         self.workload = ScanPlan(tuple(query.statistic for query in queries), bound.unit)
         self.counts: BatchCounts = (
             [query.synthetic[0] for query in queries] if bound.unit else self._contingency
@@ -204,14 +222,15 @@ class BatchPlanner:
         """Plan of one mechanism."""
         if name in BY_QUERY:
             return WorkloadPlan.of(self.workload, self.epsilon, joint=name == JOINT)
-        if name == RANGES:
-            return range_plan(self.workload, self._contingency, self._bound.schema, self.epsilon)
+        if name in RANGE_SUMS:
+            counts, schema = self._contingency, self._bound.schema
+            return range_plan(self.workload, counts, schema, self.epsilon, name, self.terms)
         if isinstance(self._linear, ParameterError):
             raise ParameterError(
                 f"{name} must know what a row can meet, and {self._linear}; or use workload, which "
                 "counts query by query"
             )
-        return LinearPlan.of(name, self._linear, self.epsilon)
+        return LinearPlan.of(name, self._linear, self.epsilon, self.terms)
 
     def measurement(self, name: str, plan: BatchPlan) -> BatchMeasurement:
         """Measurement of all queries by ``plan``."""

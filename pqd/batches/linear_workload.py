@@ -8,6 +8,7 @@ decomposable queries.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,6 +38,11 @@ class LinearWorkload:
     def signed(self) -> bool:
         """Whether values may be negative."""
         return self.lattice is not None and self.lattice.lower < 0
+
+    @property
+    def unit(self) -> Fraction:
+        """Size of one unit of the answers."""
+        return Fraction(1) if self.lattice is None else self.lattice.unit
 
     @property
     def top(self) -> int:

@@ -72,11 +72,17 @@ class QuasiRandomNoise:
 class ErrorSimulation:
     """Simulation of plans on the synthetic table, given its ``counts``."""
 
-    def __init__(self, workload: ScanPlan, counts: BatchCounts, epsilon: Fraction) -> None:
-        """Compute the exact answers, which are public."""
+    def __init__(
+        self,
+        workload: ScanPlan,
+        counts: BatchCounts,
+        epsilon: Fraction,
+        weights: Sequence[float] | None = None,
+    ) -> None:
+        """Compute the exact answers, which are public; with ``weights`` their mean is weighted."""
         self._counts, self._epsilon = counts, epsilon
         self._truth = exact_answers(workload, counts)
-        self.size = float(np.abs(self._truth).mean())
+        self.size = float(np.average(np.abs(self._truth), weights=weights))
         # Keep the rows that a plan reads.  They depend only on the type of the plan, and reading
         # is slow.
         self._rows: dict[type, Any] = {}
@@ -117,11 +123,13 @@ def choose_mechanism(
     counts: BatchCounts,
     epsilon: Fraction,
     unit: Fraction,
+    importance: Sequence[Fraction] = (),
 ) -> SimulatedChoice:
     """Choice of the plan with the least mean absolute error on the synthetic table.
 
     If the caller names a mechanism, ``plans`` holds only this mechanism.  ``counts`` are
-    those of the synthetic table.  ``unit`` is the size of a unit of the answers.
+    those of the synthetic table.  ``unit`` is the size of a unit of the answers.  With an
+    ``importance`` of each query, means over the queries are weighted.
 
     Raises
     ------
@@ -130,12 +138,15 @@ def choose_mechanism(
     """
     errors: dict[str, float] = {}
     by_query: dict[str, tuple[float, ...]] = {}
-    simulation = ErrorSimulation(workload, counts, epsilon)
+    weights = [float(each) for each in importance] or None
+    simulation = ErrorSimulation(workload, counts, epsilon, weights)
     refusal: PqdError | None = None
     for name, plan in plans.items():
         try:
             sizes = np.abs(simulation.errors(plan, plan.simulation_runs))
-            errors[name], by_query[name] = float(sizes.mean()), tuple(sizes.mean(axis=0).tolist())
+            of_query = sizes.mean(axis=0)
+            errors[name] = float(np.average(of_query, weights=weights))
+            by_query[name] = tuple(of_query.tolist())
         except PqdError as error:
             refusal = refusal or error
     if not errors:

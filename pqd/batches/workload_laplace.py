@@ -245,6 +245,16 @@ class WorkloadPlan:
         """Number of simulation runs, which is larger for fewer queries."""
         return max(8, 64 // len(self.workload.statistics))
 
+    @property
+    def delta(self) -> Fraction:
+        """Zero, because the answers are pure epsilon-DP."""
+        return Fraction(0)
+
+    @property
+    def options(self) -> tuple[()]:
+        """Nothing, because the mechanism has no options."""
+        return ()
+
     def parameters(self) -> Mapping[str, Any]:
         """Parameters of the noise: the most answers and units that one row or person changes."""
         return parameters_of(self)

@@ -29,8 +29,10 @@ from pqd.spec.toml import UnreadableError, read_toml
 from pqd.spec.validation import Document, Values, header
 from pqd.spec.value_types import quoted
 from pqd.sql.query import RULE_TOLERANCE, rule_sql
+from pqd.stated.budgets import AUTO
 from pqd.stated.column_facts import parse_columns
 from pqd.stated.decider_options import Options, read_options
+from pqd.stated.mechanism_options import NO_OPTIONS, read_mechanism_options
 
 if TYPE_CHECKING:
     from pqd.spec.positions import Where
@@ -224,10 +226,18 @@ def _release(document: Document, files: _Files, synthetic: tuple[str, ...]) -> R
     if "synthetic" in values:
         named = {"synthetic": (values["synthetic"],)}
         _check_synthetic(document, SECTION["release"].header, ("release",), named, synthetic)
+    try:
+        stated = values.get("mechanism_options")
+        own = read_mechanism_options(values.get("mechanism", AUTO), stated)
+    except ParameterError as error:
+        own = NO_OPTIONS
+        message = f"{SECTION['release'].header}: {error}"
+        document.add(Code.INVALID_VALUE, ("release", "mechanism_options"), message)
     queries = files.source(values, ("release",), "queries")
     if queries is None or "total_epsilon" not in values or not synthetic:
         return None
-    return ReleaseSpec(**{"synthetic": synthetic[0], **values, "queries": queries})
+    given = {**values, "queries": queries, "mechanism_options": own}
+    return ReleaseSpec(**{"synthetic": synthetic[0], **given})
 
 
 def _columns(document: Document) -> dict[str, dict[str, Any]]:

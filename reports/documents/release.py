@@ -29,6 +29,7 @@ from pqd.reports.documents.queries import UNKNOWN, omitted_queries
 from pqd.reports.documents.shared import budget_bar, lines, step
 from pqd.reports.text.cost import (
     account_sentences,
+    amount_text,
     budget_sentence,
     cost_sentences,
     meaning_sentence,
@@ -63,6 +64,15 @@ _UNBOUNDED = (
 _CUT = (
     "The mechanism found these ends privately, and values beyond them count as the nearer end; by "
     "how much that changes the sum is not known."
+)
+_ORDERED = (
+    "Of queries each of which selects all rows of the one before, the answers were made "
+    "non-decreasing: the nearest such answers to those released. Interval and noise are those of "
+    "the answers as released, so an answer may lie outside its interval."
+)
+_WEIGHED = (
+    "How much the error of an answer matters: budgets are shared, mechanisms are chosen and the "
+    "simulated errors of a batch are averaged by weight."
 )
 _ERRS = (
     "Where values are cut off: how far such answers to this query lie from the exact one on "
@@ -202,11 +212,13 @@ def _details(query: ReleasedQuery, batch: ReleasedBatch, report: ReleaseReport) 
     yield from _picture(query, report)
     sentences = [
         _answer_sentence(query, report.alpha),
+        _order_sentence(query),
         _truncation_sentence(query),
         _synthetic_sentence(query),
     ]
     number = counted(batch.queries, "query", "queries")
-    how = f"answered by {batch.mechanism}, {number} together"
+    weight = "" if query.weight == 1 else f", this one with weight {number_text(query.weight)}"
+    how = f"answered by {batch.mechanism}, {number} together{weight}"
     error = f"their simulated error is {_error_text(batch.error)}"
     yield Lines([*lines(sentences), Line(f"{how}; {error}", "detail")])
     yield Code("Query", query.sql)
@@ -246,6 +258,7 @@ def _batches(report: ReleaseReport) -> Iterator[Section]:
             Column("batch", "name"),
             Column("queries", "number"),
             Column("epsilon", "number"),
+            Column("delta", "number", drop=1),
             Column("mechanism"),
             Column("simulated error", "number"),
         ),
@@ -258,18 +271,20 @@ def _batches(report: ReleaseReport) -> Iterator[Section]:
 def _batch(batch: ReleasedBatch, report: ReleaseReport) -> Row:
     queries = [query for query in report.queries if query.batch == batch.name]
     names = (name for query in queries for name in (query.id, query.block) if name)
-    number, epsilon = counted(batch.queries, "query", "queries"), epsilon_text(batch.epsilon)
+    number = counted(batch.queries, "query", "queries")
+    delta = float(batch.delta)
     cells = (
         Cell(batch.name),
         Cell(f"{batch.queries:,}", batch.queries),
-        Cell(epsilon, float(batch.epsilon)),
+        Cell(epsilon_text(batch.epsilon), float(batch.epsilon)),
+        Cell(f"{delta:.3g}", delta) if delta else Cell(),
         Cell(batch.mechanism),
         Cell(_error_text(batch.error), batch.error),
     )
     return Row(
         id=batch.name,
         cells=cells,
-        aside=f"{number} together at epsilon {epsilon}",
+        aside=f"{number} together at {amount_text(batch.epsilon, batch.delta)}",
         marks=("replayed",) if batch.replayed else (),
         aliases=tuple(dict.fromkeys(names)),
         remark=_batch_sentence(batch),
@@ -292,14 +307,20 @@ def _rivals(batch: ReleasedBatch) -> Iterator[Block]:
         groups=[Group(rows=rows, fate="always")],
         label="Mechanisms that fit",
     )
+    if batch.options:
+        stated = ", ".join(
+            f"{each.name} {each.value if isinstance(each.value, str) else number_text(each.value)}"
+            for each in batch.options
+        )
+        yield Lines([Line(f"Options of {batch.mechanism}: {stated}.", "detail")])
     if classes := _classes_text(batch):
         yield Lines([Line(f"The mechanism tells {classes} apart.", "detail")])
 
 
 def _closing(report: ReleaseReport) -> Closing:
     parts = [
-        f"{counted(batch.queries, 'query', 'queries')} at epsilon {epsilon_text(batch.epsilon)} "
-        f"({batch.mechanism})"
+        f"{counted(batch.queries, 'query', 'queries')} at "
+        f"{amount_text(batch.epsilon, batch.delta)} ({batch.mechanism})"
         for batch in report.batches
     ]
     return Closing(
@@ -386,6 +407,15 @@ def _answer_sentence(query: ReleasedQuery, alpha: Fraction) -> str:
     return answer
 
 
+def _order_sentence(query: ReleasedQuery) -> str:
+    """Sentence on an answer that was made to fit the order of nested queries; empty for others."""
+    if query.unadjusted is None:
+        return ""
+    released = number_text(query.unadjusted)
+    text = f"released as {released}, then made non-decreasing with the answers to nested queries"
+    return text if query.low is None else f"{text}; the interval is that of {released}"
+
+
 def _synthetic_sentence(query: ReleasedQuery) -> str:
     """Sentence that compares the synthetic answer with the private one."""
     gap = _difference(query)
@@ -424,7 +454,8 @@ def _headline(report: ReleaseReport) -> tuple[str, str]:
     total = len(report.queries)
     if not total:
         return "No query was answered", "There is nothing to tell."
-    title = f"{counted(total, 'private answer')} for epsilon {epsilon_text(report.total_epsilon)}"
+    amount = amount_text(report.total_epsilon, report.total_delta)
+    title = f"{counted(total, 'private answer')} for {amount}"
     lead = "It is noisy; " if total == 1 else "Each is noisy; "
     claim = f"the exact answer with probability {level_text(report.alpha)}."
     bounded = sum(query.low is not None for query in report.queries)
@@ -456,10 +487,14 @@ def _how_to_read(report: ReleaseReport) -> Iterator[tuple[str, str]]:
         yield "No interval", _UNBOUNDED
     if any(query.deviation is not None for query in queries):
         yield "Noise", "The standard deviation of the noise."
+    if any(query.unadjusted is not None for query in queries):
+        yield "Nested queries", _ORDERED
+    if any(query.weight != 1 for query in queries):
+        yield "Weight", _WEIGHED
     if any(query.threshold is not None and query.error is not None for query in queries):
         yield "Errs", _ERRS
     if any(query.threshold is not None for query in queries):
         yield "Cut at", _CUT
     yield "Difference", "The private answer less the synthetic one; it is as noisy as the former."
     yield "Simulated error", _SIMULATED_ERROR
-    yield "What is promised", promise(report.total_epsilon, report.cost.delta)
+    yield "What is promised", promise(report.total_epsilon, report.total_delta)

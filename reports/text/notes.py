@@ -284,8 +284,19 @@ def of_one(name: str, what: Note) -> str:
 
 
 @sentence
+def answers_ordered(batch: str, queries: int, chains: int) -> str:
+    """Note that answers to nested queries were made to agree with their order."""
+    groups = counted(chains, "chain")
+    return (
+        f"{batch}: the answers to {queries:,} queries in {groups}, each of which selects all rows of "
+        "the one before, were made non-decreasing (isotonic regression). Intervals and noise are "
+        "those of the answers as released, and hold as they are."
+    )
+
+
+@sentence
 def ranges_chosen(
-    mechanism: str, truncation: str, buckets: int, overstatement: float | None
+    name: str, mechanism: str, truncation: str, buckets: int, overstatement: float | None
 ) -> str:
     """Note on the mechanism for ranges.
 
@@ -293,7 +304,7 @@ def ranges_chosen(
     to an answer.  None if values are not rounded up.
     """
     text = (
-        f"ranges is {mechanism} with truncation {truncation} over {buckets:,} buckets; conditions "
+        f"{name} is {mechanism} with truncation {truncation} over {buckets:,} buckets; conditions "
         "are about values within the bounds"
     )
     if overstatement is not None:
