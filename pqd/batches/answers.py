@@ -110,14 +110,14 @@ def select_batches(
         queries = groups.setdefault(query.statistic.measure, {})
         queries.setdefault(selection(query.statistic), query)
     weights = _weights(bound)
-    total = sum(weights.values())
+    total = sum(weights.values(), Fraction(0))
     batches = []
     names: set[str] = set()
     for measure, queries in groups.items():
         # Sort the queries, so that the batch does not depend on their order.
         ordered = [queries[text] for text in sorted(queries)]
         own = tuple(weights[measure, selection(query.statistic)] for query in ordered)
-        share = sum(own) / total
+        share = sum(own, Fraction(0)) / total
         terms = BatchTerms(options, share * Fraction(options.get("delta", 0)), own)
         name = name_of(ordered[0].query)
         if name in names and measure and measure.lattice:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqd.batches.mechanisms import RANGES, linear_mechanism
 from pqd.deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
-from pqd.deciders.batch.linear.radius import RadiusFirst
+from pqd.deciders.batch.linear.radius import RADIUS_SHARE, RadiusFirst
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import exact
 from pqd.stated.mechanism_options import MechanismOptions, fitting_truncations
@@ -93,8 +93,8 @@ def linear_with(
             f"{_text(mechanism.alpha_share)} of epsilon; state shares that add up to less than 1"
         )
     if options.get("radius") == "private":
-        share = {key: options[key] for key in ("radius_share",) if key in options}
-        mechanism = RadiusFirst(inner=mechanism, base=base, **share)
+        share = Fraction(options.get("radius_share", RADIUS_SHARE))
+        mechanism = RadiusFirst(inner=mechanism, base=base, radius_share=share)
     checked: LinearMechanism = mechanism
     return checked
 

@@ -457,7 +457,6 @@ SECTIONS = (
             Key(
                 "ways",
                 WAYS,
-                WORDED_OPTIONS,
                 "Columns of a score's marginals: 1 (columns), 2 (and pairs), 3 (and triples).",
                 default=2,
             ),

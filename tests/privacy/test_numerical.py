@@ -24,6 +24,7 @@ from pqd.deciders.batch.linear.dyadic import DyadicMechanism
 from pqd.deciders.batch.linear.mechanism import (
     DistributionFit,
     DistributionMechanism,
+    FittingMechanism,
     LinearMechanism,
 )
 from pqd.deciders.batch.linear.multiplicative_weights import GroupedWeights, MultiplicativeWeights
@@ -182,7 +183,7 @@ def neighbours(rng: np.random.Generator, classes: int, top: int) -> Iterator[Pai
 LINE = Ranges((Intervals.up_to(3, 3),))
 ONE = Subsets(np.ones((1, 1), bool))
 ONES = np.array([[1]])
-Build = Callable[[NumericalQueries], LinearMechanism]
+Build = Callable[[NumericalQueries], FittingMechanism]
 
 PMW: dict[str, Build] = {
     "normalization": lambda q: Normalization(queries=q, weights=WEIGHTS),

@@ -37,7 +37,7 @@ COLUMNS: dict[str, Any] = {"pay": {"bounds": (0, 64), "step": 0.5}}
 SUMS = [f"SELECT SUM(pay) FROM D WHERE age <= {age}" for age in (30, 50)]
 COUNTS = [f"SELECT COUNT(*) FROM D WHERE age <= {age}" for age in (30, 50, 60)]
 RANGES = [f"SELECT SUM(pay) FROM D WHERE pay <= {pay}" for pay in (10, 20, 40)]
-QUICK = {"rounds": 1, "replays": 0}
+QUICK: dict[str, Any] = {"rounds": 1, "replays": 0}
 
 
 def planned(mechanism: str, queries: list[str], **options: Any) -> ReleasePlan:
@@ -55,7 +55,7 @@ def queries_for(mechanism: str) -> list[str]:
 
 
 def released(queries: list[str], **how: Any) -> ReleaseReport:
-    given = {"total_epsilon": 1, "columns": COLUMNS, "row_is_person": True} | how
+    given: dict[str, Any] = {"total_epsilon": 1, "columns": COLUMNS, "row_is_person": True} | how
     return pqd.release(PRIVATE, COPY, queries, **given)
 
 
@@ -196,7 +196,14 @@ def test_another_option_is_another_measurement(tmp_path: Path) -> None:
         assert (report.cost.epsilon == 0) == report.batches[0].replayed
         return report.batches[0].replayed
 
-    asked = [{}, {}, {"rounds": 2}, {"rounds": 2}, {"radius": "private"}, {"delta": "1e-6"}]
+    asked: list[dict[str, Any]] = [
+        {},
+        {},
+        {"rounds": 2},
+        {"rounds": 2},
+        {"radius": "private"},
+        {"delta": "1e-6"},
+    ]
     assert [replayed(**options) for options in asked] == [False, True, False, True, False, False]
     assert replayed(delta="1/1000000")
     assert not replayed(delta="2e-6")
@@ -212,7 +219,7 @@ def test_a_delta_is_charged_shared_and_told(tmp_path: Path) -> None:
     report = released([*SUMS, *COUNTS], **how)
     assert [batch.delta for batch in report.batches] == [Fraction("1.2e-6"), Fraction("1.8e-6")]
     assert sum(batch.epsilon for batch in report.batches) == 1
-    assert (report.cost.epsilon, report.cost.delta) == (1, Fraction("3e-6"))
+    assert [report.cost.epsilon, report.cost.delta] == [1, Fraction("3e-6")]
     assert (report.total_delta, report.cost.total_delta) == (Fraction("3e-6"), Fraction("3e-6"))
     content = json.loads(report.to_json())
     assert (content["total_delta"], content["batches"][0]["delta"]) == (3e-6, 1.2e-6)
@@ -223,7 +230,7 @@ def test_a_delta_is_charged_shared_and_told(tmp_path: Path) -> None:
     text = " ".join(terminal_text(report, extent=Extent.VERBOSE).split())
     assert "Options of numerical: rounds 1, replays 0, b 0.5" in text
     again = released([*SUMS, *COUNTS], **how)
-    assert (again.cost.epsilon, again.cost.delta) == (0, 0)
+    assert [again.cost.epsilon, again.cost.delta] == [0, 0]
     assert again.total_delta == Fraction("3e-6")
     with pytest.raises(BudgetError, match=r"needs delta 3e-06; of 5e-06 .* 3e-06 are spent"):
         limited(ledger, Fraction(5, 10**6), rounds=2)

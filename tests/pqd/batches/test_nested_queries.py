@@ -96,7 +96,7 @@ def violated() -> tuple[int, int]:
         for chain in chains_of([count(where) for where in wheres]):
             found += 1
             selected = ", ".join(f"coalesce({sql.partition('WHERE')[2]}, FALSE)" for sql in chain)
-            rows = duckdb.sql(f"SELECT {selected} FROM ROWS").fetchnumpy()
+            rows = duckdb.query_df(ROWS, "rows", f"SELECT {selected} FROM rows").fetchnumpy()
             masks = list(rows.values())
             wrong += any((small & ~large).any() for small, large in pairwise(masks))
     return found, wrong
@@ -206,7 +206,7 @@ def test_it_costs_nothing_and_replays(tmp_path: Path) -> None:
     how["ledger"] = tmp_path / "l.sqlite"
     first = pqd.release(SECRET, COPY, QUERIES, **how)
     second = pqd.release(SECRET, COPY, QUERIES, **how, isotonic=True)
-    assert (first.cost.epsilon, second.cost.epsilon) == (1, 0)
+    assert [first.cost.epsilon, second.cost.epsilon] == [1, 0]
     assert [q.unadjusted for q in second.queries[:6]] == [q.answer for q in first.queries[:6]]
 
 

@@ -91,7 +91,10 @@ def test_errors_are_weighed() -> None:
     assert first != second
     assert plain.choice.error == pytest.approx((first + second) / 2)
     assert one.choice.error == pytest.approx((first + 9 * second) / 10)
-    assert BatchTerms(weights=(Fraction(2), Fraction(8))).importance == (Fraction(1, 4), 1)
+    assert BatchTerms(weights=(Fraction(2), Fraction(8))).importance == (
+        Fraction(1, 4),
+        Fraction(1),
+    )
 
 
 def test_ranges_are_chosen_for_what_matters() -> None:
@@ -101,10 +104,8 @@ def test_ranges_are_chosen_for_what_matters() -> None:
     public = Histogram.weighted(np.arange(1, 65), np.full(64, 5))
     importance = np.array([1.0] + [1e-6] * (len(ranges) - 1))
     alike, first = (best(workload, public, 1, importance=w) for w in (None, importance))
-    assert (
-        ranking(workload, public, 1)[0].mechanism == alike
-        or alike.id == ranking(workload, public, 1)[0].mechanism.id
-    )
+    top = ranking(workload, public, 1)[0].mechanism
+    assert (alike.id, alike.truncation) == (top.id, top.truncation)
     assert (first.id, first.truncation) != (alike.id, alike.truncation)
 
 
@@ -120,7 +121,7 @@ def test_a_file_states_them(tmp_path: Path) -> None:
     path = tmp_path / "q.sql"
     path.write_text(FILE)
     old, every = read_queries(path)
-    assert (old.importance, every.importance) == (Fraction(5, 2), 1)
+    assert [old.importance, every.importance] == [Fraction(5, 2), Fraction(1)]
     listed = path.with_suffix(".csv")
     listed.write_text("id,sql,weight\nold,SELECT COUNT(*) FROM D,1/3\n")
     (query,) = read_queries(listed)
@@ -138,7 +139,7 @@ def test_a_file_states_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("weights", "words"),
     [
-        ({"q9": 1}, "a weight is given for 'q9', but there is no such query; did you mean 'q"),
+        ({"q9": 1}, "a weight is given for 'q9', but there is no such query"),
         ({"q1": 0}, "it must lie between 1e-6 and 1,000,000"),
         ({"q1": -1}, "it must lie between"),
         ({"q1": 10**7}, "it must lie between"),
