@@ -169,7 +169,6 @@ def options_of_ranges(
 ) -> Iterator[tuple[str, Fraction | str]]:
     """Options of a mechanism of range sums, stated or not."""
     truncation: Truncation = mechanism.truncation
-    yield "strategy", mechanism.id
     yield "truncation", truncation.id
     for key, field in _TRUNCATION_FIELDS[truncation.id].items():
         yield key, exact(getattr(truncation, field)) * (unit if key in _AMOUNTS else 1)

@@ -78,7 +78,8 @@ class RangePlan:
     @property
     def options(self) -> OptionValues:
         """Options of the mechanism and its truncation."""
-        return tuple(options_of_ranges(self.mechanism, self.lattice.unit))
+        strategy = (("strategy", self.mechanism.id),) if self.name == RANGES else ()
+        return (*strategy, *options_of_ranges(self.mechanism, self.lattice.unit))
 
     @property
     def classes(self) -> None:

@@ -411,6 +411,8 @@ def _order_sentence(query: ReleasedQuery) -> str:
     """Sentence on an answer that was made to fit the order of nested queries; empty for others."""
     if query.unadjusted is None:
         return ""
+    if query.unadjusted == query.answer:
+        return "in order with the answers to nested queries as it was released"
     released = number_text(query.unadjusted)
     text = f"released as {released}, then made non-decreasing with the answers to nested queries"
     return text if query.low is None else f"{text}; the interval is that of {released}"

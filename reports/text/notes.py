@@ -304,7 +304,7 @@ def ranges_chosen(
     to an answer.  None if values are not rounded up.
     """
     text = (
-        f"{name} is {mechanism} with truncation {truncation} over {buckets:,} buckets; conditions "
+        f"{name} {'has' if name == mechanism else f'is {mechanism} with'} truncation {truncation} over {buckets:,} buckets; conditions "
         "are about values within the bounds"
     )
     if overstatement is not None:
