@@ -6,7 +6,6 @@ are options in the unit of the queries, and fields in units of the lattice.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -36,7 +35,6 @@ _TRUNCATION_FIELDS: Mapping[str, Mapping[str, str]] = {
 _AMOUNTS = ("s", "theta")
 _SHARES = ("size_share", "alpha_share", "radius_share")
 _OF_WEIGHTS = ("rounds", "replays")
-_MOST_RUNGS = 1000
 
 
 # Numerical queries (Qiu 2022)
@@ -136,23 +134,20 @@ def stated_truncations(options: MechanismOptions, unit: Fraction, top: int) -> S
     Raises
     ------
     ParameterError
-        If a threshold starts at or above the largest value ``top``, or if there would be too many
-        rungs.
+        If a threshold starts below one unit, or at or above the largest value ``top``.
     """
     for key in _AMOUNTS:
-        if key in options and Fraction(options[key]) / unit >= top:
+        stated = Fraction(options.get(key, unit))
+        if key in options and stated / unit >= top:
             raise ParameterError(
-                f"{key} is {_text(Fraction(options[key]))}, and no value exceeds "
-                f"{_text(top * unit)}, so nothing would be truncated; state less, or "
-                "truncation=none, which spends nothing on a threshold"
+                f"{key} is {_text(stated)}, and no value exceeds {_text(top * unit)}, so nothing "
+                "would be truncated; state less, or truncation=none, which spends nothing on a "
+                "threshold"
             )
-    if "s" in options and "c" in options:
-        ratio = float(top * unit / Fraction(options["s"]))
-        rungs = math.ceil(math.log(ratio) / math.log(float(Fraction(options["c"]))))
-        if rungs > _MOST_RUNGS:
+        if stated < unit:
             raise ParameterError(
-                f"s and c make {rungs:,} rungs; at most {_MOST_RUNGS:,} are tried: state a larger "
-                "s or c"
+                f"{key} is {_text(stated)}, but values here are multiples of {_text(unit)}; state "
+                "at least this"
             )
     return {
         name: {

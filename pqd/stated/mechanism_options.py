@@ -17,6 +17,8 @@ MECHANISM_OPTIONS = "mechanism_options (--mechanism-option)"
 # The least delta of which the logarithm of a double is exact enough.
 _LEAST_DELTA = Fraction(1, 10**300)
 _MOST_ROUNDS = 1000
+# The most updates of multiplicative weights, about a minute's.
+_MOST_UPDATES = 2_000_000
 
 # Options of each truncation of range sums (Wu 2019), besides its name.
 TRUNCATIONS: Mapping[str, tuple[str, ...]] = {
@@ -89,11 +91,14 @@ def _growth(value: Number, name: str) -> Fraction:
     return growth
 
 
-def _offset(value: Number, name: str) -> Fraction:
-    offset = exact(value, name, "0.5")
-    if offset < 0:
-        raise ParameterError(f"{name} is {value}; it must be 0 or greater")
-    return offset
+def _between(least: Fraction | int, most: int) -> Callable[[Number, str], Fraction]:
+    def read(value: Number, name: str) -> Fraction:
+        number = exact(value, name, "0.5")
+        if not least <= number <= most:
+            raise ParameterError(f"{name} is {value}; it must lie between {least} and {most}")
+        return number
+
+    return read
 
 
 _READERS: Mapping[str, Callable[[Any, str], Fraction | str]] = {
@@ -105,9 +110,9 @@ _READERS: Mapping[str, Callable[[Any, str], Fraction | str]] = {
     "b": positive,
     "s": positive,
     "theta": positive,
-    "beta_rate": positive,
+    "beta_rate": _between(Fraction(1, 1000), 100),
     "c": _growth,
-    "mu": _offset,
+    "mu": _between(0, 100),
     "r": _share,
     "rho": _share,
     "size_share": _share,
@@ -146,6 +151,12 @@ def read_mechanism_options(
     options = {
         name: _READERS[name](stated[name], f"{name} of {mechanism}") for name in sorted(stated)
     }
+    updates = options.get("rounds", 10) ** 2 * (options.get("replays", 10) + 1)
+    if updates > _MOST_UPDATES:
+        raise ParameterError(
+            f"rounds and replays of {mechanism} make about {int(updates):,} updates of the "
+            f"weights; at most {_MOST_UPDATES:,} are made: state fewer rounds, or replays=1"
+        )
     if "truncation" in names and not fitting_truncations(options):
         known = "; ".join(f"{t} has {', '.join(own) or 'none'}" for t, own in TRUNCATIONS.items())
         raise ParameterError(

@@ -307,12 +307,6 @@ def _rivals(batch: ReleasedBatch) -> Iterator[Block]:
         groups=[Group(rows=rows, fate="always")],
         label="Mechanisms that fit",
     )
-    if batch.options:
-        stated = ", ".join(
-            f"{each.name} {each.value if isinstance(each.value, str) else number_text(each.value)}"
-            for each in batch.options
-        )
-        yield Lines([Line(f"Options of {batch.mechanism}: {stated}.", "detail")])
     if classes := _classes_text(batch):
         yield Lines([Line(f"The mechanism tells {classes} apart.", "detail")])
 
@@ -433,7 +427,12 @@ def _synthetic_sentence(query: ReleasedQuery) -> str:
 def _batch_sentence(batch: ReleasedBatch) -> str:
     """Sentence on the mechanism of a batch, and on why it was chosen."""
     classes = _classes_text(batch)
-    return f"answered by {batch.mechanism}{f' on {classes}' if classes else ''}: {batch.reason}"
+    options = ", ".join(
+        f"{each.name} {each.value if isinstance(each.value, str) else number_text(each.value)}"
+        for each in batch.options
+    )
+    mechanism = f"{batch.mechanism} ({options})" if options else batch.mechanism
+    return f"answered by {mechanism}{f' on {classes}' if classes else ''}: {batch.reason}"
 
 
 def _classes_text(batch: ReleasedBatch) -> str:

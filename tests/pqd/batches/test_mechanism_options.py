@@ -140,7 +140,9 @@ def test_what_is_stated_takes_the_place_of_public_data_and_no_more() -> None:
         ("numerical", {"radius": "secret"}, "use public or private"),
         ("numerical", {"radius_share": 0.2}, "the radius is public; state radius=private too"),
         ("tamm", {"c": 1}, "c of tamm is 1; it must be greater than 1"),
-        ("tamm", {"mu": -1}, "must be 0 or greater"),
+        ("tamm", {"mu": -1}, "must lie between 0 and 100"),
+        ("tamm", {"beta_rate": 0}, "must lie between 1/1000 and 100"),
+        ("numerical", {"rounds": 1000}, "11,000,000 updates of the weights; at most 2,000,000"),
         ("tamm", {"truncation": "none", "rho": 0.5}, "rho, truncation of tamm do not go together"),
         ("tamm", {"truncation": "svt", "theta": 5}, "recursive has theta, mu, beta_rate, rho"),
         ("tamm", {"s": 5, "theta": 5}, "do not go together"),
@@ -165,7 +167,8 @@ def test_what_does_not_apply_is_refused(
         ("numerical", SUMS, {"size_share": "1e-10"}, "too coarse"),
         ("tamm", RANGES, {"s": 64}, "s is 64, and no value exceeds 64, so nothing would be"),
         ("tamm", RANGES, {"theta": 70}, "truncation=none, which spends nothing"),
-        ("tamm", RANGES, {"s": 0.01, "c": 1.0001}, "at most 1,000 are tried"),
+        ("tamm", RANGES, {"theta": 0.25}, "theta is 0.25, but values here are multiples of 0.5"),
+        ("tamm", RANGES, {"c": 1.0001}, "rungs up to the largest value; at most 1,000 are tried"),
         ("sqm", SUMS, {}, "the mechanism ranges is for SUM .* and so are sqm, timm and tamm"),
     ],
 )  # fmt: skip
@@ -228,7 +231,7 @@ def test_a_delta_is_charged_shared_and_told(tmp_path: Path) -> None:
     assert "2 queries at epsilon 0.4 and delta 1.2e-06 (numerical)" in text
     assert "but for a chance of 3e-06" in report.to_html()
     text = " ".join(terminal_text(report, extent=Extent.VERBOSE).split())
-    assert "Options of numerical: rounds 1, replays 0, b 0.5" in text
+    assert "answered by numerical (rounds 1, replays 0, b 0.5, size_share 0.05" in text
     again = released([*SUMS, *COUNTS], **how)
     assert [again.cost.epsilon, again.cost.delta] == [0, 0]
     assert again.total_delta == Fraction("3e-6")
@@ -308,7 +311,7 @@ def test_a_spec_and_the_command_state_them(
     # What was not asked with these options is not explained either.
     code, out, err = command(*asked, *options, "--explain", "q1")
     assert code == 0
-    assert "released as" in out
+    assert "with the answers to nested queries" in " ".join(out.split())
     code, out, err = command(*asked, *options[2:], "--explain", "q1")
     assert (code, out) == (3, "") or "has no such verdict" in err
     code, out, err = command(*asked, "--mechanism-option", "rounds")
