@@ -137,10 +137,9 @@ def read_mechanism_options(
         return NO_OPTIONS
     names = OPTIONS.get(mechanism)
     if names is None:
-        offered = "; ".join(f"{name} ({', '.join(own)})" for name, own in OPTIONS.items())
         raise ParameterError(
             f"{MECHANISM_OPTIONS} are of one mechanism, but the mechanism is {mechanism!r}, which "
-            f"has none; name one that has options: {offered}"
+            f"has none; name one that has options: {', '.join(OPTIONS)}"
         )
     for name in stated:
         if name not in names:
