@@ -137,7 +137,7 @@ def _weights(bound: BoundWorkload) -> dict[tuple[Measure | None, str], Fraction]
     weights: dict[tuple[Measure | None, str], Fraction] = {}
     for query in bound.queries:
         key = query.statistic.measure, selection(query.statistic)
-        weights[key] = max(weights.get(key, Fraction(0)), query.query.importance)
+        weights[key] = max(weights.get(key, Fraction(0)), query.query.exact_weight)
     return weights
 
 

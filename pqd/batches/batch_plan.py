@@ -126,11 +126,11 @@ class LinearPlan:
             for sign in signs
         )
         plan = cls(workload, sides, terms.delta)
-        of_size = epsilon * getattr(sides[0], "size_share", 1)
-        if issubclass(kind, DistributionMechanism) and of_size < _LEAST_IN_DOUBLES:
+        fitting: Any = sides[0] if issubclass(kind, DistributionMechanism) else None
+        if fitting and fitting.size_budget(epsilon) < _LEAST_IN_DOUBLES:
             raise ParameterError(
                 f"{name} compares numbers in doubles, which at epsilon {float(epsilon):.1e} are "
-                "too coarse; use a larger epsilon, or workload or identity"
+                "too coarse; use a larger epsilon or size_share, or workload or identity"
             )
         # Check the largest scale here, on public data.  A draw must not be refused later, because
         # the scale of a draw may depend on the private table.

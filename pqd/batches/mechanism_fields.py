@@ -76,9 +76,8 @@ def linear_with(
     """
     kind = linear_mechanism(name)
     names = kind.__dataclass_fields__
-    fields: dict[str, Any] = {
-        key: options[key] for key in _SHARES if {key} <= options.keys() & names
-    }
+    fields: dict[str, Any] = {key: options[key] for key in _SHARES if key in options}
+    fields = {key: value for key, value in fields.items() if key in names}
     if "base" in names:
         fields["base"] = base
     if "weights" in names:
@@ -106,15 +105,15 @@ def options_of_linear(
     weights = getattr(inner, "weights", None)
     if weights is not None:
         yield from ((key, Fraction(getattr(weights, key))) for key in _OF_WEIGHTS)
-    holder = mechanism if hasattr(mechanism, "base") else inner
-    if hasattr(holder, "base"):
-        yield "b", holder.base * unit
-    for key in _SHARES:
-        of = mechanism if key == "radius_share" else inner
-        if hasattr(of, key):
-            yield key, exact(getattr(of, key))
+    if hasattr(inner, "base"):
+        yield "b", inner.base * unit
+    for key in _SHARES[:2]:
+        if hasattr(inner, key):
+            yield key, exact(getattr(inner, key))
     if hasattr(inner, "alpha_share"):
         yield "radius", "private" if isinstance(mechanism, RadiusFirst) else "public"
+    if hasattr(mechanism, "radius_share"):
+        yield "radius_share", exact(mechanism.radius_share)
 
 
 # Range sums (Wu 2019)

@@ -438,7 +438,7 @@ def _released(
         block_sql=query.block_sql,
         condition=condition_of(query, bound.statistic),
         max_rows=bound.unit.max_rows if bound.unit else None,
-        weight=plain(query.importance),
+        weight=plain(query.exact_weight),
         unadjusted=plain(released * scale) if place in batch.ordered else None,
     )
 

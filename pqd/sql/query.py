@@ -106,10 +106,10 @@ class Query:
             refuse(TOO_DEEP, self.sql)
         if self.tau is not None:
             _ = self.tolerance
-        _ = self.importance
+        _ = self.exact_weight
 
     @property
-    def importance(self) -> Fraction:
+    def exact_weight(self) -> Fraction:
         """Weight of the query in a release, exact."""
         return Fraction(1) if self.weight is None else read_weight(self.weight)
 
@@ -178,7 +178,7 @@ class Query:
         """Same query with this ``weight``; the SQL is not parsed again."""
         other = copy(self)
         _set(other, weight=weight)
-        _ = other.importance
+        _ = other.exact_weight
         return other
 
     @property

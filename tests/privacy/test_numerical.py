@@ -351,7 +351,8 @@ def test_a_radius_first_leaves_its_mechanism_the_rest(
 ) -> None:
     """The radius alone is bounded above; what comes after it may lose nine tenths."""
     mechanism = RadiusFirst(inner=build(TIGHT))
-    assert (mechanism.id, mechanism.size_share) == (mechanism.inner.id, Fraction(9, 200))
+    assert mechanism.id == mechanism.inner.id
+    assert mechanism.size_budget(Fraction(1)) == Fraction(9, 200)
     paid = []
 
     def fixed(*arguments: Any) -> int:

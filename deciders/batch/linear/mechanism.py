@@ -58,9 +58,8 @@ class FittingMechanism(LinearMechanism, Protocol):
         """Queries that are answered."""
         ...
 
-    @property
-    def size_share(self) -> Fraction:
-        """Part of epsilon that pays for the number of cells."""
+    def size_budget(self, epsilon: Fraction) -> Fraction:
+        """Part of ``epsilon`` that pays for the number of cells."""
         ...
 
     def fit(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> DistributionFit:

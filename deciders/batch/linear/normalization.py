@@ -38,6 +38,10 @@ class Normalization(DistributionMechanism):
         divisors = np.maximum(self.queries.limits, 1)
         return self._answers(self.queries, divisors, rows, PrivacyBudget.of(epsilon, delta), noise)
 
+    def size_budget(self, epsilon: Fraction) -> Fraction:
+        """Part of ``epsilon`` that pays for the number of cells."""
+        return epsilon * self.size_share
+
     def largest_scale(self, epsilon: Number) -> Fraction:
         """Bound on the scales of n and of the weights."""
         budget, group = budget_of(epsilon), self.queries.group
@@ -84,6 +88,10 @@ class GlobalTruncation(Normalization):
         rest = PrivacyBudget(budget.epsilon - for_radius, budget.delta)
         truncated = self.queries.truncated(radius)
         return self._answers(truncated, np.full(truncated.size, radius), rows, rest, noise)
+
+    def size_budget(self, epsilon: Fraction) -> Fraction:
+        """Part of ``epsilon`` that pays for the number of cells."""
+        return (1 - self.radius_share) * epsilon * self.size_share
 
     def largest_scale(self, epsilon: Number) -> Fraction:
         """Bound on the scales of the radius, of n and of the weights."""

@@ -82,10 +82,9 @@ class RadiusFirst(DistributionMechanism):
         """Queries before the truncation."""
         return self.inner.queries
 
-    @property
-    def size_share(self) -> Fraction:
-        """Part of epsilon that pays for the number of cells."""
-        return (1 - self.radius_share) * self.inner.size_share
+    def size_budget(self, epsilon: Fraction) -> Fraction:
+        """Part of ``epsilon`` that pays for the number of cells."""
+        return self.inner.size_budget((1 - self.radius_share) * epsilon)
 
     def fit(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> DistributionFit:
         """Answers, thresholds up to the radius, and the distribution, of the inner mechanism."""

@@ -121,13 +121,13 @@ def test_a_file_states_them(tmp_path: Path) -> None:
     path = tmp_path / "q.sql"
     path.write_text(FILE)
     old, every = read_queries(path)
-    assert [old.importance, every.importance] == [Fraction(5, 2), Fraction(1)]
+    assert [old.exact_weight, every.exact_weight] == [Fraction(5, 2), Fraction(1)]
     listed = path.with_suffix(".csv")
     listed.write_text("id,sql,weight\nold,SELECT COUNT(*) FROM D,1/3\n")
     (query,) = read_queries(listed)
-    assert query.importance == Fraction(1, 3)
+    assert query.exact_weight == Fraction(1, 3)
     # The caller's goes before the file's.
-    assert with_weights((old, every), {"old": 7})[0].importance == 7
+    assert with_weights((old, every), {"old": 7})[0].exact_weight == 7
     path.write_text(FILE.replace("2.5", "none"))
     with pytest.raises(QueryError, match="line 4, query old: the weight of a query is 'none'"):
         read_queries(path)
