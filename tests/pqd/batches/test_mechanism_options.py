@@ -33,10 +33,10 @@ COPY = pd.DataFrame(
     {"age": [20 + n % 60 for n in range(300)], "pay": [n % 97 / 2 for n in range(300)]}
 )
 PRIVATE = COPY.iloc[:-9].reset_index(drop=True)
-COLUMNS: dict[str, Any] = {"pay": {"bounds": (0, 64), "step": 0.5}}
+COLUMNS: dict[str, Any] = {"pay": {"bounds": (0, 16), "step": 0.5}}
 SUMS = [f"SELECT SUM(pay) FROM D WHERE age <= {age}" for age in (30, 50)]
 COUNTS = [f"SELECT COUNT(*) FROM D WHERE age <= {age}" for age in (30, 50, 60)]
-RANGES = [f"SELECT SUM(pay) FROM D WHERE pay <= {pay}" for pay in (10, 20, 40)]
+RANGES = [f"SELECT SUM(pay) FROM D WHERE pay <= {pay}" for pay in (3, 6, 12)]
 QUICK: dict[str, Any] = {"rounds": 1, "replays": 0}
 
 
@@ -160,15 +160,15 @@ def test_what_does_not_apply_is_refused(
 @pytest.mark.parametrize(
     ("mechanism", "queries", "options", "words"),
     [
-        ("numerical", SUMS, {"b": 0.25}, "b is 0.25, but .* multiples of 0.5 up to 64"),
-        ("numerical", SUMS, {"b": 65}, "up to 64"),
+        ("numerical", SUMS, {"b": 0.25}, "b is 0.25, but .* multiples of 0.5 up to 16"),
+        ("numerical", SUMS, {"b": 17}, "up to 16"),
         ("numerical", [*SUMS, *COUNTS], {"b": 2}, "COUNT: b is 2, but .* multiples of 1 up to 1;"),
         ("numerical", SUMS, {"size_share": 0.6, "alpha_share": 0.4}, "add up to less than 1"),
         ("numerical", SUMS, {"size_share": "1e-10"}, "too coarse"),
-        ("tamm", RANGES, {"s": 64}, "s is 64, and no value exceeds 64, so nothing would be"),
-        ("tamm", RANGES, {"theta": 70}, "truncation=none, which spends nothing"),
+        ("tamm", RANGES, {"s": 16}, "s is 16, and no value exceeds 16, so nothing would be"),
+        ("tamm", RANGES, {"theta": 20}, "truncation=none, which spends nothing"),
         ("tamm", RANGES, {"theta": 0.25}, "theta is 0.25, but values here are multiples of 0.5"),
-        ("tamm", RANGES, {"c": 1.0001}, "rungs up to the largest value; at most 1,000 are tried"),
+        ("tamm", RANGES, {"s": 1, "c": 1.0001}, "rungs .*; at most 1,000 are tried"),
         ("sqm", SUMS, {}, "the mechanism ranges is for SUM .* and so are sqm, timm and tamm"),
     ],
 )  # fmt: skip
@@ -274,7 +274,7 @@ path = "copy.csv"
 [privacy]
 row_is_person = true
 [columns.pay]
-bounds = [0, 64]
+bounds = [0, 16]
 step = 0.5
 [release]
 total_epsilon = 1
@@ -287,6 +287,7 @@ mechanism_options = { rounds = 1, replays = 0, delta = 1e-6, radius = "private" 
     return path
 
 
+@pytest.mark.thorough
 def test_a_spec_and_the_command_state_them(
     spec: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -301,7 +302,7 @@ def test_a_spec_and_the_command_state_them(
     folder = spec.parent
     stated = ("rounds=1", "replays=0", "delta=1e-6", "radius=private")
     tables = (str(folder / "private.csv"), str(folder / "copy.csv"))
-    terms = ("--bounds", "pay=0:64:0.5", "--mechanism", "numerical", "--total-epsilon", "1")
+    terms = ("--bounds", "pay=0:16:0.5", "--mechanism", "numerical", "--total-epsilon", "1")
     asked = ["release", *tables, "--queries", str(folder / "q.sql"), *terms, "--isotonic"]
     asked += ["--row-is-person"]
     options = [part for each in stated for part in ("--mechanism-option", each)]
@@ -317,6 +318,12 @@ def test_a_spec_and_the_command_state_them(
     code, out, err = command(*asked, "--mechanism-option", "rounds")
     assert code == 2
     assert "write it as rounds=20" in err
+    spec.write_text(spec.read_text().replace('"numerical"', '"numeric"'))
+    code, out, err = command("release", str(spec))
+    assert code == 2
+    assert "did you mean" in err
+    assert "options" not in err
+    spec.write_text(spec.read_text().replace('"numeric"', '"numerical"'))
     spec.write_text(spec.read_text().replace("rounds = 1", "rounds = 0"))
     code, out, err = command("release", str(spec))
     assert code == 2

@@ -24,7 +24,7 @@ from pqd.engine.tables import open_table
 from pqd.errors import ParameterError
 from pqd.parameters import Parameters, privacy_unit
 from pqd.planning.binding import bind
-from pqd.planning.bound_workload import QueryRequest
+from pqd.planning.bound_workload import BoundWorkload, QueryRequest
 from pqd.reports.models.release import ReleaseReport
 from pqd.sql.workload_files import as_queries
 
@@ -40,15 +40,20 @@ SECRET = COPY.iloc[:-5]
 COLUMNS: dict[str, Any] = {"a": {"bounds": (0, 8)}, "b": {"bounds": (-4, 4)}}
 
 
-def chains_of(queries: Sequence[str], unit: str | None = None) -> list[list[str]]:
-    """Chains of all batches, by the SQL of their queries."""
+def bound_queries(queries: Sequence[str], unit: str | None = None) -> BoundWorkload:
     parameters = Parameters.parse(
         tau=1, epsilon=1, alpha=0.05, mechanism="workload", columns=COLUMNS
     )
     tables = SyntheticTables([open_table(COPY, "synthetic")])
     requests = [QueryRequest(query, parameters) for query in as_queries(list(queries))]
-    bound = bind(tables, requests, parameters.columns, privacy_unit(unit) if unit else None)
-    batches = [each.batch for each in select_batches(bound, parameters).batches]
+    return bind(tables, requests, parameters.columns, privacy_unit(unit) if unit else None)
+
+
+def chains_of(queries: Sequence[str], unit: str | None = None) -> list[list[str]]:
+    """Chains of all batches, by the SQL of their queries."""
+    bound = bound_queries(queries, unit)
+    terms = bound.queries[0].parameters
+    batches = [each.batch for each in select_batches(bound, terms).batches]
     return [
         [batch.sql[place] for place in chain]
         for batch in batches
@@ -93,9 +98,10 @@ def violated() -> tuple[int, int]:
     rng, found, wrong = np.random.default_rng(5), 0, 0
     for _ in range(7):
         wheres = list(dict.fromkeys(condition(rng) for _ in range(8)))
-        for chain in chains_of([count(where) for where in wheres]):
+        bound = bound_queries([count(where) for where in wheres])
+        for chain in nested_queries._chains([query.statistic for query in bound.queries]):
             found += 1
-            selected = ", ".join(f"coalesce({sql.partition('WHERE')[2]}, FALSE)" for sql in chain)
+            selected = ", ".join(f"coalesce({wheres[place]}, FALSE)" for place in chain)
             rows = duckdb.query_df(ROWS, "rows", f"SELECT {selected} FROM rows").fetchnumpy()
             masks = list(rows.values())
             wrong += any((small & ~large).any() for small, large in pairwise(masks))
