@@ -150,7 +150,8 @@ def read_mechanism_options(
     options = {
         name: _READERS[name](stated[name], f"{name} of {mechanism}") for name in sorted(stated)
     }
-    updates = options.get("rounds", 10) ** 2 * (options.get("replays", 10) + 1)
+    rounds, replays = (Fraction(options.get(name, 10)) for name in ("rounds", "replays"))
+    updates = rounds**2 * (replays + 1)
     if updates > _MOST_UPDATES:
         raise ParameterError(
             f"rounds and replays of {mechanism} make about {int(updates):,} updates of the "
