@@ -75,7 +75,7 @@ class ErrorSimulation:
     def __init__(self, workload: ScanPlan, counts: BatchCounts, epsilon: Fraction) -> None:
         """Compute the exact answers, which are public."""
         self._counts, self._epsilon = counts, epsilon
-        self._truth = exact_answers(workload, counts)
+        self._truth: Floats = exact_answers(workload, counts).astype(np.float64)
         self.size = float(np.abs(self._truth).mean())
         # Keep the rows that a plan reads.  They depend only on the type of the plan, and reading
         # is slow.

@@ -378,10 +378,12 @@ def _reaches(planned: PlannedBatch, alpha: Number) -> Reaches:
 def _ends(possible: AnswerRange, released: int, reach: int | None) -> tuple[int, int] | None:
     """Ends of the possible answers within ``reach`` of the ``released`` answer, in units.
 
-    None if the reach is unknown.
+    None if the reach is unknown.  An answer beyond 2^53 passed through a double, which rounds it by
+    less than 2^-52 of its size.
     """
     if reach is None:
         return None
+    reach += abs(released) >> 52
     return possible.cut(released - reach), possible.cut(released + reach)
 
 

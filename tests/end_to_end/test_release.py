@@ -323,9 +323,9 @@ REFUSED: dict[str, tuple[dict[str, Any], type[PqdError], str]] = {
     "no query": ({"queries": []}, PqdError, "no quer"),
     "no range sums": ({"mechanism": "ranges"}, ParameterError, "COUNT: the mechanism ranges is"),
     "wide bounds": (
-        {"columns": {"debt": {"bounds": (0, 10**12)}}},
-        ParameterError,
-        "SUM\\(debt\\): the largest value",
+        {"total_epsilon": "0.001", "columns": {"debt": {"bounds": (0, 2**52)}}},
+        PqdError,
+        r"SUM\(debt\): the noise scale would be .* use a larger epsilon or narrower bounds",
     ),
 }
 
