@@ -98,9 +98,11 @@ def reweighted_table(plan: ReleasePlan, outputs: Outputs) -> ReweightedTable:
     weights = fitted_weights(parts, counts.astype(np.float64))
     drawn = drawn_rows(weights[kinds])
     numbers = np.bincount(kinds[drawn], minlength=counts.size).astype(np.float64)
-    gaps = (np.abs(part.sums(numbers) - part.answers).mean() for part in parts)
-    pairs = zip(batches, gaps, strict=True)
-    distances = tuple((each.batch.name, float(gap) * float(each.scale)) for each, gap in pairs)
+    distances = []
+    for planned, part in zip(batches, parts, strict=True):
+        gaps = np.abs(part.sums(numbers) - part.answers)
+        for name, (measure, scale) in planned.scales.items():
+            distances.append((name, float(gaps[planned.places_of(measure)].mean() * float(scale))))
     if unit:
         made = _with_persons(frame, engine.person_column(unit), person, drawn)
     else:
@@ -110,7 +112,7 @@ def reweighted_table(plan: ReleasePlan, outputs: Outputs) -> ReweightedTable:
         rows=len(made),
         persons=drawn.size if unit else None,
         table=table.label,
-        gaps=distances,
+        gaps=tuple(distances),
     )
     return ReweightedTable(made.reset_index(drop=True), summary)
 

@@ -134,9 +134,10 @@ def _most_queries(every: QuerySet, columns: Sequence[Collection[QuerySet]]) -> t
 def exact_answers(workload: ScanPlan, counts: BatchCounts, most: int | None = None) -> Sums:
     """Exact answer of each query over the rows or persons of ``counts``, in units; not private.
 
-    Answers are Python integers if one row or person may add more than 2^32 units.  Without ``most``, a row counts in all queries that it matches.  With ``most``, it counts only in
+    Without ``most``, a row counts in all queries that it matches.  With ``most``, it counts only in
     the first ``most`` of them.  A row without a value adds nothing.  A person counts in each query
-    that one of the person's rows matches.
+    that one of the person's rows matches.  If one row or person may add more than 2^32 units, the
+    answers are Python integers.
     """
     if isinstance(counts, ContingencyTable):
         answers = _answers_of_rows(workload, counts, most)

@@ -109,7 +109,8 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     ReleaseReport
         The answers of this run together are ``report.cost.epsilon``-differentially private.
         Queries that sum up the same thing make one batch, with one mechanism.  A batch's share of
-        the total is its share of the queries, and the shares add up.
+        the total is its share of the queries, and the shares add up.  If one batch of all queries
+        has smaller simulated errors, it takes their place, and has the total.
 
     Raises
     ------
@@ -303,9 +304,10 @@ def _check(queries: Sequence[Query], parameters: Parameters) -> None:
 
 def _remarks(plan: ReleasePlan) -> Iterator[Note]:
     """Notes on the batches; all of them are public."""
+    yield from plan.notes
     for planned in plan.batches:
         name, choice = planned.batch.name, planned.choice
-        if choice.error >= choice.size / 2 > 0:
+        if choice.is_weak:
             yield note("batch-weak", batch=name)
         if planned.linear_refusal:
             yield note("classes-not-weighed", batch=name, reason=str(planned.linear_refusal))
@@ -326,12 +328,12 @@ def _released(
     """Query of the report with its answer."""
     planned, place = plan.batch_of(bound)
     output, query, scale = outputs[planned.batch], bound.query, scale_of(bound)
-    low = high = None
-    if planned.measure:
+    low, high, measure = None, None, bound.statistic.measure
+    if measure:
         low, high = _thresholds(output, place, len(planned.places))
     # Every exact answer is a whole number of units, and lies among the possible answers of a table.
     # So round the released answer to whole units and cut it to the possible answers.
-    possible = possible_answers(planned.measure)
+    possible = possible_answers(measure)
     released = possible.cut(round(output.answers[place]))
     ends = _ends(possible, released, reaches[planned.batch.name][place])
     return ReleasedQuery(
