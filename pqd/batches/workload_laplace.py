@@ -178,7 +178,9 @@ def amounts_of_cells(
 def lattice_of_amounts(statistic: Statistic, unit: PrivacyUnit | None) -> Lattice | None:
     """Lattice of what a row, or with a ``unit`` a person, adds to an answer; None for counts."""
     measure = statistic.measure
-    return measure and (measure.total if unit else measure.lattice)
+    if measure is None:
+        return None
+    return measure.total if unit else measure.lattice
 
 
 def largest_amount(statistic: Statistic, unit: PrivacyUnit | None) -> int:

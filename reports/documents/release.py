@@ -77,7 +77,7 @@ _SIMULATED_ERROR = (
     "which costs nothing. It holds for tables shaped like the copy."
 )
 _RELATIVE_ERROR = (
-    "Of a batch of several measures it is per cent of the errors that a batch for each measure has "
+    " Of a batch of several measures it is per cent of the error that a batch for each measure has "
     "at its share of epsilon, on average."
 )
 # If the copy's answer is more half-widths of the interval away, the picture leaves it out.
@@ -466,8 +466,5 @@ def _how_to_read(report: ReleaseReport) -> Iterator[tuple[str, str]]:
         yield "Cut at", _CUT
     yield "Difference", "The private answer less the synthetic one; it is as noisy as the former."
     several = any(batch.relative for batch in report.batches)
-    yield (
-        "Simulated error",
-        f"{_SIMULATED_ERROR} {_RELATIVE_ERROR}" if several else _SIMULATED_ERROR,
-    )
+    yield "Simulated error", f"{_SIMULATED_ERROR}{_RELATIVE_ERROR if several else ''}"
     yield "What is promised", promise(report.total_epsilon, report.cost.delta)

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from pqd.deciders.batch.base import BatchOutput, PrivacyBudget
-from pqd.deciders.batch.linear.conditions import Intervals, Ranges
+from pqd.deciders.batch.linear.conditions import Intervals, Numbers, Ranges
 from pqd.deciders.batch.linear.numerical import first_few
 from pqd.deciders.batch.linear.queries import NumericalQueries, doubling
 from pqd.deciders.batch.linear.universe import Rows, level_sets
@@ -49,7 +49,7 @@ def dyadic_sums(leaves: Sums) -> list[Sums]:
     """Sums of all dyadic intervals: of single leaves, of pairs, ..., of all leaves."""
     layers: list[Sums] = [leaves]
     while layers[-1].shape[0] > 1:
-        below = layers[-1]
+        below: Numbers = layers[-1]
         if below.shape[0] % 2:
             below = np.concatenate((below, np.zeros_like(below[:1])))
         layers.append(below[0::2] + below[1::2])

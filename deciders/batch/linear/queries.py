@@ -99,7 +99,8 @@ class NumericalQueries:
         """Tails of the rows themselves, from the level sets."""
         counts, totals = level_sets(rows, self.universe, thresholds)
         above = fitting(counts.sum(axis=1, keepdims=True) - np.cumsum(counts, axis=1), self.top)
-        return self._both(Tails(above, np.cumsum(totals, axis=1) + above * thresholds))
+        sums: Numbers = np.cumsum(totals, axis=1)
+        return self._both(Tails(above, sums + above * thresholds))
 
     def _both(self, tails: Tails) -> Tails:
         sums = self.conditions.sums(np.concatenate(tails, axis=1))
