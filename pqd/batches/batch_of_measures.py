@@ -26,6 +26,9 @@ from pqd.deciders.note import note
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload
 from pqd.stated.budgets import AUTO
 
+# Least error that is told from none, in units.
+_LEAST = 1e-3
+
 
 class MeasureErrors(NamedTuple):
     """Mean simulated error of each query of a measure at equal shares, in units of its answers.
@@ -101,10 +104,8 @@ def relative_error(errors: Floats, shares: Sequence[MeasureErrors]) -> float:
 
 
 def _multiple(error: float, share: float) -> float:
-    """Error as a multiple of that at equal shares, which may have none."""
-    if share:
-        return error / share
-    return math.inf if error else 1.0
+    """Error as a multiple of that at equal shares; both are taken as at least ``_LEAST``."""
+    return max(error, _LEAST) / max(share, _LEAST)
 
 
 def _by_measure(numbers: Floats, shares: Sequence[MeasureErrors]) -> list[Floats]:

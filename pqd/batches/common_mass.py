@@ -198,8 +198,8 @@ class _CellsPlan:
 
     @property
     def simulation_runs(self) -> int:
-        """Number of simulation runs, which is larger for fewer queries."""
-        return max(8, 64 // len(self.sums))
+        """Number of simulation runs, which is larger for fewer cells."""
+        return _runs(self.mechanism.cells)
 
     def parameters(self) -> Mapping[str, Any]:
         """Id of the mechanism, the most blocks of a row or person, and the factors."""
@@ -433,8 +433,8 @@ class JointPlan:
 
     @property
     def simulation_runs(self) -> int:
-        """Number of simulation runs, which is larger for fewer queries."""
-        return max(8, 64 // len(self.sums))
+        """Number of simulation runs, which is larger for fewer cells."""
+        return _runs(self.mechanism.cells)
 
     def parameters(self) -> Mapping[str, Any]:
         """Id of the mechanism, the mass and the factors, and the cells of each answer."""
@@ -458,6 +458,11 @@ class JointPlan:
     def release(self, rows: Sequence[int], epsilon: Fraction, noise: Noise) -> BatchOutput:
         """Answers that are epsilon-DP."""
         return self.mechanism.release(rows, epsilon, noise)
+
+
+def _runs(cells: int) -> int:
+    """Number of simulation runs of a mechanism that draws for each of ``cells`` cells."""
+    return max(8, min(64, 2**14 // max(1, cells)))
 
 
 def _places_of_counts(workload: ScanPlan) -> dict[str, int]:

@@ -140,7 +140,7 @@ def test_the_whole_budget_is_used() -> None:
     (identity, workload, joint), every = plans(TIGHT)
     assert loss(identity, every) == loss(joint, every) == EPSILON
     # No row has the largest amount in each of the three selections.
-    assert EPSILON * Fraction(8, 9) < loss(workload, every) < EPSILON
+    assert EPSILON * Fraction(7, 8) < loss(workload, every) < EPSILON
 
 
 @settings(max_examples=25)
@@ -195,7 +195,7 @@ def test_the_joint_law_of_two_answers_changes_by_epsilon() -> None:
     base = np.array([3, 1])
     ratios = []
     for amount in range(3):
-        moved = base + [2 - amount, amount]
+        moved = base + np.array([2 - amount, amount])
         for outcome in product(range(-9, 12), repeat=2):
             one, other = (log_laplace(np.array(outcome) - cells, scale) for cells in (base, moved))
             ratios.append(abs(one - other))
@@ -205,7 +205,7 @@ def test_the_joint_law_of_two_answers_changes_by_epsilon() -> None:
 # Twins --------------------------------------------------------------------------------------------
 
 
-def each_measure_apart(self: Any, measures: Sequence[Any]) -> list[tuple[Any, ...]]:
+def each_measure_apart(_unit: Any, measures: Sequence[Any]) -> list[tuple[Any, ...]]:
     """Blocks of one measure each."""
     return [(measure,) for measure in measures] or [()]
 
