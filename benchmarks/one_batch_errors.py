@@ -86,7 +86,7 @@ class Tables(NamedTuple):
         """Census tables of the samples."""
         frames = [pd.read_parquet(SAMPLES / f"census_{kind}.parquet") for kind in cls._fields]
         held = [frame.assign(person=np.arange(len(frame)) // 2) for frame in frames]
-        return cls(*map(open_table, held, cls._fields))
+        return cls(open_table(held[0], "private"), open_table(held[1], "synthetic"))
 
 
 def planned(

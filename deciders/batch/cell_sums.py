@@ -1,10 +1,15 @@
 """Answers as sums of noisy cells: a batch with one noise vector for several measures (ours)."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pqd.deciders.batch.base import BatchOutput, NoiseLaw
 from pqd.deciders.batch.joint import CubeError, JointAnswers
@@ -12,29 +17,42 @@ from pqd.deciders.distances.cube_law import CubeLaw, CubeNoise
 from pqd.deciders.distances.noise_laws import UniformLaw
 from pqd.deciders.distributions import NoiseSum, SymmetricNoise, noise_variance
 from pqd.deciders.exact import Number, as_float, budget_of
+from pqd.deciders.histogram import Integers
 from pqd.deciders.noise import Noise
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CellSum:
     """Answer as ``(sum of the cells plus - sum of the cells minus) / divisor``.
 
     ``plus`` and ``minus`` are places of different cells; ``divisor`` is a whole number.
     """
 
-    plus: tuple[int, ...]
-    minus: tuple[int, ...]
+    plus: Integers
+    minus: Integers
     divisor: int
+
+    @classmethod
+    def of(cls, plus: Sequence[int], minus: Sequence[int], divisor: int) -> CellSum:
+        """Sum of cells, given their places in lists."""
+        return cls(np.array(plus, np.int64), np.array(minus, np.int64), divisor)
 
     @property
     def draws(self) -> int:
         """Number of cells."""
-        return len(self.plus) + len(self.minus)
+        return self.plus.size + self.minus.size
 
-    def value(self, cells: Sequence[int]) -> float:
-        """Answer, given all ``cells``, rounded once."""
-        total = sum(cells[n] for n in self.plus) - sum(cells[n] for n in self.minus)
+    def value(self, cells: NDArray[np.object_]) -> float:
+        """Answer, given all ``cells`` as Python integers, rounded once."""
+        total = int(cells[self.plus].sum()) - int(cells[self.minus].sum())
         return as_float(Fraction(total, self.divisor))
+
+
+def _answers(sums: Sequence[CellSum], noisy: Sequence[int], deviation: float) -> BatchOutput:
+    """Answers from the ``noisy`` cells, and their deviations, given that of one cell."""
+    cells = np.array(noisy, object)
+    deviations = [math.sqrt(each.draws) * deviation / each.divisor for each in sums]
+    return BatchOutput.of([each.value(cells) for each in sums], deviations=deviations)
 
 
 @dataclass(frozen=True)
@@ -93,9 +111,7 @@ class NoisyCells:
         """Answers, each with its deviation."""
         scale = self.largest_scale(epsilon)
         noisy = [noise.laplace(cell, scale) for cell in cells]
-        one = math.sqrt(noise_variance(scale))
-        deviations = [math.sqrt(each.draws) * one / each.divisor for each in self.sums]
-        return BatchOutput.of([each.value(noisy) for each in self.sums], deviations=deviations)
+        return _answers(self.sums, noisy, math.sqrt(noise_variance(scale)))
 
     def noise_law(self, epsilon: Number) -> NoiseLaw:
         """Law of the error of each answer, rounded to a whole number."""
@@ -133,9 +149,7 @@ class JointCells:
     def release(self, cells: Sequence[int], epsilon: Number, noise: Noise) -> BatchOutput:
         """Answers, each with its deviation."""
         scale = self._answers.scale(epsilon)
-        noisy, one = noise.cube(cells, scale), CubeLaw(self.cells, scale).deviation
-        deviations = [math.sqrt(each.draws) * one / each.divisor for each in self.sums]
-        return BatchOutput.of([each.value(noisy) for each in self.sums], deviations=deviations)
+        return _answers(self.sums, noise.cube(cells, scale), CubeLaw(self.cells, scale).deviation)
 
     def noise_law(self, epsilon: Number) -> NoiseLaw:
         """Law of the error of each answer, rounded to a whole number."""

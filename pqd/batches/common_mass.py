@@ -118,8 +118,15 @@ class Block:
         """Place after the last cell."""
         return self.start + len(self.corners.sides) - self.first
 
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return self.stop - self.start
+
     def cells_of(self, measure: Measure | None, sign: int) -> Iterator[int]:
         """Cells whose corners have a side of ``measure``; all cells for COUNT."""
+        if measure is not None and measure not in self.measures:
+            return
         for place, corner in enumerate(self.corners.sides[self.first :], self.start):
             if measure is None or (self.measures.index(measure), sign) in corner:
                 yield place
@@ -136,32 +143,49 @@ def blocks_of(unit: CommonUnit, groups: Sequence[Mapping[Measure | None, None]])
     return blocks
 
 
-def cell_sum(unit: CommonUnit, measure: Measure | None, blocks: Sequence[Block]) -> CellSum:
-    """Sum of the cells that answer COUNT or the SUM of a measure, over the ``blocks`` of groups.
+class _CellIndex:
+    """Cells that answer COUNT or the SUM of a measure, by the groups of rows."""
 
-    Each block of a group counts all of the group's rows.  So COUNT is the mean over the blocks, if
-    all groups have the same number of blocks, and else it takes the smallest block of each group.
-    """
-    if measure is not None:
-        held = [block for block in blocks if measure in block.measures]
-        plus, minus = (
-            tuple(cell for block in held for cell in block.cells_of(measure, sign))
-            for sign in (1, -1)
-        )
-        return CellSum(plus, minus, unit.factor(measure))
-    by_group: dict[int, list[Block]] = {}
-    for block in blocks:
-        by_group.setdefault(block.group, []).append(block)
-    if len({len(each) for each in by_group.values()}) > 1:
-        by_group = {n: [min(each, key=_cells)] for n, each in by_group.items()}
-    number = max(map(len, by_group.values()), default=1)
-    counting = (block for each in by_group.values() for block in each)
-    plus = tuple(cell for block in counting for cell in block.cells_of(None, 1))
-    return CellSum(plus, (), number * unit.mass)
+    def __init__(self, unit: CommonUnit, blocks: Sequence[Block], groups: int) -> None:
+        self._unit, self._blocks, self._groups = unit, blocks, groups
+        self._known: dict[tuple[bool, Measure | None, int], tuple[Integers, Integers]] = {}
+        self._numbers = np.bincount([block.group for block in blocks], minlength=groups)
+        smallest: dict[int, Block] = {}
+        for block in sorted(blocks, key=lambda block: block.cells, reverse=True):
+            smallest[block.group] = block
+        self._smallest = tuple(smallest[group] for group in sorted(smallest))
 
+    def sum(self, measure: Measure | None, groups: Integers) -> CellSum:
+        """Sum of cells that answers COUNT or the SUM of a measure over some ``groups``.
 
-def _cells(block: Block) -> int:
-    return block.stop - block.start
+        Each block of a group counts all of the group's rows.  So COUNT is the mean over the blocks,
+        if all groups have the same number of blocks, and else it takes the smallest block of each
+        group.
+        """
+        if measure is not None:
+            plus, minus = (self._cells(groups, measure, sign) for sign in (1, -1))
+            return CellSum(plus, minus, self._unit.factor(measure))
+        numbers = np.unique(self._numbers[groups])
+        alike = numbers.size <= 1
+        cells = self._cells(groups, None, 1, smallest=not alike)
+        number = int(numbers.max(initial=1)) if alike else 1
+        return CellSum(cells, np.zeros(0, np.int64), number * self._unit.mass)
+
+    def _cells(
+        self, groups: Integers, measure: Measure | None, sign: int, *, smallest: bool = False
+    ) -> Integers:
+        """Cells with a side of a measure, in some groups, or in the smallest block of each."""
+        key = smallest, measure, sign
+        if key not in self._known:
+            blocks = self._smallest if smallest else self._blocks
+            pairs = [(c, block.group) for block in blocks for c in block.cells_of(measure, sign)]
+            cells, group_of = np.array(pairs, np.int64).reshape(-1, 2).T
+            self._known[key] = cells, group_of
+        cells, group_of = self._known[key]
+        asked = np.zeros(self._groups, np.bool_)
+        asked[groups] = True
+        held: Integers = cells[asked[group_of]]
+        return held
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +199,7 @@ class _CellsPlan:
 
     unit: CommonUnit
     blocks: tuple[Block, ...]
-    sums: tuple[CellSum, ...]
+    groups: tuple[Integers, ...]
     most: int
 
     id: ClassVar[str]
@@ -186,20 +210,27 @@ class _CellsPlan:
         return self.unit.workload
 
     @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return self.blocks[-1].stop if self.blocks else 0
+
+    @cached_property
     def mechanism(self) -> NoisyCells:
         """Noise on the cells, and the answers as sums of cells."""
-        cells = self.blocks[-1].stop if self.blocks else 0
-        return NoisyCells(self.id, cells, self.most * self.unit.mass, self.sums)
+        index = _CellIndex(self.unit, self.blocks, 1 + max(block.group for block in self.blocks))
+        pairs = zip(self.workload.statistics, self.groups, strict=True)
+        sums = tuple(index.sum(statistic.measure, groups) for statistic, groups in pairs)
+        return NoisyCells(self.id, self.cells, self.most * self.unit.mass, sums)
 
     @property
     def quick(self) -> bool:
         """Whether the mechanism is quick enough for ``auto``."""
-        return self.mechanism.cells <= MOST_DRAWN
+        return self.cells <= MOST_DRAWN
 
     @property
     def simulation_runs(self) -> int:
         """Number of simulation runs, which is larger for fewer cells."""
-        return _runs(self.mechanism.cells)
+        return _runs(self.cells)
 
     def parameters(self) -> Mapping[str, Any]:
         """Id of the mechanism, the most blocks of a row or person, and the factors."""
@@ -242,28 +273,16 @@ class ClassesPlan(_CellsPlan):
             for group in np.flatnonzero(selected).tolist():
                 asked[group][statistic.measure] = None
         blocks = blocks_of(unit, asked)
-        by_group: dict[int, list[Block]] = {}
-        for block in blocks:
-            by_group.setdefault(block.group, []).append(block)
-        sums = [
-            cell_sum(
-                unit,
-                statistic.measure,
-                [block for n in np.flatnonzero(selected).tolist() for block in by_group[n]],
-            )
-            for statistic, selected in zip(workload.statistics, classes.matrix, strict=True)
-        ]
         # A row is in one class.
-        most = max(map(len, by_group.values()), default=1)
-        plan = cls(unit, tuple(blocks), tuple(sums), most, classes)
-        check_scale(plan.mechanism.largest_scale(epsilon))
-        return plan
+        most = int(np.bincount([block.group for block in blocks]).max())
+        check_scale(most * unit.mass / epsilon)
+        return cls(unit, tuple(blocks), tuple(map(np.flatnonzero, classes.matrix)), most, classes)
 
     def read(self, counts: ContingencyTable) -> list[int]:
         """Mass of each cell; not private."""
         amounts = amounts_of_cells(self.workload, counts)
         classes, size = self.classes.of_words(counts.words), counts.counts.size
-        cells = [0] * self.mechanism.cells
+        cells = [0] * self.cells
         # Blocks of the same measures share their corners, so each kind of block is counted once.
         kinds: dict[tuple[Measure, ...], list[Block]] = {}
         for block in self.blocks:
@@ -300,22 +319,14 @@ class SelectionsPlan(_CellsPlan):
             asked.setdefault(selection(each), {})[each.measure] = None
             predicates[selection(each)] = each.predicate
         blocks = blocks_of(unit, [*asked.values()])
-        groups = {text: number for number, text in enumerate(asked)}
-        sums = [
-            cell_sum(
-                unit,
-                each.measure,
-                [block for block in blocks if block.group == groups[selection(each)]],
-            )
-            for each in workload.statistics
-        ]
+        numbers = {text: number for number, text in enumerate(asked)}
+        groups = tuple(np.array([numbers[selection(each)]]) for each in workload.statistics)
         # With a unit, a person may have rows for every selection.
         conditions = [*predicates.values()]
         repeated = [conditions[block.group] for block in blocks]
         most = len(blocks) if workload.unit else workload_sensitivity(repeated)
-        plan = cls(unit, tuple(blocks), tuple(sums), most)
-        check_scale(plan.mechanism.largest_scale(epsilon))
-        return plan
+        check_scale(most * unit.mass / epsilon)
+        return cls(unit, tuple(blocks), groups, most)
 
     @property
     def classes(self) -> None:
@@ -407,11 +418,11 @@ class JointPlan:
         for place, each in enumerate(workload.statistics):
             count, factor = counts.get(selection(each)), unit.factor(each.measure)
             if each.measure is None or count is None or not _one_sided(unit, each.measure):
-                sums.append(CellSum((place,), (), factor))
+                sums.append(CellSum.of([place], [], factor))
             elif unit.ranges[each.measure][0] < 0:
-                sums.append(CellSum((place,), (count,), 2 * factor))
+                sums.append(CellSum.of([place], [count], 2 * factor))
             else:
-                sums.append(CellSum((place, count), (), 2 * factor))
+                sums.append(CellSum.of([place, count], [], 2 * factor))
         plan = cls(unit, tuple(sums))
         check_scale(plan.mechanism.largest_scale(epsilon))
         return plan
@@ -438,7 +449,7 @@ class JointPlan:
 
     def parameters(self) -> Mapping[str, Any]:
         """Id of the mechanism, the mass and the factors, and the cells of each answer."""
-        cells = [[each.plus, each.minus, each.divisor] for each in self.sums]
+        cells = [[e.plus.tolist(), e.minus.tolist(), e.divisor] for e in self.sums]
         return {"id": self.id, "cells": cells, **self.unit.parameters()}
 
     def noise(self, epsilon: Fraction) -> NoiseLaw:
@@ -450,8 +461,8 @@ class JointPlan:
         answers = exact_answers(self.workload, counts).tolist()
         cells = []
         for place, (each, answer) in enumerate(zip(self.sums, answers, strict=True)):
-            centre = sum(answers[n] for n in each.plus if n != place)
-            centre -= sum(answers[n] for n in each.minus)
+            centre = sum(answers[n] for n in each.plus.tolist() if n != place)
+            centre -= sum(answers[n] for n in each.minus.tolist())
             cells.append(each.divisor * answer - centre * self.unit.mass)
         return cells
 

@@ -107,7 +107,8 @@ def told(report: ReleaseReport) -> str:
 def test_one_batch_answers_counts_and_sums(mechanism: str) -> None:
     report = ran(MEANS, Silent(), mechanism)
     (batch,) = report.batches
-    assert (batch.name, batch.queries, batch.epsilon) == ("COUNT, SUM(debt), SUM(income)", 9, 1)
+    assert (batch.name, batch.queries) == ("COUNT, SUM(debt), SUM(income)", 9)
+    assert batch.epsilon == 1
     assert batch.relative
     assert batch.error < 1
     if mechanism != "auto":
@@ -159,7 +160,8 @@ def test_one_batch_is_one_charge_and_is_replayed_in_any_order(tmp_path: Path) ->
     first = pqd.release(SECRET, COPY, MEANS, **options)
     assert [batch.epsilon for batch in first.batches] == [Fraction(1, 3)]
     again = pqd.release(SECRET, COPY, MEANS[::-1], **options)
-    assert (first.cost.epsilon, again.cost.epsilon) == (Fraction(1, 3), 0)
+    assert first.cost.epsilon == Fraction(1, 3)
+    assert again.cost.epsilon == 0
     assert again.batches[0].replayed
     answers = {query.sql: query.answer for query in first.queries}
     assert {query.sql: query.answer for query in again.queries} == answers
@@ -200,7 +202,8 @@ def test_one_batch_of_persons(mechanism: str) -> None:
     ]
     report = ran(queries, Silent(), mechanism, unit=PrivacyUnit("who"))
     (batch,) = report.batches
-    assert (batch.epsilon, batch.relative) == (1, True)
+    assert batch.epsilon == 1
+    assert batch.relative
     young = SECRET[SECRET.age < 60]
     incomes = SECRET.groupby("who").income.sum(min_count=1).dropna()
     totals = young.groupby("who").debt.sum().clip(-500, 900)

@@ -18,18 +18,19 @@ from pqd.deciders.distributions import NoiseSum
 
 EPSILON = Fraction(1, 2)
 SUMS = (
-    CellSum((0, 1, 2), (), 5),
-    CellSum((0,), (3,), 4),
-    CellSum((2,), (), 1),
-    CellSum((), (), 7),
+    CellSum.of([0, 1, 2], [], 5),
+    CellSum.of([0], [3], 4),
+    CellSum.of([2], [], 1),
+    CellSum.of([], [], 7),
 )
 CELLS = [25, 0, 10, 5]
 
 
 def test_answers_are_sums_over_a_divisor() -> None:
-    assert [each.value(CELLS) for each in SUMS] == [7, 5, 10, 0]
+    cells = np.array(CELLS, object)
+    assert [each.value(cells) for each in SUMS] == [7, 5, 10, 0]
     assert [each.draws for each in SUMS] == [3, 2, 1, 0]
-    assert CellSum((0,), (), 3).value([2**70]) == 2**70 / 3
+    assert CellSum.of([0], [], 3).value(np.array([2**70 + 1], object)) == (2**70 + 1) / 3
 
 
 @pytest.mark.parametrize("divisor", [1, 2, 5])
@@ -75,7 +76,7 @@ def test_noise_is_as_large_as_the_deviations_and_laws_say(joint: bool) -> None:
     made = JointCells(4, 6, sums) if joint else NoisyCells("identity", 4, 6, sums)
     noise = SimulatedNoise(5)
     outputs = [made.release(CELLS, EPSILON, noise) for _ in range(4000)]
-    exact = np.array([each.value(CELLS) for each in sums])
+    exact = np.array([each.value(np.array(CELLS, object)) for each in sums])
     errors = np.array([output.answers for output in outputs]) - exact
     deviations = np.array(outputs[0].deviations)
     assert np.allclose(errors.std(axis=0), deviations, rtol=0.1)
