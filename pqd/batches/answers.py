@@ -48,8 +48,7 @@ class PlannedBatch:
     @property
     def places(self) -> dict[tuple[Measure | None, str], int]:
         """Place of the answer, by the measure and the selection of rows."""
-        statistics = self.batch.statistics
-        return {(each.measure, selection(each)): place for place, each in enumerate(statistics)}
+        return self.batch.places_by_measure
 
     def places_of(self, measure: Measure | None) -> list[int]:
         """Places of the answers about a measure."""

@@ -98,8 +98,14 @@ class BatchMeasurement(QueryMeasurement[BatchOutput]):
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Place of the answer, by the selection of rows."""
+        """Place of the answer, by the selection of rows, in a batch of one measure."""
         return {selection(statistic): place for place, statistic in enumerate(self.statistics)}
+
+    @cached_property
+    def places_by_measure(self) -> dict[tuple[Measure | None, str], int]:
+        """Place of the answer, by the measure and the selection of rows."""
+        pairs = ((statistic.measure, selection(statistic)) for statistic in self.statistics)
+        return {pair: place for place, pair in enumerate(pairs)}
 
     def parameters(self) -> Mapping[str, Any]:
         """Parameters of the mechanism."""
