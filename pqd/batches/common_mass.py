@@ -34,13 +34,13 @@ from pqd.deciders.batch.corners import Corners, common_mass
 from pqd.deciders.exact_sums import exact_sum, sums_by_group
 from pqd.deciders.noise import check_scale
 from pqd.engine.contingency import ContingencyTable, selections
+from pqd.sql.predicate import Atom, canonical, combined
 
 if TYPE_CHECKING:
     from pqd.batches.row_classes import RowClasses
     from pqd.deciders import Histogram, Noise
     from pqd.engine.contingency import Integers
     from pqd.engine.scan_plan import Measure, ScanPlan
-    from pqd.sql.predicate import Predicate
 
 # Measures whose corners are made together, without and with amounts below 0.  More at once cost
 # more draws for each answer than they save noise (docs/theory.md, Theorem Q11).
@@ -141,6 +141,30 @@ def blocks_of(unit: CommonUnit, groups: Sequence[Mapping[Measure | None, None]])
             start = blocks[-1].stop if blocks else 0
             blocks.append(Block(group, part, None in asked, corners, start))
     return blocks
+
+
+def places_of_groups(workload: ScanPlan) -> list[int]:
+    """Place of the statistic whose rows are the group of each statistic.
+
+    It is the COUNT of the same rows, or for a SUM the COUNT of the same rows with a value, since
+    rows without a value add nothing.  Else it is the first statistic of the same rows.
+    """
+    first: dict[str, int] = {}
+    counts: dict[str, int] = {}
+    for place, each in enumerate(workload.statistics):
+        first.setdefault(selection(each), place)
+        if each.measure is None:
+            counts.setdefault(selection(each), place)
+    places = []
+    for each in workload.statistics:
+        texts = [selection(each)]
+        if each.measure:
+            present = Atom(f"NOT {each.measure.sql} IS NULL")
+            both = (each.predicate, present) if each.predicate else (present,)
+            texts.insert(0, canonical(combined("and", both)))
+        counted = [counts[text] for text in texts if text in counts]
+        places.append(counted[0] if counted else first[texts[-1]])
+    return places
 
 
 class _CellIndex:
@@ -267,16 +291,19 @@ class ClassesPlan(_CellsPlan):
         ParameterError
             If values are too large, or the sampler cannot draw the noise.
         """
-        unit = CommonUnit(workload)
+        unit, matrix = CommonUnit(workload), classes.matrix
+        if not classes.open_conditions:
+            # The classes of the rows with a value, if these are counted, are all that a SUM needs.
+            matrix = matrix[places_of_groups(workload)]
         asked: list[dict[Measure | None, None]] = [{} for _ in range(classes.size)]
-        for statistic, selected in zip(workload.statistics, classes.matrix, strict=True):
+        for statistic, selected in zip(workload.statistics, matrix, strict=True):
             for group in np.flatnonzero(selected).tolist():
                 asked[group][statistic.measure] = None
         blocks = blocks_of(unit, asked)
         # A row is in one class.
         most = int(np.bincount([block.group for block in blocks]).max())
         check_scale(most * unit.mass / epsilon)
-        return cls(unit, tuple(blocks), tuple(map(np.flatnonzero, classes.matrix)), most, classes)
+        return cls(unit, tuple(blocks), tuple(map(np.flatnonzero, matrix)), most, classes)
 
     def read(self, counts: ContingencyTable) -> list[int]:
         """Mass of each cell; not private."""
@@ -312,17 +339,15 @@ class SelectionsPlan(_CellsPlan):
         ParameterError
             If values are too large, or the sampler cannot draw the noise.
         """
-        unit = CommonUnit(workload)
-        asked: dict[str, dict[Measure | None, None]] = {}
-        predicates: dict[str, Predicate | None] = {}
-        for each in workload.statistics:
-            asked.setdefault(selection(each), {})[each.measure] = None
-            predicates[selection(each)] = each.predicate
+        unit, places = CommonUnit(workload), places_of_groups(workload)
+        asked: dict[int, dict[Measure | None, None]] = {}
+        for place, each in zip(places, workload.statistics, strict=True):
+            asked.setdefault(place, {})[each.measure] = None
         blocks = blocks_of(unit, [*asked.values()])
-        numbers = {text: number for number, text in enumerate(asked)}
-        groups = tuple(np.array([numbers[selection(each)]]) for each in workload.statistics)
+        numbers = {place: number for number, place in enumerate(asked)}
+        groups = tuple(np.array([numbers[place]]) for place in places)
         # With a unit, a person may have rows for every selection.
-        conditions = [*predicates.values()]
+        conditions = [workload.statistics[place].predicate for place in asked]
         repeated = [conditions[block.group] for block in blocks]
         most = len(blocks) if workload.unit else workload_sensitivity(repeated)
         check_scale(most * unit.mass / epsilon)
@@ -341,9 +366,8 @@ class SelectionsPlan(_CellsPlan):
 
     def _of_rows(self, counts: ContingencyTable) -> list[int]:
         amounts, size = amounts_of_cells(self.workload, counts), counts.counts.size
-        texts = [selection(each) for each in self.workload.statistics]
         masks = selections(self.workload, list(counts.words.T), size)
-        selected = list(dict(zip(texts, masks, strict=True)).values())
+        selected = [masks[place] for place in dict.fromkeys(places_of_groups(self.workload))]
         matches, cells = np.zeros(size, np.int64), list[int]()
         masses: dict[tuple[Measure, ...], Integers] = {}
         for block in self.blocks:
@@ -358,12 +382,8 @@ class SelectionsPlan(_CellsPlan):
 
     def _of_persons(self, counts: Sequence[Histogram]) -> list[int]:
         """Masses from the totals of persons; a person without a total has the mass of no side."""
-        texts = [selection(each) for each in self.workload.statistics]
-        groups = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-        held = {
-            (groups[text], each.measure): histogram
-            for text, each, histogram in zip(texts, self.workload.statistics, counts, strict=True)
-        }
+        triples = zip(self.groups, self.workload.statistics, counts, strict=True)
+        held = {(int(group[0]), each.measure): histogram for group, each, histogram in triples}
         cells = list[int]()
         for block in self.blocks:
             line = np.zeros((0, 0), np.int64)
@@ -413,13 +433,14 @@ class JointPlan:
             If values are too large, or the sampler cannot draw the noise.
         """
         unit = CommonUnit(workload)
-        counts = _places_of_counts(workload)
         sums = []
-        for place, each in enumerate(workload.statistics):
-            count, factor = counts.get(selection(each)), unit.factor(each.measure)
-            if each.measure is None or count is None or not _one_sided(unit, each.measure):
+        for place, count in enumerate(places_of_groups(workload)):
+            measure, counted = (workload.statistics[n].measure for n in (place, count))
+            low, high = unit.ranges.get(measure, (0, 0))
+            factor = unit.factor(measure)
+            if measure is None or counted is not None or low < 0 < high:
                 sums.append(CellSum.of([place], [], factor))
-            elif unit.ranges[each.measure][0] < 0:
+            elif low < 0:
                 sums.append(CellSum.of([place], [count], 2 * factor))
             else:
                 sums.append(CellSum.of([place, count], [], 2 * factor))
@@ -474,18 +495,3 @@ class JointPlan:
 def _runs(cells: int) -> int:
     """Number of simulation runs of a mechanism that draws for each of ``cells`` cells."""
     return max(8, min(64, 2**14 // max(1, cells)))
-
-
-def _places_of_counts(workload: ScanPlan) -> dict[str, int]:
-    """Place of the COUNT of each selection of rows."""
-    return {
-        selection(each): place
-        for place, each in enumerate(workload.statistics)
-        if each.measure is None
-    }
-
-
-def _one_sided(unit: CommonUnit, measure: Measure) -> bool:
-    """Whether no amount of a measure is below 0, or none above."""
-    low, high = unit.ranges[measure]
-    return not low or not high

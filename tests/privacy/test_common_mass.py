@@ -39,7 +39,7 @@ ROWS = pd.DataFrame(
 )
 COPY = ROWS.iloc[[5, 30, 66]]
 LATTICES = {"a": Lattice(0, 2), "b": Lattice(-2, 3), "c": Lattice(1, 7), "a * a": Lattice(0, 4)}
-MEASURES = ["COUNT(*)", *(f"SUM({name})" for name in LATTICES)]
+MEASURES = ["COUNT(*)", "COUNT(a)", "COUNT(c)", *(f"SUM({name})" for name in LATTICES)]
 CONDITIONS = ["", "a > 0", "a = 2 OR b > 1", "c IS NULL", "b < 0", "NOT (c = 2)"]
 Asked = list[tuple[str, str]]
 workloads = st.lists(
@@ -170,10 +170,12 @@ def test_answers_are_those_of_pandas() -> None:
         assert plan.release(plan.read(every), EPSILON, Scale()).answers == expected
 
 
-def test_a_count_costs_a_sum_nothing() -> None:
+@pytest.mark.parametrize("count", ["COUNT(*)", "COUNT(a)"])
+def test_a_count_costs_a_sum_nothing(count: str) -> None:
     """One SUM of amounts from 0 on, with and without COUNT: the same noise."""
-    alone, _ = plans([("SUM(a)", ""), ("SUM(a)", "a > 0")])
-    both, _ = plans([("SUM(a)", ""), ("SUM(a)", "a > 0"), ("COUNT(*)", ""), ("COUNT(*)", "a > 0")])
+    sums = [("SUM(a)", ""), ("SUM(a)", "c IS NULL")]
+    alone, _ = plans(sums)
+    both, _ = plans([*sums, (count, ""), (count, "c IS NULL")])
     for one, two in list(zip(alone, both, strict=True))[:2]:
         assert one.noise(EPSILON)[:2] == two.noise(EPSILON)[:2]
 
