@@ -1,4 +1,4 @@
-"""Batch: queries that sum up one measure, answered by one mechanism in one measurement."""
+"""Batch: queries that one mechanism answers in one measurement."""
 
 from __future__ import annotations
 
@@ -112,8 +112,14 @@ class BatchMeasurement(QueryMeasurement[BatchOutput]):
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Place of the answer, by the selection of rows."""
+        """Place of the answer, by the selection of rows, in a batch of one measure."""
         return {selection(statistic): place for place, statistic in enumerate(self.statistics)}
+
+    @cached_property
+    def places_by_measure(self) -> dict[tuple[Measure | None, str], int]:
+        """Place of the answer, by the measure and the selection of rows."""
+        pairs = ((statistic.measure, selection(statistic)) for statistic in self.statistics)
+        return {pair: place for place, pair in enumerate(pairs)}
 
     def parameters(self) -> Mapping[str, Any]:
         """Parameters of the mechanism."""
@@ -131,7 +137,11 @@ class BatchMeasurement(QueryMeasurement[BatchOutput]):
     @cached_property
     def cache_key(self) -> str:
         """Cache key of the ledger, from all selections of rows and from the row classes."""
-        rows, classes = [selection(each) for each in self.statistics], self.plan.classes
+        rows: list[Any] = [selection(each) for each in self.statistics]
+        classes = self.plan.classes
+        if len({each.measure for each in self.statistics}) > 1:
+            pairs = zip(rows, (each.measure for each in self.statistics), strict=True)
+            rows = [[text, m and [m.sql, m.lattice, m.total]] for text, m in pairs]
         unit = {"unit": fold_case(self.unit.column)} if self.unit else {}
         return self.key_of({"rows": rows, "classes": classes.digest if classes else None, **unit})
 
@@ -175,14 +185,20 @@ class BatchPlanner:
         return tables.engine.contingency(tables.tables[0], self._bound.schema, self.workload)
 
     @cached_property
+    def classes(self) -> RowClasses | ParameterError:
+        """Row classes of all queries, or the error if they do not fit."""
+        try:
+            return RowClasses.of(self.workload, self._contingency.words)
+        except ParameterError as error:
+            return error
+
+    @cached_property
     def _linear(self) -> LinearWorkload | ParameterError:
         """Numerical queries over row classes, or the error if they do not fit."""
         measure = self.queries[0].statistic.measure
-        try:
-            classes = RowClasses.of(self.workload, self._contingency.words)
-        except ParameterError as error:
-            return error
-        return LinearWorkload(classes, measure.lattice if measure else None)
+        if isinstance(self.classes, ParameterError):
+            return self.classes
+        return LinearWorkload(self.classes, measure.lattice if measure else None)
 
     def plans(self, mechanism: str, among: Sequence[str] = TOGETHER) -> dict[str, BatchPlan]:
         """Plans by mechanism: the named mechanism, or for ``auto`` all quick ones of ``among``.

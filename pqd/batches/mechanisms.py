@@ -31,6 +31,8 @@ LINEAR: Mapping[str, str] = {
 }
 # Mechanisms that answer query by query: any conditions fit, and with a unit they count persons.
 BY_QUERY = (WORKLOAD, JOINT)
+# Mechanisms that can answer several measures with one noise vector (pqd/batches/common_mass.py).
+SEVERAL_MEASURES = (*BY_QUERY, "identity")
 # All mechanisms of batches, the mechanisms with known noise, and all ways to share a budget.
 TOGETHER = (*BY_QUERY, *LINEAR, RANGES)
 NOISE_KNOWN = (*BY_QUERY, "identity")

@@ -123,8 +123,9 @@ class RangePlan:
 
     def read(self, contingency: ContingencyTable) -> Histogram:
         """Values of all rows, in units; a row without a value is left out."""
-        has_value = contingency.places >= 0
-        values = self.lattice.units_at(contingency.places[has_value])
+        (places,) = contingency.places.T
+        has_value = places >= 0
+        values = self.lattice.units_at(places[has_value])
         return Histogram.weighted(values, contingency.counts[has_value])
 
     def release(self, rows: Histogram, epsilon: Fraction, noise: Noise) -> BatchOutput:
@@ -223,8 +224,9 @@ def lattice_ranges(workload: ScanPlan, lattice: Lattice, schema: Schema) -> list
     table = open_table(pa.table({name: arrow_of(values)}), "synthetic")
     kinds = engine.schema(table, {fold_case(name)}, {name: Kind.NUMBER})
     contingency = engine.contingency(table, {**schema, **kinds}, workload)
-    order = np.argsort(contingency.places)
-    if not np.array_equal(contingency.places[order], places):
+    (found,) = contingency.places.T
+    order = np.argsort(found)
+    if not np.array_equal(found[order], places):
         raise ParameterError(_UNFIT)
     selected = selections(workload, list(contingency.words[order].T), places.size)
     return [_range(mask, places) for mask in selected]

@@ -124,7 +124,8 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
         The answers of this run together are ``report.cost.epsilon``-differentially private (with
         ``report.cost.delta``).  Queries that sum up the same thing make one batch, with one
         mechanism.  A batch's share of the total is its share of the queries' weights, and the
-        shares add up.
+        shares add up.  If one batch of all queries has smaller simulated errors, it takes their
+        place, and has the total.
 
     Raises
     ------
@@ -343,9 +344,10 @@ def _check(queries: Sequence[Query], parameters: Parameters) -> None:
 
 def _remarks(plan: ReleasePlan) -> Iterator[Note]:
     """Notes on the batches; all of them are public."""
+    yield from plan.notes
     for planned in plan.batches:
         name, choice = planned.batch.name, planned.choice
-        if choice.error >= choice.size / 2 > 0:
+        if choice.is_weak:
             yield note("batch-weak", batch=name)
         if planned.linear_refusal:
             yield note("classes-not-weighed", batch=name, reason=str(planned.linear_refusal))
@@ -409,13 +411,13 @@ def _released(
     planned, place = plan.batch_of(bound)
     batch, query, scale = answers[planned.batch.name], bound.query, scale_of(bound)
     output = batch.output
-    low = high = None
-    if planned.measure:
+    low, high, measure = None, None, bound.statistic.measure
+    if measure:
         low, high = _thresholds(output, place, len(planned.places))
     # Every exact answer is a whole number of units, and lies among the possible answers of a table.
     # So round the released answer to whole units and cut it to the possible answers.  The interval
     # is that of the released answer, whose noise is known, also where the answer is adjusted.
-    possible = possible_answers(planned.measure)
+    possible = possible_answers(measure)
     released = possible.cut(round(output.answers[place]))
     ends = _ends(possible, released, reaches[planned.batch.name][place])
     return ReleasedQuery(
@@ -464,10 +466,12 @@ def _reaches(planned: PlannedBatch, alpha: Number) -> Reaches:
 def _ends(possible: AnswerRange, released: int, reach: int | None) -> tuple[int, int] | None:
     """Ends of the possible answers within ``reach`` of the ``released`` answer, in units.
 
-    None if the reach is unknown.
+    None if the reach is unknown.  An answer beyond 2^53 passed through a double, which rounds it by
+    less than 2^-52 of its size.
     """
     if reach is None:
         return None
+    reach += abs(released) >> 52
     return possible.cut(released - reach), possible.cut(released + reach)
 
 

@@ -86,6 +86,10 @@ _SIMULATED_ERROR = (
     "How far a mechanism's answers lie from the exact ones on average, simulated on the copy, "
     "which costs nothing. It holds for tables shaped like the copy."
 )
+_RELATIVE_ERROR = (
+    " Of a batch of several measures it is per cent of the error that a batch for each measure has "
+    "at its share of epsilon, on average."
+)
 # If the copy's answer is more half-widths of the interval away, the picture leaves it out.
 _FAR = 4.0
 # Factor that widens the scale, so that both ends have free space.
@@ -219,7 +223,7 @@ def _details(query: ReleasedQuery, batch: ReleasedBatch, report: ReleaseReport) 
     number = counted(batch.queries, "query", "queries")
     weight = "" if query.weight == 1 else f", this one with weight {number_text(query.weight)}"
     how = f"answered by {batch.mechanism}, {number} together{weight}"
-    error = f"their simulated error is {_error_text(batch.error)}"
+    error = f"their simulated error is {_error_text(batch, batch.error)}"
     yield Lines([*lines(sentences), Line(f"{how}; {error}", "detail")])
     yield Code("Query", query.sql)
 
@@ -279,7 +283,7 @@ def _batch(batch: ReleasedBatch, report: ReleaseReport) -> Row:
         Cell(epsilon_text(batch.epsilon), float(batch.epsilon)),
         Cell(f"{delta:.3g}", delta) if delta else Cell(),
         Cell(batch.mechanism),
-        Cell(_error_text(batch.error), batch.error),
+        Cell(_error_text(batch, batch.error), batch.error),
     )
     return Row(
         id=batch.name,
@@ -297,7 +301,7 @@ def _rivals(batch: ReleasedBatch) -> Iterator[Block]:
     rows = [
         Row(
             id=rival.mechanism,
-            cells=(Cell(rival.mechanism), Cell(_error_text(rival.error), rival.error)),
+            cells=(Cell(rival.mechanism), Cell(_error_text(batch, rival.error), rival.error)),
             marks=("used",) if rival.mechanism == batch.mechanism else (),
         )
         for rival in sorted(batch.simulated_errors, key=lambda rival: rival.error)
@@ -440,9 +444,9 @@ def _classes_text(batch: ReleasedBatch) -> str:
     return "" if batch.classes is None else counted(batch.classes, "row class", "row classes")
 
 
-def _error_text(error: float) -> str:
-    """Simulated error of a mechanism."""
-    return number_text(error, 3)
+def _error_text(batch: ReleasedBatch, error: float) -> str:
+    """Simulated error of a mechanism; of several measures, per cent of that of equal shares."""
+    return f"{number_text(100 * error, 2)} %" if batch.relative else number_text(error, 3)
 
 
 def _tables_text(report: ReleaseReport) -> str:
@@ -497,5 +501,6 @@ def _how_to_read(report: ReleaseReport) -> Iterator[tuple[str, str]]:
     if any(query.threshold is not None for query in queries):
         yield "Cut at", _CUT
     yield "Difference", "The private answer less the synthetic one; it is as noisy as the former."
-    yield "Simulated error", _SIMULATED_ERROR
+    several = any(batch.relative for batch in report.batches)
+    yield "Simulated error", f"{_SIMULATED_ERROR}{_RELATIVE_ERROR if several else ''}"
     yield "What is promised", promise(report.total_epsilon, report.total_delta)

@@ -80,9 +80,10 @@ class ReleasedBatch:
 
     ``reason`` says why the mechanism was chosen.  ``classes`` is the number of row classes that the
     mechanism tells apart, or None if it works query by query.  ``simulated_errors`` has every
-    mechanism that could have answered, with its error from public data.  ``replayed`` says that
-    the batch was asked and paid for before.  ``options`` has every option of the
-    mechanism, except delta.
+    mechanism that could have answered, with its error from public data.  If ``relative``, the batch
+    is about several measures, and these errors are multiples of those of a batch for each measure.
+    ``replayed`` says that the batch was asked and paid for before.  ``options`` has every option of
+    the mechanism, except delta.
     """
 
     name: str
@@ -94,6 +95,7 @@ class ReleasedBatch:
     reason: str
     classes: int | None
     simulated_errors: tuple[SimulatedError, ...]
+    relative: bool = False
     replayed: bool = False
 
     @property

@@ -676,6 +676,41 @@ def least_error(error: float, others: Sequence[tuple[str, float]], unit: Fractio
     return f"smallest simulated error: {_short(error, unit)} on average{rivals}"
 
 
+@sentence
+def one_batch(
+    error: float,
+    measures: Sequence[tuple[str, float, float, Fraction]],
+    others: Sequence[tuple[float, str]],
+) -> str:
+    """Reason of one batch of several measures, with its errors and those at equal shares.
+
+    ``measures`` are (name, error, error at equal shares, unit); the errors are multiples of the
+    unit.  ``error`` and the errors of the ``others`` are multiples of the errors at equal shares.
+    """
+    each = ", ".join(
+        f"{name} {_short(mean, unit)} in place of {_short(share, unit)}"
+        for name, mean, share, unit in measures
+    )
+    against = "".join(f"; {name} {_per_cent(other)}" for other, name in others)
+    return (
+        f"one noise for all measures has {_per_cent(error)} of the simulated error of a batch for "
+        f"each ({each}){against}"
+    )
+
+
+@sentence
+def measures_apart(mechanism: str, error: float) -> str:
+    """Note that one batch of all measures would err more than a batch for each."""
+    return (
+        f"Each measure has a batch of its own: one batch of all, by {mechanism}, would have "
+        f"{_per_cent(error)} of their simulated error."
+    )
+
+
+def _per_cent(multiple: float) -> str:
+    return f"{number_text(100 * multiple, 2)} %"
+
+
 def _short(error: float, unit: Fraction) -> str:
     return number_text(error * float(unit), 3)
 

@@ -43,7 +43,7 @@ from pqd.deciders.batch.linear.universe import (
 from pqd.deciders.distributions import Floats
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number
-from pqd.deciders.histogram import Integers
+from pqd.deciders.histogram import Integers, Sums
 from pqd.deciders.noise import Noise
 from tests.support.noises import LaplaceAlone
 
@@ -463,7 +463,7 @@ class BothPassesAtWhole(DyadicMechanism):
 class EveryClass(DyadicMechanism):
     """Counts and sums of all classes, asked for or not."""
 
-    def _levels(self, rows: Rows, thresholds: Integers) -> tuple[Integers, Integers]:
+    def _levels(self, rows: Rows, thresholds: Integers) -> tuple[Integers, Sums]:
         counts, totals = level_sets(rows, self.queries.universe, thresholds)
         return counts[:, 1:], totals[:, 1:]
 

@@ -25,9 +25,9 @@ from pqd.deciders.exact import as_float
 from pqd.deciders.histogram import Integers
 from pqd.deciders.noise import Noise, exponential_choice, noisy_value
 
-# True answers are sums of whole numbers, rounded once or twice, each time by 2^-53 of at most 2^31
-# rows.  Estimates are the same doubles on neighbouring tables.  ``SLACK`` is added to sensitivities
-# to allow for this rounding.
+# True answers are sums of whole numbers, rounded once or twice, each time by 2^-53 of at most 2^37
+# cells, which 2^31 rows of up to 53 digits fill.  Estimates are the same doubles on neighbouring
+# tables.  ``SLACK`` is added to sensitivities to allow for this rounding.
 SLACK = Fraction(1, 1024)
 _STEPS = SLACK.denominator
 

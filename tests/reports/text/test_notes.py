@@ -149,6 +149,13 @@ EXAMPLES = (
         conditions=(("alarm", "chance alone"), ("age: 7", "noise"), ("age: 8", "noise")),
     ),
     note("named-error", error=12.5, unit=Fraction(1, 2)),
+    note(
+        "one-batch",
+        error=0.6,
+        measures=(("COUNT", 1.5, 2.0, Fraction(1)), ("SUM(income)", 10.0, 21.0, Fraction(100))),
+        others=((0.75, "joint"), (1.25, "workload")),
+    ),
+    note("measures-apart", mechanism="identity", error=1.5),
     note("least-error", error=12.5, others=(("identity", 20.0),), unit=Fraction(1)),
 )
 
