@@ -126,7 +126,7 @@ def test_chains_are_long_and_disjoint() -> None:
     ordered = chains_of([ages[2], count(), ages[0], count("t = 'c'"), ages[1]])
     assert ordered == [[*ages, count()]]
     sums = [total("a", "a < 3"), total("a")]
-    assert chains_of([*sums, *ages]) == [sums, ages]
+    assert sorted(chains_of([*sums, *ages])) == sorted([sums, ages])
     assert chains_of([count("1 = 1 OR a < 2"), count("a < 2")]) == []
 
 
