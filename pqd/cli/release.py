@@ -98,7 +98,7 @@ class ReleaseOptions:
         return options.criteria(criteria, columns, self.mechanism or AUTO).at(budget)
 
     @property
-    def options(self) -> MechanismOptions:
+    def mechanism_options(self) -> MechanismOptions:
         """Options of the mechanism."""
         from pqd.stated.mechanism_options import read_mechanism_options
 
@@ -180,7 +180,7 @@ def release(
         secret = opened_ahead(private)
         terms, people = stated.read(columns), unit.read()
         workload = stated.weigh(queries.read(private, synthetic))
-        own_options = stated.options
+        own_options = stated.mechanism_options
         display.selected(workload)
         accountant = ledger.accountant(
             private, replaying=display.explains, row_is_person=unit.row_is_person
