@@ -288,9 +288,9 @@ def answers_ordered(batch: str, queries: int, chains: int) -> str:
     """Note that answers to nested queries were made to agree with their order."""
     groups = counted(chains, "chain")
     return (
-        f"{batch}: the answers to {queries:,} queries in {groups}, each of which selects all rows of "
-        "the one before, were made non-decreasing (isotonic regression). Intervals and noise are "
-        "those of the answers as released, and hold as they are."
+        f"{batch}: the answers to {queries:,} queries in {groups}, each of which selects all rows "
+        "of the one before, were made non-decreasing (isotonic regression). Intervals and noise "
+        "are those of the answers as released, and hold as they are."
     )
 
 
@@ -303,9 +303,10 @@ def ranges_chosen(
     ``overstatement``: rounding values up to the end of their bucket adds at most this many per cent
     to an answer.  None if values are not rounded up.
     """
+    chosen = "has" if name == mechanism else f"is {mechanism} with"
     text = (
-        f"{name} {'has' if name == mechanism else f'is {mechanism} with'} truncation {truncation} over {buckets:,} buckets; conditions "
-        "are about values within the bounds"
+        f"{name} {chosen} truncation {truncation} over {buckets:,} buckets; conditions are about "
+        "values within the bounds"
     )
     if overstatement is not None:
         text += (
