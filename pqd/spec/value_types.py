@@ -232,19 +232,23 @@ def _keys(value: list[Any], name: str) -> tuple[Any, ...]:
     return tuple(tuple(item) for item in value) if several else tuple(value)
 
 
-def _worded_options(value: dict[str, Any], name: str) -> dict[str, Any]:
+def _filled(value: dict[str, Any], name: str) -> dict[str, Any]:
     if not value:
         message = f"{name} is an empty table; name an option, or leave the key out"
         raise SpecValueError(Code.EMPTY_VALUE, message)
-    for option, each in value.items():
-        _check_type(each, f"{quoted(option)} of {name}", "a number or a text", int, Decimal, str)
     return value
 
 
 def _options(value: dict[str, Any], name: str) -> dict[str, Any]:
-    for option, number in _worded_options(value, name).items():
+    for option, number in _filled(value, name).items():
         _check_type(number, f"{quoted(option)} of {name}", "a number such as 0.05", *ALPHA.types)
         probability(number, f"{quoted(option)} of {name}")
+    return value
+
+
+def _worded_options(value: dict[str, Any], name: str) -> dict[str, Any]:
+    for option, each in _filled(value, name).items():
+        _check_type(each, f"{quoted(option)} of {name}", "a number or a text", int, Decimal, str)
     return value
 
 
