@@ -368,8 +368,9 @@ def _check_delta(needed: Fraction, allowance: Allowance, where: str) -> None:
     needs, most, done, rest = (f"{float(x):.3g}" for x in (needed, limit, spent, left))
     raise BudgetError(
         f"this run needs delta {needs}; of {most} for this data set {done} are spent{allowance} "
-        f"and {rest} left{where}. Nothing was spent.{allowance.remedy} Leave delta (--delta) out, "
-        "lower it, or raise the limit on delta if that is yours to decide"
+        f"and {rest} left{where}. Nothing was spent.{allowance.remedy} Leave delta out (--delta, "
+        "or the option delta of a mechanism), lower it, or raise the limit on delta "
+        "([budget] delta, pqd ledger limit) if that is yours to decide"
     )
 
 

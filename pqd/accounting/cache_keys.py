@@ -59,15 +59,20 @@ def parameters_of(mechanism: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever 
     """Parameters of a mechanism by name: its id, and the fields that its output depends on.
 
     These are not all that the output depends on.  The measurement states the rest: rows, epsilon,
-    interval and queries.  If the mechanism holds a decider or multiplicative weights, their
-    parameters are included.
+    interval and queries.  If the mechanism holds a decider, an inner mechanism or multiplicative
+    weights, their parameters are included; the importance of queries only where it is stated, so
+    that other keys stay as they are.
     """
     parameters = {"id": mechanism.id, **_fields(mechanism)}
-    decider, weights = getattr(mechanism, "decider", None), getattr(mechanism, "weights", None)
-    if decider is not None:
-        parameters["decider"] = parameters_of(decider)
+    for name in ("decider", "inner"):
+        held = getattr(mechanism, name, None)
+        if held is not None:
+            parameters[name] = parameters_of(held)
+    weights = getattr(mechanism, "weights", None)
     if weights is not None:
         parameters["weights"] = _fields(weights)
+        if weights.importance:
+            parameters["importance"] = canonical_value(weights.importance)
     return parameters
 
 

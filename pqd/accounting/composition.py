@@ -11,6 +11,8 @@
   after the verdicts of an earlier run, so the costs of different runs add up.
 * **Concentrated** (Bun and Steinke 2016, Lemma 2.3): the rhos of zCDP measurements of one run add
   up, and their sum implies one (epsilon, delta).  The epsilons of pure measurements are added.
+* **Approximate** measurements, which are (epsilon, delta)-DP without a rho, add up in epsilon and
+  in delta (basic composition, Dwork et al. 2006).
 """
 
 from __future__ import annotations
@@ -54,16 +56,21 @@ class Charge:
 def charge_of(groups: Sequence[Group], delta_left: Fraction = Fraction(0)) -> Charge:
     """Charge of ``groups``; pure groups use half of the delta that is left if it lowers epsilon.
 
-    zCDP groups first take the delta that they state, even if it exceeds ``delta_left``.  Pure
+    All other groups first take the delta that they state, even if it exceeds ``delta_left``.  Pure
     groups may take half of the rest.  The other half stays for later runs of a changed workload.
     """
     concentrated = concentrated_charge([group for group in groups if group.rho])
-    pure = [group for group in groups if not group.rho]
-    others = _price_of_pure(pure, delta_left - concentrated.delta)
+    approximate = [group for group in groups if group.delta and not group.rho]
+    stated = concentrated.delta + sum((group.delta for group in approximate), Fraction(0))
+    pure = [group for group in groups if not (group.rho or group.delta)]
+    others = _price_of_pure(pure, delta_left - stated)
+    epsilon = others.epsilon + sum((group.epsilon for group in approximate), Fraction(0))
+    delta = stated + others.delta
     if not concentrated.epsilon:
-        return others
-    epsilon, delta = concentrated.epsilon + others.epsilon, concentrated.delta + others.delta
-    if others.delta:
+        rule = SEQUENTIAL if approximate and not others.delta else others.rule
+        return Charge(epsilon, delta, rule)
+    epsilon += concentrated.epsilon
+    if approximate or others.delta:
         return Charge(epsilon, delta, CONCENTRATED)
     return Charge(epsilon, delta, CONCENTRATED, concentrated.rho, others.epsilon)
 

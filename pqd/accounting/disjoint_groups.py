@@ -28,7 +28,8 @@ class MeasurementCost:
 
     Without ``region`` the measurement may read any row.  A measurement with Gaussian noise is
     ``rho``-zCDP for all rows of one person together, and states an (``epsilon``, ``delta``) that
-    rho implies.  A measurement without ``delta`` is pure.  All costs of a group have the same
+    rho implies.  A measurement with a ``delta`` and without a rho is (``epsilon``, ``delta``)-DP,
+    and no more is known of it.  One without ``delta`` is pure.  All costs of a group have the same
     ``composition_group``: their shares of the budget were set together.  ``blocks`` are the GROUP
     BYs and the bins that the measurement belongs to.
     """
@@ -47,9 +48,14 @@ class MeasurementCost:
         Raises
         ------
         ParameterError
-            If rho is too large; the message names the largest rho that would do.
+            If rho is too large; the message names the largest rho that would do.  Or if delta is
+            negative, or 1 or more.
         """
-        if not self.rho and not self.delta:
+        if not self.rho:
+            if not 0 <= self.delta < 1:
+                raise ParameterError(
+                    f"delta is {self.delta}; it must be at least 0 and less than 1"
+                )
             return
         most = rho_of(self.epsilon, self.delta)
         if not 0 < self.rho <= most:
@@ -190,7 +196,7 @@ class _GrowingGroup:
 
 def _shares(cost: MeasurementCost) -> bool:
     """Whether a query may be charged together with other queries."""
-    return cost.region is not None and not cost.rho
+    return cost.region is not None and not (cost.rho or cost.delta)
 
 
 def _combination(region: Region, columns: Iterable[str]) -> tuple[ValueSet, ...]:

@@ -1,17 +1,26 @@
-"""Batch: queries that sum up one measure, answered by one mechanism in one measurement."""
+"""Batch: queries that one mechanism answers in one measurement."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from pqd.accounting.disjoint_groups import MeasurementCost
 from pqd.batches.batch_plan import BatchPlan, LinearPlan
 from pqd.batches.linear_workload import LinearWorkload
-from pqd.batches.mechanisms import BY_QUERY, JOINT, LINEAR, RANGES, TOGETHER
+from pqd.batches.mechanisms import (
+    BY_QUERY,
+    JOINT,
+    LINEAR,
+    NO_TERMS,
+    RANGE_SUMS,
+    TOGETHER,
+    BatchTerms,
+)
 from pqd.batches.range_sums import range_plan
 from pqd.batches.row_classes import RowClasses
 from pqd.batches.workload_laplace import BatchCounts, WorkloadPlan
@@ -92,21 +101,32 @@ class BatchMeasurement(QueryMeasurement[BatchOutput]):
         return
 
     @property
+    def composition_cost(self) -> MeasurementCost:
+        """Cost to be composed with the costs of other batches, with the delta of the mechanism."""
+        return replace(super().composition_cost, delta=self.plan.delta)
+
+    @property
     def workload(self) -> ScanPlan:
         """Scan plan of the batch."""
         return ScanPlan(self.statistics, self.unit)
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Place of the answer, by the selection of rows."""
+        """Place of the answer, by the selection of rows, in a batch of one measure."""
         return {selection(statistic): place for place, statistic in enumerate(self.statistics)}
+
+    @cached_property
+    def places_by_measure(self) -> dict[tuple[Measure | None, str], int]:
+        """Place of the answer, by the measure and the selection of rows."""
+        pairs = ((statistic.measure, selection(statistic)) for statistic in self.statistics)
+        return {pair: place for place, pair in enumerate(pairs)}
 
     def parameters(self) -> Mapping[str, Any]:
         """Parameters of the mechanism."""
         return {"kind": "batch", **self.plan.parameters()}
 
     def run(self, counts: BatchCounts, noise: Noise) -> BatchOutput:
-        """Answers that are ``epsilon``-DP in the rows, or with a unit in the persons, counted."""
+        """Answers that are (``epsilon``, delta of the plan)-DP in the rows or persons counted."""
         return self.plan.release(self.plan.read(counts), self.epsilon, noise)
 
     def ledger_facts(self) -> dict[str, Any]:
@@ -117,7 +137,11 @@ class BatchMeasurement(QueryMeasurement[BatchOutput]):
     @cached_property
     def cache_key(self) -> str:
         """Cache key of the ledger, from all selections of rows and from the row classes."""
-        rows, classes = [selection(each) for each in self.statistics], self.plan.classes
+        rows: list[Any] = [selection(each) for each in self.statistics]
+        classes = self.plan.classes
+        if len({each.measure for each in self.statistics}) > 1:
+            pairs = zip(rows, (each.measure for each in self.statistics), strict=True)
+            rows = [[text, m and [m.sql, m.lattice, m.total]] for text, m in pairs]
         unit = {"unit": fold_case(self.unit.column)} if self.unit else {}
         return self.key_of({"rows": rows, "classes": classes.digest if classes else None, **unit})
 
@@ -140,10 +164,14 @@ class BatchPlanner:
     """
 
     def __init__(
-        self, queries: Sequence[BoundQuery], bound: BoundWorkload, epsilon: Fraction
+        self,
+        queries: Sequence[BoundQuery],
+        bound: BoundWorkload,
+        epsilon: Fraction,
+        terms: BatchTerms = NO_TERMS,
     ) -> None:
         """Count the rows of the synthetic table; with a unit its persons are counted already."""
-        self.queries, self.epsilon, self._bound = queries, epsilon, bound
+        self.queries, self.epsilon, self._bound, self.terms = queries, epsilon, bound, terms
         self.workload = ScanPlan(tuple(query.statistic for query in queries), bound.unit)
         self.counts: BatchCounts = (
             [query.synthetic[0] for query in queries] if bound.unit else self._contingency
@@ -157,14 +185,20 @@ class BatchPlanner:
         return tables.engine.contingency(tables.tables[0], self._bound.schema, self.workload)
 
     @cached_property
+    def classes(self) -> RowClasses | ParameterError:
+        """Row classes of all queries, or the error if they do not fit."""
+        try:
+            return RowClasses.of(self.workload, self._contingency.words)
+        except ParameterError as error:
+            return error
+
+    @cached_property
     def _linear(self) -> LinearWorkload | ParameterError:
         """Numerical queries over row classes, or the error if they do not fit."""
         measure = self.queries[0].statistic.measure
-        try:
-            classes = RowClasses.of(self.workload, self._contingency.words)
-        except ParameterError as error:
-            return error
-        return LinearWorkload(classes, measure.lattice if measure else None)
+        if isinstance(self.classes, ParameterError):
+            return self.classes
+        return LinearWorkload(self.classes, measure.lattice if measure else None)
 
     def plans(self, mechanism: str, among: Sequence[str] = TOGETHER) -> dict[str, BatchPlan]:
         """Plans by mechanism: the named mechanism, or for ``auto`` all quick ones of ``among``.
@@ -204,14 +238,15 @@ class BatchPlanner:
         """Plan of one mechanism."""
         if name in BY_QUERY:
             return WorkloadPlan.of(self.workload, self.epsilon, joint=name == JOINT)
-        if name == RANGES:
-            return range_plan(self.workload, self._contingency, self._bound.schema, self.epsilon)
+        if name in RANGE_SUMS:
+            counts, schema = self._contingency, self._bound.schema
+            return range_plan(self.workload, counts, schema, self.epsilon, name, self.terms)
         if isinstance(self._linear, ParameterError):
             raise ParameterError(
                 f"{name} must know what a row can meet, and {self._linear}; or use workload, which "
                 "counts query by query"
             )
-        return LinearPlan.of(name, self._linear, self.epsilon)
+        return LinearPlan.of(name, self._linear, self.epsilon, self.terms)
 
     def measurement(self, name: str, plan: BatchPlan) -> BatchMeasurement:
         """Measurement of all queries by ``plan``."""

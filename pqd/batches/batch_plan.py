@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pqd.accounting.cache_keys import parameters_on
 from pqd.batches.linear_workload import LinearWorkload
-from pqd.batches.mechanisms import linear_mechanism
+from pqd.batches.mechanism_fields import (
+    OptionValues,
+    base_units,
+    linear_with,
+    options_of_linear,
+)
+from pqd.batches.mechanisms import NO_TERMS, BatchTerms, linear_mechanism
 from pqd.batches.row_classes import RowClasses
 from pqd.deciders.batch.base import BatchOutput, NoiseLaw
 from pqd.deciders.batch.linear.clipped_composition import ClippedComposition
@@ -33,8 +39,8 @@ if TYPE_CHECKING:
 # mechanisms for at most ``MOST_DRAWN`` draws.
 _MOST_COMPOSED, MOST_DRAWN = 300, 10_000
 # Multiplicative weights allow a rounding error of 1/1024.  Doubles round by less than 1/1024 while
-# the noisy size is below 2^42, which holds from this epsilon on.
-_LEAST_IN_DOUBLES = Fraction(1, 2**26)
+# the noisy size is below 2^42, which holds from this part of epsilon for the size on.
+_LEAST_IN_DOUBLES = Fraction(1, 20 * 2**26)
 
 
 class BatchPlan(Protocol):
@@ -53,6 +59,16 @@ class BatchPlan(Protocol):
     @property
     def quick(self) -> bool:
         """Whether the mechanism is quick enough for ``auto``."""
+        ...
+
+    @property
+    def delta(self) -> Fraction:
+        """Delta of the answers; 0 if they are pure epsilon-DP."""
+        ...
+
+    @property
+    def options(self) -> OptionValues:
+        """Options of the mechanism, stated or not, except delta; amounts in the queries' unit."""
         ...
 
     def parameters(self) -> Mapping[str, Any]:
@@ -78,7 +94,7 @@ class BatchPlan(Protocol):
         ...
 
     def release(self, rows: Any, epsilon: Fraction, noise: Noise) -> BatchOutput:  # noqa: ANN401
-        """Answers that are epsilon-DP in ``rows``."""
+        """Answers that are (epsilon, ``delta``)-DP in ``rows``."""
         ...
 
 
@@ -88,25 +104,34 @@ class LinearPlan:
 
     workload: LinearWorkload
     sides: tuple[LinearMechanism, ...]
+    delta: Fraction = Fraction(0)
 
     @classmethod
-    def of(cls, name: str, workload: LinearWorkload, epsilon: Fraction) -> LinearPlan:
-        """Plan of a mechanism by its id.
+    def of(
+        cls, name: str, workload: LinearWorkload, epsilon: Fraction, terms: BatchTerms = NO_TERMS
+    ) -> LinearPlan:
+        """Plan of a mechanism by its id, with the options and the delta of ``terms``.
 
         Raises
         ------
         ParameterError
-            If the workload does not fit, or epsilon is too small for any noise.
+            If the workload or an option does not fit, or epsilon is too small for any noise.
         """
         kind = linear_mechanism(name)
         queries = workload.ranges if issubclass(kind, DyadicMechanism) else workload.queries
-        if issubclass(kind, DistributionMechanism) and epsilon < _LEAST_IN_DOUBLES:
+        signs = (1, -1) if workload.signed else (1,)
+        base = base_units(terms.options, workload.unit, workload.top)
+        sides = tuple(
+            linear_with(name, queries(sign), terms.options, base, terms.importance)
+            for sign in signs
+        )
+        plan = cls(workload, sides, terms.delta)
+        fitting: Any = sides[0] if issubclass(kind, DistributionMechanism) else None
+        if fitting and fitting.size_budget(epsilon) < _LEAST_IN_DOUBLES:
             raise ParameterError(
                 f"{name} compares numbers in doubles, which at epsilon {float(epsilon):.1e} are "
-                "too coarse; use a larger epsilon, or workload or identity"
+                "too coarse; use a larger epsilon or size_share, or workload or identity"
             )
-        signs = (1, -1) if workload.signed else (1,)
-        plan = cls(workload, tuple(kind(queries=queries(sign)) for sign in signs))
         # Check the largest scale here, on public data.  A draw must not be refused later, because
         # the scale of a draw may depend on the private table.
         check_scale(plan.mechanism.largest_scale(epsilon))
@@ -152,7 +177,13 @@ class LinearPlan:
     def parameters(self) -> Mapping[str, Any]:
         """Id of the mechanism, and its parameters for each sign."""
         sides = [parameters_on(side, _universe_of(side)) for side in self.sides]
-        return {"id": self.id, "sides": sides}
+        delta = {"delta": self.delta} if self.delta else {}
+        return {"id": self.id, "sides": sides, **delta}
+
+    @property
+    def options(self) -> OptionValues:
+        """Options of the mechanism, which are the same for both signs."""
+        return tuple(options_of_linear(self.sides[0], self.workload.unit))
 
     @property
     def note(self) -> None:
@@ -168,8 +199,8 @@ class LinearPlan:
         return self.workload.rows(contingency)
 
     def release(self, rows: Rows, epsilon: Fraction, noise: Noise) -> BatchOutput:
-        """Answers that are epsilon-DP in ``rows``."""
-        return self.mechanism.release(rows, epsilon, noise)
+        """Answers that are (epsilon, ``delta``)-DP in ``rows``."""
+        return self.mechanism.release(rows, epsilon, noise, self.delta)
 
 
 def _universe_of(mechanism: Any) -> Universe:  # noqa: ANN401 - any of the mechanisms

@@ -8,6 +8,7 @@ decomposable queries.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,12 +18,14 @@ from pqd.deciders.batch.linear.conditions import Ranges, Subsets
 from pqd.deciders.batch.linear.queries import NumericalQueries
 from pqd.deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows, Universe
 from pqd.deciders.errors import ParameterError
+from pqd.deciders.exact_sums import LARGEST_IN_64_BITS
 
 if TYPE_CHECKING:
     from pqd.deciders import Lattice
     from pqd.engine.contingency import ContingencyTable, Integers
 
-_LARGEST_WHOLE, _LARGEST_BITS = 2**18, 2**22
+# The most cells of a universe of all levels, and of a universe of digits, in 64 bits or beyond.
+_LARGEST_WHOLE, _LARGEST_BITS, _LARGEST_BEYOND = 2**18, 2**22, 2**20
 _ONE = LevelUniverse(1, np.ones((1, 1), np.int64))
 
 
@@ -37,6 +40,11 @@ class LinearWorkload:
     def signed(self) -> bool:
         """Whether values may be negative."""
         return self.lattice is not None and self.lattice.lower < 0
+
+    @property
+    def unit(self) -> Fraction:
+        """Size of one unit of the answers."""
+        return Fraction(1) if self.lattice is None else self.lattice.unit
 
     @property
     def top(self) -> int:
@@ -85,10 +93,11 @@ class LinearWorkload:
                 return LevelUniverse(classes, self._values(np.arange(lattice.points))[None])
         digits = DigitUniverse(classes, upper)
         cells = classes * upper.bit_length()
-        if cells > _LARGEST_BITS:
+        most = _LARGEST_BITS if upper <= LARGEST_IN_64_BITS else _LARGEST_BEYOND
+        if cells > most:
             raise ParameterError(
                 f"these queries have {classes:,} row classes, and with the digits of up "
-                f"to {upper:,} units that makes {cells:,} cells; at most {_LARGEST_BITS:,} fit: "
+                f"to {upper:,} units that makes {cells:,} cells; at most {most:,} fit: "
                 "use fewer queries at once, or give tighter bounds or a wider step (--bounds)"
             )
         return digits
@@ -99,9 +108,10 @@ class LinearWorkload:
 
     def rows(self, contingency: ContingencyTable) -> Rows:
         """Class and level of every row; a row without a value is left out."""
-        has_value = contingency.places >= 0
-        classes = self.classes.of_words(contingency.words[has_value])
-        places = contingency.places[has_value]
+        # A row counts as at the first place if nothing is measured.
+        places = contingency.places[:, 0] if self.lattice else np.zeros_like(contingency.counts)
+        has_value = places >= 0
+        classes, places = self.classes.of_words(contingency.words[has_value]), places[has_value]
         dense = not self.signed and isinstance(self._universe(1), LevelUniverse)
         levels = places if dense else self._values(places)
         counts = contingency.counts[has_value]

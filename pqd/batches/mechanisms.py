@@ -6,7 +6,7 @@ A mechanism is imported when it is used, so a run loads only the mechanisms that
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from importlib import import_module
 from typing import Any
@@ -14,8 +14,11 @@ from typing import Any
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number
 from pqd.stated.budgets import AUTO, EPSILON, TOTAL_EPSILON, stated_budget, total_budget
+from pqd.stated.mechanism_options import MechanismOptions
 
 ALONE, JOINT, RANGES, WORKLOAD = "alone", "joint", "ranges", "workload"
+# Mechanisms of range sums (Wu 2019) that experts name; ``ranges`` takes the best.
+RANGE_SUMS = (RANGES, "sqm", "timm", "tamm")
 # Mechanisms with row classes (pqd/batches/linear_workload.py), in the order of trial.
 LINEAR: Mapping[str, str] = {
     "identity": "laplace:NoisyClasses",
@@ -28,9 +31,13 @@ LINEAR: Mapping[str, str] = {
 }
 # Mechanisms that answer query by query: any conditions fit, and with a unit they count persons.
 BY_QUERY = (WORKLOAD, JOINT)
+# Mechanisms that can answer several measures with one noise vector (pqd/batches/common_mass.py).
+SEVERAL_MEASURES = (*BY_QUERY, "identity")
 # All mechanisms of batches, the mechanisms with known noise, and all ways to share a budget.
 TOGETHER = (*BY_QUERY, *LINEAR, RANGES)
 NOISE_KNOWN = (*BY_QUERY, "identity")
+# All mechanisms that a release can be told to take.
+RELEASING = (*TOGETHER, *RANGE_SUMS[1:])
 SHARINGS = (AUTO, ALONE, *TOGETHER)
 
 
@@ -38,6 +45,29 @@ def linear_mechanism(name: str) -> Any:  # noqa: ANN401 - a class of mechanisms
     """Class of a mechanism with row classes, by its id."""
     module, _, kind = LINEAR[name].partition(":")
     return getattr(import_module(f"pqd.deciders.batch.linear.{module}"), kind)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchTerms:
+    """Public terms of a batch, besides its queries and its epsilon.
+
+    ``options`` are those of the named mechanism.  ``delta`` is the share of this batch.
+    ``weights`` says how much the error of each query matters; empty if all matter alike.
+    """
+
+    options: MechanismOptions = field(default_factory=dict)
+    delta: Fraction = Fraction(0)
+    weights: tuple[Fraction, ...] = ()
+
+    @property
+    def importance(self) -> tuple[Fraction, ...]:
+        """Weights relative to the largest weight; empty if all are equal."""
+        if len(set(self.weights)) < 2:
+            return ()
+        return tuple(weight / max(self.weights) for weight in self.weights)
+
+
+NO_TERMS = BatchTerms()
 
 
 @dataclass(frozen=True, slots=True)

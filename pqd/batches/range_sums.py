@@ -18,11 +18,17 @@ import sqlglot
 from sqlglot import exp
 
 from pqd.accounting.cache_keys import parameters_of_range_sums
-from pqd.batches.mechanisms import RANGES
+from pqd.batches.mechanism_fields import (
+    OptionValues,
+    options_of_ranges,
+    stated_truncations,
+    strategies,
+)
+from pqd.batches.mechanisms import NO_TERMS, RANGES, BatchTerms
 from pqd.batches.row_classes import Booleans
 from pqd.deciders.batch.base import BatchOutput
 from pqd.deciders.batch.range_sums.mechanisms import RangeSumMechanism
-from pqd.deciders.batch.range_sums.select import best
+from pqd.deciders.batch.range_sums.select import MECHANISMS, best
 from pqd.deciders.batch.range_sums.workload import Buckets, RangeSums
 from pqd.deciders.distributions import Floats
 from pqd.deciders.errors import ParameterError
@@ -47,7 +53,7 @@ _MOST_POINTS, _MOST_QUERIES = 2**20, 10_000
 _MOST_BUCKETS, _QUANTILES, _RATIO = 2000, 400, Fraction(102, 100)
 _UNFIT = (
     "the mechanism ranges is for SUM of a column with values >= 0 whose conditions are ranges of "
-    "that same column; name another one, or auto"
+    "that same column, and so are sqm, timm and tamm; name another one, or auto"
 )
 
 
@@ -57,11 +63,23 @@ class RangePlan:
 
     lattice: Lattice
     mechanism: RangeSumMechanism
+    name: str = RANGES
 
     @property
     def id(self) -> str:
-        """Common name of the range mechanisms."""
-        return RANGES
+        """Name by which the mechanism is asked for."""
+        return self.name
+
+    @property
+    def delta(self) -> Fraction:
+        """Zero, because the answers are pure epsilon-DP."""
+        return Fraction(0)
+
+    @property
+    def options(self) -> OptionValues:
+        """Options of the mechanism and its truncation."""
+        strategy = (("strategy", self.mechanism.id),) if self.name == RANGES else ()
+        return (*strategy, *options_of_ranges(self.mechanism, self.lattice.unit))
 
     @property
     def classes(self) -> None:
@@ -79,8 +97,11 @@ class RangePlan:
         return max(5, 64 // len(self.mechanism.workload.ranges))
 
     def parameters(self) -> Mapping[str, Any]:
-        """Parameters of the mechanism, with its truncation, buckets and ranges."""
-        return {"id": self.id, "by": parameters_of_range_sums(self.mechanism)}
+        """Parameters of the mechanism, with its truncation, buckets and ranges.
+
+        They are the same under each name: ``tamm`` replays what ``ranges`` took as the best.
+        """
+        return {"id": RANGES, "by": parameters_of_range_sums(self.mechanism)}
 
     @property
     def note(self) -> Note:
@@ -89,6 +110,7 @@ class RangePlan:
         exact = ends == self.lattice.points
         return note(
             "ranges-chosen",
+            name=self.name,
             mechanism=self.mechanism.id,
             truncation=self.mechanism.truncation.id,
             buckets=ends,
@@ -101,8 +123,9 @@ class RangePlan:
 
     def read(self, contingency: ContingencyTable) -> Histogram:
         """Values of all rows, in units; a row without a value is left out."""
-        has_value = contingency.places >= 0
-        values = self.lattice.units_at(contingency.places[has_value])
+        (places,) = contingency.places.T
+        has_value = places >= 0
+        values = self.lattice.units_at(places[has_value])
         return Histogram.weighted(values, contingency.counts[has_value])
 
     def release(self, rows: Histogram, epsilon: Fraction, noise: Noise) -> BatchOutput:
@@ -130,16 +153,23 @@ class RangePlan:
 
 
 def range_plan(
-    workload: ScanPlan, contingency: ContingencyTable, schema: Schema, epsilon: Fraction
+    workload: ScanPlan,
+    contingency: ContingencyTable,
+    schema: Schema,
+    epsilon: Fraction,
+    name: str = RANGES,
+    terms: BatchTerms = NO_TERMS,
 ) -> RangePlan:
-    """Plan of a batch, given the synthetic table's ``contingency`` table.
+    """Plan of a batch by a mechanism of range sums, given the copy's ``contingency`` table.
 
     Raises
     ------
     ParameterError
-        If the queries are no range sums, or the sampler cannot draw the noise.
+        If the queries are no range sums, if an option does not fit the values, or if the sampler
+        cannot draw the noise.
     """
     lattice = _lattice(workload)
+    stated = stated_truncations(terms.options, lattice.unit, lattice.upper_units)
     ranges = lattice_ranges(workload, lattice, schema)
     public = RangePlan(lattice, None).read(contingency)  # type: ignore[arg-type]
     ends = _ends(lattice, ranges, public)
@@ -148,7 +178,15 @@ def range_plan(
         (int(np.searchsorted(ends, start)), int(np.searchsorted(ends, stop - 1)) + 1)
         for start, stop in ranges
     ]
-    plan = RangePlan(lattice, best(RangeSums(buckets, tuple(bucket_ranges)), public, epsilon))
+    mechanism = best(
+        RangeSums(buckets, tuple(bucket_ranges)),
+        public,
+        epsilon,
+        strategies(name, terms.options) or tuple(MECHANISMS),
+        stated,
+        np.array([float(each) for each in terms.importance]) if terms.importance else None,
+    )
+    plan = RangePlan(lattice, mechanism, name)
     check_scale(plan.mechanism.largest_scale(epsilon))
     return plan
 
@@ -186,8 +224,9 @@ def lattice_ranges(workload: ScanPlan, lattice: Lattice, schema: Schema) -> list
     table = open_table(pa.table({name: arrow_of(values)}), "synthetic")
     kinds = engine.schema(table, {fold_case(name)}, {name: Kind.NUMBER})
     contingency = engine.contingency(table, {**schema, **kinds}, workload)
-    order = np.argsort(contingency.places)
-    if not np.array_equal(contingency.places[order], places):
+    (found,) = contingency.places.T
+    order = np.argsort(found)
+    if not np.array_equal(found[order], places):
         raise ParameterError(_UNFIT)
     selected = selections(workload, list(contingency.words[order].T), places.size)
     return [_range(mask, places) for mask in selected]

@@ -20,17 +20,18 @@ from scipy.sparse import block_array, csr_array, vstack
 from scipy.sparse.linalg import LinearOperator, cg
 
 from pqd.batches.answers import PlannedBatch, ReleasePlan
+from pqd.batches.workload_laplace import amounts_of_cells
 from pqd.deciders.batch.base import BatchOutput
 from pqd.deciders.distributions import Floats
 from pqd.deciders.note import Note, note
-from pqd.engine.contingency import selections
+from pqd.engine.contingency import ContingencyTable, selections
 from pqd.engine.scan_plan import ScanPlan
 from pqd.run.execution import Outputs
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pqd.engine.contingency import ContingencyTable, Integers
+    from pqd.engine.contingency import Integers
 
 # Weight of the copy against the answers.  It is so small that the copy decides only what the
 # answers leave open.
@@ -97,9 +98,11 @@ def reweighted_table(plan: ReleasePlan, outputs: Outputs) -> ReweightedTable:
     weights = fitted_weights(parts, counts.astype(np.float64))
     drawn = drawn_rows(weights[kinds])
     numbers = np.bincount(kinds[drawn], minlength=counts.size).astype(np.float64)
-    gaps = (np.abs(part.sums(numbers) - part.answers).mean() for part in parts)
-    pairs = zip(batches, gaps, strict=True)
-    distances = tuple((each.batch.name, float(gap) * float(each.scale)) for each, gap in pairs)
+    distances = []
+    for planned, part in zip(batches, parts, strict=True):
+        gaps = np.abs(part.sums(numbers) - part.answers)
+        for name, (measure, scale) in planned.scales.items():
+            distances.append((name, float(gaps[planned.places_of(measure)].mean() * float(scale))))
     if unit:
         made = _with_persons(frame, engine.person_column(unit), person, drawn)
     else:
@@ -109,7 +112,7 @@ def reweighted_table(plan: ReleasePlan, outputs: Outputs) -> ReweightedTable:
         rows=len(made),
         persons=drawn.size if unit else None,
         table=table.label,
-        gaps=distances,
+        gaps=tuple(distances),
     )
     return ReweightedTable(made.reset_index(drop=True), summary)
 
@@ -135,7 +138,7 @@ def _kinds(rows: Sequence[ContingencyTable]) -> tuple[Integers, Integers, Intege
 
     Two rows are of the same kind if no batch can tell them apart.
     """
-    columns = [column for each in rows for column in (*each.words.T, each.places)]
+    columns = [column for each in rows for column in (*each.words.T, *each.places.T)]
     table = np.stack([column.astype(np.int64) for column in columns], axis=1)
     _, first, kinds, counts = np.unique(
         table, axis=0, return_index=True, return_inverse=True, return_counts=True
@@ -145,27 +148,30 @@ def _kinds(rows: Sequence[ContingencyTable]) -> tuple[Integers, Integers, Intege
 
 def _of_rows(planned: PlannedBatch, rows: ContingencyTable, first: Integers) -> csr_array:
     """What a row of each kind adds to each answer, in units; ``first`` is one row of each kind."""
-    places, words = rows.places[first], [word[first] for word in rows.words.T]
-    lattice = planned.measure.lattice if planned.measure else None
-    values = np.ones(first.size)
-    if lattice is not None:
-        values = np.where(places < 0, 0, lattice.units_at(places)).astype(np.float64)
-    selected = selections(planned.batch.workload, words, first.size)
-    # Make each batch sparse by itself: a dense matrix would take eight bytes per entry.
-    return csr_array(csr_array(np.stack(selected)).multiply(values))
+    words, workload = [word[first] for word in rows.words.T], planned.batch.workload
+    one = ContingencyTable(rows.words[first], rows.places[first], np.ones_like(first))
+    amounts = amounts_of_cells(workload, one)
+    pairs = zip(workload.statistics, selections(workload, words, first.size), strict=True)
+    # Make each answer sparse by itself: a dense matrix would take eight bytes per entry.
+    lines = [csr_array(np.where(mask, amounts[each.measure], 0.0)[None]) for each, mask in pairs]
+    return csr_array(vstack(lines))
 
 
 def _of_persons(planned: PlannedBatch, rows: ContingencyTable, person: Integers) -> csr_array:
     """What each person adds to each answer, in units: 1, or a total within its bounds."""
-    size, measure = int(person.max(initial=-1)) + 1, planned.measure
+    size, workload = int(person.max(initial=-1)) + 1, planned.batch.workload
+    column = {measure: rows.places[:, n] for n, measure in enumerate(workload.measures)}
     lines = []
-    for selected in selections(planned.batch.workload, list(rows.words.T), person.size):
+    masks = selections(workload, list(rows.words.T), person.size)
+    for statistic, selected in zip(workload.statistics, masks, strict=True):
+        measure = statistic.measure
         values = np.minimum(np.bincount(person[selected], minlength=size), 1).astype(np.float64)
         if measure and measure.lattice and measure.total:
-            units = measure.lattice.units_at(rows.places) * float(
+            places = column[measure]
+            units = measure.lattice.units_at(places) * float(
                 measure.lattice.unit / measure.total.unit
             )
-            held = selected & (rows.places >= 0)
+            held = selected & (places >= 0)
             totals = np.bincount(person[held], weights=units[held], minlength=size)
             ends = measure.total.lower_units, measure.total.upper_units
             values = np.where(np.bincount(person[held], minlength=size), totals.clip(*ends), 0.0)

@@ -69,7 +69,7 @@ class Factor:
         ordered = sorted(bits, key=lambda bit: atoms[bit].sql)
         none = np.zeros((1, len(ordered)), np.bool_)
         every = joint_truths([atoms[bit] for bit in ordered])
-        if not any(map(_columns, (atoms[bit] for bit in ordered))):
+        if not any(map(columns_of, (atoms[bit] for bit in ordered))):
             # A condition without a column has one value for all rows.
             every = synthetic[:1, ordered]
         kept = np.concatenate((none, synthetic[:, ordered] if every is None else every))
@@ -114,7 +114,7 @@ class RowClasses:
             matrix = np.ones((queries, 1), np.bool_)
             return cls((), np.zeros(1, np.int64), matrix)
         synthetic = unpack(np.unique(_runs(words)[0], axis=0), len(atoms))
-        factors = tuple(Factor.of(atoms, bits, synthetic) for bits in _column_groups(atoms))
+        factors = tuple(Factor.of(atoms, bits, synthetic) for bits in column_groups(atoms))
         most = min(MOST_COMBINATIONS, _LARGEST_MATRIX // queries)
         if _size(factors) > most:
             raise ParameterError(
@@ -206,12 +206,12 @@ def _matrix(workload: ScanPlan, factors: Sequence[Factor]) -> Booleans:
     return np.stack(selections(workload, list(pack(vectors).T), len(vectors)))
 
 
-def _column_groups(atoms: Sequence[Atom]) -> list[list[int]]:
+def column_groups(atoms: Sequence[Atom]) -> list[list[int]]:
     """Bits of the atoms in groups; atoms that share a column are in one group."""
     groups: list[tuple[set[str], list[int]]] = []
     for bit, atom in enumerate(atoms):
         # Atoms without a column share the empty name, so they form one group.
-        columns, bits = _columns(atom) or {""}, [bit]
+        columns, bits = columns_of(atom) or {""}, [bit]
         others = []
         for names, group in groups:
             if names & columns:
@@ -222,7 +222,7 @@ def _column_groups(atoms: Sequence[Atom]) -> list[list[int]]:
     return sorted((bits for _, bits in groups), key=lambda b: min(atoms[i].sql for i in b))
 
 
-def _columns(atom: Atom) -> set[str]:
+def columns_of(atom: Atom) -> set[str]:
     """Columns of an atom."""
     if known := exactly(atom):
         return {fold_case(known[0])}

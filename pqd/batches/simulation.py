@@ -75,8 +75,7 @@ class ErrorSimulation:
     def __init__(self, workload: ScanPlan, counts: BatchCounts, epsilon: Fraction) -> None:
         """Compute the exact answers, which are public."""
         self._counts, self._epsilon = counts, epsilon
-        self._truth = exact_answers(workload, counts)
-        self.size = float(np.abs(self._truth).mean())
+        self.truth: Floats = exact_answers(workload, counts).astype(np.float64)
         # Keep the rows that a plan reads.  They depend only on the type of the plan, and reading
         # is slow.
         self._rows: dict[type, Any] = {}
@@ -88,7 +87,7 @@ class ErrorSimulation:
         rows = self._rows[type(plan)]
         noises = map(QuasiRandomNoise, range(runs))
         drawn = [plan.release(rows, self._epsilon, noise).answers for noise in noises]
-        errors: Floats = np.array(drawn, np.float64) - self._truth
+        errors: Floats = np.array(drawn, np.float64) - self.truth
         return errors
 
 
@@ -96,19 +95,25 @@ class SimulatedChoice(NamedTuple):
     """Choice of a plan, the reason, and the mean simulated error of every plan, in units.
 
     ``by_query`` is the mean absolute error of the plan that is taken, of each query, in units.
-    ``size`` is the mean absolute answer of the synthetic table.
+    ``is_weak`` says whether the error is at least half the mean absolute answer of the synthetic
+    table, in a batch of several measures for one of them.
     """
 
     plan: BatchPlan
     reason: Note
     errors: Mapping[str, float]
     by_query: tuple[float, ...]
-    size: float
+    is_weak: bool
 
     @property
     def error(self) -> float:
         """Simulated error of the plan that is taken."""
         return self.errors[self.plan.id]
+
+
+def is_weak(errors: Floats, answers: Floats) -> bool:
+    """Whether the mean of some ``errors`` is at least half that of the absolute ``answers``."""
+    return bool(errors.mean() >= np.abs(answers).mean() / 2 > 0)
 
 
 def choose_mechanism(
@@ -117,11 +122,13 @@ def choose_mechanism(
     counts: BatchCounts,
     epsilon: Fraction,
     unit: Fraction,
+    importance: Sequence[Fraction] = (),
 ) -> SimulatedChoice:
     """Choice of the plan with the least mean absolute error on the synthetic table.
 
     If the caller names a mechanism, ``plans`` holds only this mechanism.  ``counts`` are
-    those of the synthetic table.  ``unit`` is the size of a unit of the answers.
+    those of the synthetic table.  ``unit`` is the size of a unit of the answers.  With an
+    ``importance`` of each query, means over the queries are weighted.
 
     Raises
     ------
@@ -130,12 +137,15 @@ def choose_mechanism(
     """
     errors: dict[str, float] = {}
     by_query: dict[str, tuple[float, ...]] = {}
+    weights = [float(each) for each in importance] or None
     simulation = ErrorSimulation(workload, counts, epsilon)
     refusal: PqdError | None = None
     for name, plan in plans.items():
         try:
             sizes = np.abs(simulation.errors(plan, plan.simulation_runs))
-            errors[name], by_query[name] = float(sizes.mean()), tuple(sizes.mean(axis=0).tolist())
+            of_query = sizes.mean(axis=0)
+            errors[name] = float(np.average(of_query, weights=weights))
+            by_query[name] = tuple(of_query.tolist())
         except PqdError as error:
             refusal = refusal or error
     if not errors:
@@ -147,4 +157,5 @@ def choose_mechanism(
     else:
         rivals = tuple((name, error) for error, name in others)
         reason = note("least-error", error=errors[taken], others=rivals, unit=unit)
-    return SimulatedChoice(plans[taken], reason, errors, by_query[taken], simulation.size)
+    weak = is_weak(np.array(by_query[taken]), simulation.truth)
+    return SimulatedChoice(plans[taken], reason, errors, by_query[taken], weak)

@@ -23,9 +23,11 @@ from pqd.deciders.batch.base import BatchOutput, NoiseLaw
 from pqd.deciders.batch.joint import JointAnswers
 from pqd.deciders.batch.linear.laplace import NoisyAnswers
 from pqd.deciders.batch.linear.universe import check_upper
+from pqd.deciders.exact_sums import LARGEST_IN_64_BITS, exact_sum
+from pqd.deciders.histogram import Sums
 from pqd.deciders.noise import check_scale
 from pqd.engine.contingency import ContingencyTable, selections
-from pqd.engine.scan_plan import ScanPlan
+from pqd.engine.scan_plan import Measure, PrivacyUnit, ScanPlan, Statistic
 from pqd.sql.predicate import Predicate
 from pqd.sql.regions import Region, region
 
@@ -129,48 +131,72 @@ def _most_queries(every: QuerySet, columns: Sequence[Collection[QuerySet]]) -> t
     return -heap[0][0], False
 
 
-def exact_answers(workload: ScanPlan, counts: BatchCounts, most: int | None = None) -> Integers:
+def exact_answers(workload: ScanPlan, counts: BatchCounts, most: int | None = None) -> Sums:
     """Exact answer of each query over the rows or persons of ``counts``, in units; not private.
 
     Without ``most``, a row counts in all queries that it matches.  With ``most``, it counts only in
     the first ``most`` of them.  A row without a value adds nothing.  A person counts in each query
-    that one of the person's rows matches.
+    that one of the person's rows matches.  If one row or person may add more than 2^32 units, the
+    answers are Python integers.
     """
     if isinstance(counts, ContingencyTable):
-        return _answers_of_rows(workload, counts, most)
-    return np.array([each.total if workload.measures else each.mass for each in counts], np.int64)
+        answers = _answers_of_rows(workload, counts, most)
+    else:
+        pairs = zip(workload.statistics, counts, strict=True)
+        answers = [each.total if one.measure else each.mass for one, each in pairs]
+    largest = max(largest_amount(one, workload.unit) for one in workload.statistics)
+    return np.array(answers, np.int64 if largest <= LARGEST_IN_64_BITS else object)
 
 
 def _answers_of_rows(
     workload: ScanPlan, contingency: ContingencyTable, most: int | None
-) -> Integers:
-    totals, size = _cell_totals(workload, contingency), contingency.counts.size
+) -> list[int]:
+    size = contingency.counts.size
+    amounts = amounts_of_cells(workload, contingency)
     matches = np.zeros(size, np.int64)
-    answers = np.zeros(len(workload.statistics), np.int64)
-    for place, selected in enumerate(selections(workload, list(contingency.words.T), size)):
+    answers = []
+    masks = selections(workload, list(contingency.words.T), size)
+    for statistic, selected in zip(workload.statistics, masks, strict=True):
         counted = selected if most is None else selected & (matches < most)
         matches += counted
-        answers[place] = totals[counted].sum()
+        values = amounts[statistic.measure][counted]
+        answers.append(exact_sum(values, contingency.counts[counted]))
     return answers
 
 
-def _cell_totals(workload: ScanPlan, contingency: ContingencyTable) -> Integers:
-    """Sum of the values of the rows of each cell, in units; for counts the number of rows."""
-    lattice = _lattice(workload)
-    if lattice is None:
-        return contingency.counts
-    return (
-        np.where(contingency.places < 0, 0, lattice.units_at(contingency.places))
-        * contingency.counts
-    )
+def amounts_of_cells(
+    workload: ScanPlan, contingency: ContingencyTable
+) -> dict[Measure | None, Integers]:
+    """What one row of each cell adds to a sum of each measure, in units, and to a count (None)."""
+    amounts: dict[Measure | None, Integers] = {None: np.ones_like(contingency.counts)}
+    for measure, places in zip(workload.measures, contingency.places.T, strict=True):
+        if measure.lattice:
+            amounts[measure] = np.where(places < 0, 0, measure.lattice.units_at(places))
+    return amounts
 
 
-def _lattice(workload: ScanPlan) -> Lattice | None:
-    """Lattice of what a row adds to an answer, or a person; None for counts."""
-    if not workload.measures:
+def lattice_of_amounts(statistic: Statistic, unit: PrivacyUnit | None) -> Lattice | None:
+    """Lattice of what a row, or with a ``unit`` a person, adds to an answer; None for counts."""
+    measure = statistic.measure
+    if measure is None:
         return None
-    (measure,) = workload.measures
-    return measure.total if workload.unit else measure.lattice
+    return measure.total if unit else measure.lattice
+
+
+def largest_amount(statistic: Statistic, unit: PrivacyUnit | None) -> int:
+    """Most that a row or person adds to an answer, in units, at least 1.
+
+    Raises
+    ------
+    ParameterError
+        If it is too large.
+    """
+    lattice = lattice_of_amounts(statistic, unit)
+    if lattice is None:
+        return 1
+    top = max(abs(lattice.lower_units), abs(lattice.upper_units), 1)
+    check_upper(top)
+    return top
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,10 +238,7 @@ class WorkloadPlan:
         ParameterError
             If values are too large, or the sampler cannot draw the noise.
         """
-        lattice, top = _lattice(workload), 1
-        if lattice is not None:
-            top = max(abs(lattice.lower_units), abs(lattice.upper_units), 1)
-            check_upper(top)
+        top = max(largest_amount(statistic, workload.unit) for statistic in workload.statistics)
         predicates = [statistic.predicate for statistic in workload.statistics]
         every = joint or workload.unit
         most = len(predicates) if every else workload_sensitivity(predicates)
@@ -245,6 +268,16 @@ class WorkloadPlan:
         """Number of simulation runs, which is larger for fewer queries."""
         return max(8, 64 // len(self.workload.statistics))
 
+    @property
+    def delta(self) -> Fraction:
+        """Zero, because the answers are pure epsilon-DP."""
+        return Fraction(0)
+
+    @property
+    def options(self) -> tuple[()]:
+        """Nothing, because the mechanism has no options."""
+        return ()
+
     def parameters(self) -> Mapping[str, Any]:
         """Parameters of the noise: the most answers and units that one row or person changes."""
         return parameters_of(self)
@@ -263,10 +296,10 @@ class WorkloadPlan:
         """Noise law of each answer; noise is the only error."""
         return self._mechanism.noise_law(epsilon)
 
-    def read(self, counts: BatchCounts) -> Integers:
+    def read(self, counts: BatchCounts) -> Sums:
         """Exact answers; not private."""
         return exact_answers(self.workload, counts, self.most)
 
-    def release(self, rows: Integers, epsilon: Fraction, noise: Noise) -> BatchOutput:
+    def release(self, rows: Sums, epsilon: Fraction, noise: Noise) -> BatchOutput:
         """Answers that are epsilon-DP."""
         return self._mechanism.release(rows.tolist(), epsilon, noise)

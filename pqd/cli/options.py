@@ -115,8 +115,8 @@ class QueryOptions:
             parser=path,
             metavar="FILE",
             help="A file of queries: .sql (statements end in ;, and before one may stand '-- id: "
-            "NAME', '-- tau: 5%', '-- bins: age=20:80:10') or .csv (columns id, sql or id, "
-            "aggregate, attribute, where_sql; tau, bins).",
+            "NAME', '-- tau: 5%', '-- bins: age=20:80:10', '-- weight: 3') or .csv (columns id, "
+            "sql or id, aggregate, attribute, where_sql; tau, bins, weight).",
         ),
     ] = None
     rule: Annotated[

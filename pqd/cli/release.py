@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pqd.batches.mechanisms import TOGETHER
+from pqd.batches.mechanisms import RELEASING
 from pqd.cli import options
 from pqd.cli.display import DisplayOptions
 from pqd.cli.option_groups import option_group, with_groups
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pqd.reports.models.release import ReleaseReport
     from pqd.spec import Spec
     from pqd.sql.query import Query
+    from pqd.stated.mechanism_options import MechanismOptions
 
 
 @option_group
@@ -45,9 +46,34 @@ class ReleaseOptions:
         typer.Option(
             metavar="NAME",
             help="auto (smallest error on the synthetic table; taken if left out), or "
-            f"{', '.join(TOGETHER)}.",
+            f"{', '.join(RELEASING)}.",
         ),
     ] = None
+    mechanism_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="Option of the mechanism that --mechanism names, such as rounds=20, delta=1e-6 or "
+            "radius=private of numerical, truncation=svt or s=50000 of tamm; the guide lists all. "
+            "May be given several times.",
+        ),
+    ] = None
+    weight_of: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ID=WEIGHT",
+            help="How much the error of one query matters (1 if left out); it goes before the one "
+            "in the file of queries. May be given several times.",
+        ),
+    ] = None
+    isotonic: Annotated[
+        bool,
+        typer.Option(
+            "--isotonic",
+            help="Make the answers to nested queries (each selects all rows of the one before) "
+            "non-decreasing, at no cost.",
+        ),
+    ] = False
     alpha: Annotated[
         str | None,
         typer.Option(
@@ -60,7 +86,8 @@ class ReleaseOptions:
     @property
     def stated(self) -> bool:
         """Whether the caller gives an option that a spec has a key for."""
-        return bool(self.total_epsilon or self.mechanism or self.alpha)
+        stated = self.total_epsilon or self.mechanism or self.alpha or self.isotonic
+        return bool(stated or self.mechanism_option or self.weight_of)
 
     def read(self, columns: ColumnOptions) -> Parameters:
         """Parameters of the release, which does not use their tolerance."""
@@ -69,6 +96,22 @@ class ReleaseOptions:
         budget = total_budget(self.total_epsilon or None)
         criteria = CriteriaOptions("1", self.alpha or "0.05")
         return options.criteria(criteria, columns, self.mechanism or AUTO).at(budget)
+
+    @property
+    def mechanism_options(self) -> MechanismOptions:
+        """Options of the mechanism."""
+        from pqd.stated.mechanism_options import read_mechanism_options
+
+        texts = self.mechanism_option or []
+        stated = options.values_by_name(texts, "mechanism option", "rounds=20")
+        return read_mechanism_options(self.mechanism or AUTO, stated)
+
+    def weigh(self, queries: tuple[Query, ...]) -> tuple[Query, ...]:
+        """Queries with the weights that are stated."""
+        from pqd.stated.queries import with_weights
+
+        texts = self.weight_of or []
+        return with_weights(queries, options.values_by_name(texts, "weight", "q1=3", last=True))
 
 
 @with_threads
@@ -122,7 +165,8 @@ def release(
         if any(group.stated for group in (queries, stated, columns, unit)):
             raise ParameterError(
                 f"{private} is a spec, which says queries, columns, total_epsilon, mechanism, "
-                "alpha and unit; leave these options out, or change the spec"
+                "mechanism_options, isotonic, alpha and unit; leave these options out, or change "
+                "the spec"
             )
         spec = _read(Path(private))
         targets = _beside_spec(targets, spec, ledger)
@@ -135,12 +179,24 @@ def release(
         # Open the table while the modules below are imported.
         secret = opened_ahead(private)
         terms, people = stated.read(columns), unit.read()
-        workload = queries.read(private, synthetic)
+        workload = stated.weigh(queries.read(private, synthetic))
+        own_options = stated.mechanism_options
         display.selected(workload)
         accountant = ledger.accountant(
             private, replaying=display.explains, row_is_person=unit.row_is_person
         )
-        run = partial(_of_tables, secret, synthetic, workload, terms, accountant, people, new_file)
+        run = partial(
+            _of_tables,
+            secret,
+            synthetic,
+            workload,
+            terms,
+            own_options,
+            accountant,
+            people,
+            new_file,
+            isotonic=stated.isotonic,
+        )
     failed = []
     try:
         report = run()
@@ -164,9 +220,12 @@ def _of_tables(
     synthetic: str,
     queries: tuple[Query, ...],
     terms: Parameters,
+    mechanism_options: MechanismOptions,
     accountant: Accountant,
     unit: PrivacyUnit | None,
     table: Path | None,
+    *,
+    isotonic: bool,
 ) -> ReleaseReport:
     from pqd.cli.progress import progress
     from pqd.commands.release import run_release
@@ -182,6 +241,8 @@ def _of_tables(
             terms,
             noise,
             show,
+            options=mechanism_options,
+            isotonic=isotonic,
             accountant=accountant,
             unit=unit,
             table=table,

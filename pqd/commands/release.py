@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.charge_report import reporting_charges
@@ -13,7 +14,8 @@ from pqd.accounting.free_places import check_free
 from pqd.accounting.ledger_location import ledger_path
 from pqd.batches.answers import PlannedBatch, ReleasePlan, scale_of, select_batches, synthetic_sum
 from pqd.batches.batch_measurement import possible_answers
-from pqd.batches.mechanisms import TOGETHER
+from pqd.batches.mechanisms import RELEASING
+from pqd.batches.nested_queries import NestedQueries
 from pqd.commands.cell_progress import cell_progress
 from pqd.deciders import SecureNoise
 from pqd.deciders.batch.base import BatchOutput
@@ -38,17 +40,19 @@ from pqd.planning.binding import bind
 from pqd.planning.bound_workload import BoundQuery, QueryRequest
 from pqd.planning.lattices import condition_of
 from pqd.planning.table_separation import column_names, separate_tables
-from pqd.progress import Progress, Step, silent
+from pqd.progress import Progress, Step, silent, warn
 from pqd.reports.models.release import ReleasedQuery, ReleaseReport
 from pqd.reports.text.numbers import listed
 from pqd.run.costs import cost_of
-from pqd.run.execution import Outputs, measure
+from pqd.run.execution import measure
 from pqd.spec import Spec
 from pqd.spec.sources import accountant_of, open_source, paths_as_written
 from pqd.sql.predicate import atoms
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries, read_queries
-from pqd.stated.budgets import AUTO, total_budget
+from pqd.stated.budgets import AUTO, LARGE_DELTA, total_budget
+from pqd.stated.mechanism_options import NO_OPTIONS, MechanismOptions, read_mechanism_options
+from pqd.stated.queries import with_weights
 
 if TYPE_CHECKING:
     from pqd.batches.reweighting import ReweightedTable
@@ -64,6 +68,9 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     *,
     total_epsilon: Number,
     mechanism: str = AUTO,
+    mechanism_options: Mapping[str, Number | str] | None = None,
+    weights: Mapping[str, Number] | None = None,
+    isotonic: bool = False,
     alpha: Number = 0.05,
     columns: Mapping[str, Mapping[str, Any]] | None = None,
     ledger: str | Path | None = None,
@@ -88,7 +95,14 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     mechanism
         ``"auto"`` (least simulated error on the synthetic table), or ``workload``, ``joint``,
         ``identity``, ``numerical``, ``numerical_two``, ``dyadic``, ``normalization``,
-        ``global_truncation``, ``clipped_composition``, ``ranges``.
+        ``global_truncation``, ``clipped_composition``, ``ranges``, ``sqm``, ``timm``, ``tamm``.
+    mechanism_options
+        Options of the mechanism that is named, such as ``{"rounds": 20, "radius": "private"}``.
+        With the option ``delta`` all answers together are (epsilon, delta)-DP.
+    weights
+        How much the error of a query matters, by the id of the query; 1 where it is not stated.
+    isotonic
+        Whether answers to nested queries are made to agree with their order, by post-processing.
     alpha
         The probability with which the interval ``low .. high`` of an answer may miss the exact
         answer.
@@ -109,9 +123,11 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     Returns
     -------
     ReleaseReport
-        The answers of this run together are ``report.cost.epsilon``-differentially private.
-        Queries that sum up the same thing make one batch, with one mechanism.  A batch's share of
-        the total is its share of the queries, and the shares add up.
+        The answers of this run together are ``report.cost.epsilon``-differentially private (with
+        ``report.cost.delta``).  Queries that sum up the same thing make one batch, with one
+        mechanism.  A batch's share of the total is its share of the queries' weights, and the
+        shares add up.  If one batch of all queries has smaller simulated errors, it takes their
+        place, and has the total.
 
     Raises
     ------
@@ -133,7 +149,8 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     accountant = Accountant(
         ledger_path(private, ledger), fresh=fresh, row_is_person=row_is_person, dataset=dataset
     )
-    workload = as_queries(queries)
+    options = read_mechanism_options(mechanism, mechanism_options)
+    workload = with_weights(as_queries(queries), weights)
     target = None if table is None else check_new(table)
     with cell_progress() as progress:
         return run_release(
@@ -142,6 +159,8 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
             workload,
             parameters,
             SecureNoise(),
+            options=options,
+            isotonic=isotonic,
             accountant=accountant,
             unit=people,
             table=target,
@@ -158,6 +177,8 @@ def run_release(  # noqa: PLR0913 - those of a release, read
     noise: Noise,
     progress: Progress = silent,
     *,
+    options: MechanismOptions = NO_OPTIONS,
+    isotonic: bool = False,
     accountant: Accountant | None = None,
     unit: PrivacyUnit | None = None,
     table: Path | None = None,
@@ -181,11 +202,24 @@ def run_release(  # noqa: PLR0913 - those of a release, read
     if not bound.queries:
         raise NothingSelectedError("there is no query to answer")
     progress(Step.SIMULATING)
-    plan = select_batches(bound, parameters)
+    plan = select_batches(bound, parameters, options)
+    nested = _nested(plan) if isotonic else {}
     # Steps that take long, or may fail, come before the charge.
     reaches = {each.batch.name: _reaches(each, parameters.alpha) for each in plan.batches}
+    delta = sum((each.batch.plan.delta for each in plan.batches), Fraction(0))
+    large = [note("delta-large", delta=delta)] if delta > LARGE_DELTA else []
+    warn(large, progress)
     outputs = measure([plan.measurements], accountant, noise, progress, command="release")
-    remarks = [*bound.notes, *_remarks(plan)]
+    remarks = [*bound.notes, *large, *_remarks(plan)]
+    remarks += [
+        note(
+            "answers-ordered",
+            batch=name,
+            queries=sum(map(len, each.chains)),
+            chains=len(each.chains),
+        )
+        for name, each in nested.items()
+    ]
     unwritten = None
     if table is not None:
         progress(Step.REWEIGHTING)
@@ -197,12 +231,17 @@ def run_release(  # noqa: PLR0913 - those of a release, read
         except RunError as error:
             unwritten = str(error)
             remarks.append(note("table-not-written", reason=unwritten))
+    answers = {
+        each.batch.name: _Answers.of(outputs[each.batch], nested.get(each.batch.name))
+        for each in plan.batches
+    }
     report = ReleaseReport(
-        queries=tuple(_released(query, plan, outputs, reaches) for query in bound.queries),
+        queries=tuple(_released(query, plan, answers, reaches) for query in bound.queries),
         batches=tuple(each.facts(replayed=outputs.replayed(each.batch)) for each in plan.batches),
         private=tables.private_label,
         synthetic=tables.label,
         total_epsilon=parameters.epsilon,
+        total_delta=delta,
         alpha=parameters.alpha,
         cost=cost_of(outputs.quote, accountant, unit),
         simulated=noise.simulated,
@@ -262,6 +301,8 @@ def run_release_spec(  # noqa: PLR0913 - those of ``release``, read
             parameters,
             noise,
             progress,
+            options=section.mechanism_options,
+            isotonic=section.isotonic,
             accountant=accountant,
             unit=privacy_unit(spec.unit, spec.max_rows or 1),
             table=table,
@@ -285,7 +326,7 @@ def _drawn(
 
 def _check(queries: Sequence[Query], parameters: Parameters) -> None:
     """Refuse queries that no mechanism answers, before any table is read."""
-    names = [AUTO, *TOGETHER]
+    names = [AUTO, *RELEASING]
     if parameters.mechanism not in names:
         known = ", ".join(names)
         raise ParameterError(f"mechanism {parameters.mechanism!r} is not known; use one of {known}")
@@ -305,9 +346,10 @@ def _check(queries: Sequence[Query], parameters: Parameters) -> None:
 
 def _remarks(plan: ReleasePlan) -> Iterator[Note]:
     """Notes on the batches; all of them are public."""
+    yield from plan.notes
     for planned in plan.batches:
         name, choice = planned.batch.name, planned.choice
-        if choice.error >= choice.size / 2 > 0:
+        if choice.is_weak:
             yield note("batch-weak", batch=name)
         if planned.linear_refusal:
             yield note("classes-not-weighed", batch=name, reason=str(planned.linear_refusal))
@@ -317,23 +359,67 @@ def _remarks(plan: ReleasePlan) -> Iterator[Note]:
             yield note("conditions-open", batch=name, conditions=tuple(planned.open_conditions))
 
 
+def _nested(plan: ReleasePlan) -> dict[str, NestedQueries]:
+    """Nested queries of each batch that has some, by the name of the batch.
+
+    Raises
+    ------
+    ParameterError
+        If there are none.
+    """
+    every = {each.batch.name: NestedQueries.of(each.batch) for each in plan.batches}
+    nested = {name: each for name, each in every.items() if each.chains}
+    if not nested:
+        raise ParameterError(
+            "isotonic (--isotonic) is stated, but no two queries are ordered: no COUNT, and no SUM "
+            "of values that are known to be >= 0, selects all rows of another one, as far as their "
+            "conditions tell. Nothing was spent; leave isotonic out, state a lower bound of the "
+            "summed column (--bounds), or ask nested queries, such as age < 20, age < 40"
+        )
+    return nested
+
+
+class _Answers(NamedTuple):
+    """Output of a batch, and its answers in the order of nested queries.
+
+    ``ordered`` are the places of the answers that are in a chain.
+    """
+
+    output: BatchOutput
+    answers: Sequence[float]
+    ordered: frozenset[int] = frozenset()
+
+    @classmethod
+    def of(cls, output: BatchOutput, nested: NestedQueries | None) -> _Answers:
+        """Answers of ``output``, adjusted if some queries are nested."""
+        if nested is None:
+            return cls(output, output.answers)
+        places = frozenset(place for chain in nested.chains for place in chain)
+        return cls(output, nested.adjusted(output).tolist(), places)
+
+
 # Reach of the noise of each answer of a batch, in units: the largest error by noise, except with
 # chance alpha.  None if unknown.
 Reaches = tuple[int | None, ...]
 
 
 def _released(
-    bound: BoundQuery, plan: ReleasePlan, outputs: Outputs, reaches: Mapping[str, Reaches]
+    bound: BoundQuery,
+    plan: ReleasePlan,
+    answers: Mapping[str, _Answers],
+    reaches: Mapping[str, Reaches],
 ) -> ReleasedQuery:
     """Query of the report with its answer."""
     planned, place = plan.batch_of(bound)
-    output, query, scale = outputs[planned.batch], bound.query, scale_of(bound)
-    low = high = None
-    if planned.measure:
+    batch, query, scale = answers[planned.batch.name], bound.query, scale_of(bound)
+    output = batch.output
+    low, high, measure = None, None, bound.statistic.measure
+    if measure:
         low, high = _thresholds(output, place, len(planned.places))
     # Every exact answer is a whole number of units, and lies among the possible answers of a table.
-    # So round the released answer to whole units and cut it to the possible answers.
-    possible = possible_answers(planned.measure)
+    # So round the released answer to whole units and cut it to the possible answers.  The interval
+    # is that of the released answer, whose noise is known, also where the answer is adjusted.
+    possible = possible_answers(measure)
     released = possible.cut(round(output.answers[place]))
     ends = _ends(possible, released, reaches[planned.batch.name][place])
     return ReleasedQuery(
@@ -344,7 +430,7 @@ def _released(
         where=query.where,
         batch=planned.batch.name,
         q_synthetic=plain(synthetic_sum(bound)),
-        answer=plain(released * scale),
+        answer=plain(possible.cut(round(batch.answers[place])) * scale),
         low=plain(ends[0] * scale) if ends else None,
         high=plain(ends[1] * scale) if ends else None,
         threshold=None if high is None else plain(high * scale),
@@ -356,6 +442,8 @@ def _released(
         block_sql=query.block_sql,
         condition=condition_of(query, bound.statistic),
         max_rows=bound.unit.max_rows if bound.unit else None,
+        weight=plain(query.exact_weight),
+        unadjusted=plain(released * scale) if place in batch.ordered else None,
     )
 
 
@@ -380,10 +468,12 @@ def _reaches(planned: PlannedBatch, alpha: Number) -> Reaches:
 def _ends(possible: AnswerRange, released: int, reach: int | None) -> tuple[int, int] | None:
     """Ends of the possible answers within ``reach`` of the ``released`` answer, in units.
 
-    None if the reach is unknown.
+    None if the reach is unknown.  An answer beyond 2^53 passed through a double, which rounds it by
+    less than 2^-52 of its size.
     """
     if reach is None:
         return None
+    reach += abs(released) >> 52
     return possible.cut(released - reach), possible.cut(released + reach)
 
 

@@ -1,4 +1,4 @@
-"""Contingency table: how many rows have each combination of atoms and each place on one lattice."""
+"""Contingency table: how many rows have each combination of atoms and of places on lattices."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ WORD = 64
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ContingencyTable:
-    """Cells (distinct combinations of truths and place), and the number of rows in each cell.
+    """Cells (distinct combinations of truths and places), and the number of rows in each cell.
 
     ``words`` (cells, words) packs the truths of the atoms, in the order of the plan.  ``places``
-    (cells,) are places on the lattice of the measured number: -1 is NULL, and all are 0 if nothing
-    is measured.
+    (cells, measures) are places on the lattice of each measure, in the order of the plan; -1 is
+    NULL.
     """
 
     words: Packed
@@ -50,22 +50,23 @@ class ContingencyTable:
 
 
 class ContingencyCounter:
-    """Counter of rows by the truth of every atom of ``plan``, and by the place on its one lattice.
+    """Counter of rows by the truth of every atom of ``plan``, and by the places on its lattices.
 
-    A key is the words of a row, then its place.
+    A key is the words of a row, then its places.
 
     Raises
     ------
     ValueError
-        If the plan measures more than one number, or has a ``unit``.
+        If the plan has a ``unit``, or a measure without a lattice.
     """
 
     distinct: frozenset[int] = frozenset()
 
     def __init__(self, sql: TypedSQL, plan: ScanPlan) -> None:
         """Nothing is evaluated yet."""
-        if len(plan.measures) > 1 or plan.unit:
-            raise ValueError("cells hold the rows of one measured number")
+        lattices = [(each.sql, each.lattice) for each in plan.measures if each.lattice]
+        if len(lattices) < len(plan.measures) or plan.unit:
+            raise ValueError("cells hold rows, by their places on lattices")
         self._bits = {atom: bit for bit, atom in enumerate(plan.atoms)}
         self._width = words_of(len(self._bits))
         by_names: dict[Names, dict[Atom, int]] = {}
@@ -75,26 +76,27 @@ class ContingencyCounter:
         self._atoms = [
             (own, Facts(sql, names, is_true(own), truth_octets)) for names, own in by_names.items()
         ]
-        self._places = [
-            place_facts(sql, each.sql, each.lattice) for each in plan.measures if each.lattice
-        ]
+        self._places = [place_facts(sql, *each) for each in lattices]
 
     def count(self, batch: Batch) -> Counts:
         """Number of rows of ``batch`` in each cell that is not empty."""
         cells = self._cells(batch)
-        counts = np.bincount(cells.codes, minlength=cells.places.size)
-        keys: NDArray[Any] = cells.places
-        if self._width:
-            rows = np.column_stack((cells.words, cells.places.view(np.uint64)))
-            keys = rows.view(f"V{rows.shape[1] * rows.itemsize}").ravel()
+        counts = np.bincount(cells.codes, minlength=len(cells.places))
+        rows = np.ascontiguousarray(np.column_stack((cells.words, cells.places.view(np.uint64))))
+        keys: NDArray[Any] = np.zeros(len(rows), np.int64)
+        if rows.shape[1]:
+            kind = np.int64 if rows.shape[1] == 1 else f"V{rows.shape[1] * rows.itemsize}"
+            keys = rows.view(kind).ravel()
         return Counts({0: Tally.of(keys, counts)})
 
     def whole(self, counts: Counts) -> ContingencyTable:
         """Cells that are not empty, in ascending order."""
         tally = counts[0]
-        keys = tally.keys.view(np.uint64).reshape(-1, self._width + 1)
-        words, places = keys[:, :-1], keys[:, -1].view(np.int64)
-        order = np.lexsort((places, *words.T))
+        width = self._width + len(self._places)
+        # Without atoms and measures there is one cell at most, under the key 0.
+        keys = tally.keys.view(np.uint64).reshape(-1, max(1, width))
+        words, places = keys[:, : self._width], keys[:, self._width : width].view(np.int64)
+        order = np.lexsort(keys.T if not width else (*places.T[::-1], *words.T))
         order = order[tally.counts[order] > 0]
         return ContingencyTable(words[order], places[order], tally.counts[order])
 
@@ -116,17 +118,20 @@ class ContingencyCounter:
             classes, first = _distinct_rows(words)
             parts.append((at_codes(as_codes(classes, first.size), codes), first.size))
             tables.append(words[first])
-        places = np.zeros(1, np.int64)
+        values = []
         for facts in self._places:
             codes, (found,) = facts.of(batch)
-            places, ranks = np.unique(found.astype(np.int64), return_inverse=True)
-            parts.append((at_codes(as_codes(ranks, places.size), codes), places.size))
+            distinct, ranks = np.unique(found.astype(np.int64), return_inverse=True)
+            parts.append((at_codes(as_codes(ranks, distinct.size), codes), distinct.size))
+            values.append(distinct)
         cells = combined(parts, batch.rows)
         words = np.zeros((cells.size, self._width), np.uint64)
         for table, digits in zip(tables, cells.digits, strict=False):
             words |= table[digits]
-        last = cells.digits[-1] if self._places else np.zeros(cells.size, np.int64)
-        return _Cells(cells.codes, words, places[last])
+        places = np.zeros((cells.size, len(values)), np.int64)
+        for number, distinct in enumerate(values):
+            places[:, number] = distinct[cells.digits[len(tables) + number]]
+        return _Cells(cells.codes, words, places)
 
     def __repr__(self) -> str:
         """Name of the type alone, since cached values may be private."""
@@ -135,7 +140,7 @@ class ContingencyCounter:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Cells:
-    """Cell of each row (``codes``), and the words and the place of each cell."""
+    """Cell of each row (``codes``), and the words and the places of each cell."""
 
     codes: NDArray[Any]
     words: Packed

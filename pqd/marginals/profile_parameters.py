@@ -19,7 +19,7 @@ from pqd.planning.query_warnings import budget_warnings
 from pqd.reports.models.profile import DistanceId
 from pqd.sql.schema import fold_case
 from pqd.sql.tolerance import Tolerance
-from pqd.stated.budgets import total_budget
+from pqd.stated.budgets import LARGE_DELTA, total_budget
 from pqd.stated.column_facts import Facts, StatedCells, parse_columns, read_cells
 
 # Distances that can be measured, and the distances measured by default.
@@ -82,8 +82,6 @@ class ProfileRequest:
 MOST_ZOOM = 100
 # Default budget of a profile.
 USUAL_EPSILON = Fraction(1)
-# A delta above this gets a warning.
-LARGE_DELTA = Fraction(1, 10_000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

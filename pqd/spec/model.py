@@ -16,6 +16,7 @@ from pqd.reports.models.query import DISTANCE_AGGREGATES, MEAN_DISTANCE, RELATIO
 from pqd.sql.query import Scale
 from pqd.sql.tolerance import Tolerance
 from pqd.stated.decider_options import Options
+from pqd.stated.mechanism_options import MechanismOptions
 
 Scalar = str | int | bool | Decimal
 
@@ -110,6 +111,8 @@ class ReleaseSpec:
     total_epsilon: Fraction
     mechanism: str
     alpha: Fraction
+    mechanism_options: MechanismOptions = field(default_factory=dict)
+    isotonic: bool = False
 
 
 @dataclass(frozen=True, slots=True)

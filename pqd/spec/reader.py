@@ -29,8 +29,10 @@ from pqd.spec.toml import UnreadableError, read_toml
 from pqd.spec.validation import Document, Values, header
 from pqd.spec.value_types import quoted
 from pqd.sql.query import RULE_TOLERANCE, rule_sql
+from pqd.stated.budgets import AUTO
 from pqd.stated.column_facts import parse_columns
 from pqd.stated.decider_options import Options, read_options
+from pqd.stated.mechanism_options import NO_OPTIONS, MechanismOptions, read_mechanism_options
 
 if TYPE_CHECKING:
     from pqd.spec.positions import Where
@@ -224,10 +226,28 @@ def _release(document: Document, files: _Files, synthetic: tuple[str, ...]) -> R
     if "synthetic" in values:
         named = {"synthetic": (values["synthetic"],)}
         _check_synthetic(document, SECTION["release"].header, ("release",), named, synthetic)
+    own = _mechanism_options(document, values)
     queries = files.source(values, ("release",), "queries")
     if queries is None or "total_epsilon" not in values or not synthetic:
         return None
-    return ReleaseSpec(**{"synthetic": synthetic[0], **values, "queries": queries})
+    given = {**values, "queries": queries, "mechanism_options": own}
+    return ReleaseSpec(**{"synthetic": synthetic[0], **given})
+
+
+def _mechanism_options(document: Document, values: Values) -> MechanismOptions:
+    """Options of the mechanism of ``[release]``; a problem is noted.
+
+    Those of a mechanism that is not known are not read.
+    """
+    stated, raw = values.get("mechanism_options"), document.data.get("release")
+    if not isinstance(raw, dict) or raw.get("mechanism", AUTO) != values["mechanism"]:
+        return NO_OPTIONS
+    try:
+        return read_mechanism_options(values["mechanism"], stated)
+    except ParameterError as error:
+        message = f"{SECTION['release'].header}: {error}"
+        document.add(Code.INVALID_VALUE, ("release", "mechanism_options"), message)
+        return NO_OPTIONS
 
 
 def _columns(document: Document) -> dict[str, dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pqd.batches.mechanisms import SHARINGS, TOGETHER
+from pqd.batches.mechanisms import RELEASING, SHARINGS
 from pqd.deciders import DECIDERS
 from pqd.planning.choose_decider import PAPER
 from pqd.spec.value_types import (
@@ -30,6 +30,7 @@ from pqd.spec.value_types import (
     TAU,
     TEXT,
     WAYS,
+    WORDED_OPTIONS,
     ValueType,
     one_of,
 )
@@ -310,9 +311,22 @@ SECTIONS = (
             ),
             Key(
                 "mechanism",
-                one_of(AUTO, *TOGETHER),
+                one_of(AUTO, *RELEASING),
                 "auto (least simulated error on the synthetic table), or a mechanism by its id.",
                 default=AUTO,
+            ),
+            Key(
+                "mechanism_options",
+                WORDED_OPTIONS,
+                "Options of the mechanism that is named, such as rounds, delta and radius of "
+                "numerical, or truncation and s of tamm; the guide lists all.",
+                "mechanism_options = { rounds = 20 }",
+            ),
+            Key(
+                "isotonic",
+                FLAG,
+                "Whether answers to nested queries are made non-decreasing, at no cost.",
+                default=False,
             ),
             Key("alpha", ALPHA, "What an interval misses the answer with.", default=0.05),
             Key("synthetic", TEXT, "Name of the synthetic table; the first if left out."),

@@ -232,13 +232,23 @@ def _keys(value: list[Any], name: str) -> tuple[Any, ...]:
     return tuple(tuple(item) for item in value) if several else tuple(value)
 
 
-def _options(value: dict[str, Any], name: str) -> dict[str, Any]:
+def _filled(value: dict[str, Any], name: str) -> dict[str, Any]:
     if not value:
         message = f"{name} is an empty table; name an option, or leave the key out"
         raise SpecValueError(Code.EMPTY_VALUE, message)
-    for option, number in value.items():
+    return value
+
+
+def _options(value: dict[str, Any], name: str) -> dict[str, Any]:
+    for option, number in _filled(value, name).items():
         _check_type(number, f"{quoted(option)} of {name}", "a number such as 0.05", *ALPHA.types)
         probability(number, f"{quoted(option)} of {name}")
+    return value
+
+
+def _worded_options(value: dict[str, Any], name: str) -> dict[str, Any]:
+    for option, each in _filled(value, name).items():
+        _check_type(each, f"{quoted(option)} of {name}", "a number or a text", int, Decimal, str)
     return value
 
 
@@ -303,6 +313,16 @@ OPTIONS = ValueType(
                 {"type": "string", "pattern": _ABOVE_ZERO},
             ]
         },
+    },
+)
+WORDED_OPTIONS = ValueType(
+    (dict,),
+    'a table such as { rounds = 20, radius = "private" }',
+    _worded_options,
+    {
+        "type": "object",
+        "minProperties": 1,
+        "additionalProperties": {"type": ["number", "string"]},
     },
 )
 BOUNDS = ValueType(

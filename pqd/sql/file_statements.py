@@ -1,4 +1,4 @@
-"""Statements of a file of queries, with the name, tolerance and bins stated beside each.
+"""Statements of a file of queries, with the name, tolerance, bins and weight stated beside each.
 
 A ``.sql`` file states these values in comments before a statement (``-- tau: 5%``).  A ``.csv``
 list states them in columns.
@@ -22,11 +22,11 @@ from pqd.errors import QueryError
 from pqd.sql.shapes import tokens
 
 # Names of the facts that can be stated beside a query, in comments and in columns.
-ID, TAU, BINS = "id", "tau", "bins"
-_STATED = re.compile(r"--[ \t]*(id|tau|bins)[ \t]*:[ \t]*([^\r\n]*)", re.IGNORECASE)
-# Comments that state a tolerance or bins, but without the colon.
+ID, TAU, BINS, WEIGHT = "id", "tau", "bins", "weight"
+_STATED = re.compile(r"--[ \t]*(id|tau|bins|weight)[ \t]*:[ \t]*([^\r\n]*)", re.IGNORECASE)
+# Comments that state a tolerance, bins or a weight, but without the colon.
 _BARE = re.compile(
-    r"--[ \t]*(?:(tau)[ \t]*=?[ \t]*[0-9.]+[ \t]*%?|(bins)[ \t]+\S+=\S+)[ \t\r]*$",
+    r"--[ \t]*(?:(tau|weight)[ \t]*=?[ \t]*[0-9.]+[ \t]*%?|(bins)[ \t]+\S+=\S+)[ \t\r]*$",
     re.IGNORECASE | re.MULTILINE,
 )
 _SELECT = re.compile(r"SELECT\s.*\sFROM\b", re.IGNORECASE | re.DOTALL)
@@ -46,7 +46,7 @@ class Mistake(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """Statement of a file: its SQL, its line, and the name, tolerance and bins stated beside it.
+    """Statement of a file: its SQL, its line, and the facts (such as its name) stated beside it.
 
     ``sql`` is empty if the file lacks it.  ``mistakes`` are those of the row or of the stated
     values; ``misplaced`` are comments that state a value inside the statement.
@@ -138,7 +138,7 @@ def _row(row: Mapping[str, str], line: int, *, more: bool) -> Statement:
     sql = row.get(_SQL, "").removesuffix(";") or _of_parts(row)
     if not sql:
         mistakes.append(Mistake(line, "the row has no aggregate, such as COUNT"))
-    stated = {name: row[name] for name in (ID, TAU, BINS) if row.get(name)}
+    stated = {name: row[name] for name in (ID, TAU, BINS, WEIGHT) if row.get(name)}
     return Statement(sql, line, stated, tuple(mistakes))
 
 
@@ -252,7 +252,7 @@ _ONE_WORD = (
     "id is more than one word; write one, such as -- id: women_over_40, and what else is stated on "
     "a line of its own"
 )
-_EXAMPLES = {TAU: "-- tau: 5%", BINS: "-- bins: age=0:100:10"}
+_EXAMPLES = {TAU: "-- tau: 5%", BINS: "-- bins: age=0:100:10", WEIGHT: "-- weight: 3"}
 
 
 def _places(text: str, path: Path) -> Iterable[_Place]:

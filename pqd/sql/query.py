@@ -14,7 +14,7 @@ from sqlglot import Token, TokenType, tokenize
 from sqlglot.errors import TokenError
 
 from pqd.deciders.errors import ParameterError
-from pqd.deciders.exact import Number
+from pqd.deciders.exact import Number, exact
 from pqd.errors import QueryError
 from pqd.sql.schema import Schema
 from pqd.sql.select import TOO_DEEP, BoundExpression, Select, is_whole, refuse
@@ -31,6 +31,8 @@ RULE_TOLERANCE = "0.1% of rows"
 # Scale of a query: COUNT as a share of all rows, and SUM per row.
 Scale = Literal["rows"]
 SCALES: tuple[Scale, ...] = get_args(Scale)
+# Weights of queries differ by at most this factor squared.
+_MOST_WEIGHT = 1_000_000
 # Aggregates that grow with the number of rows.
 _GROWING = ("COUNT", "SUM")
 
@@ -50,6 +52,7 @@ class Query:
 
     ``tau`` is the query's own tolerance (``"5%"``, ``10``), used in place of the run's tolerance.
     With ``bins`` the query runs once for each bin of a number (``"age=0:100:10"``).
+    ``weight`` says how much the error of the answer matters in a release; 1 if it is None.
 
     With the ``scale`` ``"rows"`` a COUNT is a share of all rows and a SUM is divided by the number
     of all rows.  ``per_row`` says that this is so.  Such a query is an AVG over all rows, of which
@@ -62,7 +65,7 @@ class Query:
     QueryError
         If the text is not of pqd's form; the message marks the place.
     ParameterError
-        If ``tau`` is no tolerance, or ``scale`` is unknown.
+        If ``tau`` is no tolerance, ``weight`` no positive number, or ``scale`` unknown.
     """
 
     sql: str
@@ -74,6 +77,7 @@ class Query:
     tau: Number | None = None
     bins: str | None = None
     scale: Scale | None = None
+    weight: Number | None = None
     aggregate: str = field(init=False)
     written: str = field(init=False, repr=False, compare=False)
     per_row: bool = field(init=False, repr=False, compare=False)
@@ -102,6 +106,12 @@ class Query:
             refuse(TOO_DEEP, self.sql)
         if self.tau is not None:
             _ = self.tolerance
+        _ = self.exact_weight
+
+    @property
+    def exact_weight(self) -> Fraction:
+        """Weight of the query in a release, exact."""
+        return Fraction(1) if self.weight is None else read_weight(self.weight)
 
     @cached_property
     def tolerance(self) -> Tolerance | None:
@@ -164,6 +174,13 @@ class Query:
         _ = other.tolerance
         return other
 
+    def weighing(self, weight: Number) -> Query:
+        """Same query with this ``weight``; the SQL is not parsed again."""
+        other = copy(self)
+        _set(other, weight=weight)
+        _ = other.exact_weight
+        return other
+
     @property
     def grows(self) -> bool:
         """Whether the answer grows in step with the number of rows."""
@@ -206,6 +223,22 @@ class Query:
             return bound or self._select.resolved(schema)
         except RecursionError:
             refuse(TOO_DEEP, self.sql)
+
+
+def read_weight(stated: Number) -> Fraction:
+    """Weight of a query that a caller states.
+
+    Raises
+    ------
+    ParameterError
+        If it is no number from a millionth to a million.
+    """
+    weight = exact(stated, "the weight of a query", "3")
+    if not Fraction(1, _MOST_WEIGHT) <= weight <= _MOST_WEIGHT:
+        raise ParameterError(
+            f"the weight of a query is {stated}; it must lie between 1e-6 and {_MOST_WEIGHT:,}"
+        )
+    return weight
 
 
 def rule_sql(must: str) -> str:

@@ -14,6 +14,7 @@ from pqd.errors import NO_PERMISSION, NothingSelectedError, PqdError, QueryError
 from pqd.sql.file_statements import (
     BINS,
     TAU,
+    WEIGHT,
     Mistake,
     Statement,
     is_unfinished,
@@ -21,7 +22,7 @@ from pqd.sql.file_statements import (
     sql_statements,
 )
 from pqd.sql.grouping import BINS_OR_GROUPS, Bins
-from pqd.sql.query import Query
+from pqd.sql.query import Query, read_weight
 from pqd.sql.tolerance import Tolerance
 
 _MOST_MISTAKES = 20
@@ -83,10 +84,10 @@ def _named(number: int, query: object, free: Iterator[str]) -> Query:
 def read_queries(path: str | Path, tables: Iterable[str | Path] = ()) -> tuple[Query, ...]:
     """Queries of a workload file, which must not be a file of the run's ``tables``.
 
-    In a ``.sql`` file each statement ends in ``;``.  Lines ``-- id: NAME``, ``-- tau: 5%`` and
-    ``-- bins: age=0:100:10`` before a statement state its name, tolerance and bins.
-    A ``.csv`` file has the columns ``id, sql`` or ``id, aggregate, attribute, where_sql``, and
-    ``tau`` and ``bins`` if they are stated.
+    In a ``.sql`` file each statement ends in ``;``.  Lines ``-- id: NAME``, ``-- tau: 5%``,
+    ``-- bins: age=0:100:10`` and ``-- weight: 3`` before a statement state its name, tolerance,
+    bins and weight.  A ``.csv`` file has the columns ``id, sql`` or ``id, aggregate, attribute,
+    where_sql``, and ``tau``, ``bins`` and ``weight`` if they are stated.
 
     Raises
     ------
@@ -119,7 +120,7 @@ def _query(statement: Statement) -> tuple[Query | None, list[Mistake]]:
     """Query of a statement, and all mistakes in the query and in the values stated beside it."""
     mistakes, line = list(statement.mistakes), statement.line
     stated: dict[str, str] = {}
-    for name, parse in ((TAU, Tolerance.parse), (BINS, Bins.parse)):
+    for name, parse in ((TAU, Tolerance.parse), (BINS, Bins.parse), (WEIGHT, read_weight)):
         if value := statement.stated.get(name):
             try:
                 parse(value)
@@ -129,7 +130,13 @@ def _query(statement: Statement) -> tuple[Query | None, list[Mistake]]:
     if not statement.sql:
         return None, mistakes
     try:
-        query = Query(statement.sql, statement.id, tau=stated.get(TAU), bins=stated.get(BINS))
+        query = Query(
+            statement.sql,
+            statement.id,
+            tau=stated.get(TAU),
+            bins=stated.get(BINS),
+            weight=stated.get(WEIGHT),
+        )
         if query.bins and query.group_by:
             mistakes.append(Mistake(line, BINS_OR_GROUPS))
     except QueryError as error:

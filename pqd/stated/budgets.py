@@ -12,6 +12,8 @@ AUTO = "auto"
 # An epsilon above the first number gets a warning.  An epsilon above the second number is refused:
 # it could change the odds about a person by a factor of 10^43, which protects nobody.
 MUCH_EPSILON, MOST_EPSILON = Fraction(10), Fraction(100)
+# A delta above this gets a warning.
+LARGE_DELTA = Fraction(1, 10_000)
 # Names in messages; each gives the argument and the option of the command line.
 EPSILON, TOTAL_EPSILON = "epsilon (--epsilon)", "total_epsilon (--total-epsilon)"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pqd.deciders.errors import ParameterError
@@ -116,19 +116,46 @@ def with_tolerances(
         If a tolerance is invalid or has the id of no query, or if a query has no tolerance.
     """
     stated = {name: Tolerance.parse(each) for name, each in (tolerances or {}).items()}
+    _check_names(queries, stated, "tolerance")
+    own = tuple(_with(query, stated) for query in queries)
+    if tau is None:
+        return own, _first(own)
+    Tolerance.parse(tau)
+    return own, tau
+
+
+def with_weights(
+    queries: Sequence[Query], weights: Mapping[str, Number] | None = None
+) -> tuple[Query, ...]:
+    """Queries with the weights of a release that ``weights`` states, by the ids of queries.
+
+    A stated weight takes precedence over the weight that a query states itself.  The groups of a
+    GROUP BY query, and the bins of a query, each have the weight of the query.
+
+    Raises
+    ------
+    ParameterError
+        If a weight is no positive number, or has the id of no query.
+    """
+    stated = dict(weights or {})
+    _check_names(queries, stated, "weight")
+    found = [stated.get(query.id or "", stated.get(query.block or "")) for query in queries]
+    return tuple(
+        query if weight is None else query.weighing(weight)
+        for query, weight in zip(queries, found, strict=True)
+    )
+
+
+def _check_names(queries: Sequence[Query], stated: Iterable[str], what: str) -> None:
+    """Refuse names of no query, for each of which a ``what`` is stated."""
     names = {name for query in queries for name in (query.id, query.block) if name}
     for name in stated:
         if name not in names:
             near = closest_name(name, names)
             hint = f"; did you mean {near!r}?" if near else ""
             raise ParameterError(
-                f"a tolerance is given for {name!r}, but there is no such query{hint}"
+                f"a {what} is given for {name!r}, but there is no such query{hint}"
             )
-    own = tuple(_with(query, stated) for query in queries)
-    if tau is None:
-        return own, _first(own)
-    Tolerance.parse(tau)
-    return own, tau
 
 
 def _with(query: Query, stated: Mapping[str, Tolerance]) -> Query:

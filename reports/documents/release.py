@@ -29,6 +29,7 @@ from pqd.reports.documents.queries import UNKNOWN, omitted_queries
 from pqd.reports.documents.shared import budget_bar, lines, step
 from pqd.reports.text.cost import (
     account_sentences,
+    amount_text,
     budget_sentence,
     cost_sentences,
     meaning_sentence,
@@ -64,6 +65,15 @@ _CUT = (
     "The mechanism found these ends privately, and values beyond them count as the nearer end; by "
     "how much that changes the sum is not known."
 )
+_ORDERED = (
+    "Of queries each of which selects all rows of the one before, the answers were made "
+    "non-decreasing: the nearest such answers to those released. Interval and noise are those of "
+    "the answers as released, so an answer may lie outside its interval."
+)
+_WEIGHED = (
+    "How much the error of an answer matters: budgets are shared, mechanisms are chosen and the "
+    "simulated errors of a batch are averaged by weight."
+)
 _ERRS = (
     "Where values are cut off: how far such answers to this query lie from the exact one on "
     "average, simulated on the copy, the noise and what is cut off together."
@@ -75,6 +85,10 @@ _CONDITION = (
 _SIMULATED_ERROR = (
     "How far a mechanism's answers lie from the exact ones on average, simulated on the copy, "
     "which costs nothing. It holds for tables shaped like the copy."
+)
+_RELATIVE_ERROR = (
+    " Of a batch of several measures it is per cent of the error that a batch for each measure has "
+    "at its share of epsilon, on average."
 )
 # If the copy's answer is more half-widths of the interval away, the picture leaves it out.
 _FAR = 4.0
@@ -202,12 +216,14 @@ def _details(query: ReleasedQuery, batch: ReleasedBatch, report: ReleaseReport) 
     yield from _picture(query, report)
     sentences = [
         _answer_sentence(query, report.alpha),
+        _order_sentence(query),
         _truncation_sentence(query),
         _synthetic_sentence(query),
     ]
     number = counted(batch.queries, "query", "queries")
-    how = f"answered by {batch.mechanism}, {number} together"
-    error = f"their simulated error is {_error_text(batch.error)}"
+    weight = "" if query.weight == 1 else f", this one with weight {number_text(query.weight)}"
+    how = f"answered by {batch.mechanism}, {number} together{weight}"
+    error = f"their simulated error is {_error_text(batch, batch.error)}"
     yield Lines([*lines(sentences), Line(f"{how}; {error}", "detail")])
     yield Code("Query", query.sql)
 
@@ -246,6 +262,7 @@ def _batches(report: ReleaseReport) -> Iterator[Section]:
             Column("batch", "name"),
             Column("queries", "number"),
             Column("epsilon", "number"),
+            Column("delta", "number", drop=1),
             Column("mechanism"),
             Column("simulated error", "number"),
         ),
@@ -258,18 +275,20 @@ def _batches(report: ReleaseReport) -> Iterator[Section]:
 def _batch(batch: ReleasedBatch, report: ReleaseReport) -> Row:
     queries = [query for query in report.queries if query.batch == batch.name]
     names = (name for query in queries for name in (query.id, query.block) if name)
-    number, epsilon = counted(batch.queries, "query", "queries"), epsilon_text(batch.epsilon)
+    number = counted(batch.queries, "query", "queries")
+    delta = float(batch.delta)
     cells = (
         Cell(batch.name),
         Cell(f"{batch.queries:,}", batch.queries),
-        Cell(epsilon, float(batch.epsilon)),
+        Cell(epsilon_text(batch.epsilon), float(batch.epsilon)),
+        Cell(f"{delta:.3g}", delta) if delta else Cell(),
         Cell(batch.mechanism),
-        Cell(_error_text(batch.error), batch.error),
+        Cell(_error_text(batch, batch.error), batch.error),
     )
     return Row(
         id=batch.name,
         cells=cells,
-        aside=f"{number} together at epsilon {epsilon}",
+        aside=f"{number} together at {amount_text(batch.epsilon, batch.delta)}",
         marks=("replayed",) if batch.replayed else (),
         aliases=tuple(dict.fromkeys(names)),
         remark=_batch_sentence(batch),
@@ -282,7 +301,7 @@ def _rivals(batch: ReleasedBatch) -> Iterator[Block]:
     rows = [
         Row(
             id=rival.mechanism,
-            cells=(Cell(rival.mechanism), Cell(_error_text(rival.error), rival.error)),
+            cells=(Cell(rival.mechanism), Cell(_error_text(batch, rival.error), rival.error)),
             marks=("used",) if rival.mechanism == batch.mechanism else (),
         )
         for rival in sorted(batch.simulated_errors, key=lambda rival: rival.error)
@@ -298,8 +317,8 @@ def _rivals(batch: ReleasedBatch) -> Iterator[Block]:
 
 def _closing(report: ReleaseReport) -> Closing:
     parts = [
-        f"{counted(batch.queries, 'query', 'queries')} at epsilon {epsilon_text(batch.epsilon)} "
-        f"({batch.mechanism})"
+        f"{counted(batch.queries, 'query', 'queries')} at "
+        f"{amount_text(batch.epsilon, batch.delta)} ({batch.mechanism})"
         for batch in report.batches
     ]
     return Closing(
@@ -386,6 +405,17 @@ def _answer_sentence(query: ReleasedQuery, alpha: Fraction) -> str:
     return answer
 
 
+def _order_sentence(query: ReleasedQuery) -> str:
+    """Sentence on an answer that was made to fit the order of nested queries; empty for others."""
+    if query.unadjusted is None:
+        return ""
+    if query.unadjusted == query.answer:
+        return "in order with the answers to nested queries as it was released"
+    released = number_text(query.unadjusted)
+    text = f"released as {released}, then made non-decreasing with the answers to nested queries"
+    return text if query.low is None else f"{text}; the interval is that of {released}"
+
+
 def _synthetic_sentence(query: ReleasedQuery) -> str:
     """Sentence that compares the synthetic answer with the private one."""
     gap = _difference(query)
@@ -401,7 +431,12 @@ def _synthetic_sentence(query: ReleasedQuery) -> str:
 def _batch_sentence(batch: ReleasedBatch) -> str:
     """Sentence on the mechanism of a batch, and on why it was chosen."""
     classes = _classes_text(batch)
-    return f"answered by {batch.mechanism}{f' on {classes}' if classes else ''}: {batch.reason}"
+    options = ", ".join(
+        f"{each.name} {each.value if isinstance(each.value, str) else number_text(each.value)}"
+        for each in batch.options
+    )
+    mechanism = f"{batch.mechanism} ({options})" if options else batch.mechanism
+    return f"answered by {mechanism}{f' on {classes}' if classes else ''}: {batch.reason}"
 
 
 def _classes_text(batch: ReleasedBatch) -> str:
@@ -409,9 +444,9 @@ def _classes_text(batch: ReleasedBatch) -> str:
     return "" if batch.classes is None else counted(batch.classes, "row class", "row classes")
 
 
-def _error_text(error: float) -> str:
-    """Simulated error of a mechanism."""
-    return number_text(error, 3)
+def _error_text(batch: ReleasedBatch, error: float) -> str:
+    """Simulated error of a mechanism; of several measures, per cent of that of equal shares."""
+    return f"{number_text(100 * error, 2)} %" if batch.relative else number_text(error, 3)
 
 
 def _tables_text(report: ReleaseReport) -> str:
@@ -424,7 +459,8 @@ def _headline(report: ReleaseReport) -> tuple[str, str]:
     total = len(report.queries)
     if not total:
         return "No query was answered", "There is nothing to tell."
-    title = f"{counted(total, 'private answer')} for epsilon {epsilon_text(report.total_epsilon)}"
+    amount = amount_text(report.total_epsilon, report.total_delta)
+    title = f"{counted(total, 'private answer')} for {amount}"
     lead = "It is noisy; " if total == 1 else "Each is noisy; "
     claim = f"the exact answer with probability {level_text(report.alpha)}."
     bounded = sum(query.low is not None for query in report.queries)
@@ -456,10 +492,15 @@ def _how_to_read(report: ReleaseReport) -> Iterator[tuple[str, str]]:
         yield "No interval", _UNBOUNDED
     if any(query.deviation is not None for query in queries):
         yield "Noise", "The standard deviation of the noise."
+    if any(query.unadjusted is not None for query in queries):
+        yield "Nested queries", _ORDERED
+    if any(query.weight != 1 for query in queries):
+        yield "Weight", _WEIGHED
     if any(query.threshold is not None and query.error is not None for query in queries):
         yield "Errs", _ERRS
     if any(query.threshold is not None for query in queries):
         yield "Cut at", _CUT
     yield "Difference", "The private answer less the synthetic one; it is as noisy as the former."
-    yield "Simulated error", _SIMULATED_ERROR
-    yield "What is promised", promise(report.total_epsilon, report.cost.delta)
+    several = any(batch.relative for batch in report.batches)
+    yield "Simulated error", f"{_SIMULATED_ERROR}{_RELATIVE_ERROR if several else ''}"
+    yield "What is promised", promise(report.total_epsilon, report.total_delta)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class ReleasedQuery:
     """One query and its private answer, in the unit of the query.
 
-    Only ``answer``, ``low``, ``high``, ``threshold``, ``lower_threshold`` and ``deviation`` depend
-    on the private table.  They depend on it only through the release of the ``batch``.  The exact
+    Only ``answer``, ``unadjusted``, ``low``, ``high``, ``threshold``, ``lower_threshold`` and
+    ``deviation`` depend on the private table, only through the release of the ``batch``.  The exact
     answer lies in ``low .. high`` with probability ``1 - alpha``; the ends are None if the theory
     gives none.  Values above ``threshold`` count as ``threshold``, and values below
     ``lower_threshold`` count as ``lower_threshold``.  Both are None for a count, and if nothing is
@@ -29,7 +29,10 @@ class ReleasedQuery:
     values, or None if the theory gives none.  ``error`` is the mean distance between the
     mechanism's answers to this query and the exact answer.  It is simulated on the synthetic table,
     and it includes the effect of the cut.  ``q_synthetic`` is the answer of the synthetic table.
-    ``max_rows`` is that of ``QueryFacts``.
+    ``max_rows`` is that of ``QueryFacts``.  ``weight`` says how much the error of the answer
+    mattered where budgets were shared and mechanisms chosen.  ``unadjusted`` is the released answer
+    where ``answer`` was made to fit the order of nested queries, and None elsewhere; ``low``,
+    ``high`` and ``deviation`` are those of this released answer.
     """
 
     id: str
@@ -51,6 +54,8 @@ class ReleasedQuery:
     block_sql: str | None = None
     condition: Condition | None = None
     max_rows: int | None = None
+    weight: int | float = 1
+    unadjusted: int | float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,23 +66,36 @@ class SimulatedError:
     error: float
 
 
+@dataclass(frozen=True, slots=True)
+class MechanismOption:
+    """Option of a mechanism and its value, stated or not; amounts are in the queries' unit."""
+
+    name: str
+    value: int | float | str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleasedBatch:
-    """Queries that one mechanism answered together at one epsilon.
+    """Queries that one mechanism answered together at one (epsilon, delta).
 
     ``reason`` says why the mechanism was chosen.  ``classes`` is the number of row classes that the
     mechanism tells apart, or None if it works query by query.  ``simulated_errors`` has every
-    mechanism that could have answered, with its error from public data.  ``replayed`` says that
-    the batch was asked and paid for before.
+    mechanism that could have answered, with its error from public data.  If ``relative``, the batch
+    is about several measures, and these errors are multiples of those of a batch for each measure.
+    ``replayed`` says that the batch was asked and paid for before.  ``options`` has every option of
+    the mechanism, except delta.
     """
 
     name: str
     queries: int
     epsilon: Fraction
+    delta: Fraction = Fraction(0)
     mechanism: str
+    options: tuple[MechanismOption, ...] = ()
     reason: str
     classes: int | None
     simulated_errors: tuple[SimulatedError, ...]
+    relative: bool = False
     replayed: bool = False
 
     @property
@@ -98,6 +116,7 @@ class ReleaseReport(IndexedReport[ReleasedQuery]):
     private: str
     synthetic: str
     total_epsilon: Fraction
+    total_delta: Fraction = Fraction(0)
     alpha: Fraction
     cost: Cost
     simulated: bool = False

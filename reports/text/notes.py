@@ -284,17 +284,29 @@ def of_one(name: str, what: Note) -> str:
 
 
 @sentence
+def answers_ordered(batch: str, queries: int, chains: int) -> str:
+    """Note that answers to nested queries were made to agree with their order."""
+    groups = counted(chains, "chain")
+    return (
+        f"{batch}: the answers to {queries:,} queries in {groups}, each of which selects all rows "
+        "of the one before, were made non-decreasing (isotonic regression). Intervals and noise "
+        "are those of the answers as released, and hold as they are."
+    )
+
+
+@sentence
 def ranges_chosen(
-    mechanism: str, truncation: str, buckets: int, overstatement: float | None
+    name: str, mechanism: str, truncation: str, buckets: int, overstatement: float | None
 ) -> str:
     """Note on the mechanism for ranges.
 
     ``overstatement``: rounding values up to the end of their bucket adds at most this many per cent
     to an answer.  None if values are not rounded up.
     """
+    chosen = "has" if name == mechanism else f"is {mechanism} with"
     text = (
-        f"ranges is {mechanism} with truncation {truncation} over {buckets:,} buckets; conditions "
-        "are about values within the bounds"
+        f"{name} {chosen} truncation {truncation} over {buckets:,} buckets; conditions are about "
+        "values within the bounds"
     )
     if overstatement is not None:
         text += (
@@ -672,6 +684,41 @@ def least_error(error: float, others: Sequence[tuple[str, float]], unit: Fractio
     against = ", ".join(f"{name} {_short(other, unit)}" for name, other in others)
     rivals = f", against {against}" if against else ""
     return f"smallest simulated error: {_short(error, unit)} on average{rivals}"
+
+
+@sentence
+def one_batch(
+    error: float,
+    measures: Sequence[tuple[str, float, float, Fraction]],
+    others: Sequence[tuple[float, str]],
+) -> str:
+    """Reason of one batch of several measures, with its errors and those at equal shares.
+
+    ``measures`` are (name, error, error at equal shares, unit); the errors are multiples of the
+    unit.  ``error`` and the errors of the ``others`` are multiples of the errors at equal shares.
+    """
+    each = ", ".join(
+        f"{name} {_short(mean, unit)} in place of {_short(share, unit)}"
+        for name, mean, share, unit in measures
+    )
+    against = "".join(f"; {name} {_per_cent(other)}" for other, name in others)
+    return (
+        f"one noise for all measures has {_per_cent(error)} of the simulated error of a batch for "
+        f"each ({each}){against}"
+    )
+
+
+@sentence
+def measures_apart(mechanism: str, error: float) -> str:
+    """Note that one batch of all measures would err more than a batch for each."""
+    return (
+        f"Each measure has a batch of its own: one batch of all, by {mechanism}, would have "
+        f"{_per_cent(error)} of their simulated error."
+    )
+
+
+def _per_cent(multiple: float) -> str:
+    return f"{number_text(100 * multiple, 2)} %"
 
 
 def _short(error: float, unit: Fraction) -> str:

@@ -227,12 +227,14 @@ def test_the_schema_document_names_every_field() -> None:
 
 
 def test_the_cost_is_the_stated_epsilon_exactly(account: Path) -> None:
-    report = released(total_epsilon="1/3")
+    report = released(total_epsilon="1/3", mechanism="numerical")
     assert report.cost.epsilon == Fraction(1, 3)
     assert [batch.epsilon for batch in report.batches] == [
         Fraction(1, 3) * n / 8 for n in (5, 2, 1)
     ]
-    assert spent(account) == [Fraction(1, 3)]
+    together = released(total_epsilon="1/3")
+    assert [batch.epsilon for batch in together.batches] == [Fraction(1, 3)]
+    assert spent(account) == [Fraction(2, 3)]
 
 
 def test_repeated_it_costs_nothing_and_says_the_same(account: Path) -> None:
@@ -323,9 +325,13 @@ REFUSED: dict[str, tuple[dict[str, Any], type[PqdError], str]] = {
     "no query": ({"queries": []}, PqdError, "no quer"),
     "no range sums": ({"mechanism": "ranges"}, ParameterError, "COUNT: the mechanism ranges is"),
     "wide bounds": (
-        {"columns": {"debt": {"bounds": (0, 10**12)}}},
-        ParameterError,
-        "SUM\\(debt\\): the largest value",
+        {
+            "total_epsilon": "0.001",
+            "mechanism": "workload",
+            "columns": {"debt": {"bounds": (0, 2**52)}},
+        },
+        PqdError,
+        r"SUM\(debt\): the noise scale would be .* use a larger epsilon or narrower bounds",
     ),
 }
 

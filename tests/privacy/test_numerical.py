@@ -17,19 +17,21 @@ import numpy as np
 import pytest
 
 from pqd.deciders.batch.base import BatchOutput, PrivacyBudget
-from pqd.deciders.batch.linear import normalization, numerical
+from pqd.deciders.batch.linear import normalization, numerical, radius
 from pqd.deciders.batch.linear.clipped_composition import ClippedComposition
 from pqd.deciders.batch.linear.conditions import Intervals, Ranges, Subsets
 from pqd.deciders.batch.linear.dyadic import DyadicMechanism
 from pqd.deciders.batch.linear.mechanism import (
     DistributionFit,
     DistributionMechanism,
+    FittingMechanism,
     LinearMechanism,
 )
 from pqd.deciders.batch.linear.multiplicative_weights import GroupedWeights, MultiplicativeWeights
-from pqd.deciders.batch.linear.normalization import GlobalTruncation, Normalization, private_radius
+from pqd.deciders.batch.linear.normalization import GlobalTruncation, Normalization
 from pqd.deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
 from pqd.deciders.batch.linear.queries import LinearQueries, NumericalQueries, Tails
+from pqd.deciders.batch.linear.radius import RadiusFirst, private_radius
 from pqd.deciders.batch.linear.signed import SignedMechanism
 from pqd.deciders.batch.linear.universe import (
     DigitUniverse,
@@ -39,8 +41,9 @@ from pqd.deciders.batch.linear.universe import (
     level_sets,
 )
 from pqd.deciders.distributions import Floats
+from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number
-from pqd.deciders.histogram import Integers
+from pqd.deciders.histogram import Integers, Sums
 from pqd.deciders.noise import Noise
 from tests.support.noises import LaplaceAlone
 
@@ -180,7 +183,7 @@ def neighbours(rng: np.random.Generator, classes: int, top: int) -> Iterator[Pai
 LINE = Ranges((Intervals.up_to(3, 3),))
 ONE = Subsets(np.ones((1, 1), bool))
 ONES = np.array([[1]])
-Build = Callable[[NumericalQueries], LinearMechanism]
+Build = Callable[[NumericalQueries], FittingMechanism]
 
 PMW: dict[str, Build] = {
     "normalization": lambda q: Normalization(queries=q, weights=WEIGHTS),
@@ -342,6 +345,67 @@ def test_global_truncation_pays_for_its_radius(monkeypatch: pytest.MonkeyPatch) 
         assert found + 0.1 <= 1 + TOLERANCE
 
 
+@pytest.mark.parametrize("build", PMW.values(), ids=PMW.keys())
+def test_a_radius_first_leaves_its_mechanism_the_rest(
+    build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The radius alone is bounded above; what comes after it may lose nine tenths."""
+    mechanism = RadiusFirst(inner=build(TIGHT))
+    assert mechanism.id == mechanism.inner.id
+    assert mechanism.size_budget(Fraction(1)) == Fraction(9, 200)
+    paid = []
+
+    def fixed(*arguments: Any) -> int:
+        paid.append(arguments[3])
+        return 1
+
+    monkeypatch.setattr(radius, "private_radius", fixed)
+    found = spent(mechanism, TIGHT_PAIRS[:1], "1", trials=25)
+    assert set(paid) == {Fraction(1, 10)}
+    assert 0.85 < found <= 0.9 + TOLERANCE
+    twin = RadiusForNothing(inner=build(TIGHT))
+    assert spent(twin, TIGHT_PAIRS[:1], "1", trials=25) > 0.9 + TOLERANCE
+
+
+def test_a_radius_that_is_the_largest_value_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    def largest(values: Integers, *_: Any) -> int:
+        return max(1, int(values.max(initial=0)))
+
+    pairs = [(rows_of([(0, 3)]), rows_of([(0, 3), (0, 15)]))]
+    mechanism = RadiusFirst(inner=Normalization(queries=DEEP_QUERIES, weights=WEIGHTS))
+    monkeypatch.setattr(radius, "private_radius", largest)
+    assert spent(mechanism, pairs, "1") == math.inf
+
+
+class RadiusForNothing(RadiusFirst):
+    """The mechanism after the radius spends the whole budget."""
+
+    def fit(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> DistributionFit:
+        return RadiusFirst.fit(self, rows, Fraction(epsilon) * Fraction(10, 9), noise, delta)
+
+
+IMPORTANCE = Fraction(1, 3), Fraction(1)
+
+
+def test_important_queries_cost_nothing_more() -> None:
+    for build in (Numerical, NumericalInTwoSteps, Normalization):
+        right = MultiplicativeWeights(rounds=3, replays=1, importance=IMPORTANCE)
+        mechanism = build(queries=TIGHT, weights=right)
+        assert spent(mechanism, TIGHT_PAIRS, "1", trials=2) <= 1 + TOLERANCE
+        broken = NotScaled(rounds=3, replays=1, importance=tuple(3 * x for x in IMPORTANCE))
+        twin = build(queries=TIGHT, weights=broken)
+        assert spent(twin, TIGHT_PAIRS, "1", trials=3) > 1 + TOLERANCE
+    with pytest.raises(ParameterError, match="at most 1"):
+        MultiplicativeWeights(importance=(Fraction(2),))
+
+
+class NotScaled(MultiplicativeWeights):
+    """Importances above 1, which move an error by more than its sensitivity."""
+
+    def __post_init__(self) -> None:
+        """Allow every importance."""
+
+
 class RoundsNotHalved(MultiplicativeWeights):
     """Selection and measurement at the whole budget of a round each."""
 
@@ -399,7 +463,7 @@ class BothPassesAtWhole(DyadicMechanism):
 class EveryClass(DyadicMechanism):
     """Counts and sums of all classes, asked for or not."""
 
-    def _levels(self, rows: Rows, thresholds: Integers) -> tuple[Integers, Integers]:
+    def _levels(self, rows: Rows, thresholds: Integers) -> tuple[Integers, Sums]:
         counts, totals = level_sets(rows, self.queries.universe, thresholds)
         return counts[:, 1:], totals[:, 1:]
 

@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given, settings
 from numpy.typing import NDArray
 
-from pqd.batches import workload_laplace
+from pqd.batches import common_mass, workload_laplace
 from pqd.batches.answers import ReleasePlan, select_batches
 from pqd.batches.batch_measurement import BatchMeasurement
+from pqd.batches.common_mass import JointPlan
 from pqd.batches.workload_laplace import WorkloadPlan, workload_sensitivity
+from pqd.deciders.batch.cell_sums import JointCells
 from pqd.engine import histograms as histograms_home
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
@@ -105,13 +107,13 @@ def answers(rows: Sequence[Row], mechanism: str) -> list[NDArray[np.int64]]:
     every, private = batches(mechanism), open_table(frame_of(rows), "private")
     here = replace(planned(mechanism).measurements, private=private)
     counts = execution._scan(here, {each.cache_key: each for each in every})
-    return [each.plan.read(counts[each.cache_key]) for each in every]
+    return [np.array(each.plan.read(counts[each.cache_key]), object) for each in every]
 
 
 def loss(batch: BatchMeasurement, moved: NDArray[np.int64]) -> Fraction:
     """Privacy loss of a batch whose exact answers are moved, by the noise that it draws."""
     noise = Asked()
-    batch.plan.release(np.zeros(moved.size, np.int64), batch.epsilon, noise)
+    batch.plan.release(0 * moved, batch.epsilon, noise)
     ((law, scale),) = noise.scales
     # Discrete Laplace noise loses the change in L1, cube noise that of the largest answer.
     return int(moved.sum() if law == "laplace" else moved.max()) / scale
@@ -126,9 +128,8 @@ def check_neighbours(rows: Sequence[Row], mechanism: str) -> None:
         assert sum(loss(batch, np.abs(one - other)) for batch, one, other in triples) <= EPSILON
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_batches_are_charged_their_shares_for_persons(mechanism: str) -> None:
-    every = batches(mechanism)
+def test_batches_are_charged_their_shares_for_persons() -> None:
+    every = batches("workload")
     assert {each.name: len(each.statistics) for each in every} == {
         "COUNT": 5,
         "SUM(pay)": 3,
@@ -137,12 +138,27 @@ def test_batches_are_charged_their_shares_for_persons(mechanism: str) -> None:
     assert sum(each.cost for each in every) == EPSILON
     assert [each.composition_cost.region for each in every] == [None] * 3
     assert {each.ledger_facts()["unit"] for each in every} == {"pid"}
-    assert {each.plan.id for each in every} == {mechanism}
+    assert {each.plan.id for each in every} == {"workload"}
     for batch in every:
         assert isinstance(batch.plan, WorkloadPlan)
         assert batch.plan.most == len(batch.statistics)
     # Totals of pay lie between -2 and 5 in steps of a half, those of age between 0 and 7.
     assert [each.plan.parameters()["top"] for each in every] == [1, 10, 7]
+
+
+def test_joint_noise_on_all_measures_is_charged_for_persons() -> None:
+    (batch,) = batches("joint")
+    assert batch.name == "COUNT, SUM(age), SUM(pay)"
+    assert batch.cost == batch.epsilon == EPSILON
+    assert batch.composition_cost.region is None
+    assert batch.ledger_facts()["unit"] == "pid"
+    # The mass is a multiple of 10 that is nearly a multiple of 7; no amount has less noise.
+    assert isinstance(batch.plan, JointPlan)
+    assert [batch.plan.unit.tops[each.measure] for each in batch.statistics] == [
+        *([1] * 5),
+        *([7] * 2),
+        *([10] * 3),
+    ]
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -161,8 +177,8 @@ def test_people_with_many_rows_move_no_more(name: str, mechanism: str) -> None:
 @settings(max_examples=20)
 @given(rows=repeated)
 def test_counts_are_of_persons(rows: list[Row]) -> None:
-    exact = answers(rows, "joint")[0].tolist()
-    found = dict(zip(batches("joint")[0].sql, exact, strict=True))
+    exact = answers(rows, "workload")[0].tolist()
+    found = dict(zip(batches("workload")[0].sql, exact, strict=True))
     for condition, rule in COUNTS.items():
         held = sum(any(map(rule, theirs)) for theirs in people(rows).values())
         assert found[f"SELECT COUNT(*) FROM D WHERE {condition}"] == held
@@ -178,6 +194,21 @@ def of_rows(workload: Any, epsilon: Fraction, *, joint: bool) -> WorkloadPlan:
     return replace(right, most=workload_sensitivity(predicates))
 
 
+def of_one_unit(cells: int, _top: int, sums: Any) -> JointCells:
+    """Noise of a step of one unit."""
+    return JointCells(cells, 1, sums)
+
+
+def of_one_measure(cells: int, top: int, sums: Any) -> JointCells:
+    """Noise for the smaller of the two largest totals, 7 and 10."""
+    return JointCells(cells, top * 7 // 10, sums)
+
+
+def whole_factor(unit: common_mass.CommonUnit, _measure: object) -> int:
+    """Factor of COUNT for every measure."""
+    return unit.mass
+
+
 def of_single_values(workload: Any, epsilon: Fraction, *, joint: bool) -> WorkloadPlan:
     """Noise of a step of one unit."""
     return replace(PLAN(workload, epsilon, joint=joint), top=1)
@@ -185,13 +216,23 @@ def of_single_values(workload: Any, epsilon: Fraction, *, joint: bool) -> Worklo
 
 PLAN = WorkloadPlan.of
 TWINS: dict[str, tuple[Any, str, Any]] = {
-    "noise for one unit": (workload_laplace.WorkloadPlan, "of", of_single_values),
     "COUNT of rows": (histograms_home, "_persons", rows_for_people),
     "SUM of rows": (histograms_home, "_persons", rows_for_totals),
     "open totals": (histograms_home, "_clamped", open_totals),
+}
+ALONE: dict[str, tuple[Any, str, Any]] = {
+    "noise for one unit": (workload_laplace.WorkloadPlan, "of", of_single_values),
     "noise for what one row matches": (workload_laplace.WorkloadPlan, "of", of_rows),
 }
-CAUGHT = [(name, mechanism) for mechanism in MECHANISMS for name in TWINS]
+TOGETHER: dict[str, tuple[Any, str, Any]] = {
+    "noise for one unit": (common_mass, "JointCells", of_one_unit),
+    "noise for one of the measures": (common_mass, "JointCells", of_one_measure),
+    "a factor for the amount of one row": (common_mass.CommonUnit, "factor", whole_factor),
+}
+CAUGHT = [
+    *(("workload", name, twin) for name, twin in (TWINS | ALONE).items()),
+    *(("joint", name, twin) for name, twin in (TWINS | TOGETHER).items()),
+]
 
 
 def check_all(mechanism: str) -> None:
@@ -199,15 +240,15 @@ def check_all(mechanism: str) -> None:
         check_neighbours(rows, mechanism)
 
 
-# How many answers a person moves does not matter to the last pair.
-@pytest.mark.parametrize(("name", "mechanism"), CAUGHT[:-1])
+@pytest.mark.parametrize(("mechanism", "name", "twin"), CAUGHT)
 def test_a_broken_twin_is_caught(
-    name: str,
     mechanism: str,
+    name: str,
+    twin: tuple[Any, str, Any],
     monkeypatch: pytest.MonkeyPatch,
     record_property: Callable[[str, object], None],
 ) -> None:
-    monkeypatch.setattr(*TWINS[name])
+    monkeypatch.setattr(*twin)
     planned.cache_clear()
     try:
         with pytest.raises(AssertionError):

@@ -174,6 +174,10 @@ REPORTS: dict[str, tuple[Report, dict[str, Callable[[Report], str]]]] = {
     "release": (replace(release_reports.RELEASE, refused=REFUSED), ALL),
     "release-large": (release_reports.MANY, {"80.txt": ALL["80.txt"]}),
     "release-replayed": (release_reports.REPLAYED, MAIN),
+    "release-expert": (
+        release_reports.EXPERT,
+        {"80-verbose.txt": ALL["80-verbose.txt"], "md": ALL["md"]},
+    ),
 }
 # Words of the document of each kind that has one: all formats show these.
 WORDED = (

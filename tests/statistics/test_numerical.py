@@ -20,7 +20,7 @@ from pqd.deciders.batch.linear.multiplicative_weights import (
     noisy_error,
     noisy_size,
 )
-from pqd.deciders.batch.linear.normalization import GlobalTruncation, Normalization, private_radius
+from pqd.deciders.batch.linear.normalization import GlobalTruncation, Normalization
 from pqd.deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
 from pqd.deciders.batch.linear.queries import (
     CappedQueries,
@@ -28,6 +28,7 @@ from pqd.deciders.batch.linear.queries import (
     ThresholdQueries,
     doubling,
 )
+from pqd.deciders.batch.linear.radius import private_radius
 from pqd.deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows
 from pqd.deciders.distributions import Floats
 from pqd.deciders.histogram import Integers

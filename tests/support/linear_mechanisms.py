@@ -13,6 +13,7 @@ from pqd.deciders.batch.linear.multiplicative_weights import MultiplicativeWeigh
 from pqd.deciders.batch.linear.normalization import GlobalTruncation, Normalization
 from pqd.deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
 from pqd.deciders.batch.linear.queries import LinearQueries, NumericalQueries, doubling
+from pqd.deciders.batch.linear.radius import RadiusFirst
 from pqd.deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows
 from tests.support.noises import LaplaceAlone
 
@@ -75,4 +76,5 @@ def mechanisms(rounds: int) -> list[LinearMechanism]:
             queries=NumericalQueries(LINE, LevelUniverse.up_to(6, 20)), weights=long
         ),
         DyadicMechanism(queries=REDUCED),
+        RadiusFirst(inner=Numerical(queries=REDUCED, weights=long)),
     ]

@@ -7,7 +7,13 @@ from fractions import Fraction
 
 from pqd.deciders.note import Note
 from pqd.reports.models.audit import CompositionGroup, Condition, Cost
-from pqd.reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport, SimulatedError
+from pqd.reports.models.release import (
+    MechanismOption,
+    ReleasedBatch,
+    ReleasedQuery,
+    ReleaseReport,
+    SimulatedError,
+)
 
 ALPHA = Fraction(1, 20)
 CONDITIONS = (
@@ -149,8 +155,29 @@ LARGE = report_of(
     *grouped(3, total(0), "sex"),
     *(replace(q, threshold=10**n) for n, q in enumerate(grouped(3, total(0), "job"))),
 )
+OPTIONS = (
+    MechanismOption("rounds", 20), MechanismOption("b", 0.5), MechanismOption("radius", "private"),
+)  # fmt: skip
+# Options, a delta, weights, and answers that were put in order.
+EXPERT = replace(
+    report_of(
+        replace(total(0), weight=3, unadjusted=total(0).answer + 40.5),
+        replace(total(1), unadjusted=total(1).answer),
+        replace(count(1), unadjusted=count(1).answer - 9),
+    ),
+    total_delta=Fraction(1, 10**6),
+)
+EXPERT = replace(
+    EXPERT,
+    batches=tuple(
+        replace(one, mechanism="numerical", delta=Fraction(1, 2 * 10**6), options=OPTIONS,
+                simulated_errors=(SimulatedError("numerical", 77.0),))
+        for one in EXPERT.batches
+    ),
+    cost=replace(EXPERT.cost, delta=Fraction(1, 10**6), total_delta=Fraction(2, 10**6)),
+)  # fmt: skip
 REPORTS = (
-    RELEASE, SIMULATED, REPLAYED, MANY, UNBOUNDED, BOUNDED, ONE, EMPTY, LARGE,
+    RELEASE, SIMULATED, REPLAYED, MANY, UNBOUNDED, BOUNDED, ONE, EMPTY, LARGE, EXPERT,
 )  # fmt: skip
 
 

@@ -64,7 +64,7 @@ def remembered(function: Callable[P, R], content: Callable[..., object] = each) 
 
 def simulated(simulation: ErrorSimulation, *rest: object) -> object:
     """Simulation without what it has read already, which follows from the counts."""
-    return simulation._counts, simulation._epsilon, simulation._truth, simulation.size, rest
+    return simulation._counts, simulation._epsilon, simulation.truth, rest
 
 
 ERRORS = remembered(ErrorSimulation.errors, simulated)

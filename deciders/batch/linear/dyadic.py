@@ -8,14 +8,14 @@ from typing import ClassVar
 import numpy as np
 
 from pqd.deciders.batch.base import BatchOutput, PrivacyBudget
-from pqd.deciders.batch.linear.conditions import Intervals, Ranges
+from pqd.deciders.batch.linear.conditions import Intervals, Numbers, Ranges
 from pqd.deciders.batch.linear.numerical import first_few
 from pqd.deciders.batch.linear.queries import NumericalQueries, doubling
 from pqd.deciders.batch.linear.universe import Rows, level_sets
 from pqd.deciders.distributions import Floats
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number, as_float, budget_of
-from pqd.deciders.histogram import Integers
+from pqd.deciders.histogram import Integers, Sums
 from pqd.deciders.noise import Noise, noisy_value
 
 Layers = list[Floats]
@@ -45,11 +45,11 @@ def dyadic_cover(first: int, last: int) -> list[_Node]:
     return nodes
 
 
-def dyadic_sums(leaves: Integers) -> list[Integers]:
+def dyadic_sums(leaves: Sums) -> list[Sums]:
     """Sums of all dyadic intervals: of single leaves, of pairs, ..., of all leaves."""
-    layers = [leaves]
+    layers: list[Sums] = [leaves]
     while layers[-1].shape[0] > 1:
-        below = layers[-1]
+        below: Numbers = layers[-1]
         if below.shape[0] % 2:
             below = np.concatenate((below, np.zeros_like(below[:1])))
         layers.append(below[0::2] + below[1::2])
@@ -125,7 +125,7 @@ class DyadicMechanism:
         top = int(doubling(self.base, int(self.queries.limits.max()))[-1])
         return 2 * layers * top / budget_of(epsilon)
 
-    def _levels(self, rows: Rows, thresholds: Integers) -> tuple[Integers, Integers]:
+    def _levels(self, rows: Rows, thresholds: Integers) -> tuple[Integers, Sums]:
         """Rows and sums by class and level set, for the classes that some query selects."""
         covered = self.queries.conditions.covered[:, None]
         counts, totals = level_sets(rows, self.queries.universe, thresholds)
@@ -152,7 +152,7 @@ def noise_bound(terms: Integers, failure: float) -> Floats:
     return least
 
 
-def _noisy(layers: list[Integers], weights: Integers, scale: Fraction, noise: Noise) -> Layers:
+def _noisy(layers: list[Sums], weights: Integers, scale: Fraction, noise: Noise) -> Layers:
     """Every sum with noise, whose scale is ``scale`` times the weight of its level set."""
     return [
         np.array(

@@ -13,14 +13,14 @@ from pqd.deciders.batch.linear.queries import NumericalQueries
 from pqd.deciders.batch.linear.universe import Rows, level_sets
 from pqd.deciders.distributions import NoiseSum, noise_variance
 from pqd.deciders.exact import Number, budget_of
-from pqd.deciders.histogram import Integers
+from pqd.deciders.histogram import Integers, Sums
 from pqd.deciders.noise import Noise
 
 
-def _totals(queries: NumericalQueries, rows: Rows) -> Integers:
+def _totals(queries: NumericalQueries, rows: Rows) -> Sums:
     """Exact sum of ``g`` in each class; not private."""
     top = max(1, int(queries.universe.tops.max()))
-    totals: Integers = level_sets(rows, queries.universe, np.array([top]))[1][:, 0]
+    totals: Sums = level_sets(rows, queries.universe, np.array([top]))[1][:, 0]
     return totals
 
 

@@ -2,10 +2,12 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Protocol
 
 from pqd.deciders.batch.base import BatchMechanism, BatchOutput
 from pqd.deciders.batch.linear.multiplicative_weights import GroupedWeights
+from pqd.deciders.batch.linear.queries import NumericalQueries
 from pqd.deciders.batch.linear.universe import Rows
 from pqd.deciders.distributions import Floats, NoiseSum
 from pqd.deciders.exact import Number
@@ -17,7 +19,7 @@ class LinearMechanism(BatchMechanism[Rows], Protocol):
     """Batch mechanism that reads rows, with pure or approximate differential privacy.
 
     Conformers: NoisyClasses, ClippedComposition, Numerical, NumericalInTwoSteps, Normalization,
-    GlobalTruncation, DyadicMechanism, SignedMechanism.
+    GlobalTruncation, RadiusFirst, DyadicMechanism, SignedMechanism.
     """
 
     def release(
@@ -43,6 +45,26 @@ class DistributionFit:
     thresholds: Integers
     distribution: GroupedWeights
     alpha: float | None = None
+
+
+class FittingMechanism(LinearMechanism, Protocol):
+    """Linear mechanism that answers on a private distribution.
+
+    Conformers: Numerical, NumericalInTwoSteps, Normalization, GlobalTruncation, RadiusFirst.
+    """
+
+    @property
+    def queries(self) -> NumericalQueries:
+        """Queries that are answered."""
+        ...
+
+    def size_budget(self, epsilon: Fraction) -> Fraction:
+        """Part of ``epsilon`` that pays for the number of cells."""
+        ...
+
+    def fit(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> DistributionFit:
+        """One (epsilon, delta)-DP distribution, with the answers on it."""
+        ...
 
 
 class DistributionMechanism(ABC):

@@ -20,13 +20,14 @@ from pqd.deciders.batch.base import PrivacyBudget
 from pqd.deciders.batch.linear.conditions import Booleans, Numbers
 from pqd.deciders.batch.linear.queries import LinearQueries, Tails, UnitQuery, class_tails
 from pqd.deciders.distributions import Floats
+from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import as_float
 from pqd.deciders.histogram import Integers
 from pqd.deciders.noise import Noise, exponential_choice, noisy_value
 
-# True answers are sums of whole numbers, rounded once or twice, each time by 2^-53 of at most 2^31
-# rows.  Estimates are the same doubles on neighbouring tables.  ``SLACK`` is added to sensitivities
-# to allow for this rounding.
+# True answers are sums of whole numbers, rounded once or twice, each time by 2^-53 of at most 2^37
+# cells, which 2^31 rows of up to 53 digits fill.  Estimates are the same doubles on neighbouring
+# tables.  ``SLACK`` is added to sensitivities to allow for this rounding.
 SLACK = Fraction(1, 1024)
 _STEPS = SLACK.denominator
 # Weights are rescaled beyond 2^500 and below 2^-500; doubles reach 2^1023.
@@ -179,12 +180,24 @@ class MultiplicativeWeights:
     (ours: given all earlier releases, both change by at most s if one row is added or removed).
     The rest is post-processing; n is noisy or public.  The selection's weights are doubles.  To
     make up for their rounding, the sensitivity of a selection is taken as ``s + 1/1024``.
+
+    ``importance`` says how much the error of each numerical query matters, relative to the most
+    important one; empty if all matter alike.  A selection then takes each error times the
+    importance ``v`` of its query.  *The guarantee stays.*  ``v`` is public and ``0 < v <= 1``, so
+    one row moves ``v |error|`` by at most ``v s <= s``.  The product is rounded once more, so the
+    sensitivity is taken as ``s + 2/1024``.
     """
 
     key_fields: ClassVar[tuple[str, ...]] = ("rounds", "replays")
 
     rounds: int = 10
     replays: int = 10
+    importance: tuple[Fraction, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError unless each importance lies above 0 and is at most 1."""
+        if not all(0 < each <= 1 for each in self.importance):
+            raise ParameterError("the importance of a query must lie above 0 and be at most 1")
 
     def largest_scale(self, sensitivity: int, epsilon: Fraction) -> Fraction:
         """Bound on the scale of the measurements, for every delta."""
@@ -204,7 +217,7 @@ class MultiplicativeWeights:
         weights, measured = GroupedWeights(queries, size), list[float]()
         for _ in range(self.rounds):
             errors = np.abs(truth - weights.answers)
-            query = queries.query(_select(errors, sensitivity, share, noise))
+            query = queries.query(self._select(errors, sensitivity, share, noise))
             noisy = as_float(noisy_value(query.exact(tails), sensitivity / share, noise))
             # Every answer lies in 0 .. n.  The cut also keeps an update from overflowing.
             measured.append(min(max(noisy, 0.0), float(size)))
@@ -212,8 +225,14 @@ class MultiplicativeWeights:
             weights.pull(measured, self.replays)
         return weights
 
+    def _select(self, errors: Floats, sensitivity: int, share: Fraction, noise: Noise) -> int:
+        """Query that the exponential mechanism chooses, with weight ``exp(share error / (2 s))``.
 
-def _select(errors: Floats, sensitivity: int, share: Fraction, noise: Noise) -> int:
-    """Query that the exponential mechanism chooses, with weight ``exp(share error / (2 s))``."""
-    rate = as_float(share / (2 * (sensitivity + SLACK)))
-    return exponential_choice(errors * rate, noise)
+        The linear queries of one numerical query follow each other.
+        """
+        slack = SLACK
+        if self.importance:
+            each = np.array([as_float(value) for value in self.importance])
+            errors, slack = errors * np.repeat(each, errors.size // each.size), 2 * SLACK
+        rate = as_float(share / (2 * (sensitivity + slack)))
+        return exponential_choice(errors * rate, noise)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
@@ -12,43 +11,12 @@ import numpy as np
 from pqd.deciders.batch.base import PrivacyBudget
 from pqd.deciders.batch.linear.mechanism import DistributionFit, DistributionMechanism
 from pqd.deciders.batch.linear.multiplicative_weights import MultiplicativeWeights, noisy_size
-from pqd.deciders.batch.linear.queries import CappedQueries, NumericalQueries, doubling
+from pqd.deciders.batch.linear.queries import CappedQueries, NumericalQueries
+from pqd.deciders.batch.linear.radius import RADIUS_SHARE, private_radius, radius_scale
 from pqd.deciders.batch.linear.universe import Rows
-from pqd.deciders.exact import Number, as_float, budget_of
-from pqd.deciders.histogram import Histogram, Integers
+from pqd.deciders.exact import Number, budget_of
+from pqd.deciders.histogram import Integers
 from pqd.deciders.noise import Noise
-
-# Probability that the radius exceeds twice the largest value.
-_FAILURE = 0.05
-
-
-def private_radius(values: Integers, base: int, upper: int, epsilon: Fraction, noise: Noise) -> int:
-    """First of ``base, 2 base, ...`` (last: ``upper``) that few values exceed.
-
-    The search is AboveThreshold on the counts ``#(value > tau)``, from the lowest threshold on.  It
-    stops at the first noisy count that is at most the noisy bar (Dong and Yi 2021, private radius;
-    Qiu 2022, section 5).
-
-    Guarantee: epsilon-DP (Lyu, Su and Li 2017, Theorem 3).  Adding a row raises each count by at
-    most 1 and lowers none.  Half of the budget pays for the bar, and half for the single count
-    that stops the search, so both scales are ``2 / epsilon``.  The bar is
-    ``(4 / epsilon) ln(1/0.05)``, so a count of 0 stops the search except with probability 0.05.
-    Then the radius is at most twice the largest value.
-    """
-    histogram = Histogram.from_values(values)
-    scale = radius_scale(epsilon)
-    bar = math.ceil(2 * as_float(scale) * -math.log(_FAILURE))
-    noisy_bar = noise.laplace(bar, scale)
-    for threshold in doubling(base, upper)[1:-1].tolist():
-        beyond = histogram.mass - histogram.count_at_most(threshold)
-        if noise.laplace(beyond, scale) <= noisy_bar:
-            return int(threshold)
-    return upper
-
-
-def radius_scale(epsilon: Fraction) -> Fraction:
-    """Noise scale of ``private_radius``."""
-    return 2 / epsilon
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +37,10 @@ class Normalization(DistributionMechanism):
         """Answers, the divisors as thresholds, and the distribution."""
         divisors = np.maximum(self.queries.limits, 1)
         return self._answers(self.queries, divisors, rows, PrivacyBudget.of(epsilon, delta), noise)
+
+    def size_budget(self, epsilon: Fraction) -> Fraction:
+        """Part of ``epsilon`` that pays for the number of cells."""
+        return epsilon * self.size_share
 
     def largest_scale(self, epsilon: Number) -> Fraction:
         """Bound on the scales of n and of the weights."""
@@ -100,7 +72,7 @@ class GlobalTruncation(Normalization):
     spent as in ``Normalization``, on queries that are public given the released radius.
     """
 
-    radius_share: Fraction = Fraction(1, 10)
+    radius_share: Fraction = RADIUS_SHARE
     base: int = 1
 
     id: ClassVar[str] = "global_truncation"
@@ -116,6 +88,10 @@ class GlobalTruncation(Normalization):
         rest = PrivacyBudget(budget.epsilon - for_radius, budget.delta)
         truncated = self.queries.truncated(radius)
         return self._answers(truncated, np.full(truncated.size, radius), rows, rest, noise)
+
+    def size_budget(self, epsilon: Fraction) -> Fraction:
+        """Part of ``epsilon`` that pays for the number of cells."""
+        return (1 - self.radius_share) * epsilon * self.size_share
 
     def largest_scale(self, epsilon: Number) -> Fraction:
         """Bound on the scales of the radius, of n and of the weights."""

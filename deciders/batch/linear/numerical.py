@@ -83,6 +83,10 @@ class Numerical(DistributionMechanism):
         used = np.minimum(thresholds[places], self.queries.limits)
         return DistributionFit(answers, used, weights, alpha)
 
+    def size_budget(self, epsilon: Fraction) -> Fraction:
+        """Part of ``epsilon`` that pays for the number of cells."""
+        return epsilon * self.size_share
+
     def largest_scale(self, epsilon: Number) -> Fraction:
         """Bound on the scales of n, of alpha and of the weights."""
         budget, group = budget_of(epsilon), self.queries.group
@@ -96,7 +100,7 @@ class Numerical(DistributionMechanism):
 
     def _counted(self, rows: Rows, budget: PrivacyBudget, noise: Noise) -> tuple[int, Integers]:
         counts = self.queries.counts(rows)
-        for_size = budget.epsilon * self.size_share
+        for_size = self.size_budget(budget.epsilon)
         return noisy_size(counts, self.queries.group, for_size, noise), counts
 
 

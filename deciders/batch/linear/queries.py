@@ -16,6 +16,7 @@ from pqd.deciders.batch.linear.conditions import Conditions, Numbers
 from pqd.deciders.batch.linear.universe import Rows, Universe, level_sets
 from pqd.deciders.distributions import Floats
 from pqd.deciders.errors import ParameterError
+from pqd.deciders.exact_sums import fitting, ratios
 from pqd.deciders.histogram import Integers
 
 
@@ -68,6 +69,11 @@ class NumericalQueries:
         return int(self.universe.weights.max())
 
     @property
+    def top(self) -> int:
+        """Largest contribution of a row to any query."""
+        return int(self.universe.tops.max())
+
+    @property
     def group(self) -> int:
         """Largest number of cells in which one row counts."""
         return self.universe.group
@@ -82,15 +88,19 @@ class NumericalQueries:
         return np.where(self.conditions.covered[classes], self.universe.values(rows), 0)
 
     def tails(self, vector: Numbers, thresholds: Integers) -> Tails:
-        """Tails of a vector over the universe, from prefix sums along the levels."""
-        table = vector.reshape(self.universe.classes, -1)
+        """Tails of a vector over the universe, from prefix sums along the levels.
+
+        If a row may add more than 2^32 units, whole numbers are added up as Python integers.
+        """
+        table = fitting(vector, self.top).reshape(self.universe.classes, -1)
         return self._both(class_tails(table, self.universe.weights, thresholds))
 
     def table_tails(self, rows: Rows, thresholds: Integers) -> Tails:
         """Tails of the rows themselves, from the level sets."""
         counts, totals = level_sets(rows, self.universe, thresholds)
-        above = counts.sum(axis=1, keepdims=True) - np.cumsum(counts, axis=1)
-        return self._both(Tails(above, np.cumsum(totals, axis=1) + above * thresholds))
+        above = fitting(counts.sum(axis=1, keepdims=True) - np.cumsum(counts, axis=1), self.top)
+        sums: Numbers = np.cumsum(totals, axis=1)
+        return self._both(Tails(above, sums + above * thresholds))
 
     def _both(self, tails: Tails) -> Tails:
         sums = self.conditions.sums(np.concatenate(tails, axis=1))
@@ -219,7 +229,7 @@ class ThresholdQueries(LinearQueries):
         """Answers of C, then of L, query by query."""
         parts = [tails.above[:, :-1].astype(np.float64)]
         if self.linear:
-            parts.append(tails.capped[:, 1:] / self.thresholds[1:])
+            parts.append(ratios(tails.capped[:, 1:], self.thresholds[1:]))
         return np.concatenate(parts, axis=1).reshape(-1)
 
     def query(self, place: int) -> UnitQuery:
@@ -265,8 +275,7 @@ class CappedQueries(LinearQueries):
     def answers(self, tails: Tails) -> Floats:
         """One answer for each query."""
         capped = tails.capped[np.arange(self.queries.size), self._columns]
-        answers: Floats = capped / self.divisors
-        return answers
+        return ratios(capped, self.divisors)
 
     def query(self, place: int) -> UnitQuery:
         """Query of one condition and one divisor."""

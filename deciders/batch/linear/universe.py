@@ -11,11 +11,13 @@ from typing import ClassVar
 import numpy as np
 
 from pqd.deciders.errors import ParameterError
-from pqd.deciders.histogram import Integers
+from pqd.deciders.exact_sums import LARGEST_IN_64_BITS, sums_by_group
+from pqd.deciders.histogram import Integers, Sums
 
 LARGEST_UNIVERSE = 2**27
-# Sums of values up to this limit, over 2^31 rows, fit into 64 bits.
-_LARGEST_UPPER = 2**32
+# Doubles are exact for whole numbers up to this limit.  Sums of values above 2^32 are Python
+# integers (exact_sums.py).
+LARGEST_UPPER = 2**53
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -109,7 +111,7 @@ class DigitUniverse:
     id: ClassVar[str] = "digits"
 
     def __post_init__(self) -> None:
-        """Raise ParameterError for an upper bound below 1 or beyond 2^32."""
+        """Raise ParameterError for an upper bound below 1 or beyond 2^53."""
         check_upper(self.upper)
 
     @property
@@ -155,25 +157,29 @@ class DigitUniverse:
 Universe = LevelUniverse | DigitUniverse
 
 
-def level_sets(rows: Rows, universe: Universe, thresholds: Integers) -> tuple[Integers, Integers]:
+def level_sets(rows: Rows, universe: Universe, thresholds: Integers) -> tuple[Integers, Sums]:
     """Rows and sums of ``g`` by class and level set (section 4.2).
 
-    Level set j is ``thresholds[j - 1] < g <= thresholds[j]``; set 0 is ``g <= thresholds[0]``.
+    Level set j is ``thresholds[j - 1] < g <= thresholds[j]``; set 0 is ``g <= thresholds[0]``.  If
+    ``g`` may be larger than 2^32, the sums are Python integers.
     """
     values, width = universe.values(rows), thresholds.size
     sets = np.minimum(np.searchsorted(thresholds, values), width - 1)
     cells = np.clip(rows.classes, 0, universe.classes - 1) * width + sets
     counts = np.bincount(cells, minlength=universe.classes * width)
-    totals = np.zeros(counts.size, np.int64)
-    np.add.at(totals, cells, values)
+    if universe.tops.max() > LARGEST_IN_64_BITS:
+        totals = sums_by_group(cells, values, 1, counts.size)
+    else:
+        totals = np.zeros(counts.size, np.int64)
+        np.add.at(totals, cells, values)
     return counts.reshape(-1, width), totals.reshape(-1, width)
 
 
 def check_upper(upper: int) -> None:
-    """Raise ParameterError unless sums of values up to ``upper`` fit into 64 bits."""
-    if not 1 <= upper <= _LARGEST_UPPER:
+    """Raise ParameterError unless whole numbers up to ``upper`` are exact as doubles."""
+    if not 1 <= upper <= LARGEST_UPPER:
         raise ParameterError(
-            f"the largest value is {upper:,} units; it must lie between 1 and 2^32: "
+            f"the largest value is {upper:,} units; it must lie between 1 and 2^53: "
             "choose a wider unit, or tighter bounds"
         )
 

@@ -19,6 +19,8 @@ Law = tuple[tuple[int, float], ...]
 # For the law of a recursive threshold: the width of a cell on the logarithmic scale, and the number
 # of noise scales beyond which the probability is a millionth.
 _CELL, _RAREST = 0.1, 14
+# The most rungs of a threshold by SVT.
+_MOST_RUNGS = 1000
 # Exponent for which exp gives a large double.
 _LARGE = 700.0
 # Level that is above any number of rows.
@@ -93,8 +95,20 @@ class SparseVectorTruncation:
             raise ParameterError("rungs must grow by a factor above 1")
 
     def rungs(self, top: int) -> list[int]:
-        """Rungs below ``top``, because at ``top`` nothing is truncated."""
-        growth, rung, thresholds = exact(self.growth), exact(self.start), []
+        """Rungs below ``top``, because at ``top`` nothing is truncated.
+
+        Raises
+        ------
+        ParameterError
+            If there are too many.
+        """
+        growth, rung, thresholds = exact(self.growth), exact(self.start), list[int]()
+        most = math.log(max(1.0, as_float(top / rung))) / math.log(as_float(growth))
+        if most > _MOST_RUNGS:
+            raise ParameterError(
+                f"there are {math.ceil(most):,} rungs up to the largest value; at most "
+                f"{_MOST_RUNGS:,} are tried: state a larger first rung (s) or growth (c)"
+            )
         while rung < top:
             thresholds.append(max(1, math.floor(rung)))
             rung *= growth

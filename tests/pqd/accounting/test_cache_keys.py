@@ -6,7 +6,7 @@ If that is meant, write them with ``python tests/pqd/accounting/test_cache_keys.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -20,12 +20,20 @@ from pqd.accounting.accounts import Budget
 from pqd.accounting.cache_keys import canonical_value, digest, parameters_of_range_sums
 from pqd.batches.answers import select_batches
 from pqd.batches.batch_measurement import BatchMeasurement
-from pqd.batches.mechanisms import BY_QUERY, LINEAR, TOGETHER, linear_mechanism
+from pqd.batches.mechanisms import (
+    BY_QUERY,
+    LINEAR,
+    RANGE_SUMS,
+    RELEASING,
+    TOGETHER,
+    linear_mechanism,
+)
 from pqd.batches.range_sums import RangePlan
 from pqd.batches.workload_laplace import WorkloadPlan
 from pqd.comparison.references import select_group_counts
 from pqd.deciders import DECIDERS, Interval, Lattice
 from pqd.deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
+from pqd.deciders.batch.linear.radius import RadiusFirst
 from pqd.deciders.batch.range_sums import select as ranking
 from pqd.deciders.batch.range_sums.workload import Buckets, RangeSums
 from pqd.deciders.distances.claims import DistanceBelow
@@ -53,6 +61,7 @@ from pqd.planning.planned_comparison import PlannedComparison, select_estimators
 from pqd.planning.query_verdict import PlannedQueryVerdict, select_deciders
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
+from pqd.stated.mechanism_options import read_mechanism_options
 
 GOLDEN = Path(__file__).with_name("golden_keys.json")
 COPY = pd.DataFrame(
@@ -107,12 +116,18 @@ def comparisons(*queries: str | Query, **how: Any) -> tuple[PlannedComparison, .
     return select_estimators(bound(*queries, **how)).comparisons
 
 
-def batch(mechanism: str, *queries: str, **how: Any) -> list[BatchMeasurement]:
+def batch(
+    mechanism: str,
+    *queries: str | Query,
+    options: Mapping[str, Any] | None = None,
+    **how: Any,
+) -> list[BatchMeasurement]:
     parameters = Parameters.parse(
         tau=1, epsilon=how.get("epsilon", "1/3"), alpha=0.05, mechanism=mechanism
     )
     workload = bound(*queries, tau="1", private=COPY.head(90), **how)
-    return [one.batch for one in select_batches(workload, parameters).batches]
+    stated = read_mechanism_options(mechanism, options)
+    return [one.batch for one in select_batches(workload, parameters, stated).batches]
 
 
 RANGES = ("SELECT SUM(age) FROM D WHERE age <= 9", "SELECT SUM(age) FROM D WHERE age <= 15")
@@ -148,10 +163,7 @@ def measurements() -> Iterator[tuple[str, str]]:
     yield "compare AVG of people by sum_over_count", comparison.measurement.cache_key
     (marginal,) = select_group_counts(bound(sql("COUNT"))).marginals
     yield "a marginal", marginal.cache_key
-    for name in TOGETHER:
-        queries = RANGES if name == "ranges" else COUNTS
-        (one,) = batch(name, *queries)
-        yield f"release by {name}", one.cache_key
+    yield from releases()
     # The best of these is taken for ``ranges``: each by itself.
     (one,) = batch("ranges", *RANGES)
     assert isinstance(one.plan, RangePlan)
@@ -170,6 +182,19 @@ def measurements() -> Iterator[tuple[str, str]]:
         yield f"profile, {name}", measurement.cache_key
     yield "profile, Gaussian distances", profiled(delta="1e-6")["distances"].cache_key
     yield "profile, distances of people", profiled(unit=people)["distances"].cache_key
+
+
+def releases() -> Iterator[tuple[str, str]]:
+    for name in RELEASING:
+        queries = RANGES if name in RANGE_SUMS else COUNTS
+        (one,) = batch(name, *queries)
+        yield f"release by {name}", one.cache_key
+    for options in ({"radius": "private"}, {"delta": "1e-6"}):
+        (one,) = batch("numerical", *COUNTS, options=options)
+        yield f"numerical with {' '.join(options)}", one.cache_key
+    weighted = Query(COUNTS[0], weight=3), Query(COUNTS[1])
+    (one,) = batch("numerical", *weighted)
+    yield "numerical with weights", one.cache_key
 
 
 def per_row(aggregate: str) -> Query:
@@ -218,14 +243,16 @@ def test_every_kind_has_its_own_key() -> None:
     alone = {name for name, decider in DECIDERS.items() if not decider.releases_answer}
     assert {name.removeprefix("audit by ") for name in golden if "audit" in name} == alone
     assert {name.split()[-1] for name in golden if name.startswith("compare")} == set(NAMES)
-    assert {name.split()[-1] for name in golden if name.startswith("release")} == set(TOGETHER)
+    assert {name.split()[-1] for name in golden if name.startswith("release")} == set(RELEASING)
 
 
 # What a key must know ----------------------------------------------------------------------------
 
 # Fields that are the queries themselves, that hold a mechanism with a key of its own, or that the
 # id tells.
-BESIDE = {"queries", "workload", "truncation", "weights", "decider", "joint"}
+BESIDE = {"queries", "workload", "truncation", "weights", "decider", "joint", "inner"}
+# A part of the key where it is stated alone: ``parameters_of``.
+BESIDE |= {"importance"}
 ESTIMATORS: tuple[Any, ...] = (
     *(LaplaceEstimate, RaceEstimate, SumAndCount, SumOverCount, RankCounts),
     *(ExponentialQuantile, SplitMargins),
@@ -238,7 +265,7 @@ def kinds_of_mechanisms() -> Iterator[Any]:
     yield WorkloadPlan
     yield from map(linear_mechanism, LINEAR)
     yield from ranking.MECHANISMS.values()
-    yield MultiplicativeWeights
+    yield from (MultiplicativeWeights, RadiusFirst)
     yield from truncations()
     yield from (CubeVector, GaussianVector, DistanceDecider)
 
@@ -253,7 +280,7 @@ def truncations() -> list[Any]:
 
 def test_no_field_is_left_out() -> None:
     kinds: list[Any] = list(kinds_of_mechanisms())
-    assert len(kinds) == len(set(kinds)) == 23 + 7 + 1 + len(LINEAR) + 5 + 1 + 3 + 3
+    assert len(kinds) == len(set(kinds)) == 23 + 7 + 1 + len(LINEAR) + 5 + 2 + 3 + 3
     assert all(map(is_dataclass, kinds))
     for kind in kinds:
         # Its own, or what it inherits knows nothing of what it adds.

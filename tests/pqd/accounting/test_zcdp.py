@@ -15,7 +15,7 @@ import pytest
 from dp_accounting.rdp import RdpAccountant
 
 from pqd.accounting.accounts import NO_LIMIT, Allowance, Budget, charge_within
-from pqd.accounting.composition import CONCENTRATED, SEQUENTIAL, Charge, charge_of
+from pqd.accounting.composition import CONCENTRATED, OPTIMAL, SEQUENTIAL, Charge, charge_of
 from pqd.accounting.data_sets import RecognisedTable
 from pqd.accounting.disjoint_groups import Group, MeasurementCost, composition_groups
 from pqd.accounting.ledger import Ledger
@@ -54,6 +54,10 @@ def gaussian(name: str, epsilon: str | Fraction, delta: Fraction = MILLIONTH) ->
 
 def pure(name: str, epsilon: str) -> MeasurementCost:
     return MeasurementCost(name, Fraction(epsilon), None)
+
+
+def approximate(name: str, epsilon: str, delta: Fraction = MILLIONTH) -> MeasurementCost:
+    return MeasurementCost(name, Fraction(epsilon), None, delta=delta)
 
 
 def charge_for(*costs: MeasurementCost) -> Charge:
@@ -138,6 +142,19 @@ def test_half_of_the_delta_that_is_left_is_for_pure_parts() -> None:
     )
 
 
+def test_approximate_parts_add_up_in_epsilon_and_in_delta() -> None:
+    """Their rho is not known, so later charges per person may not use one."""
+    two = approximate("a", "1"), approximate("b", "0.5", 3 * MILLIONTH)
+    assert charge_for(*two) == Charge(Fraction(3, 2), 4 * MILLIONTH, SEQUENTIAL)
+    assert charge_for(*two, pure("c", "1")) == Charge(Fraction(5, 2), 4 * MILLIONTH, SEQUENTIAL)
+    both = charge_for(*two, gaussian("c", "1"))
+    assert both == Charge(Fraction(5, 2), 5 * MILLIONTH, CONCENTRATED)
+    many = composition_groups([*two, *(pure(str(n), "0.05") for n in range(30))])
+    left = charge_of(many, 10 * MILLIONTH)
+    assert (left.delta, left.rule) == (7 * MILLIONTH, OPTIMAL)
+    assert Fraction(3, 2) < left.epsilon < 3
+
+
 def test_noise_that_is_gaussian_is_never_charged_with_a_disjoint_query() -> None:
     queries = [Query(f"SELECT COUNT(*) FROM D WHERE age = {age}") for age in (1, 2)]
     one, two = (region(query.resolve({"age": Kind.NUMBER}).predicate) for query in queries)
@@ -154,13 +171,14 @@ def test_noise_that_is_gaussian_is_never_charged_with_a_disjoint_query() -> None
         [replace(noisy, region=one), MeasurementCost("b", Fraction(1), two)],
         [MeasurementCost("a", Fraction(1), one), replace(noisy, region=two)],
         [replace(noisy, name="a", region=one), replace(noisy, name="b", region=two)],
+        [replace(approximate("a", "1"), region=one), replace(approximate("b", "1"), region=two)],
     ):
         assert len(composition_groups(costs)) == 2
 
 
 @pytest.mark.parametrize(
     ("rho", "delta"),
-    [("0.0244", "1e-6"), ("0.02", "0"), ("0", "1e-6"), ("-1", "1e-6"), ("0.01", "1")],
+    [("0.0244", "1e-6"), ("0.02", "0"), ("0", "1"), ("0", "-1e-6"), ("-1", "1e-6"), ("0.01", "1")],
 )
 def test_a_cost_beyond_what_it_states_cannot_be_made(rho: str, delta: str) -> None:
     with pytest.raises(ParameterError):

@@ -1,5 +1,6 @@
 """Classes of rows, cells and batches against pandas on random tables and predicates."""
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -8,6 +9,7 @@ import pandas as pd
 import pytest
 
 from pqd.accounting.accounts import decode, encode
+from pqd.batches import linear_workload
 from pqd.batches import row_classes as classes_module
 from pqd.batches.batch_plan import BatchPlan, LinearPlan
 from pqd.batches.linear_workload import LinearWorkload
@@ -82,10 +84,10 @@ class Scanned:
 
 def mapped(problem: LinearWorkload, cells: ContingencyTable) -> Any:
     """The exact answers about rows as the classes know them."""
-    held = cells.places >= 0
+    held = np.all(cells.places >= 0, axis=1)
     worth = np.ones(held.sum(), np.int64)
     if problem.lattice:
-        worth = problem.lattice.units_at(cells.places[held])
+        worth = problem.lattice.units_at(cells.places[held, 0])
     totals = np.zeros(problem.classes.size, np.int64)
     np.add.at(totals, problem.classes.of_words(cells.words[held]), worth * cells.counts[held])
     return problem.classes.matrix.astype(np.int64) @ totals
@@ -110,7 +112,7 @@ def test_cells_are_what_pandas_groups(seed: int) -> None:
     place = frame.pay.clip(0, 20).astype(int)
     word = (frame.age > 30).astype(int) + 2 * (frame.job == "cook").astype(int)
     expected = pd.DataFrame({"w": word, "p": place}).value_counts().sort_index()
-    got = pd.DataFrame({"w": found.words[:, 0], "p": found.places, "n": found.counts})
+    got = pd.DataFrame({"w": found.words[:, 0], "p": found.places[:, 0], "n": found.counts})
     assert got.set_index(["w", "p"]).sort_index()["n"].to_dict() == expected.to_dict()
 
 
@@ -122,13 +124,34 @@ def test_cells_without_atoms_and_without_rows() -> None:
     assert none.counts.size == 0
     nulls = frame.assign(pay=np.nan)
     places = Scanned(frame, nulls, "SELECT SUM(pay) FROM D").cells().places
-    assert places.tolist() == [-1]
+    assert places.tolist() == [[-1]]
 
 
-def test_cells_refuse_two_numbers() -> None:
+def test_cells_hold_the_places_of_several_numbers() -> None:
+    frame = table(0).assign(age=lambda d: d.age.astype(float))
+    frame.loc[::9, "age"] = np.nan
+    sums = ["SELECT SUM(pay) FROM D WHERE job = 'cook'", "SELECT SUM(age) FROM D"]
+    found = Scanned(frame, frame, *sums).cells()
+    expected = pd.DataFrame(
+        {
+            "w": (frame.job == "cook").astype(int),
+            "pay": frame.pay.clip(0, 20).astype(int),
+            "age": frame.age.clip(0, 20).fillna(-1).astype(int),
+        }
+    )
+    keys = np.column_stack((found.words, found.places.view(np.uint64))).view(np.int64)
+    got = dict(zip(map(tuple, keys.tolist()), found.counts.tolist(), strict=True))
+    assert got == expected.value_counts().to_dict()
+    assert [*got] == sorted(got)
+
+
+def test_cells_refuse_a_number_without_a_lattice() -> None:
     frame = table(0)
-    with pytest.raises(ValueError, match="one measured number"):
-        Scanned(frame, frame, "SELECT SUM(pay) FROM D", "SELECT SUM(age) FROM D").cells()
+    scanned = Scanned(frame, frame, "SELECT SUM(pay) FROM D")
+    (one,) = scanned.workload.statistics
+    scanned.workload = ScanPlan((replace(one, measure=Measure('"pay"', None)),))
+    with pytest.raises(ValueError, match="places on lattices"):
+        scanned.cells()
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -252,10 +275,17 @@ def test_the_universe_fits_the_lattice(lattice: Lattice | None, kind: type) -> N
     assert problem.signed is (lattice == Lattice(-9, 9))
 
 
-def test_a_universe_that_does_not_fit_is_refused() -> None:
+def test_a_universe_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     frame = table(1)
     problem = Scanned(frame, frame, *counting("age > 30")).problem(Lattice(0, 2**40))
-    with pytest.raises(ParameterError, match="must lie between 1 and 2\\^32"):
+    assert problem.queries().top == 2**40
+    several = counting(*(f"age > {age}" for age in range(70)))
+    monkeypatch.setattr(linear_workload, "_LARGEST_BEYOND", 500)
+    monkeypatch.setattr(linear_workload, "_LARGEST_BITS", 3000)
+    problem = Scanned(frame, frame, *several).problem(Lattice(0, 2**32 - 1))
+    assert problem.queries().top == 2**32 - 1
+    problem = Scanned(frame, frame, *several).problem(Lattice(0, 2**40))
+    with pytest.raises(ParameterError, match="makes 2,911 cells; at most 500 fit"):
         problem.queries()
 
 

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from pqd.deciders.batch.linear.normalization import private_radius
+from pqd.deciders.batch.linear.radius import private_radius
 from tests.support.linear_mechanisms import Silent
 
 

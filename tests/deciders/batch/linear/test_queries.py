@@ -218,7 +218,7 @@ def test_a_universe_that_does_not_fit_is_refused_by_its_size() -> None:
     "refused",
     [
         lambda: DigitUniverse(3, 0),
-        lambda: DigitUniverse(3, 2**33),
+        lambda: DigitUniverse(3, 2**53 + 1),
         lambda: LevelUniverse(2, np.array([[3, 2]])),
         lambda: LevelUniverse(2, np.array([[-1, 2]])),
         lambda: LevelUniverse(3, np.ones((2, 2), np.int64)),

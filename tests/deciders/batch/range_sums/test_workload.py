@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.isotonic import isotonic
 from benchmarks.range_workloads import equal_buckets, prefix_sums
 from pqd.deciders import Histogram, ParameterError
 from pqd.deciders.batch.range_sums.workload import Buckets, RangeSums
@@ -102,20 +101,3 @@ def test_bad_ends_are_refused(ends: tuple[int, ...]) -> None:
 def test_bad_ranges_are_refused(ranges: tuple[tuple[int, int], ...]) -> None:
     with pytest.raises(ParameterError, match="ranges"):
         RangeSums(Buckets((1, 2, 3)), ranges)
-
-
-@settings(max_examples=50)
-@given(st.lists(st.integers(-9, 9), min_size=1, max_size=9))
-def test_isotonic_regression_is_max_min(answers: list[int]) -> None:
-    """The formula of Barlow et al. 1972: the largest, over beginnings, of least means."""
-    found = isotonic(np.array(answers, dtype=np.float64))
-    number = len(answers)
-    expected = [
-        max(
-            min(np.mean(answers[low : high + 1]) for high in range(place, number))
-            for low in range(place + 1)
-        )
-        for place in range(number)
-    ]
-    assert np.allclose(found, expected)
-    assert (np.diff(found) >= 0).all()

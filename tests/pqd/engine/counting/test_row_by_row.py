@@ -239,7 +239,7 @@ def packed_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def keys_of(cells: ContingencyTable) -> list[tuple[Any, ...]]:
     pairs = zip(cells.words.tolist(), cells.places.tolist(), strict=True)
-    return [(*words, place) for words, place in pairs]
+    return [(*words, *places) for words, places in pairs]
 
 
 @pytest.mark.parametrize(("rows", "batch"), [(0, 1), (1, 1), (300, 300), (300, 7)])
