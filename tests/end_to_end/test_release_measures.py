@@ -103,7 +103,10 @@ def told(report: ReleaseReport) -> str:
     return " ".join(terminal_text(report, extent=Extent.VERBOSE).split())
 
 
-@pytest.mark.parametrize("mechanism", ["auto", "workload", "joint", "identity"])
+@pytest.mark.parametrize(
+    "mechanism",
+    [pytest.param("auto", marks=pytest.mark.thorough), "workload", "joint", "identity"],
+)
 def test_one_batch_answers_counts_and_sums(mechanism: str) -> None:
     report = ran(MEANS, Silent(), mechanism)
     (batch,) = report.batches
@@ -265,6 +268,10 @@ def test_what_a_mechanism_cannot_draw_is_refused_with_the_next_step() -> None:
     )
     with pytest.raises(PqdError, match="use a larger epsilon or narrower bounds"):
         run_release(SECRET, COPY, as_queries(MOMENTS[1:]), terms, Silent())
-    # ``auto`` takes a mechanism that can.
+
+
+@pytest.mark.thorough
+def test_auto_takes_a_mechanism_that_can_be_drawn() -> None:
+    columns = SQUARES | {"income": {"bounds": (0, 2**52)}}
     terms = Parameters.parse(tau=1, epsilon="1/1000", alpha="0.1", columns=columns)
     assert run_release(SECRET, COPY, as_queries(MOMENTS[1:]), terms, Silent()).queries
