@@ -3,7 +3,8 @@
 The errors of different measures have different units.  So each measure's mean simulated error is
 taken as a multiple of the mean simulated error that the measure has at equal shares.  The *relative
 error* of one batch is the mean of these multiples, each weighed by the number of the measure's
-queries.  One batch is taken if its relative error is below 1.  All of this is public.
+queries.  One batch is taken if its relative error is below 1.  The batch need not have all
+measures: those that would err more in it are left out, one after the other.  All of this is public.
 """
 
 from __future__ import annotations
@@ -49,11 +50,13 @@ class MeasureErrors(NamedTuple):
 class WeighedBatch(NamedTuple):
     """Best batch of all queries, and the choice of its mechanism by relative errors.
 
-    ``refusal`` says why no mechanism with row classes was weighed, if none was.
+    ``multiples`` has the error of each measure as a multiple of that at equal shares.  ``refusal``
+    says why no mechanism with row classes was weighed, if none was.
     """
 
     batch: BatchMeasurement
     choice: SimulatedChoice
+    multiples: tuple[float, ...]
     refusal: ParameterError | None
 
 
@@ -93,19 +96,23 @@ def one_batch(
     by_query, weak = tuple(errors[taken].tolist()), any(map(is_weak, parts, answers))
     choice = SimulatedChoice(plans[taken], reason, relative, by_query, weak)
     name = ", ".join(share.name for share in shares)
-    return WeighedBatch(planner.measurement(name, plans[taken]), choice, refusal)
+    batch, multiples = planner.measurement(name, plans[taken]), _multiples(errors[taken], shares)
+    return WeighedBatch(batch, choice, multiples, refusal)
 
 
 def relative_error(errors: Floats, shares: Sequence[MeasureErrors]) -> float:
     """Relative error of one batch, given the mean error of each query in it."""
+    pairs = zip(_multiples(errors, shares), shares, strict=True)
+    return math.fsum(multiple * len(share.errors) for multiple, share in pairs) / errors.size
+
+
+def _multiples(errors: Floats, shares: Sequence[MeasureErrors]) -> tuple[float, ...]:
+    """Mean error of each measure as a multiple of that at equal shares.
+
+    Both are taken as at least ``_LEAST``.
+    """
     pairs = zip(_by_measure(errors, shares), shares, strict=True)
-    multiples = (part.size * _multiple(float(part.mean()), share.mean) for part, share in pairs)
-    return math.fsum(multiples) / errors.size
-
-
-def _multiple(error: float, share: float) -> float:
-    """Error as a multiple of that at equal shares; both are taken as at least ``_LEAST``."""
-    return max(error, _LEAST) / max(share, _LEAST)
+    return tuple(max(float(e.mean()), _LEAST) / max(share.mean, _LEAST) for e, share in pairs)
 
 
 def _by_measure(numbers: Floats, shares: Sequence[MeasureErrors]) -> list[Floats]:
