@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from pqd.batches.batch_measurement import BatchMeasurement, BatchPlanner, name_of, naming, selection
-from pqd.batches.batch_of_measures import MeasureErrors, WeighedBatch, one_batch
+from pqd.batches.batch_of_measures import ENOUGH, MeasureErrors, WeighedBatch, one_batch
 from pqd.batches.mechanisms import SEVERAL_MEASURES
 from pqd.batches.simulation import SimulatedChoice, choose_mechanism
 from pqd.deciders import answer
@@ -152,7 +152,7 @@ def _with_one_batch(
         found = _weighed(plan.bound, together, queries, parameters.mechanism)
         if found is None:
             break
-        gain = (1 - found.choice.error) * len(found.batch.statistics)
+        gain = (ENOUGH - found.choice.error) * len(found.batch.statistics)
         options.append((gain, found, together))
         worst = max(range(len(together)), key=found.multiples.__getitem__)
         if found.multiples[worst] <= 1:

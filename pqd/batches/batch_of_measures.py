@@ -3,7 +3,7 @@
 The errors of different measures have different units.  So each measure's mean simulated error is
 taken as a multiple of the mean simulated error that the measure has at equal shares.  The *relative
 error* of one batch is the mean of these multiples, each weighed by the number of the measure's
-queries.  One batch is taken if its relative error is below 1.  The batch need not have all
+queries.  One batch is taken if its relative error is below 0.95.  The batch need not have all
 measures: those that would err more in it are left out, one after the other.  All of this is public.
 """
 
@@ -27,6 +27,8 @@ from pqd.deciders.note import note
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload
 from pqd.stated.budgets import AUTO
 
+# Relative error above which the gain of one batch may be chance: there are few simulation runs.
+ENOUGH = 0.95
 # Least error that is told from none, in units.
 _LEAST = 1e-3
 

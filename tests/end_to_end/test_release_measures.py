@@ -192,17 +192,17 @@ def test_bounds_far_above_the_values_keep_the_measures_apart() -> None:
 def test_a_measure_that_errs_more_in_the_batch_is_left_out() -> None:
     columns = {"debt": {"bounds": (0, 10**9)}, "age": {"bounds": (0, 100)}}
     queries = [
-        *("SELECT SUM(debt) FROM D WHERE age > 20", "SELECT COUNT(*) FROM D"),
-        *("SELECT SUM(age) FROM D", "SELECT COUNT(*) FROM D WHERE age > 60"),
+        "SELECT SUM(debt) FROM D WHERE age > 20",
+        "SELECT COUNT(*) FROM D",
+        "SELECT SUM(age) FROM D",
     ]
     report = ran(queries, Silent(), columns=columns)
     assert [batch.name for batch in report.batches] == ["COUNT, SUM(age)", "SUM(debt)"]
-    assert [batch.epsilon for batch in report.batches] == [Fraction(3, 4), Fraction(1, 4)]
+    assert [batch.epsilon for batch in report.batches] == [Fraction(2, 3), Fraction(1, 3)]
     assert [batch.relative for batch in report.batches] == [True, False]
     assert [query.answer for query in report.queries][1:] == [
         len(SECRET),
         SECRET.age.sum(),
-        (SECRET.age > 60).sum(),
     ]
     again = ran(queries[::-1], Silent(), columns=columns)
     assert [batch.reason for batch in again.batches] == [batch.reason for batch in report.batches]
