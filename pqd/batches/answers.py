@@ -1,6 +1,6 @@
 """Answers of a release: its queries are put in batches.
 
-There is one batch for each measure, or one batch for all measures where this errs less.
+There is one batch for each measure, or one batch for several measures where this errs less.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from pqd.batches.batch_measurement import BatchMeasurement, BatchPlanner, name_of, naming, selection
-from pqd.batches.batch_of_measures import MeasureErrors, one_batch
+from pqd.batches.batch_of_measures import ENOUGH, MeasureErrors, WeighedBatch, one_batch
 from pqd.batches.mechanisms import SEVERAL_MEASURES, BatchTerms
 from pqd.batches.simulation import SimulatedChoice, choose_mechanism
 from pqd.deciders import answer
@@ -116,7 +116,8 @@ def select_batches(
     The share is that of the weights of the batch's queries.  ``options`` are those of the
     mechanism that ``parameters`` name.
 
-    If one batch of all measures errs less (pqd/batches/batch_of_measures.py), it has the total.
+    If one batch of several measures errs less (pqd/batches/batch_of_measures.py), it has their
+    shares together.
 
     Raises
     ------
@@ -155,37 +156,65 @@ def _with_one_batch(
     parameters: Parameters,
     weights: Mapping[tuple[Measure | None, str], Fraction],
 ) -> ReleasePlan:
-    """Plan with one batch of all queries if it errs less than ``plan``, or else ``plan``.
+    """Plan with one batch of several measures if it errs less than ``plan``, or else ``plan``.
 
-    ``queries`` are those of each batch, by its name.  No mechanism of several measures has options.
+    The batch of all measures is weighed.  Then the measure that errs most in it is left out, as
+    long as there is one that errs more than at equal shares.  The batch that lowers the errors of
+    all queries most is taken.  ``queries`` are those of each batch, by its name.  No mechanism of
+    several measures has options.
     """
-    mechanism = parameters.mechanism
-    if len(plan.batches) < 2 or mechanism not in {AUTO, *SEVERAL_MEASURES}:
+    if parameters.mechanism not in {AUTO, *SEVERAL_MEASURES}:
         return plan
     # Sort the measures, so that the batch does not depend on the order of the queries.
-    batches = sorted(plan.batches, key=lambda each: each.batch.name)
-    scales = {name: pair for each in batches for name, pair in each.scales.items()}
+    together = sorted(plan.batches, key=lambda each: each.batch.name)
+    options: list[tuple[float, WeighedBatch, list[PlannedBatch]]] = []
+    while len(together) > 1:
+        found = _weighed(plan.bound, together, queries, parameters.mechanism, weights)
+        if found is None:
+            break
+        gain = (ENOUGH - found.choice.error) * found.weight
+        options.append((gain, found, together))
+        worst = max(range(len(together)), key=found.multiples.__getitem__)
+        if found.multiples[worst] <= 1:
+            break
+        together = [each for place, each in enumerate(together) if place != worst]
+    if not options:
+        return plan
+    gain, found, together = max(options, key=lambda option: option[0])
+    if gain <= 0:
+        _, found, _ = options[0]
+        kept = note("measures-apart", mechanism=found.batch.plan.id, error=found.choice.error)
+        return replace(plan, notes=(kept,))
+    scales = {name: pair for each in together for name, pair in each.scales.items()}
+    planned = PlannedBatch(found.batch, found.choice, scales, found.refusal)
+    rest = (each for each in plan.batches if each not in together)
+    return replace(plan, batches=(planned, *rest))
+
+
+def _weighed(
+    bound: BoundWorkload,
+    together: Sequence[PlannedBatch],
+    queries: Mapping[str, Sequence[BoundQuery]],
+    mechanism: str,
+    weights: Mapping[tuple[Measure | None, str], Fraction],
+) -> WeighedBatch | None:
+    """One batch of the queries of several batches, at their epsilons together."""
     shares = [
         MeasureErrors(
-            each.batch.name,
+            name,
             each.choice.by_query,
-            scales[each.batch.name][1],
+            scale,
             tuple(
                 weights[query.statistic.measure, selection(query.statistic)]
                 for query in queries[each.batch.name]
             ),
         )
-        for each in batches
+        for each in together
+        for name, (_, scale) in each.scales.items()
     ]
-    every = [query for each in batches for query in queries[each.batch.name]]
-    found = one_batch(plan.bound, every, mechanism, parameters.epsilon, shares)
-    if found is None:
-        return plan
-    if found.choice.error >= 1:
-        kept = note("measures-apart", mechanism=found.batch.plan.id, error=found.choice.error)
-        return replace(plan, notes=(kept,))
-    planned = PlannedBatch(found.batch, found.choice, scales, found.refusal)
-    return replace(plan, batches=(planned,))
+    every = [query for each in together for query in queries[each.batch.name]]
+    epsilon = sum((each.batch.epsilon for each in together), Fraction(0))
+    return one_batch(bound, every, mechanism, epsilon, shares)
 
 
 def _weights(bound: BoundWorkload) -> dict[tuple[Measure | None, str], Fraction]:

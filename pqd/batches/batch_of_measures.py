@@ -3,7 +3,8 @@
 The errors of different measures have different units.  So each measure's mean simulated error is
 taken as a multiple of the mean simulated error that the measure has at equal shares.  The *relative
 error* of one batch is the mean of these multiples, each weighed by the weights of the measure's
-queries.  One batch is taken if its relative error is below 1.  All of this is public.
+queries.  One batch is taken if its relative error is below 0.95.  The batch need not have all
+measures: those that would err more in it are left out, one after the other.  All of this is public.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from pqd.deciders.note import note
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload
 from pqd.stated.budgets import AUTO
 
+# Relative error above which the gain of one batch may be chance: there are few simulation runs.
+ENOUGH = 0.95
 # Least error that is told from none, in units.
 _LEAST = 1e-3
 
@@ -60,11 +63,15 @@ class MeasureErrors(NamedTuple):
 class WeighedBatch(NamedTuple):
     """Best batch of all queries, and the choice of its mechanism by relative errors.
 
-    ``refusal`` says why no mechanism with row classes was weighed, if none was.
+    ``multiples`` has the error of each measure as a multiple of that at equal shares.  ``weight``
+    is the sum of the weights of all queries.  ``refusal`` says why no mechanism with row classes
+    was weighed, if none was.
     """
 
     batch: BatchMeasurement
     choice: SimulatedChoice
+    multiples: tuple[float, ...]
+    weight: float
     refusal: ParameterError | None
 
 
@@ -104,19 +111,25 @@ def one_batch(
     by_query, weak = tuple(errors[taken].tolist()), any(map(is_weak, parts, answers))
     choice = SimulatedChoice(plans[taken], reason, relative, by_query, weak)
     name = ", ".join(share.name for share in shares)
-    return WeighedBatch(planner.measurement(name, plans[taken]), choice, refusal)
+    batch, multiples = planner.measurement(name, plans[taken]), _multiples(errors[taken], shares)
+    weight = math.fsum(share.weight for share in shares)
+    return WeighedBatch(batch, choice, multiples, weight, refusal)
 
 
 def relative_error(errors: Floats, shares: Sequence[MeasureErrors]) -> float:
     """Relative error of one batch, given the mean error of each query in it."""
+    pairs = zip(_multiples(errors, shares), shares, strict=True)
+    weighted = math.fsum(multiple * share.weight for multiple, share in pairs)
+    return weighted / math.fsum(share.weight for share in shares)
+
+
+def _multiples(errors: Floats, shares: Sequence[MeasureErrors]) -> tuple[float, ...]:
+    """Mean error of each measure as a multiple of that at equal shares.
+
+    Both are taken as at least ``_LEAST``.
+    """
     pairs = zip(_by_measure(errors, shares), shares, strict=True)
-    multiples = (share.weight * _multiple(share.mean_of(part), share.mean) for part, share in pairs)
-    return math.fsum(multiples) / math.fsum(share.weight for share in shares)
-
-
-def _multiple(error: float, share: float) -> float:
-    """Error as a multiple of that at equal shares; both are taken as at least ``_LEAST``."""
-    return max(error, _LEAST) / max(share, _LEAST)
+    return tuple(max(share.mean_of(e), _LEAST) / max(share.mean, _LEAST) for e, share in pairs)
 
 
 def _by_measure(numbers: Floats, shares: Sequence[MeasureErrors]) -> list[Floats]:

@@ -126,8 +126,8 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
         The answers of this run together are ``report.cost.epsilon``-differentially private (with
         ``report.cost.delta``).  Queries that sum up the same thing make one batch, with one
         mechanism.  A batch's share of the total is its share of the queries' weights, and the
-        shares add up.  If one batch of all queries has smaller simulated errors, it takes their
-        place, and has the total.
+        shares add up.  If one batch of several such batches has smaller simulated errors, it takes
+        their place, and has their shares.
 
     Raises
     ------

@@ -703,7 +703,7 @@ def one_batch(
     )
     against = "".join(f"; {name} {_per_cent(other)}" for other, name in others)
     return (
-        f"one noise for all measures has {_per_cent(error)} of the simulated error of a batch for "
+        f"one noise for its measures has {_per_cent(error)} of the simulated error of a batch for "
         f"each ({each}){against}"
     )
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from pqd.batches import common_mass, workload_laplace
 from pqd.batches.answers import ReleasePlan, select_batches
 from pqd.batches.batch_measurement import BatchMeasurement
-from pqd.batches.common_mass import JointPlan
-from pqd.batches.workload_laplace import WorkloadPlan, workload_sensitivity
+from pqd.batches.common_mass import JointPlan, SelectionsPlan
+from pqd.batches.workload_laplace import WorkloadPlan, exact_answers, workload_sensitivity
 from pqd.deciders.batch.cell_sums import JointCells
 from pqd.engine import histograms as histograms_home
 from pqd.engine.scan_plan import PrivacyUnit
@@ -102,12 +102,18 @@ def batches(mechanism: str) -> list[BatchMeasurement]:
     return [each.batch for each in planned(mechanism).batches]
 
 
-def answers(rows: Sequence[Row], mechanism: str) -> list[NDArray[np.int64]]:
-    """Exact answers of each batch about a private table, by the product's own scan."""
+def counted(rows: Sequence[Row], mechanism: str) -> list[Any]:
+    """What each batch counts of a private table, by the product's own scan."""
     every, private = batches(mechanism), open_table(frame_of(rows), "private")
     here = replace(planned(mechanism).measurements, private=private)
     counts = execution._scan(here, {each.cache_key: each for each in every})
-    return [np.array(each.plan.read(counts[each.cache_key]), object) for each in every]
+    return [counts[each.cache_key] for each in every]
+
+
+def answers(rows: Sequence[Row], mechanism: str) -> list[NDArray[np.int64]]:
+    """Whole numbers of each batch to which noise is added."""
+    pairs = zip(batches(mechanism), counted(rows, mechanism), strict=True)
+    return [np.array(each.plan.read(counts), object) for each, counts in pairs]
 
 
 def loss(batch: BatchMeasurement, moved: NDArray[np.int64]) -> Fraction:
@@ -131,19 +137,20 @@ def check_neighbours(rows: Sequence[Row], mechanism: str) -> None:
 def test_batches_are_charged_their_shares_for_persons() -> None:
     every = batches("workload")
     assert {each.name: len(each.statistics) for each in every} == {
-        "COUNT": 5,
+        "COUNT, SUM(age)": 7,
         "SUM(pay)": 3,
-        "SUM(age)": 2,
     }
-    assert sum(each.cost for each in every) == EPSILON
-    assert [each.composition_cost.region for each in every] == [None] * 3
+    assert [each.cost for each in every] == [EPSILON * 7 / 10, EPSILON * 3 / 10]
+    assert [each.composition_cost.region for each in every] == [None] * 2
     assert {each.ledger_facts()["unit"] for each in every} == {"pid"}
     assert {each.plan.id for each in every} == {"workload"}
-    for batch in every:
-        assert isinstance(batch.plan, WorkloadPlan)
-        assert batch.plan.most == len(batch.statistics)
-    # Totals of pay lie between -2 and 5 in steps of a half, those of age between 0 and 7.
-    assert [each.plan.parameters()["top"] for each in every] == [1, 10, 7]
+    several, pay = (each.plan for each in every)
+    # COUNTs and SUMs of age are of different rows, so each is a group of its own.
+    assert isinstance(several, SelectionsPlan)
+    assert (several.most, several.cells) == (7, 7)
+    assert isinstance(pay, WorkloadPlan)
+    # Totals of pay lie between -2 and 5 in steps of a half.
+    assert (pay.most, pay.top) == (3, 10)
 
 
 def test_joint_noise_on_all_measures_is_charged_for_persons() -> None:
@@ -177,8 +184,9 @@ def test_people_with_many_rows_move_no_more(name: str, mechanism: str) -> None:
 @settings(max_examples=20)
 @given(rows=repeated)
 def test_counts_are_of_persons(rows: list[Row]) -> None:
-    exact = answers(rows, "workload")[0].tolist()
-    found = dict(zip(batches("workload")[0].sql, exact, strict=True))
+    (batch, _), (counts, _) = batches("workload"), counted(rows, "workload")
+    exact = exact_answers(batch.workload, counts).tolist()
+    found = dict(zip(batch.sql, exact, strict=True))
     for condition, rule in COUNTS.items():
         held = sum(any(map(rule, theirs)) for theirs in people(rows).values())
         assert found[f"SELECT COUNT(*) FROM D WHERE {condition}"] == held
