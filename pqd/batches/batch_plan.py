@@ -98,6 +98,20 @@ class BatchPlan(Protocol):
         ...
 
 
+class PurePlan:
+    """Mix-in of the plans of mechanisms that are pure epsilon-DP and have no options."""
+
+    @property
+    def delta(self) -> Fraction:
+        """Zero, because the answers are pure epsilon-DP."""
+        return Fraction(0)
+
+    @property
+    def options(self) -> tuple[()]:
+        """Nothing, because the mechanism has no options."""
+        return ()
+
+
 @dataclass(frozen=True, eq=False)
 class LinearPlan:
     """Plan of a mechanism for numerical queries; ``sides`` has one item per sign of the values."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from pqd.batches.batch_measurement import selection
-from pqd.batches.batch_plan import MOST_DRAWN
+from pqd.batches.batch_plan import MOST_DRAWN, PurePlan
 from pqd.batches.mechanisms import JOINT, WORKLOAD
 from pqd.batches.workload_laplace import (
     BatchCounts,
@@ -213,7 +213,7 @@ class _CellIndex:
 
 
 @dataclass(frozen=True, eq=False)
-class _CellsPlan:
+class _CellsPlan(PurePlan):
     """Plan with Laplace noise on all cells of all blocks.
 
     Guarantee: epsilon-DP (Theorem Q11).  A row or person counts in at most ``most`` blocks.  In
@@ -255,16 +255,6 @@ class _CellsPlan:
     def simulation_runs(self) -> int:
         """Number of simulation runs, which is larger for fewer cells."""
         return _runs(self.cells)
-
-    @property
-    def delta(self) -> Fraction:
-        """Zero, because the answers are pure epsilon-DP."""
-        return Fraction(0)
-
-    @property
-    def options(self) -> tuple[()]:
-        """Nothing, because the mechanism has no options."""
-        return ()
 
     def parameters(self) -> Mapping[str, Any]:
         """Id of the mechanism, the most blocks of a row or person, and the factors."""
@@ -416,7 +406,7 @@ def _stacked(block: Block, amounts: Amounts, rows: int) -> Integers:
 
 
 @dataclass(frozen=True, eq=False)
-class JointPlan:
+class JointPlan(PurePlan):
     """``joint`` for several measures: cube noise on all answers, each in the common unit.
 
     Guarantee: epsilon-DP (Theorem Q12).  The cell of an answer is the answer times the whole factor
@@ -477,16 +467,6 @@ class JointPlan:
     def simulation_runs(self) -> int:
         """Number of simulation runs, which is larger for fewer cells."""
         return _runs(self.mechanism.cells)
-
-    @property
-    def delta(self) -> Fraction:
-        """Zero, because the answers are pure epsilon-DP."""
-        return Fraction(0)
-
-    @property
-    def options(self) -> tuple[()]:
-        """Nothing, because the mechanism has no options."""
-        return ()
 
     def parameters(self) -> Mapping[str, Any]:
         """Id of the mechanism, the mass and the factors, and the cells of each answer."""

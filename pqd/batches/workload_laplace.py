@@ -18,7 +18,7 @@ import numpy as np
 
 from pqd.accounting.cache_keys import parameters_of
 from pqd.accounting.disjoint_groups import MeasurementCost, composition_groups
-from pqd.batches.batch_plan import MOST_DRAWN
+from pqd.batches.batch_plan import MOST_DRAWN, PurePlan
 from pqd.deciders.batch.base import BatchOutput, NoiseLaw
 from pqd.deciders.batch.joint import JointAnswers
 from pqd.deciders.batch.linear.laplace import NoisyAnswers
@@ -200,7 +200,7 @@ def largest_amount(statistic: Statistic, unit: PrivacyUnit | None) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class WorkloadPlan:
+class WorkloadPlan(PurePlan):
     """Plan of WORKLOAD (Wu 2019, Algorithm 6), or of joint noise, for any predicates.
 
     Guarantee: epsilon-DP.  Adding a row increases the count of one cell by one.  The row counts in
@@ -267,16 +267,6 @@ class WorkloadPlan:
     def simulation_runs(self) -> int:
         """Number of simulation runs, which is larger for fewer queries."""
         return max(8, 64 // len(self.workload.statistics))
-
-    @property
-    def delta(self) -> Fraction:
-        """Zero, because the answers are pure epsilon-DP."""
-        return Fraction(0)
-
-    @property
-    def options(self) -> tuple[()]:
-        """Nothing, because the mechanism has no options."""
-        return ()
 
     def parameters(self) -> Mapping[str, Any]:
         """Parameters of the noise: the most answers and units that one row or person changes."""
