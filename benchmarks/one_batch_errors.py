@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from benchmarks.result_tables import ResultTable, add_csv_option
 from benchmarks.standard_errors import Estimate
 from pqd.batches.answers import PlannedBatch, ReleasePlan, select_batches
 from pqd.batches.workload_laplace import exact_answers
@@ -136,8 +137,10 @@ def _by_measure(each: PlannedBatch, errors: Any) -> Iterator[tuple[str, Errors]]
         yield name, Errors(each.batch.plan.id, tuple(by_seed.tolist()))
 
 
-def lines(tables: Tables, workload: Workload, epsilon: Fraction, seeds: int) -> Iterator[str]:
-    """Lines of the table: one for each measure of a workload."""
+def rows(
+    tables: Tables, workload: Workload, epsilon: Fraction, seeds: int
+) -> Iterator[dict[str, object]]:
+    """Rows of the table: one for each measure of a workload."""
     together = planned(tables, workload, workload.sql(), epsilon)
     one = dict(measured(together, seeds))
     number = len(together.bound.queries)
@@ -146,11 +149,19 @@ def lines(tables: Tables, workload: Workload, epsilon: Fraction, seeds: int) -> 
         # Each aggregate has as many queries as any other.
         share = epsilon / len(workload.aggregates)
         ((name, alone),) = measured(planned(tables, workload, own, share), seeds)
-        ratio = np.array(one[name].by_seed).mean() / np.array(alone.by_seed).mean()
-        cells = (workload.name, str(number), name, alone.mechanism, Estimate.of(alone.by_seed))
-        yield " | ".join(
-            map(str, (*cells, one[name].mechanism, Estimate.of(one[name].by_seed), f"{ratio:.2f}"))
-        )
+        apart, batch = Estimate.of(alone.by_seed), Estimate.of(one[name].by_seed)
+        yield {
+            "workload": workload.name,
+            "queries": number,
+            "measure": name,
+            "alone by": alone.mechanism,
+            "alone": apart.mean,
+            "alone_se": apart.error,
+            "one batch by": one[name].mechanism,
+            "one batch": batch.mean,
+            "one batch_se": batch.error,
+            "ratio": batch.mean / apart.mean,
+        }
 
 
 def main() -> None:
@@ -158,13 +169,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epsilon", type=Fraction, default=Fraction(1))
     parser.add_argument("--seeds", type=int, default=40)
+    add_csv_option(parser)
     options = parser.parse_args()
     tables = Tables.read()
-    print("| workload | queries | measure | alone by | error | in one batch by | error | ratio |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
-    for workload in WORKLOADS:
-        for line in lines(tables, workload, options.epsilon, options.seeds):
-            print(f"| {line} |", flush=True)
+    with ResultTable("one-batch", options.csv) as table:
+        for workload in WORKLOADS:
+            for row in rows(tables, workload, options.epsilon, options.seeds):
+                table.add(**row)
 
 
 if __name__ == "__main__":

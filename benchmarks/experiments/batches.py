@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pandas as pd
 from matplotlib.figure import Figure
 
-from benchmarks.experiments.drawing import Series, bare, dots
+from benchmarks.experiments.drawing import Series, bare, dots, mark
 from benchmarks.experiments.record import Study, Topic, claim, number
 from benchmarks.paper.pictures import legend, panels
 from benchmarks.paper.record import Claim
@@ -122,6 +122,36 @@ def claims(frame: pd.DataFrame) -> Iterator[Claim]:
     )
 
 
+def draw_one_batch(frame: pd.DataFrame) -> Figure:
+    """Errors of one batch of several measures, as parts of those of a batch for each measure."""
+    figure, (axis,) = panels(1, width=5.2, height=4.6)
+    labels = [f"{row['workload']}: {row['measure']}" for _, row in frame.iterrows()]
+    dots(axis, labels, {"one batch": Series(frame["ratio"].tolist())})
+    mark(axis, 1.0)
+    axis.set_xlim(0, 1.05)
+    axis.set_xlabel("mean error, as a part of that of a batch for each measure")
+    return figure
+
+
+def claims_one_batch(frame: pd.DataFrame) -> Iterator[Claim]:
+    """Claims on one batch of several measures."""
+    counted = frame[~frame["workload"].str.startswith("sums alone")]
+    counts = counted.loc[counted["measure"] == "COUNT", "ratio"]
+    sums = counted.loc[counted["measure"] != "COUNT", "ratio"]
+    apart = frame.loc[frame["workload"].str.startswith("sums alone"), "ratio"]
+    yield claim(
+        "a mean released as SUM and COUNT in one batch has about half of the SUM's error",
+        f"{sums.min():.2f} to {sums.max():.2f} of it; of the COUNT's {counts.min():.2f} to "
+        f"{counts.max():.2f}",
+        holds=bool(sums.max() < 0.67 and counts.max() < 1),
+    )
+    yield claim(
+        "two SUMs without a COUNT gain less",
+        f"{apart.min():.2f} to {apart.max():.2f} of the errors of separate batches",
+        holds=bool(sums.max() < apart.min() and apart.max() < 1),
+    )
+
+
 def _figure(case: pd.DataFrame, name: str) -> str:
     batch, alone = number(case, "batch: identity", name), number(case, f"inv_sum{_ALONE}", name)
     return f"{batch:.1f} % against {alone:.1f} % of `inv_sum` at epsilon/100"
@@ -140,6 +170,17 @@ BATCHES = Topic(
             command=(
                 "python -m benchmarks.shared_budget_verdicts DATA/adult_private.parquet "
                 "DATA/adult_privbayes_eps1.parquet --epsilon 1 --trials 100 --csv docs/experiments"
+            ),
+        ),
+        Study(
+            "one batch",
+            "Errors of one batch of COUNT and SUMs, as parts of those of separate batches",
+            ("one-batch",),
+            draw_one_batch,
+            claims_one_batch,
+            command=(
+                "python -m benchmarks.one_batch_errors --epsilon 1 --seeds 40 "
+                "--csv docs/experiments"
             ),
         ),
     ),

@@ -123,7 +123,7 @@ def _item(
     if item.tables:
         files = ", ".join(f"[{name}.csv]({FOLDER}/{name}.csv)" for name in item.tables)
         spent = sum(seconds.get(name, 0.0) for name in item.tables)
-        yield f"Data: {files}; {spent:,.1f} seconds."
+        yield from _wrapped(f"Data: {files}; {spent:,.1f} seconds.", "")
         yield ""
 
 

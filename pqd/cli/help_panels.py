@@ -18,7 +18,8 @@ PANELS: Mapping[str, tuple[str, ...]] = {
     "Question": (
         *("query", "queries", "rule", "bins", "tau", "tau_of", "alpha", "ways", "distance"),
         *("relations", "target", "marginals", "weight", "only", "baseline", "update_baseline"),
-        *("decider", "decider_option", "estimator", "mechanism", "with_references", "outside"),
+        *("decider", "decider_option", "estimator", "mechanism", "mechanism_option", "weight_of"),
+        *("isotonic", "with_references", "outside"),
         *("copy_epsilon", "zoom"),
     ),
     "Price": (

@@ -294,7 +294,7 @@ def test_a_replay_needs_no_budget(audit: AuditRunner) -> None:
         assert (code, out) == (4, "")
         assert audit.path.read_bytes() == before
     assert audit.run("ledger", "limit", str(audit.path), "2/3", "--raise")[0] == 0
-    audit(SUM, decider="auto")
+    audit(SUM, decider="auto", tau="20")
     assert audit.spent == 2 * PRICE
 
 
