@@ -200,8 +200,15 @@ def _lattice(workload: ScanPlan) -> Lattice:
     column = sqlglot.parse_one(measure.sql, read="duckdb")
     mentioned = {fold_case(name) for name in workload.columns}
     single = isinstance(column, exp.Column) and mentioned == {fold_case(column.name)}
-    if not single or lattice.lower < 0 or lattice.points > _MOST_POINTS:
+    if not single or lattice.lower < 0:
         raise ParameterError(_UNFIT)
+    if lattice.points > _MOST_POINTS:
+        raise ParameterError(
+            f"the mechanism ranges, and so sqm, timm and tamm, take at most {_MOST_POINTS:,} "
+            f"values of the summed column, and its bounds and step give {lattice.points:,}; state "
+            "narrower bounds or a larger step (--bounds COLUMN=LOW:HIGH:STEP), or name another "
+            "mechanism, or auto"
+        )
     return lattice
 
 

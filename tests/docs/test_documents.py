@@ -169,6 +169,11 @@ def test_links_between_documents_lead_somewhere() -> None:
     for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
         for target in re.findall(r"\]\(([\w./-]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+        for target, place in re.findall(r"\]\(([\w./-]*)#([\w-]+)\)", page.read_text("utf-8")):
+            whole = (page.parent / target if target else page).read_text("utf-8")
+            titles = re.findall(r"^#+ (.+)$", whole, flags=re.MULTILINE)
+            places = {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}
+            assert place in places, f"{page.name} links to {target}#{place}"
         # A title names a file that an example writes.
         text = re.sub(r'title="\S+"', "", page.read_text("utf-8"))
         for target in re.findall(FILE, text):

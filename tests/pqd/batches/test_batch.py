@@ -330,6 +330,22 @@ def test_the_choice_is_the_same_every_time_and_says_why() -> None:
     assert "smallest simulated error: " in str(first.reason)
 
 
+@pytest.mark.parametrize("epsilon", ["1", "0.5"])
+def test_no_mechanism_answers_one_count_best_by_chance(epsilon: str) -> None:
+    """Of one COUNT plain noise errs least: 'dyadic' has a quarter of epsilon for each number."""
+    frame = table(10)
+    scanned = Scanned(frame, frame, *counting("job = 'cook'"))
+    problem, cells = scanned.problem(), scanned.cells(private=False)
+    plans = {
+        name: LinearPlan.of(name, problem, Fraction(epsilon)) for name in ("dyadic", "identity")
+    }
+    choice = choose_mechanism(plans, scanned.workload, cells, Fraction(epsilon), Fraction(1))
+    assert choice.plan.id == "identity"
+    # Discrete Laplace noise of scale 1 / epsilon is about that far from 0 on average.
+    assert choice.errors["identity"] == pytest.approx(1 / float(epsilon), rel=0.3)
+    assert choice.errors["dyadic"] > 3 / float(epsilon)
+
+
 RANGES = ("age > 30", "age BETWEEN 20 AND 60", "age < 0", "age >= 50 AND age < 51", "age < 40")
 
 
