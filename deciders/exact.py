@@ -111,7 +111,9 @@ def probability(value: Number, name: str) -> Fraction:
     """``value`` as an exact fraction between 0 and 1, exclusive; otherwise ParameterError."""
     number = exact(value, name, "0.05")
     if not 0 < number.numerator < number.denominator:
-        share = f", so write {as_float(number / 100):g} for {value} %" if 1 < number < 100 else ""
+        share = ""
+        if "alpha" in name and 1 < number < 100:
+            share = f", so write {as_float(number / 100):g} for {value} %"
         raise ParameterError(f"{name} is {value}; it must lie strictly between 0 and 1{share}")
     return number
 

@@ -103,7 +103,6 @@ def claims_marks(frame: pd.DataFrame) -> Iterator[Claim]:
             f"{per_cent(s)} of {n:,} rows" for s, n in zip(share, frame["rows"], strict=True)
         ),
         holds=bool((share <= 0.025 + 2 * error).all()),
-        partly=bool((share[1:] <= 0.06).all()),
         why="where pairs have few rows for each cell, marks of single marginals are too near; a "
         "profile of a copy below 2,000 rows has marks of its scores alone",
     )
