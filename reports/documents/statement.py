@@ -179,7 +179,9 @@ def _conditions(data_set: DataSetFacts) -> Iterator[str]:
         yield f"The bounds to which values are cut are {whose}; the private table gave none."
     most = max((run.max_rows or 0 for run in data_set.runs), default=0)
     if most > 1:
-        yield f"Where rows count, a person counts as at most {most:,} rows, and costs as many times."
+        yield (
+            f"Where rows count, a person counts as at most {most:,} rows, and costs as many times."
+        )
     unused = sum(run.unused for run in data_set.runs)
     if unused:
         yield (

@@ -26,6 +26,14 @@ def test_sums_beyond_64_bits_are_exact() -> None:
     assert exact_sum(VALUES[:0], COUNTS[:0]) == 0
 
 
+@pytest.mark.parametrize("rows", [2**31, 2**31 + 1, 2**32 + 2**20, 2**33])
+def test_more_rows_than_two_billion_do_not_wrap_around(rows: int) -> None:
+    values, counts = np.array([2**31 - 1, LARGEST, -LARGEST]), np.array([rows - 2, 1, 1])
+    expected = (2**31 - 1) * (rows - 2)
+    assert exact_sum(values, counts) == expected
+    assert sums_by_group([0, 0, 0], values, counts, 2).tolist() == [expected, 0]
+
+
 def test_a_twin_that_adds_up_in_64_bits_is_caught() -> None:
     with np.errstate(over="ignore"):
         wrapped = np.zeros(4, np.int64)
@@ -33,7 +41,7 @@ def test_a_twin_that_adds_up_in_64_bits_is_caught() -> None:
     assert wrapped.tolist() != by_hand()
 
 
-@pytest.mark.parametrize(("largest", "kind"), [(2**32, np.int64), (2**32 + 1, object)])
+@pytest.mark.parametrize(("largest", "kind"), [(2**32 - 1, np.int64), (2**32, object)])
 def test_the_largest_amount_alone_decides_the_type(largest: int, kind: type) -> None:
     assert fitting(VALUES, largest).dtype == kind
     assert fitting(VALUES.astype(float), largest).dtype == np.float64
