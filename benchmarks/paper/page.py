@@ -77,7 +77,7 @@ def page(folder: Path, papers: Sequence[Paper]) -> str:
         "",
         *INTRODUCTION.splitlines(),
         "",
-        "| paper | claims | " + " | ".join(VERDICTS) + " | ours beyond it | seconds |",
+        "| paper | claims | " + " | ".join(VERDICTS) + " | ours | seconds |",
         "| --- |" + " ---: |" * (len(VERDICTS) + 3),
     ]
     for paper in papers:
