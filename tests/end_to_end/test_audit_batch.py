@@ -386,7 +386,7 @@ def test_mistakes_in_python_spend_nothing(account: Path) -> None:
 
 
 def test_the_help_names_every_way(command: Command) -> None:
-    code, out, _ = command("audit", "--help")
+    code, out, _ = command("audit", "--help-all")
     assert code == 0
     for mode in SHARINGS:
         assert mode in out

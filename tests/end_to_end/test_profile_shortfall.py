@@ -123,8 +123,8 @@ def test_each_remedy_suffices_by_itself() -> None:
     assert found.needed_tau
     assert planned(total_epsilon=found.needed_epsilon).shortfall is None
     assert planned(total_epsilon=0.99 * found.needed_epsilon).shortfall is not None
-    assert planned(tau=found.needed_tau).shortfall is None
-    assert planned(tau=found.needed_tau - 0.002).shortfall is not None
+    assert planned(tau=f"{100 * found.needed_tau}%").shortfall is None
+    assert planned(tau=f"{100 * found.needed_tau - 0.2}%").shortfall is not None
     nearly = shortfall(total_epsilon=3)
     assert nearly.singles_decide
     assert planned(ways=1, total_epsilon=3).shortfall is None

@@ -84,7 +84,7 @@ def test_the_bar_of_relations_is_an_option(command: Command) -> None:
     query = ("-q", "SELECT COUNT(*) FROM D", "--tau", "5%", "--epsilon", "1")
     code, _, err = command("compare", *GOOD, *query, *bar)
     assert (code, "--relations is of a ranking" in err) == (2, True)
-    code, out, _ = command("compare", "--help")
+    code, out, _ = command("compare", "--help-all")
     assert (code, "--relations" in out) == (0, True)
 
 

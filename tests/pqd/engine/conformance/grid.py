@@ -360,7 +360,7 @@ def sections(given: object) -> Iterator[Section]:
         yield f"cells of {of_whom}", cells
     schema, (_, plan) = _asked(JOINT, None)
     table = engine.contingency(private, schema, plan)
-    combinations = zip(table.words[:, 0].tolist(), table.places.tolist(), strict=True)
+    combinations = zip(table.words[:, 0].tolist(), table.places[:, 0].tolist(), strict=True)
     names = [f"{word:b} at {place}" for word, place in combinations]
     yield "contingency table", dict(zip(names, table.counts.tolist(), strict=True))
     yield "fingerprint", {"content": engine.content(private, KEY)}
