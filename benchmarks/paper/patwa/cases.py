@@ -11,6 +11,7 @@ their median is.  ``generated`` is the generated table with its own copy and its
 import csv
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -99,14 +100,21 @@ def printed_answers() -> dict[str, Printed]:
         }
 
 
+@contextmanager
+def importable_samples() -> Iterator[None]:
+    """Block in which the scripts of ``samples/`` can be imported: the folder is no package."""
+    sys.path.insert(0, str(SAMPLES))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(SAMPLES))
+
+
 @cache
 def generated(name: str, rows: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Generated private table and its copy, as ``samples/make.py`` makes them."""
-    sys.path.insert(0, str(SAMPLES))
-    try:
+    with importable_samples():
         from make import make  # noqa: PLC0415 - the folder of the script is no package
-    finally:
-        sys.path.remove(str(SAMPLES))
     return make(name, rows, SEED, COPY_EPSILON)
 
 

@@ -1,7 +1,6 @@
 """DP-PQD on real tables: Adult with a PrivBayes copy, CPS and taxi with copies made here."""
 
 import csv
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from benchmarks.paper.patwa.cases import (
     SEED,
     Case,
     answer_of,
+    importable_samples,
     matching,
 )
 from benchmarks.paper.patwa.errors import EPSILON, OURS, PUBLISHED, TAU, rows
@@ -41,11 +41,8 @@ def tree_copy(
     frame: pd.DataFrame, tree: "Sequence[Attribute]", labels: dict[str, list[str]]
 ) -> pd.DataFrame:
     """Copy of a table of codes by the noisy Bayesian network of ``samples/treecopy.py``."""
-    sys.path.insert(0, str(SAMPLES))
-    try:
+    with importable_samples():
         from treecopy import synthetic_copy  # noqa: PLC0415 - the folder is no package
-    finally:
-        sys.path.remove(str(SAMPLES))
     coded = {str(name): frame[name].to_numpy(np.int64) for name in frame}
     drawn = synthetic_copy(coded, tree, COPY_EPSILON, np.random.default_rng(SEED))
     return labelled(pd.DataFrame(drawn), labels)
@@ -58,11 +55,8 @@ def labelled(frame: pd.DataFrame, labels: dict[str, list[str]]) -> pd.DataFrame:
 
 def taxi(setting: Setting) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Real trips, cleaned as in appendix D, and their copy."""
-    sys.path.insert(0, str(SAMPLES))
-    try:
+    with importable_samples():
         import taxi as generated  # noqa: PLC0415 - the folder is no package
-    finally:
-        sys.path.remove(str(SAMPLES))
     frame = setting.table(TAXI).rename(columns={"VendorID": "vendorID", "RatecodeID": "rateCodeID"})
     frame = frame[[attribute.name for attribute in generated.TREE]].dropna()
     flags = (frame["store_and_fwd_flag"] == "Y").astype(int)
@@ -77,11 +71,8 @@ def taxi(setting: Setting) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def cps(setting: Setting) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Real heads of household, and their copy."""
-    sys.path.insert(0, str(SAMPLES))
-    try:
+    with importable_samples():
         from treecopy import Attribute, steps, units  # noqa: PLC0415 - the folder is no package
-    finally:
-        sys.path.remove(str(SAMPLES))
     frame = setting.table(CPS)
     frame = frame.assign(income=frame["income"].clip(0, 500_000), age=frame["age"].clip(0, 90))
     edges = (1, *range(5_000, 60_000, 5_000), 60_000, 75_000, 100_000, 150_000, 300_000, 500_001)
