@@ -10,7 +10,7 @@ import csv
 import io
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +18,7 @@ from typing import NamedTuple
 from sqlglot import TokenType, exp, tokenize
 from sqlglot.errors import SqlglotError
 
+from pqd.deciders.names import nearest_names
 from pqd.errors import QueryError
 from pqd.sql.shapes import tokens
 
@@ -32,7 +33,9 @@ _BARE = re.compile(
 _SELECT = re.compile(r"SELECT\s.*\sFROM\b", re.IGNORECASE | re.DOTALL)
 _SHORTEST = len("--id:") - 1
 _BEFORE_SELECT = {"(", "UNION", "INTERSECT", "EXCEPT", "ALL", "DISTINCT"}
-_SQL, _PARTS = "sql", {"aggregate", "where_sql"}
+_SQL, _ATTRIBUTE, _PARTS = "sql", "attribute", {"aggregate", "where_sql"}
+# Similarity of names from which one is taken for the other, misspelt.
+_NEAR = 0.75
 
 # Start and end of a token in a text, and whether the token is a semicolon.
 _Place = tuple[int, int, bool]
@@ -111,6 +114,7 @@ def list_statements(text: str, path: Path) -> list[Statement]:
                 "id, sql or id, aggregate, attribute, where_sql, and tau, bins if you like, with "
                 "commas between them"
             )
+        _check_names(columns, path)
         line = rows.line_num + 1
         for number, cells in enumerate(rows, start=1):
             if cells:
@@ -122,6 +126,18 @@ def list_statements(text: str, path: Path) -> list[Statement]:
     except csv.Error:
         raise QueryError(f"the query file {path} is not a CSV; check its quotes") from None
     return statements
+
+
+def _check_names(columns: Sequence[str], path: Path) -> None:
+    """Refuse a column whose name is nearly that of one that is read, such as ``wieght``."""
+    optional = (ID, TAU, BINS, WEIGHT) if _SQL in columns else (ID, _ATTRIBUTE, TAU, BINS, WEIGHT)
+    missing = [name for name in optional if name not in columns]
+    for name in columns:
+        if near := nearest_names(name, missing, _NEAR):
+            raise QueryError(
+                f'the query file {path} has a column "{name}", which is not read; did you mean '
+                f"{near[0]}? If not, rename or remove the column"
+            )
 
 
 def _row(row: Mapping[str, str], line: int, *, more: bool) -> Statement:
@@ -146,7 +162,7 @@ def _of_parts(row: Mapping[str, str]) -> str:
     """SQL of a row that states its parts; empty without an aggregate."""
     if not row.get("aggregate", "").isidentifier():
         return ""
-    attribute, where = row.get("attribute") or "*", row.get("where_sql")
+    attribute, where = row.get(_ATTRIBUTE) or "*", row.get("where_sql")
     operand = "*" if attribute == "*" else exp.to_identifier(attribute).sql(dialect="duckdb")
     return f"SELECT {row.get('aggregate')}({operand}) FROM D" + (f" WHERE {where}" if where else "")
 

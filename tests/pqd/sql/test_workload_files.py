@@ -120,6 +120,8 @@ def test_more_columns_of_a_list_are_passed_over(tmp_path: Path) -> None:
             "id,aggregate\na,COUNT\n",
             "columns id, sql or id, aggregate, attribute, where_sql",
         ),
+        ("w.csv", "sql,wieght\nSELECT COUNT(*) FROM D,3\n", "did you mean weight"),
+        ("w.csv", "aggregate,where_sql,atribute\nSUM,,age\n", "did you mean attribute"),
         ("w.csv", "", "columns id, sql or id, aggregate, attribute, where_sql"),
         ("w.csv", "id,aggregate,where_sql\nme,MAX,\n", "query me"),
         ("w.csv", "aggregate,where_sql\nCOUNT\nCOUNT,age >\n", "query q2"),
