@@ -19,7 +19,7 @@ DOCS = Path(__file__).resolve().parent
 # Width and height, in pixels, of the part of each page that its picture shows.
 SIZES = {"audit": (1000, 1250), "compare": (1000, 1770), "profile": (1000, 2210)}
 # Documents whose commands are run; if several commands write a page of one name, the first is run.
-STORIES = ("first-report.md", "audit-gate-compare.md", "guide.md")
+STORIES = ("first-report.md", "audit-gate-compare.md")
 # Pages whose rows are opened for the picture.
 OPENED = {"audit"}
 

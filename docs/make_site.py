@@ -47,7 +47,7 @@ OTHERS = {
     "SECURITY.md": "security.md",
 }
 # Folders of documents, and how the names of their pages begin.
-ROOMS = {"decisions": "decision", "experiments": "experiment"}
+ROOMS = {"decisions": "decision", "experiments": "experiment", "reference": "reference"}
 OTHERS |= {
     f"docs/{folder}/{path.name}": f"{name}-{path.name}"
     for folder, name in ROOMS.items()

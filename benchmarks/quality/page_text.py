@@ -58,7 +58,7 @@ RULES = f"""\
 ENTRANT_NOTES = """\
 ## Entrants
 
-* `auto` and `paper`: the dispatchers of pqd, which choose a decider from public data ([guide](guide.md)).
+* `auto` and `paper`: the dispatchers of pqd, which choose a decider from public data ([deciders](reference/deciders.md)).
 * Every decider that fits the aggregate, by its id ([theory](theory.md)).
 * `OpenDP by hand`: release a noisy answer with OpenDP at epsilon, and say yes exactly if it is within the tolerance.
   An AVG is a noisy sum divided by a noisy count, each at half of epsilon; a quantile is OpenDP's private quantile, whose candidates are the copy's own values at 501 evenly spaced ranks.

@@ -68,7 +68,7 @@ def check(  # noqa: PLR0913 - the facts of a run, all but one by keyword
     gate: Number | None = None,
     names: Number | None = None,
 ) -> CheckReport:
-    """Run the checks of a spec file (docs/ci.md), and say whether a build passes.
+    """Run the checks of a spec file (docs/reference/check.md), and say whether a build passes.
 
     Parameters
     ----------

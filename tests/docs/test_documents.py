@@ -18,13 +18,15 @@ from pqd.deciders.numbers import factor_text
 from pqd.spec import json_schema, read_spec
 
 ROOT = Path(__file__).parents[2]
-PLAIN = ("first-report", "guide", "audit-gate-compare", "choosing", "sources")
+PLAIN = ("first-report", "audit-gate-compare", "choosing", "sources")
+REFERENCE = sorted(f"docs/reference/{path.name}" for path in ROOT.glob("docs/reference/*.md"))
 PAGES = [
     "README.md",
     *(f"docs/{name}.md" for name in PLAIN),
-    *(f"docs/story-{name}.md" for name in ("custodian", "pipeline", "researcher", "analyst")),
+    *(f"docs/{name}.md" for name in ("custodian", "pipeline", "researcher", "analyst")),
+    *REFERENCE,
 ]
-CI = "docs/ci.md"
+CHECK = "docs/reference/check.md"
 GOLDEN = ROOT / "tests" / "reports" / "golden"
 FILE = r"\b((?:docs|tests|pqd|reports|deciders)/[\w/]+\.(?:md|py))"
 
@@ -37,7 +39,7 @@ def blocks(page: str, language: str) -> list[str]:
 PYTHON = [(page, code) for page in PAGES for code in blocks(page, "python")]
 COMMANDS = [
     (page, line.removeprefix("$ ").removeprefix(".venv/bin/"))
-    for page in [*PAGES, CI]
+    for page in PAGES
     for block in blocks(page, "console")
     for line in block.replace("\\\n", "").splitlines()
     if "pqd " in line
@@ -70,7 +72,10 @@ def test_commands_run(
 
 
 def test_the_spec_of_the_documents_is_one(tmp_path: Path) -> None:
-    whole, distances, values, alarm, rule, gate, unit = blocks(CI, "toml")
+    whole, distances, values, alarm, rule, gate, unit = [
+        *blocks(CHECK, "toml"),
+        *blocks("docs/reference/persons.md", "toml"),
+    ]
     spec = tmp_path / "audit.toml"
     for text in (whole, whole.replace("[defaults]", f"{unit}\n[defaults]")):
         spec.write_text(text, encoding="utf-8")
@@ -96,7 +101,7 @@ def test_the_spec_of_the_documents_is_one(tmp_path: Path) -> None:
 
 
 def test_the_keys_of_a_check_are_all_in_the_documents() -> None:
-    text = (ROOT / CI).read_text(encoding="utf-8")
+    text = (ROOT / CHECK).read_text(encoding="utf-8")
     keys = json_schema()["properties"]["check"]["items"]["properties"]
     assert len(keys) > 8
     for key in keys:
@@ -153,13 +158,15 @@ def test_what_an_epsilon_means_is_computed() -> None:
             assert stated == f"{100 * odds / (1 + odds):.1f}"
 
 
-def test_help_names_every_option_of_the_guide() -> None:
+def test_help_names_every_option_of_the_reference() -> None:
     runner = CliRunner()
     shown = "".join(
         runner.invoke(command_line(), [name, "--help-all"], env={"COLUMNS": "200"}).output
         for name in ("profile", "lint", "audit", "plan", "compare", "release")
     )
-    stated = set(re.findall(r"`(--[a-z]+)", (ROOT / "docs" / "guide.md").read_text("utf-8")))
+    pages = [page for page in REFERENCE if Path(page).stem not in {"check", "init", "ledger"}]
+    text = "".join((ROOT / page).read_text("utf-8") for page in pages)
+    stated = set(re.findall(r"`(--[a-z]+)", text))
     assert {"--bounds", "--type", "--verbose", "--json", "--decider", "--epsilon"} <= stated
     for option in stated:
         assert option in shown

@@ -46,7 +46,7 @@ def test_the_glossary_is_short() -> None:
 
 @pytest.mark.parametrize("word", ENTRIES)
 def test_each_word_is_in_use(word: str) -> None:
-    documents = [path for path in (ROOT / "docs").glob("*.md") if path != GLOSSARY]
+    documents = [path for path in (ROOT / "docs").rglob("*.md") if path != GLOSSARY]
     pattern = re.compile(re.escape(word).replace(r"\ ", r"[\s_-]*"), re.IGNORECASE)
     assert any(
         pattern.search(path.read_text(encoding="utf-8"))

@@ -10,7 +10,15 @@ ROOT = Path(__file__).parents[2]
 LONGEST = 200
 DOCUMENTS = [
     ROOT / name
-    for folder in (".", "docs", "docs/decisions", "docs/experiments", "samples", "benchmarks")
+    for folder in (
+        ".",
+        "docs",
+        "docs/reference",
+        "docs/decisions",
+        "docs/experiments",
+        "samples",
+        "benchmarks",
+    )
     for name in sorted(path.relative_to(ROOT) for path in (ROOT / folder).glob("*.md"))
 ]
 HIDDEN = re.compile(r"`[^`]*`|\]\([^)]*\)")

@@ -38,8 +38,10 @@ def test_every_document_has_a_place() -> None:
     others = {"benchmarks.md", "samples.md", "contributing.md", "changelog.md", "security.md"}
     decisions = {f"decision-{path.name}" for path in DOCS.glob("decisions/*.md")}
     experiments = {f"experiment-{path.name}" for path in DOCS.glob("experiments/*.md")}
-    assert min(len(decisions), len(experiments)) >= 8
+    reference = {f"reference-{path.name}" for path in DOCS.glob("reference/*.md")}
+    assert min(len(decisions), len(experiments), len(reference)) >= 8
     known = {path.name for path in DOCS.glob("*.md")} | decisions | experiments
+    known |= reference
     assert pages == known | made | others
 
 

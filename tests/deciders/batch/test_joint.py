@@ -128,7 +128,7 @@ def test_drawn_answers_follow_the_law() -> None:
 
 
 def test_where_all_answers_move_joint_noise_reaches_a_third_as_far() -> None:
-    """As docs/guide.md says of 20 COUNTs of persons at epsilon 1."""
+    """As docs/reference/release.md says of 20 COUNTs of persons at epsilon 1."""
     (joint, *_) = JointAnswers(20, 1).noise_law(1)
     laplace, level = NoiseSum(1, Fraction(20)), Fraction(1, 40)
     assert (reach(joint, level), reach(laplace, level)) == (22, 60)
