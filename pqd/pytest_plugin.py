@@ -117,7 +117,7 @@ class Trust:
         if query in {check.id for check in self._spec.checks}:
             if tau is not None or epsilon is not None:
                 raise TypeError(f"the terms of the check {query!r} stand in {self._path.name}")
-            return _passing(self._entry(query, name))
+            return _passing(self._entry(query, name), self._gate_message)
         if tau is None or epsilon is None:
             known = ", ".join(check.id for check in self._spec.checks[:8])
             raise TypeError(
@@ -142,7 +142,16 @@ class Trust:
         )
         table = {name: self._spec.synthetic[name]}
         alone = replace(self._spec, checks=(check,), synthetic=table, gate=None, names=None)
-        return _passing(_run(alone).checks[0])
+        return _passing(_run(alone).checks[0], "")
+
+    @property
+    def _gate_message(self) -> str:
+        """Outcome of the gate of the spec; empty without one."""
+        from pqd.reports.text.gate import gate_message  # noqa: PLC0415 - pytest loads plugins at its start
+
+        return (
+            f"the gate of all checks: {gate_message(self.report.gate)}" if self.report.gate else ""
+        )
 
     def _table(self, name: str | None) -> str:
         names = list(self._spec.synthetic)
@@ -167,15 +176,20 @@ def _run(spec: Spec) -> CheckReport:
     return run_check(spec, SecureNoise())
 
 
-def _passing(entry: CheckResult) -> CheckResult:
+def _passing(entry: CheckResult, gate: str) -> CheckResult:
     """The entry, if its gate passes; otherwise the test fails, is skipped, or gets a warning.
 
-    A check that a gate does not tell fails too: nothing shows that it holds.
+    A check that a gate does not tell fails too: nothing shows that it holds.  The message then says
+    the outcome of the ``gate``.
     """
     __tracebackhide__ = True
+    from pqd.reports.text.check import failure_lines  # noqa: PLC0415 - pytest loads plugins at its start
+
     text = _harmless(f"{entry.id}: {entry.message}")
     if entry.gate in {"fail", "error", "untold"}:
-        raise AssertionError(f"{text}\n{_harmless(entry.sql)}")
+        untold = f"not told, since the gate did not pass; {gate}" if entry.gate == "untold" else ""
+        lines = (entry.sql, *filter(None, [untold]), *failure_lines(entry))
+        raise AssertionError("\n".join([text, *map(_harmless, lines)]))
     if entry.gate == "warn" and entry.status == "undecided":
         pytest.skip(text)
     if entry.gate == "warn":

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 from pqd.reports.escape import inert, visible
 from pqd.reports.models.standings import Standing
 from pqd.reports.text.check import (
-    advice,
     alarms,
     cost_lines,
     counts_sentence,
+    failure_lines,
     message_text,
     result,
     stamped,
@@ -51,7 +51,8 @@ def github_text(report: "CheckReport", path: str) -> str:
 
 
 def _remark(entry: "CheckResult", path: str) -> str:
-    text = stamped(entry, "\n".join([message_text(entry.message), *map(visible, advice(entry))]))
+    lines = [message_text(entry.message), *map(visible, failure_lines(entry))]
+    text = stamped(entry, "\n".join(lines))
     title = f"{entry.standing.badge.text} {visible(entry.id)}"
     return _command(_level(entry) or "notice", path, entry.line, title, text)
 

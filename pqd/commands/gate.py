@@ -235,7 +235,9 @@ def run_query_gate(  # noqa: PLR0913 - the arguments of a gate, parsed
     for each in plan.verdicts:
         public = QueryFacts(**each.facts(), candidates=each.candidates)
         asked = condition_message([public], "close")
-        results.append(_result(public.id, public.sql, public.tolerance, asked, facts))
+        results.append(
+            _result(public.id, public.sql, public.tolerance, asked, facts, told=[public])
+        )
     cost = _cost(quotes, accountant, unit)
     return _report(tables, results, facts, cost, plan.bound.notes, dry_run=dry_run)
 
@@ -439,10 +441,19 @@ def _run(
 
 
 def _result(
-    name: str, sql: str, tolerance: str, asked: str, facts: GateFacts, names: Sequence[str] = ()
+    name: str,
+    sql: str,
+    tolerance: str,
+    asked: str,
+    facts: GateFacts,
+    names: Sequence[str] = (),
+    told: Sequence[QueryFacts] = (),
 ) -> CheckResult:
-    """Result of one subject of a gate, whose conditions have ``names``; by default its own."""
-    status, outcome, message = status_in_gate(names or [name], facts, asked)
+    """Result of one subject of a gate, whose conditions have ``names``; by default its own.
+
+    ``told`` are the facts of each condition, if its margin tells the answer.
+    """
+    status, outcome, message = status_in_gate(names or [name], facts, asked, told)
     return CheckResult(
         id=name,
         line=1,

@@ -40,6 +40,7 @@ from pqd.reports.text.gate import (
     needs_text,
     table_condition,
     values_condition,
+    worst_answer,
     worst_message,
 )
 from pqd.reports.text.query import likely_sentence, undecided_parts
@@ -186,8 +187,8 @@ def of_gate(
         asked = condition_message(facts, check.expect) if facts else NO_CONDITION
     if gate and gate.outcome is None:
         asked += _needed(facts, gate)
-    status, outcome, message = status_in_gate(names, gate, asked)
-    return _result(check, name, status, outcome, message)
+    near = facts if check.expect == "close" else []
+    return _result(check, name, *status_in_gate(names, gate, asked, near))
 
 
 def values_of_gate(
@@ -204,12 +205,12 @@ def values_of_gate(
 
 
 def status_in_gate(
-    names: Sequence[str], gate: GateFacts | None, asked: str
+    names: Sequence[str], gate: GateFacts | None, asked: str, facts: Sequence[QueryFacts] = ()
 ) -> tuple[Status, Gate, str]:
     """Status of conditions with these ``names``: as expected if the gate passes, else not told.
 
     If the gate named one of them, and its own test fails, they are not as expected.  ``asked`` says
-    what they ask.
+    what they ask, and ``facts``, one for each name, what a margin tells of the answer.
     """
     if gate is None:
         return "not told", "untold", f"{NOT_RUN} ({asked})"
@@ -218,7 +219,8 @@ def status_in_gate(
     worst = gate.worst
     if worst is None or worst.name not in names:
         return "not told", "untold", asked
-    message = f"{worst_message(worst)}; {asked}"
+    named = facts[names.index(worst.name)] if len(facts) == len(names) else None
+    message = "; ".join(filter(None, [worst_message(worst), worst_answer(named, worst), asked]))
     if worst.conclusive and not worst.holds:
         return "not as expected", "fail", message
     return "not told", "untold", message

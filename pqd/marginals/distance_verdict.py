@@ -61,6 +61,19 @@ class PlannedDistanceVerdict(PlannedVerdict):
         return math.floor(bound.distance.own_product * bound.profile.copy_rows)
 
     @property
+    def _are_rows_stated(self) -> bool:
+        """Whether the number of private rows is stated, and rows are what a margin counts."""
+        return self.criteria.private_rows is not None and self.bound.profile.unit is None
+
+    @property
+    def _distance_rows(self) -> int | None:
+        """Rows of which a distance is a share: the private ones if stated, or else the copy's."""
+        if isinstance(self.bound.distance, Relations):
+            return None
+        stated = self.criteria.private_rows if self._are_rows_stated else None
+        return stated or self.bound.profile.copy_rows
+
+    @property
     def candidates(self) -> tuple[CandidateFacts, ...]:
         """Candidates: a single decider, since distances have only one."""
         return (self.taken,)
@@ -80,6 +93,8 @@ class PlannedDistanceVerdict(PlannedVerdict):
             "alpha": self.criteria.alpha,
             "decider": _decider(bound).id,
             "reason": str(note("rows-to-change")),
+            "distance_rows": self._distance_rows,
+            "rows_stated": self._are_rows_stated,
             "counted": self.measurement.counted_noun,
             "max_rows": self.measurement.unit.max_rows if self.measurement.unit else None,
             "tolerance": self.criteria.tolerance.text,

@@ -48,6 +48,7 @@ from pqd.reports.text.check import (
     detail_lines,
     distance_tolerance,
     message_parts,
+    price_lines,
     result,
     worst_first,
 )
@@ -299,7 +300,7 @@ def _details(check: CheckResult) -> Iterator[Block]:
     if len(check.verdicts) != 1:
         yield Code("Query", check.sql)
     yield Lines(lines(list(detail_lines(check))[:1], "detail"))
-    yield Lines(lines(advice(check)))
+    yield Lines(lines([*price_lines(check.verdicts), *advice(check)]))
 
 
 def _grouped(check: CheckResult) -> Table:

@@ -235,9 +235,7 @@ def off_by_text(verdict: Verdict) -> str:
     if not verdict.conclusive or verdict.standing is Standing.NO_OR_BEYOND:
         return "?"
     if verdict.is_distance:
-        if verdict.estimate is not None:
-            return amount_text(verdict, verdict.estimate, 2)
-        return _beyond_tolerance(verdict)
+        return _by_distance(verdict)
     if bound := _by_interval(verdict):
         return f"{bound}{verdict.sign}"
     return _by_margin(verdict)
@@ -280,6 +278,14 @@ def _by_margin(verdict: Verdict) -> str:
         gap = verdict.tau - verdict.margin if inside else verdict.tau + 1 - verdict.margin
         return f"about {rounded_text(max(gap, 0), math.sqrt(2) / float(verdict.epsilon))}"
     return _beyond_tolerance(verdict)
+
+
+def _by_distance(verdict: Verdict) -> str:
+    """Distance that the margin of a NO tells; else the verdict as a bound, which is proven."""
+    if verdict.distance is None or verdict.leans == "yes":
+        return _beyond_tolerance(verdict)
+    value, low, high = verdict.distance
+    return f"about {rounded_text(100 * value, 100 * (high - low) / 2)} %"
 
 
 def _beyond_tolerance(verdict: Verdict) -> str:

@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pqd.reports.models.query import QueryFacts
+from pqd.reports.models.figure import Figure
+from pqd.reports.models.query import QueryFacts, distance_of
 from pqd.reports.models.report import CurvedReport, IndexedReport, data_frame
 from pqd.reports.models.standings import (
     VERDICTS,
@@ -85,6 +86,9 @@ class Verdict(QueryFacts):
     exact gap, and ``margin_low`` and ``margin_high`` for the exact margin, with the same
     probabilities.
 
+    ``distance`` is what the margin tells of a distance, with an interval of the same probabilities,
+    if the private table has ``distance_rows`` rows; None for a query.
+
     ``epsilon`` is what the verdict costs by itself.  It is 0 if every private table would have
     given the same verdict.  The ``cost`` of the report is what the run costs.  ``replayed`` says
     that the verdict was asked and paid for before.  ``outside`` is the noisy number of rows beyond
@@ -114,6 +118,13 @@ class Verdict(QueryFacts):
     simulated: bool = False
     looks: int = 1
     outside: Outside | None = None
+
+    @property
+    def distance(self) -> Figure | None:
+        """Distance that the margin tells, if the private table has ``distance_rows`` rows."""
+        if self.margin is None or self.margin_low is None or self.margin_high is None:
+            return None
+        return distance_of(self, (self.margin, self.margin_low, self.margin_high))
 
     @property
     def is_withheld(self) -> bool:
@@ -154,6 +165,7 @@ class Verdict(QueryFacts):
             "outcome": self.outcome,
             "standing": self.standing.value,
             "conclusive": self.conclusive,
+            "distance": self.distance,
         }
 
 

@@ -33,7 +33,7 @@ Gate = Literal["pass", "warn", "known", "fail", "error", "untold"]
 # Verdict that is as expected, for each value of ``expect``.
 _EXPECTED = {"close": "yes", "far": "no"}
 # Columns of a frame that are not fields of a verdict.
-_COMPUTED = ("outcome", "standing", "conclusive")
+_COMPUTED = ("outcome", "standing", "conclusive", "distance")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from pqd.deciders.decided import DECIDED
+from pqd.reports.models.figure import Figure
 
 # Aggregate of a verdict on each distance; the tau of the verdict is a share of the rows.
 DISTANCE_AGGREGATES = {
@@ -97,6 +98,9 @@ class QueryFacts:
     without a p-value is wrong at most alpha of the time on all public stand-ins.  The
     ``decider_options`` are those of the decider, with their values.  ``scale`` is ``rows`` for a
     COUNT as a share of all rows, in per cent, and for a SUM per row; else None.
+    ``distance_rows`` is the number of rows of which a distance is taken as a share where a margin
+    is shown as a distance: the copy's, or the private rows if ``rows_stated``; None for a query,
+    and for relations, whose strength in the private table is not known.
     """
 
     id: str
@@ -121,6 +125,8 @@ class QueryFacts:
     likely: bool = False
     decider_options: tuple[DeciderOption, ...] = ()
     scale: str | None = None
+    distance_rows: int | None = None
+    rows_stated: bool = False
 
     @property
     def is_distance(self) -> bool:
@@ -142,3 +148,21 @@ class QueryFacts:
     def chosen(self) -> CandidateFacts:
         """Candidate that decides the query."""
         return next(c for c in self.candidates if c.decider == self.decider)
+
+
+def distance_of(facts: QueryFacts, margin: tuple[int, int, int]) -> Figure | None:
+    """Distance, a share, that a margin and its two ends tell; None for a query.
+
+    The private table is taken to have ``distance_rows`` rows.  One row more in the margin is ``1 +
+    tau`` rows less in the distance (Theorem D4).  A margin is rounded up, so the distance of the
+    lower end is that of one row less, and the distance of the margin itself that of half a row.
+    """
+    rows = facts.distance_rows
+    if not rows:
+        return None
+
+    def distance(rows_away: float) -> float:
+        return min(max(facts.tau - rows_away * (1 + facts.tau) / rows, 0.0), 1.0)
+
+    value, low, high = margin
+    return Figure(distance(value - 0.5), distance(high), distance(low - 1))

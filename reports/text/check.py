@@ -15,7 +15,7 @@ from pqd.reports.models.query import SCORES
 from pqd.reports.models.standings import CHECKS, Standing, passes_first
 from pqd.reports.text.cost import cost_sentences
 from pqd.reports.text.distances import alarm_words
-from pqd.reports.text.gate import ALL_CHECKS, GATE_STEP, NAMED_STEP, outcome_message
+from pqd.reports.text.gate import ALL_CHECKS, ALL_STEP, GATE_STEP, NAMED_STEP, outcome_message
 from pqd.reports.text.numbers import (
     budget_text,
     counted,
@@ -26,6 +26,7 @@ from pqd.reports.text.numbers import (
 )
 from pqd.reports.text.query import (
     amount_text,
+    answer_lines,
     few_rows_text,
     group_parts,
     proof_sentence,
@@ -279,7 +280,33 @@ def detail_lines(check: CheckResult) -> Iterator[str]:
             yield text
     for verdict in check.verdicts if len(check.verdicts) > 1 else ():
         yield _group_line(verdict)
+    yield from price_lines(check.verdicts)
     yield from advice(check)
+
+
+def failure_lines(check: CheckResult) -> Iterator[str]:
+    """Lines below the message of a check that did not pass, where there is room for a few.
+
+    The question and what is known of the answer, what it cost, and the next step.  Of many groups
+    the first that keep the check from passing.
+    """
+    if len(check.verdicts) == 1:
+        yield from answer_lines(check.verdicts[0], check.tolerance)
+    elif check.verdicts:
+        told = [each for each in check.verdicts if check.status_of(each) != "as expected"]
+        yield from first_of(map(_group_line, told))
+    yield from price_lines(check.verdicts)
+    yield from advice(check)
+
+
+def price_lines(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """What the verdicts of a check cost by themselves; nothing for a check without any."""
+    prices = {verdict.epsilon for verdict in verdicts}
+    if not prices:
+        return
+    each = " for each group" if len(verdicts) > 1 else ""
+    earlier = ", paid for by an earlier run" if all(v.replayed for v in verdicts) else ""
+    yield f"spent: epsilon {epsilon_text(max(prices))}{each}{earlier}"
 
 
 def _group_line(verdict: Verdict) -> str:
@@ -302,7 +329,7 @@ def _subject(check: CheckResult) -> str:
 def _next_step(check: CheckResult) -> str | None:
     if not check.verdicts:
         # A check of a gate; what to do about a condition is said where it is named.
-        named = None if check.id == ALL_CHECKS else NAMED_STEP
+        named = ALL_STEP if check.id == ALL_CHECKS else NAMED_STEP
         return GATE_STEP if check.status == "undecided" else named
     if check.status == "undecided":
         remedy = "give this check a larger epsilon or tau"

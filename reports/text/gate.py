@@ -6,15 +6,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pqd.deciders.names import names_and_more
+from pqd.reports.models.query import distance_of
 from pqd.reports.models.standings import Standing
 from pqd.reports.text.numbers import (
     budget_text,
     counted,
+    end_text,
     epsilon_text,
     number_text,
     p_value_text,
+    rounded_text,
 )
-from pqd.reports.text.query import question_sentence
+from pqd.reports.text.query import distance_words, question_sentence, sure_text
 
 if TYPE_CHECKING:
     from pqd.reports.models.check import GateFacts, WorstFacts
@@ -25,6 +28,10 @@ if TYPE_CHECKING:
 ALL_CHECKS = "all checks"
 _MOST_NAMED = 3
 # Next steps after a gate that shows nothing, and for the check that it named.
+ALL_STEP = (
+    "see the check that the gate named; if it named none, give names an epsilon of its own "
+    "([budget] names = 0.5, or --names 0.5): the gate itself is then replayed at no cost"
+)
 NAMED_STEP = "make the copy better there, or give this check a larger tau"
 GATE_STEP = "give the gate a larger epsilon, or leave out what --dry-run calls not decidable"
 HOW_TO_READ = (
@@ -51,7 +58,8 @@ def gate_message(gate: GateFacts) -> str:
 def outcome_message(gate: GateFacts) -> str:
     """Outcome of a gate with its p-value."""
     conditions = counted(gate.conditions, "condition")
-    every = f"all {conditions} hold" if gate.conditions != 1 else "the condition holds"
+    single = gate.conditions == 1
+    every = "the condition holds" if single else f"all {conditions} hold"
     if gate.outcome == "fails" and gate.p_value is None:
         columns = counted(gate.conditions, "column fails", "columns fail")
         return f"{columns} in public, so nothing was measured; --columns names those to judge"
@@ -61,7 +69,8 @@ def outcome_message(gate: GateFacts) -> str:
     if gate.outcome == "holds":
         return f"{every} ({odds}){_within_text(gate)}"
     if gate.outcome == "fails":
-        return f"at least one of {conditions} fails ({odds})"
+        some = "the condition fails" if single else f"at least one of {conditions} fails"
+        return f"{some} ({odds})"
     leaning = "one fails" if gate.margin is not None and gate.margin < 1 else every
     return f"not shown that {every}: the test leans to {leaning} ({odds})"
 
@@ -87,6 +96,20 @@ def worst_message(worst: WorstFacts) -> str:
     away = 1 - worst.margin_high
     people = counted(max(away, 1), "person", "people")
     return f"the worst is {worst.name}: it fails ({odds}), by {people} or more"
+
+
+def worst_answer(facts: QueryFacts | None, worst: WorstFacts) -> str:
+    """What the margin of the named condition tells of a distance or a COUNT; empty for others."""
+    if facts is None:
+        return ""
+    if distance := distance_of(facts, (worst.margin, worst.margin_low, worst.margin_high)):
+        return distance_words(facts, distance, worst.alpha)
+    if facts.aggregate != "COUNT":
+        return ""
+    low, high = max(facts.tau - worst.margin_high, 0), max(facts.tau + 1 - worst.margin_low, 0)
+    about = rounded_text(max(facts.tau + 0.5 - worst.margin, 0), (high - low) / 2)
+    ends = f"{end_text(low, up=False)} to {end_text(high, up=True)}"
+    return f"off by about {about} ({sure_text(worst.alpha, 2)}: {ends})"
 
 
 def needs_text(epsilon: float) -> str:

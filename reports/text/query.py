@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
 from pqd.reports.models.query import MEAN_DISTANCE, RELATIONS_KEPT, SHARE, SUM_PER_ROW
@@ -16,12 +17,14 @@ from pqd.reports.text.numbers import (
     epsilon_text,
     number_text,
     p_value_text,
+    rounded_text,
     share_words,
     threshold_text,
 )
 
 if TYPE_CHECKING:
     from pqd.reports.models.audit import Condition, Outside, Verdict
+    from pqd.reports.models.figure import Figure
     from pqd.reports.models.query import CandidateFacts, QueryFacts
 
 SIMULATED = "SIMULATED: these verdicts come from seeded noise and protect nobody."
@@ -269,7 +272,7 @@ def estimate_text(verdict: Verdict) -> str | None:
     """
     ends = _ends(verdict.low, verdict.high)
     ends += verdict.sign if ends else ""
-    sure = _sure(verdict, 2 - (verdict.low, verdict.high).count(None))
+    sure = sure_text(verdict.alpha, 2 - (verdict.low, verdict.high).count(None))
     if verdict.estimate is None:
         return f"{ends} ({sure})" if ends else None
     if verdict.high is None and verdict.estimate == verdict.low:
@@ -279,9 +282,9 @@ def estimate_text(verdict: Verdict) -> str | None:
     return f"{about} ({sure}: {ends})" if ends else about
 
 
-def _sure(verdict: Verdict, ends: int) -> str:
+def sure_text(alpha: Fraction, ends: int) -> str:
     """Probability, in per cent, that one or two ends hold; each is wrong with alpha at most."""
-    return f"{number_text(max(100 - 100 * ends * float(verdict.alpha), 0.0), 4)} %"
+    return f"{number_text(max(100 - 100 * ends * float(alpha), 0.0), 4)} %"
 
 
 def _ends(low: float | None, high: float | None) -> str:
@@ -308,9 +311,8 @@ def gap_sentence(verdict: Verdict) -> str | None:
     side = "above" if noisy > 0 else "below"
     near = (verdict.gap_low or 0) <= 0 <= (verdict.gap_high or 0)
     way = "above or below" if near else side
-    return (
-        f"off by {gap}{verdict.sign} ({_sure(verdict, 2)}): the private answer is {way} the copy's"
-    )
+    sure = sure_text(verdict.alpha, 2)
+    return f"off by {gap}{verdict.sign} ({sure}): the private answer is {way} the copy's"
 
 
 def signed_gap(verdict: Verdict) -> str | None:
@@ -354,6 +356,19 @@ def _on_side(verdict: Verdict, low: float, high: float) -> bool:
     return high <= least + hair or low >= most - hair
 
 
+def distance_words(facts: QueryFacts, distance: Figure, alpha: Fraction) -> str:
+    """Distance, or score, with its interval, and the size that it supposes."""
+    words, (value, low, high) = "the distance is about", distance
+    if facts.aggregate == MEAN_DISTANCE:
+        words, value, low, high = "the score is about", 1 - value, 1 - high, 1 - low
+    about = rounded_text(100 * value, 100 * (high - low) / 2)
+    ends = f"{end_text(100 * low, 3, up=False)} to {end_text(100 * high, 3, up=True)} %"
+    size = "if the private table is as large as the copy"
+    if facts.rows_stated:
+        size = f"for the {counted(facts.distance_rows or 0, 'private row')} that are stated"
+    return f"{words} {about} % ({sure_text(alpha, 2)}: {ends}), {size}"
+
+
 def margin_sentence(verdict: Verdict) -> str | None:
     """Released margin in plain words, with its interval; None if no margin is released."""
     if verdict.margin is None:
@@ -375,7 +390,7 @@ def margin_sentence(verdict: Verdict) -> str | None:
         text = counted(low, people, verdict.counted)
     else:
         text = f"between {low:,} and {counted(high, people, verdict.counted)}"
-    return f"{text} away from the opposite verdict ({_sure(verdict, ends)})"
+    return f"{text} away from the opposite verdict ({sure_text(verdict.alpha, ends)})"
 
 
 def distance_text(margin: int, outcome: str, unit: str) -> str:
@@ -521,27 +536,36 @@ def thresholds_sentence(facts: QueryFacts) -> str:
 def sentences(verdict: Verdict, stated: str) -> Iterator[tuple[str, str]]:
     """Lines below the heading of a verdict, each with its role: plain, warning or detail."""
     yield query_text(verdict), "plain"
-    question = question_sentence(verdict, stated)
-    if verdict.is_distance:
-        yield f"{question}: is the private table's distribution so near to the copy's?", "plain"
-    else:
-        ends = f"{number_text(verdict.lower, 9)} and {number_text(verdict.upper, 9)}{verdict.sign}"
-        yield f"{question}: is the private answer between {ends}?", "plain"
-    private = (
-        persons_sentence(verdict),
-        worth_of_evidence(verdict),
-        outside_sentence(verdict),
-        _private(verdict),
-        gap_sentence(verdict),
-    )
-    for text in (*private, margin_sentence(verdict), estimating_sentence(verdict)):
-        if text:
-            yield text, "plain"
+    for text in answer_lines(verdict, stated):
+        yield text, "plain"
     if verdict.epsilon:
         text, enough = worth_sentence(verdict)
         yield text, "plain" if enough else "warning"
     yield decider_sentence(verdict), "detail"
     yield thresholds_sentence(verdict), "detail"
+
+
+def answer_lines(verdict: Verdict, stated: str) -> Iterator[str]:
+    """Question of a verdict, and all that the verdict tells of the private answer."""
+    question = question_sentence(verdict, stated)
+    if verdict.is_distance:
+        yield f"{question}: is the private table's distribution so near to the copy's?"
+    else:
+        ends = f"{number_text(verdict.lower, 9)} and {number_text(verdict.upper, 9)}{verdict.sign}"
+        yield f"{question}: is the private answer between {ends}?"
+    yield from filter(
+        None,
+        (
+            persons_sentence(verdict),
+            worth_of_evidence(verdict),
+            outside_sentence(verdict),
+            _private(verdict),
+            gap_sentence(verdict),
+        ),
+    )
+    if verdict.distance:
+        yield distance_words(verdict, verdict.distance, verdict.alpha)
+    yield from filter(None, (margin_sentence(verdict), estimating_sentence(verdict)))
 
 
 def _private(verdict: Verdict) -> str | None:

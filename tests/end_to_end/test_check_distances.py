@@ -256,3 +256,62 @@ def test_a_copy_of_the_same_distribution_passes(folder: Path) -> None:
         for check in run_check(found, SimulatedNoise(seed), fresh=True).checks
     ]
     assert gates == ["pass"] * 10
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("rows", ["", "rows = 4_000\n", "rows = 8_000\n"])
+def test_a_margin_tells_the_distance_of_a_table_of_so_many_rows(rows: str) -> None:
+    """The copy has as many rows as the private table, so without stated rows it is exact too."""
+    path = spec(PAIR, SCORE.replace("90%", "98%"))
+    text = Path(path).read_text(encoding="utf-8").replace("[synthetic", rows + "[synthetic")
+    Path(path).write_text(text, encoding="utf-8")
+    pair, score = (check.verdicts[0] for check in exact(path).checks)
+    assert pair.distance is not None
+    assert score.distance is not None
+    value, low, high = pair.distance
+    true = float(distance_of(["sex", "job"]) / 4_000)
+    assert low < value < high
+    assert pair.rows_stated == bool(rows)
+    if "8" in rows:
+        # What is beyond the tolerance weighs half among twice the rows.
+        assert value - 0.05 == pytest.approx((true - 0.05) / 2, abs=2e-4)
+        return
+    assert value == pytest.approx(true, abs=1.05 / 4_000)
+    assert low <= true <= high
+    assert score.distance.value > 0.02
+
+
+@pytest.mark.usefixtures("folder")
+def test_relations_tell_no_distance_since_those_of_the_private_table_are_not_known() -> None:
+    kept = '[[check]]\nid = "kept"\nscore = "relations"\nat_least = "50%"\n'
+    (check,) = exact(spec(kept)).checks
+    assert check.verdicts[0].margin is not None
+    assert (check.verdicts[0].distance, check.verdicts[0].distance_rows) == (None, None)
+
+
+@pytest.mark.usefixtures("folder")
+def test_every_rendering_of_a_failure_says_how_far_off_what_it_cost_and_what_next(
+    command: Command,
+) -> None:
+    far = '[[check]]\nid = "women"\nsql = "SELECT COUNT(*) FROM D WHERE sex LIKE \'f\'"\n'
+    path = spec(PAIR, SCORE.replace("90%", "98%"), far)
+    files = [f"--output={kind}=out.{kind}" for kind in ("junit", "markdown", "html")]
+    code, out, _ = command("check", path, *files, "--output", "github", "--verbose")
+    assert code == 1
+    told = {kind: Path(f"out.{kind}").read_text("utf-8") for kind in ("junit", "markdown", "html")}
+    told["github"] = "\n".join(line for line in out.splitlines() if line.startswith("::error"))
+    told["terminal"] = out.partition("::error")[0]
+    for kind, text in told.items():
+        words = " ".join(text.replace("%25", "%").replace("%0A", " ").split())
+        for part in (
+            "the distance is about 10",
+            "the score is about 9",
+            "if the private table is as large as the copy",
+            "synthetic answer 1,",
+            "tolerance",
+            "private answer is above the copy",
+            "spent: epsilon 0.5",
+            "do not rely on this distribution",
+            "accept the gap with a larger tau",
+        ):
+            assert part in words, (kind, part)

@@ -256,7 +256,9 @@ def test_the_worst_is_named_for_an_epsilon_that_is_spent_only_then(command: Comm
     code, out, _ = command("check", path)
     assert code == 1
     assert "nothing spent" in out
-    assert "the worst is pair: it fails" in " ".join(out.split())
+    words = " ".join(out.split())
+    assert "the worst is pair: it fails" in words
+    assert "the distance is about 30" in words
     junit = command("check", path, "--output", "junit=-")[1]
     assert 'failures="2"' in junit
     assert 'skipped="2"' in junit
@@ -283,6 +285,9 @@ def test_a_group_of_a_check_is_named() -> None:
     assert report.gate is not None
     assert report.gate.worst is not None
     assert report.gate.worst.name == "jobs: job = nurse"
+    # The margin of a COUNT is a number of persons, so it tells how far off the group is.
+    true = int((people(4_000, 1)["job"] == "nurse").sum()) - 51
+    assert f"off by about {true}" in report.checks[2].message
     (jobs,) = (check for check in report.checks if check.id == "jobs")
     assert (jobs.status, jobs.gate) == ("not as expected", "fail")
 

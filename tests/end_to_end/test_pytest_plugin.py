@@ -1,5 +1,6 @@
 """The pytest plugin, in pytest runs of its own."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -67,6 +68,24 @@ def test_the_fixture_fails_what_is_not_trusted(seeded: pytest.Pytester) -> None:
     assert "outside tolerance (p < 0.001), but close was expected" in text
     assert 'there is no column "agee"' in text
     assert "undecided: leans" in text
+    for part in ("synthetic answer", "off by", "spent: epsilon 0.5", "next: do not rely on this"):
+        assert part in text
+
+
+def test_a_check_that_a_gate_does_not_tell_says_what_the_gate_found(
+    seeded: pytest.Pytester,
+) -> None:
+    spec = (ROOT / "samples" / "audit-fails.toml").read_text(encoding="utf-8")
+    spec = spec.replace('path = "census', f'path = "{ROOT}/samples/census')
+    spec = re.sub(r"(?m)^(epsilon|decider|severity|on_undecided) = .*", "", spec)
+    spec = spec.replace("[defaults]", "[budget]\ngate = 1\n[defaults]")
+    (seeded.path / "audit.toml").write_text(spec, encoding="utf-8")
+    seeded.makepyfile("def test_w(pqd):\n    pqd.assert_trusted('median-age-of-men')\n")
+    result = seeded.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:xdist")
+    result.assert_outcomes(failed=1)
+    assert "not told, since the gate did not pass; the gate of all checks: at least one of" in (
+        result.stdout.str()
+    )
 
 
 def test_the_option_names_the_spec_and_the_warning_is_a_warning(seeded: pytest.Pytester) -> None:
