@@ -1,8 +1,8 @@
 """Makes the pictures of the documents: `python docs/make_pictures.py [NAME ...]`.
 
 The script runs commands that the documents show, with a temporary ledger.  Then it takes pictures
-of the pages that the commands write, with Chromium (`chromium` or `google-chrome` must be on the
-PATH).  The noise is real, so p-values and estimates differ from run to run.
+of the pages that the commands write, with Chromium, which must be on the PATH by one of its names.
+The noise is real, so p-values and estimates differ from run to run.
 """
 
 import os
@@ -18,6 +18,9 @@ from tempfile import TemporaryDirectory
 DOCS = Path(__file__).resolve().parent
 # Width and height, in pixels, of the part of each page that its picture shows.
 SIZES = {"audit": (1000, 1250), "compare": (1000, 1770), "profile": (1000, 2210)}
+# Pictures of the head of a page alone, for the README.
+HEADS = {"profile": (1000, 930)}
+BROWSERS = ("chromium", "google-chrome", "chromium-headless-shell")
 # Documents whose commands are run; if several commands write a page of one name, the first is run.
 STORIES = ("first-report.md", "audit-gate-compare.md")
 # Pages whose rows are opened for the picture.
@@ -58,7 +61,7 @@ def photograph(browser: str, page: Path, target: Path, size: tuple[int, int]) ->
 def main() -> None:
     """Make all pictures, or only the named ones, and print their paths."""
     wanted = sys.argv[1:] or list(SIZES)
-    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         sys.exit("there is no Chromium on the PATH; install it to make the pictures")
     (DOCS / "pictures").mkdir(exist_ok=True)
@@ -75,6 +78,9 @@ def main() -> None:
                 page.write_text(text.replace("<details", "<details open"), encoding="utf-8")
             target = DOCS / "pictures" / f"{name}.png"
             photograph(browser, page, target, SIZES[name])
+            if name in HEADS:
+                head = target.with_name(f"{name}-head.png")
+                photograph(browser, page, head, HEADS[name])
             print(target.relative_to(DOCS.parent))
 
 
