@@ -16,6 +16,13 @@ SHOWN = re.findall(
 )
 
 
+def answered(sql: str) -> float:
+    """Only cell of an answer."""
+    with duckdb.connect() as connection:
+        ((cell,),) = connection.execute(sql).fetchall()
+    return float(cell)
+
+
 def exact(columns: list[str]) -> float:
     """Exact total variation of texts, by DuckDB."""
     names = ", ".join(columns)
@@ -28,7 +35,7 @@ def exact(columns: list[str]) -> float:
         "SELECT SUM(ABS(COALESCE(private.share, 0) - COALESCE(synthetic.share, 0))) / 2 "
         f"FROM {shares[0]} FULL JOIN {shares[1]} USING ({names})"
     )
-    return float(duckdb.sql(sql).fetchall()[0][0])
+    return answered(sql)
 
 
 def test_the_page_shows_rows_of_the_recorded_run() -> None:
@@ -67,9 +74,9 @@ def test_of_texts_both_have_the_exact_distance(name: str, monkeypatch: pytest.Mo
 def test_children_with_an_income(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     counts = [
-        duckdb.sql(
+        answered(
             f"SELECT COUNT(*) FROM 'samples/census_{name}.parquet' WHERE age < 15 AND inctot > 0"
-        ).fetchall()[0][0]
+        )
         for name in ("private", "synthetic")
     ]
     assert counts == [0, 1576]
