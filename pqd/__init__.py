@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pqd.commands.plan import plan
     from pqd.commands.profile import profile
     from pqd.commands.release import release
+    from pqd.commands.simulate import simulate
     from pqd.errors import PqdError
     from pqd.reports.models.audit import AuditReport, Verdict
     from pqd.reports.models.check import CheckReport
@@ -51,6 +52,7 @@ __all__ = [
     "profile",
     "read_queries",
     "release",
+    "simulate",
 ]
 
 # Module of each public name; the module is imported when the name is first used.
@@ -74,6 +76,7 @@ _HOMES = {
     "read_queries": "pqd.sql.workload_files",
     "release": "pqd.commands.release",
     "ReleaseReport": "pqd.reports.models.release",
+    "simulate": "pqd.commands.simulate",
     "Verdict": "pqd.reports.models.audit",
 }
 

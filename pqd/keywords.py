@@ -21,7 +21,10 @@ _MEANT: Mapping[str, tuple[str, ...]] = {
     "bounds": ("columns",),
     "confidence": ("alpha",),
 }
-_NO_SEED = "noise has no seed, since whoever knew it could take the noise off"
+_NO_SEED = (
+    "noise has no seed, since whoever knew it could take the noise off; for research on tables "
+    "that are not private: pqd.simulate(pqd.audit, seed=3)(...)"
+)
 _NEAR = 0.6
 
 

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.charge_report import reporting_charges
-from pqd.accounting.ledger_location import ledger_path
 from pqd.batches.mechanisms import RunBudget
 from pqd.batches.shared_budget import verdict_plans
 from pqd.commands.cell_progress import cell_progress
 from pqd.commands.verdicts import look_notes, verdicts_of
-from pqd.deciders import SecureNoise
 from pqd.deciders.exact import Number
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.keywords import with_keyword_advice
@@ -28,6 +26,7 @@ from pqd.reports.models.audit import AuditReport
 from pqd.reports.text.numbers import EACH_ITS_OWN
 from pqd.run.costs import cost_of
 from pqd.run.execution import measure
+from pqd.run.means import Means
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
 from pqd.stated.budgets import AUTO
@@ -164,19 +163,15 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         outside=outside,
         private_rows=private_rows,
     )
+    means = Means.of(private, ledger, dataset=dataset, fresh=fresh, row_is_person=row_is_person)
     with cell_progress() as progress:
         return run_audit(
             private,
             synthetic,
             workload,
             parameters,
-            SecureNoise(),
-            accountant=Accountant(
-                ledger_path(private, ledger),
-                fresh=fresh,
-                row_is_person=row_is_person,
-                dataset=dataset,
-            ),
+            means.noise(),
+            accountant=means.accountant,
             unit=privacy_unit(unit, max_rows, row_is_person=row_is_person),
             sharing=budget.sharing,
             progress=progress,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, overload
 
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.charge_report import reporting_charges, run_charges
-from pqd.accounting.ledger_location import ledger_path
 from pqd.commands.cell_progress import cell_progress
 from pqd.commands.rank import run_ranking
 from pqd.comparison.candidates import Candidates
@@ -18,7 +17,6 @@ from pqd.comparison.comparison_results import outcome_of
 from pqd.comparison.leaderboard import Evidence, leaderboard
 from pqd.comparison.ranking import RankingParameters
 from pqd.comparison.references import add_references
-from pqd.deciders import SecureNoise
 from pqd.deciders.distances.relations import USUAL_BAR
 from pqd.deciders.exact import Number
 from pqd.engine.scan_plan import PrivacyUnit
@@ -33,6 +31,7 @@ from pqd.reports.models.ranking import RankingReport
 from pqd.reports.text.numbers import EACH_ITS_OWN
 from pqd.run.costs import added_costs, cost_of
 from pqd.run.execution import Outputs, measure
+from pqd.run.means import Means
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
 from pqd.stated.budgets import AUTO
@@ -186,9 +185,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     PqdError
         As ``pqd.audit``.
     """
-    accountant = Accountant(
-        ledger_path(private, ledger), fresh=fresh, row_is_person=row_is_person, dataset=dataset
-    )
+    means = Means.of(private, ledger, dataset=dataset, fresh=fresh, row_is_person=row_is_person)
     people = privacy_unit(unit, max_rows, row_is_person=row_is_person)
     named = columns if columns is not None and not isinstance(columns, Mapping) else None
     stated = columns if isinstance(columns, Mapping) else None
@@ -231,8 +228,8 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
                 private,
                 synthetics,
                 ranking,
-                SecureNoise(),
-                accountant=accountant,
+                means.noise(),
+                accountant=means.accountant,
                 unit=people,
                 progress=progress,
             )
@@ -252,8 +249,8 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
             synthetics,
             workload,
             ComparisonParameters.parse(shared, weights, references),
-            SecureNoise(),
-            accountant=accountant,
+            means.noise(),
+            accountant=means.accountant,
             unit=people,
             progress=progress,
         )

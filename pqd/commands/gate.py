@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from pqd.accounting.accountant import Accountant, Quote
 from pqd.accounting.charge_report import reporting_charges
-from pqd.accounting.ledger_location import ledger_path
 from pqd.commands.cell_progress import cell_progress
 from pqd.commands.gates import gate_notes, gate_result, status_in_gate
-from pqd.deciders import ParameterError, SecureNoise
+from pqd.deciders import ParameterError
 from pqd.deciders.distances.claims import DistanceBelow
 from pqd.deciders.exact import Number, positive, probability
 from pqd.deciders.names import pasted
@@ -57,6 +56,7 @@ from pqd.reports.text.numbers import percent_text
 from pqd.run.costs import added_costs, cost_of
 from pqd.run.execution import measure, quote_sets
 from pqd.run.gate import ROWS_SHARE
+from pqd.run.means import Means
 from pqd.sql.query import Query
 from pqd.sql.schema import quote_identifier
 from pqd.sql.workload_files import as_queries
@@ -138,9 +138,7 @@ def gate(  # noqa: PLR0913 - the facts of a gate, all but three by keyword
         alone that nobody stated.
     """
     terms = gate_terms(epsilon, names, alpha, private_rows)
-    accountant = Accountant(
-        ledger_path(private, ledger), fresh=fresh, row_is_person=row_is_person, dataset=dataset
-    )
+    means = Means.of(private, ledger, dataset=dataset, fresh=fresh, row_is_person=row_is_person)
     people = privacy_unit(unit, max_rows, row_is_person=row_is_person)
     with cell_progress() as progress:
         if queries is None:
@@ -157,9 +155,9 @@ def gate(  # noqa: PLR0913 - the facts of a gate, all but three by keyword
                 synthetic,
                 parameters,
                 terms,
-                SecureNoise(),
+                means.noise(),
                 progress,
-                accountant=accountant,
+                accountant=means.accountant,
                 unit=people,
                 dry_run=dry_run,
             )
@@ -171,9 +169,9 @@ def gate(  # noqa: PLR0913 - the facts of a gate, all but three by keyword
             workload,
             criteria,
             terms,
-            SecureNoise(),
+            means.noise(),
             progress,
-            accountant=accountant,
+            accountant=means.accountant,
             unit=people,
             dry_run=dry_run,
         )

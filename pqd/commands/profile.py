@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from pqd.accounting.accountant import Accountant, Quote, quote_of
 from pqd.accounting.charge_report import reporting_charges, run_charges
-from pqd.accounting.ledger_location import ledger_path
 from pqd.commands.cell_progress import cell_progress
-from pqd.deciders import ParameterError, SecureNoise
+from pqd.deciders import ParameterError
 from pqd.deciders.estimators import EstimatorOutput
 from pqd.deciders.exact import Number
 from pqd.deciders.numbers import epsilon_option
@@ -37,6 +36,7 @@ from pqd.reports.models.profile import ProfileReport, ZoomedMarginal
 from pqd.reports.text.distances import refusal_sentence
 from pqd.run.costs import added_costs, cost_of
 from pqd.run.execution import Outputs, measure, quote_sets
+from pqd.run.means import Means
 from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
@@ -170,21 +170,19 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
             return run_profile_plan(
                 None, synthetic, parameters, progress, unit=people, row_is_person=row_is_person
             )
-    accountant = Accountant(
-        ledger_path(private, ledger), fresh=fresh, row_is_person=row_is_person, dataset=dataset
-    )
+    means = Means.of(private, ledger, dataset=dataset, fresh=fresh, row_is_person=row_is_person)
     with cell_progress() as progress:
         if dry_run:
             return run_profile_plan(
-                private, synthetic, parameters, progress, accountant=accountant, unit=people
+                private, synthetic, parameters, progress, accountant=means.accountant, unit=people
             )
         return run_profile(
             private,
             synthetic,
             parameters,
-            SecureNoise(),
+            means.noise(),
             progress,
-            accountant=accountant,
+            accountant=means.accountant,
             unit=people,
         )
 

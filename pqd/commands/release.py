@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.charge_report import reporting_charges
 from pqd.accounting.free_places import check_free
-from pqd.accounting.ledger_location import ledger_path
 from pqd.batches.answers import PlannedBatch, ReleasePlan, scale_of, select_batches, synthetic_sum
 from pqd.batches.batch_measurement import possible_answers
 from pqd.batches.mechanisms import RELEASING
 from pqd.batches.nested_queries import NestedQueries
 from pqd.commands.cell_progress import cell_progress
-from pqd.deciders import SecureNoise
 from pqd.deciders.batch.base import BatchOutput
 from pqd.deciders.batch.decision_rule import reach
 from pqd.deciders.bounds import AnswerRange
@@ -45,6 +43,7 @@ from pqd.reports.models.release import ReleasedQuery, ReleaseReport
 from pqd.reports.text.numbers import listed
 from pqd.run.costs import cost_of
 from pqd.run.execution import measure
+from pqd.run.means import Means
 from pqd.spec import Spec
 from pqd.spec.sources import accountant_of, open_source, paths_as_written
 from pqd.sql.predicate import atoms
@@ -146,9 +145,7 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
         mechanism=mechanism,
         columns=columns,
     )
-    accountant = Accountant(
-        ledger_path(private, ledger), fresh=fresh, row_is_person=row_is_person, dataset=dataset
-    )
+    means = Means.of(private, ledger, dataset=dataset, fresh=fresh, row_is_person=row_is_person)
     options = read_mechanism_options(mechanism, mechanism_options)
     workload = with_weights(as_queries(queries), weights)
     target = None if table is None else check_new(table)
@@ -158,10 +155,10 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
             synthetic,
             workload,
             parameters,
-            SecureNoise(),
+            means.noise(),
             options=options,
             isotonic=isotonic,
-            accountant=accountant,
+            accountant=means.accountant,
             unit=people,
             table=target,
             progress=progress,

@@ -63,7 +63,6 @@ from pqd.reports.text.distances import (
     INDEPENDENT_SAMPLE,
     INTERVAL,
     RELATIONS,
-    SIMULATED,
     TOTAL_VARIATION,
     USEFULNESS,
     alarm_sentence,
@@ -90,7 +89,7 @@ from pqd.reports.text.numbers import (
     percent_text,
     share_digits,
 )
-from pqd.reports.text.query import weights_words
+from pqd.reports.text.query import SIMULATED, weights_words
 from pqd.reports.text.relations import (
     BETWEEN,
     RELATIONS_KEPT,
@@ -582,4 +581,7 @@ def _definitions(report: ProfileReport) -> Iterator[tuple[str, str]]:
     if report.zoomed:
         yield "Worst cells", f"{_CELLS} {level} for each marginal. The JSON report has all cells."
     yield "At once", f"What holds together, with probability {level} for all of it (Bonferroni)."
-    yield "What is promised", promise(report.total_epsilon, report.cost.delta)
+    yield (
+        "What is promised",
+        promise(report.total_epsilon, report.cost.delta, simulated=report.simulated),
+    )

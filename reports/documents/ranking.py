@@ -54,7 +54,6 @@ from pqd.reports.text.distances import (
     INDEPENDENT_SAMPLE,
     INTERVAL,
     RELATIONS,
-    SIMULATED,
     TOTAL_VARIATION,
     USEFULNESS,
     alarm_sentence,
@@ -69,6 +68,7 @@ from pqd.reports.text.distances import (
     ways_text,
 )
 from pqd.reports.text.numbers import counted, interval_text, listed, number_text, percent_text
+from pqd.reports.text.query import SIMULATED
 from pqd.reports.text.relations import (
     RELATIONS_KEPT,
     bar_text,
@@ -170,7 +170,7 @@ def _definitions(report: RankingReport) -> Iterator[tuple[str, str]]:
         f"What is established for all pairs of copies at once, with probability {level} (Holm).",
     )
     epsilon = sum((part.epsilon for part in report.budget), Fraction(0))
-    yield "What is promised", promise(epsilon, report.cost.delta)
+    yield "What is promised", promise(epsilon, report.cost.delta, simulated=report.simulated)
 
 
 def _body(report: RankingReport) -> Iterator[Block]:

@@ -48,12 +48,11 @@ from pqd.reports.text.numbers import (
     plain,
     to_digits_of,
 )
-from pqd.reports.text.query import grouped_text, query_text, span_text, within_text
+from pqd.reports.text.query import SIMULATED, grouped_text, query_text, span_text, within_text
 
 if TYPE_CHECKING:
     from pqd.reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport
 
-SIMULATED = "SIMULATED: these answers come from seeded noise and protect nobody."
 _ANSWER = (
     "The exact answer and noise, drawn once, in whole units; below 0 it is 0, where the exact one "
     "cannot be negative. Answers to overlapping queries need not agree with each other."
@@ -503,4 +502,7 @@ def _how_to_read(report: ReleaseReport) -> Iterator[tuple[str, str]]:
     yield "Difference", "The private answer less the synthetic one; it is as noisy as the former."
     several = any(batch.relative for batch in report.batches)
     yield "Simulated error", f"{_SIMULATED_ERROR}{_RELATIVE_ERROR if several else ''}"
-    yield "What is promised", promise(report.total_epsilon, report.total_delta)
+    yield (
+        "What is promised",
+        promise(report.total_epsilon, report.total_delta, simulated=report.simulated),
+    )

@@ -209,7 +209,8 @@ class Cost:
     one person.  ``day`` is the day of the run (UTC).  ``earlier`` are the runs that paid for the
     answers that this run replays.  ``versions`` is the number of versions of the table, ``runs``
     the number of runs on all of them since the day ``since``; ``total`` is their sum.  ``periods``
-    are limits of periods of the calendar, and what is spent of them.
+    are limits of periods of the calendar, and what is spent of them.  ``simulated``: the noise had
+    a seed, and nothing was charged; ``epsilon`` is what a run would spend.
     """
 
     epsilon: Fraction = Fraction(0)
@@ -230,6 +231,12 @@ class Cost:
     runs: int = 0
     since: str | None = None
     periods: tuple[PeriodFacts, ...] = ()
+    simulated: bool = False
+
+    @property
+    def spent(self) -> Fraction:
+        """Epsilon that was spent: none in a simulation."""
+        return Fraction(0) if self.simulated else self.epsilon
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -254,7 +261,7 @@ class AuditReport(IndexedReport[Verdict], CurvedReport):
     @property
     def spent(self) -> Fraction:
         """Exact total epsilon that this run spent; replayed verdicts cost nothing."""
-        return self.cost.epsilon
+        return self.cost.spent
 
     @property
     def simulated(self) -> bool:

@@ -232,7 +232,7 @@ class CheckReport(IndexedReport[CheckResult]):
 
     def computed(self) -> dict[str, Any]:
         """Exit code, epsilon that was spent, and whether noise was seeded."""
-        spent = 0 if self.dry else self.cost.epsilon
+        spent = 0 if self.dry else self.cost.spent
         return {"exit_code": self.exit_code, "spent_epsilon": spent, "simulated": self.simulated}
 
     def to_frame(self) -> pd.DataFrame:

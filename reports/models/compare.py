@@ -223,7 +223,7 @@ class CompareReport(BoardReport[LeaderboardRow]):
 
     def computed(self) -> dict[str, Any]:
         """Epsilon that was spent, whether noise was seeded, and the ties of the leaderboard."""
-        spent = self.cost.epsilon
+        spent = self.cost.spent
         return {"spent_epsilon": spent, "simulated": self.simulated, "tied": self.tied}
 
     def _board(self) -> list[BoardRow]:

@@ -367,7 +367,7 @@ class ProfileReport(IndexedReport[DistanceFacts]):
     @property
     def spent(self) -> Fraction:
         """Exact total epsilon that this run spent; replayed measurements cost nothing."""
-        return Fraction(0) if self.dry else self.cost.epsilon
+        return Fraction(0) if self.dry else self.cost.spent
 
     @property
     def p_value_all_within(self) -> float | None:

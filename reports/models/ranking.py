@@ -95,7 +95,7 @@ class RankingReport(BoardReport[RankedCopy]):
     @property
     def spent(self) -> Fraction:
         """Exact total epsilon that this run spent; replayed measurements cost nothing."""
-        return self.cost.epsilon
+        return self.cost.spent
 
     def computed(self) -> dict[str, Any]:
         """Epsilon that was spent."""

@@ -125,7 +125,7 @@ class ReleaseReport(IndexedReport[ReleasedQuery]):
 
     def computed(self) -> dict[str, Any]:
         """Epsilon that was spent."""
-        return {"spent_epsilon": self.cost.epsilon}
+        return {"spent_epsilon": self.cost.spent}
 
     def to_frame(self) -> pd.DataFrame:
         """Frame with one row per query; a refused query has a reason and no answer."""

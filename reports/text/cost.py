@@ -29,7 +29,8 @@ _ADDS_UP = "Whatever else is asked of the same table adds to this epsilon."
 def cost_sentences(cost: Cost, tables: str) -> Iterator[str]:
     """Sentences on a run's cost: the amount, the rule, the ledger's total, the privacy unit."""
     spent, rule = amount_text(cost.epsilon, cost.delta), _rule_words(cost)
-    yield f"Spent {spent}{rule} on {tables}, taken as public."
+    done = "Simulated" if cost.simulated else "Spent"
+    yield f"{done} {spent}{rule} on {tables}, taken as public."
     if cost.earlier:
         yield earlier_sentence(cost)
     if cost.ledger:
@@ -85,6 +86,8 @@ def _earlier(cost: Cost) -> tuple[Fraction, Fraction]:
 def spent_cell(cost: Cost) -> str:
     """Epsilon of a run, and the epsilon of earlier runs that paid for its replayed answers."""
     now = epsilon_text(cost.epsilon)
+    if cost.simulated:
+        return f"0 ({now} simulated)"
     if not cost.earlier:
         return now
     then = epsilon_text(_earlier(cost)[0])
@@ -92,14 +95,16 @@ def spent_cell(cost: Cost) -> str:
 
 
 def meaning_sentence(cost: Cost) -> str:
-    """Sentence on what the epsilon of a report means for one person; empty if epsilon is 0.
+    """Sentence on what the epsilon of a report means for one person.
+
+    It is empty if epsilon is 0, and for a simulation, which protects nobody.
 
     By sequential composition, the charges of all runs behind a report add up.  So one person's data
     changes the probability of a report by a factor of at most exp(sum of the charges).
     """
     past = _earlier(cost)
     epsilon, delta = cost.epsilon + past[0], cost.delta + past[1]
-    if not epsilon:
+    if not epsilon or cost.simulated:
         return ""
     but = f", but for a chance of {float(delta):.3g}" if delta else ""
     return (
@@ -108,8 +113,10 @@ def meaning_sentence(cost: Cost) -> str:
     )
 
 
-def promise(epsilon: Fraction, delta: Fraction) -> str:
+def promise(epsilon: Fraction, delta: Fraction, *, simulated: bool = False) -> str:
     """Sentences on what differential privacy promises at this epsilon and delta."""
+    if simulated:
+        return "Nothing: whoever knows the seed of the noise can take the noise off."
     but = f", but for a chance of {float(delta):.3g}," if delta else ""
     times = f"more than exp({epsilon_option(epsilon)}) times as probable"
     return f"{_PROMISE}{but} {times}. {_ADDS_UP}"
@@ -144,7 +151,10 @@ def spent_text(cost: Cost, answers: Sequence[bool] = ()) -> str:
     if not cost.epsilon and not cost.delta:
         why = ": all replayed" if replayed and replayed == len(answers) else ""
         return f"nothing spent{why}"
-    spent = f"{amount_text(cost.epsilon, cost.delta)} spent"
+    amount = amount_text(cost.epsilon, cost.delta)
+    if cost.simulated:
+        return f"nothing spent, {amount} simulated"
+    spent = f"{amount} spent"
     return f"{spent}, {replayed:,} replayed" if replayed else spent
 
 

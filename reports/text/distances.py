@@ -27,7 +27,6 @@ USEFULNESS = (
     "This measures how useful the copy is. It does not measure whether the copy protects the "
     "people in the private table."
 )
-SIMULATED = "SIMULATED: these distances come from seeded noise and protect nobody."
 WAYS = {1: "column", 2: "pair", 3: "triple"}
 NAMES = {
     "tv": "total variation",

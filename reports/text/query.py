@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from pqd.reports.models.figure import Figure
     from pqd.reports.models.query import CandidateFacts, QueryFacts
 
-SIMULATED = "SIMULATED: these verdicts come from seeded noise and protect nobody."
+SIMULATED = (
+    "SIMULATED: the noise of this report has a seed, from which anyone can compute it and take it "
+    "off. The report protects nobody; do not hand it out if the private table is private."
+)
 
 
 def verdict_words(verdict: Verdict) -> tuple[str, str]:

@@ -17,21 +17,17 @@ import pytest
 
 import pqd
 from pqd.accounting.zcdp import rho_of
-from pqd.commands import audit as audit_home
 from pqd.commands import check as check_home
-from pqd.commands import compare as compare_home
-from pqd.commands import gate as gate_home
-from pqd.commands import profile as profile_home
-from pqd.commands import release as release_home
 from pqd.deciders.distances.vector import GaussianVector
 from pqd.engine import histograms as histograms_home
 from pqd.engine import marginals as marginals_home
 from pqd.planning.planned_verdict import DeciderMeasurement
+from pqd.run import means as means_home
 from pqd.run.gate import GateCondition
 from tests.privacy.test_privacy_unit import every_value, whole_rows
 from tests.support.tape import Draw, Tape, loss
 
-HOMES = (audit_home, check_home, compare_home, gate_home, profile_home, release_home)
+HOMES = (check_home, means_home)
 MOMENT = pd.Timestamp("2020-02-02")
 # Whole numbers that are no doubles, so that one missing cell rounds a whole column of pandas.
 BIG = 1_750_000_000_000_000_001

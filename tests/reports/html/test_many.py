@@ -148,6 +148,6 @@ def test_hostile_text_stays_text_in_data_and_in_rows(text: str) -> None:
 def test_a_simulation_is_stamped_in_every_row() -> None:
     verdicts = [replace(verdict, simulated=True) for verdict in many_queries(400)]
     text = html_text(audit_of(*verdicts))
-    assert "SIMULATED: these verdicts come from seeded noise" in text.partition("<section")[0]
+    assert "SIMULATED: the noise of this report has a seed" in text.partition("<section")[0]
     assert all("SIMULATED" in row[5] for row in data(text)["rows"])
     assert text.partition("<template")[0].count('<span class="mark">SIMULATED</span>') == 100

@@ -115,6 +115,6 @@ def test_every_report_is_balanced_markdown(number: int) -> None:
 def test_simulation_is_stamped(rendering: Callable[[CheckReport], str]) -> None:
     stamped = sum(bool(entry.verdicts) for entry in ALL)
     text = rendering(SIMULATED)
-    assert "SIMULATED: these verdicts come from seeded noise" in text
+    assert "SIMULATED: the noise of this report has a seed" in text
     assert text.count("SIMULATED") >= stamped
     assert "SIMULATED" not in rendering(BASED)

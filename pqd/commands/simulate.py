@@ -1,0 +1,88 @@
+"""``pqd.simulate``: a command with seeded noise, for research and tests."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from dataclasses import replace
+from importlib import import_module
+from typing import Any, TypeVar, cast
+
+from pqd.errors import ParameterError
+from pqd.run.means import seeded
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+# Commands that draw noise.  A check keeps the account that its spec names.
+_COMMANDS = ("audit", "profile", "compare", "release", "gate")
+# Arguments of an account, of a plan, and of a file that could not be marked.
+_REFUSED = {
+    "ledger": "it keeps no account",
+    "dataset": "it keeps no account",
+    "fresh": "it keeps no account, so nothing is ever replayed",
+    "dry_run": "a plan draws no noise",
+    "table": "a table has no place for the mark SIMULATED",
+}
+
+
+def simulate(command: Command, *, seed: int) -> Command:
+    """Function like ``command`` whose noise has a seed: for research, **not private**.
+
+    Whoever knows or guesses the seed computes the noise and takes it off.  So a simulated report
+    protects nobody, every rendering of it says SIMULATED, and it must not be handed out if the
+    private table is private.  No account is kept: nothing is charged, stored or replayed.
+
+    ``pqd.simulate(pqd.audit, seed=3)(private, copy, queries, tau="5%", epsilon=1)`` gives an
+    ``AuditReport``.  The noise has the laws of a real run.  The same seed gives the same report,
+    byte for byte, and other seeds give independent noise.
+
+    Parameters
+    ----------
+    command
+        ``pqd.audit``, ``pqd.profile``, ``pqd.compare``, ``pqd.release`` or ``pqd.gate``.
+    seed
+        A whole number of at least 0.
+
+    Returns
+    -------
+    Callable
+        A function with the arguments of ``command``, but for ``ledger``, ``dataset``, ``fresh``,
+        ``dry_run`` and ``table``.  In its reports ``cost.epsilon`` is what a run would spend.
+
+    Raises
+    ------
+    ParameterError
+        If the command draws no noise, if the seed is no whole number of at least 0, or later if an
+        argument is stated that a simulation does not have.
+    """
+    name = getattr(command, "__name__", "")
+    if name not in _COMMANDS or getattr(import_module(f"pqd.commands.{name}"), name) != command:
+        known = ", ".join(f"pqd.{each}" for each in _COMMANDS)
+        raise ParameterError(
+            f"pqd.simulate takes one of {known}; write pqd.simulate(pqd.audit, "
+            "seed=3)(private, copy, queries, tau=..., epsilon=...)"
+        )
+    number = _whole(seed)
+
+    @functools.wraps(command)
+    def simulated(*arguments: Any, **keywords: Any) -> Any:  # noqa: ANN401 - those of the command
+        for stated, reason in _REFUSED.items():
+            if keywords.get(stated) not in {None, False}:
+                raise ParameterError(f"a simulation has no argument {stated}: {reason}")
+        with seeded(number):
+            report = command(*arguments, **keywords)
+        # Without a day one seed gives one report, on every day.
+        return replace(report, cost=replace(report.cost, simulated=True, day=None))
+
+    return cast("Command", simulated)
+
+
+def _whole(seed: object) -> int:
+    try:
+        number = -1 if isinstance(seed, bool) else operator.index(cast("Any", seed))
+    except TypeError:
+        number = -1
+    if number < 0:
+        raise ParameterError(f"the seed must be a whole number of at least 0, not {seed!r}")
+    return number
