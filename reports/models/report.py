@@ -31,8 +31,10 @@ Item = TypeVar("Item")
 # Module of each rendering function, imported when the function is used first.
 _HOMES = {
     "brief_text": "pqd.reports.writers.notebook",
+    "csv_text": "pqd.reports.writers.csv",
     "html_text": "pqd.reports.writers.html",
     "json_text": "pqd.reports.json",
+    "latex_text": "pqd.reports.writers.latex",
     "markdown_text": "pqd.reports.writers.markdown",
     "notebook_html": "pqd.reports.writers.notebook",
     "open_page": "pqd.reports.browser",
@@ -133,6 +135,18 @@ class Report(ABC):
     def to_markdown(self) -> str:
         """Report as GitHub-flavoured Markdown, small enough for a comment."""
         return cast("str", rendering("markdown_text")(self))
+
+    def to_csv(self) -> str:
+        """Tables of the report as CSV, with the figures that the report shows, for a spreadsheet.
+
+        The column ``table`` names the table; a simulation has a column that says SIMULATED.
+        ``to_frame()``, where a report has it, gives exact figures.
+        """
+        return cast("str", rendering("csv_text")(self))
+
+    def to_latex(self) -> str:
+        r"""Tables of the report for LaTeX; the document needs ``\usepackage{booktabs}``."""
+        return cast("str", rendering("latex_text")(self))
 
     def _repr_html_(self) -> str:
         """Report as HTML for a notebook."""
