@@ -1,6 +1,7 @@
 """The site of the documents: built strictly, complete, and without a request to another host."""
 
 import importlib.util
+import json
 import re
 import shlex
 import tomllib
@@ -80,8 +81,17 @@ def test_the_site_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     for text in ('<code><span class="option">--html</span> ', '<span class="option">--zoom</span>'):
         assert text in gallery, "an option may break at its hyphens"
     assert {path.stem for path in (site / "gallery").glob("*.html")} == set(module.GALLERY)
+    questions_are_found(site)
     nothing_is_fetched_from_another_host(site)
     commands_and_reference_are_complete(site)
+
+
+def questions_are_found(site: Path) -> None:
+    """The offline search has what newcomers type."""
+    items = json.loads((site / "search.json").read_text(encoding="utf-8"))["items"]
+    for words in ("is my copy safe", "german", "holdout", "gdpr", "xlsx", "which epsilon"):
+        places = [each["location"] for each in items if words in each["title"].lower()]
+        assert any(place.startswith("faq.html") for place in places), words
 
 
 def nothing_is_fetched_from_another_host(site: Path) -> None:
