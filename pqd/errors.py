@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from pqd.deciders.errors import DeciderError, ParameterError, PqdError, UnanswerableError
 
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from pqd.reports.models.release import ReleaseReport
 
 __all__ = [
+    "MOST_MISTAKES",
     "NO_PERMISSION",
     "NO_RECORD",
     "BaselineError",
@@ -27,7 +29,9 @@ __all__ = [
     "UnanswerableError",
     "UnknownAnswerError",
     "UnwrittenTableError",
+    "for_all",
     "overtaken",
+    "with_all_messages",
 ]
 
 # Advice for a file that the system does not let pqd read.
@@ -38,6 +42,42 @@ NO_PERMISSION = (
 
 # Words about a charge that is in no ledger.
 NO_RECORD = "is on no record"
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+# Of more mistakes than this, a message names the first ones and the number of the others.
+MOST_MISTAKES = 20
+
+
+def for_all(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """Results of ``function`` for all ``items``, whose errors are raised as one.
+
+    Raises
+    ------
+    PqdError
+        If ``function`` raises some: the first of them, with the messages of all, one below the
+        other.
+    """
+    results, errors = list[Result](), list[PqdError]()
+    for item in items:
+        try:
+            results.append(function(item))
+        except PqdError as error:
+            errors.append(error)
+    if errors:
+        raise with_all_messages(errors)
+    return results
+
+
+def with_all_messages(errors: Sequence[PqdError]) -> PqdError:
+    """First of several errors, with the messages of all; each message is told once."""
+    messages = list(dict.fromkeys(map(str, errors)))
+    more = len(messages) - MOST_MISTAKES
+    last = [f"and {more:,} more mistakes"] if more > 0 else []
+    first = errors[0]
+    first.args = ("\n".join([*messages[:MOST_MISTAKES], *last]),)
+    return first
 
 
 class QueryError(PqdError, ValueError):

@@ -30,7 +30,7 @@ from pqd.paths import numbered_alike
 from pqd.reports.escape import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 # Exit code that Typer gives after a KeyboardInterrupt, whatever signal raised the interrupt.
 _INTERRUPTED = 130
@@ -53,22 +53,29 @@ class _Commands(TyperGroup):
             raise ParameterError(
                 f"no command is given; to begin with: pqd {first} {shlex.join(args)}"
             )
-        with _no_address():
+        with _brief_usage(args):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: typer._click.Context) -> object:
         """Result of the command; a message about wrong arguments shows no address."""
-        with _no_address():
+        with _brief_usage(sys.argv[1:]):
             return super().invoke(ctx)
 
 
 @contextmanager
-def _no_address() -> Iterator[None]:
-    """Context in which messages about wrong usage are brief and quote no address or password."""
+def _brief_usage(arguments: Sequence[str]) -> Iterator[None]:
+    """Context in which messages about wrong usage advise, are brief, and quote no address.
+
+    ``arguments`` are those of the command line.
+    """
     try:
         yield
-    except typer._click.exceptions.UsageError as error:  # noqa: SLF001 - Typer has its own click
-        error.message = readable(without_address(error.message))
+    except UsageError as error:
+        # Imported here, since only a wrong command needs it.
+        from pqd.cli.usage import usage_advice
+
+        advice = usage_advice(error, arguments)
+        error.message = readable(without_address("\n".join(filter(None, [error.message, advice]))))
         raise
 
 

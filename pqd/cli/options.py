@@ -15,6 +15,7 @@ import typer
 from pqd.cli.option_groups import option_group
 from pqd.deciders.errors import ParameterError
 from pqd.engine.sources.locations import is_address, like_table, location_of, short_name
+from pqd.errors import for_all
 from pqd.paths import usable
 from pqd.progress import strict as warnings_are_errors
 from pqd.threads import stated_threads
@@ -157,6 +158,10 @@ class QueryOptions:
         from pqd.sql.query import Query
         from pqd.sql.workload_files import as_queries, read_queries
 
+        for text in self.query or ():
+            if text.lower().endswith((".sql", ".csv")) and not text.split()[1:]:
+                write = shlex.quote(text)
+                raise ParameterError(f"the query {text} looks like a file; write --queries {write}")
         files = [file for table in tables for file in location_of(table).files]
         file = read_queries(usable(self.queries), files) if self.queries else ()
         rules = [
@@ -269,10 +274,11 @@ class ColumnOptions:
         from pqd.stated.column_facts import parse_bounds, parse_type
 
         columns: dict[str, dict[str, Any]] = {}
-        for name, facts in [
-            *map(parse_bounds, self.bounds or []),
-            *map(parse_type, self.type_ or []),
-        ]:
+        texts = [
+            *((parse_bounds, text) for text in self.bounds or []),
+            *((parse_type, text) for text in self.type_ or []),
+        ]
+        for name, facts in for_all(lambda each: each[0](each[1]), texts):
             known = columns.setdefault(name, {})
             if known.keys() & facts.keys():
                 raise ParameterError(f'the same fact about "{name}" is given twice')
@@ -425,7 +431,8 @@ def values_by_name(
 ) -> dict[str, str]:
     """Values by name from ``NAME=VALUE`` texts; with ``last`` the name ends at the last ``=``."""
     values: dict[str, str] = {}
-    for text in texts:
+
+    def read(text: str) -> None:
         name, sign, value = text.rpartition("=") if last else text.partition("=")
         if is_address(text) or (not sign and like_table(text)):
             write = shlex.quote(f"{short_name(text)}={text}")
@@ -435,4 +442,6 @@ def values_by_name(
         if name in values:
             raise ParameterError(f"two {what}s are called {name!r}; names must differ")
         values[name] = value
+
+    for_all(read, texts)
     return values

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from pqd.spec import Problem
 
 FILES, GITHUB, JUNIT = ("json", "markdown", "html"), "github", "junit"
+# Ends of names of documents that no rendering is.
+_OF_OFFICES = {".pdf", ".docx", ".xlsx", ".xls", ".doc", ".odt"}
 _SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 _STANDARD = "-"
 # Word for a file in the help.
@@ -288,6 +290,11 @@ def check_place(
     """Refuse a file that cannot be written or must not be written, before anything is spent."""
     if place in {None, _STANDARD}:
         return
+    if Path(str(place)).suffix.lower() in _OF_OFFICES:
+        raise ParameterError(
+            f"{place} would hold no such document; name it .html, .md or .json, and print a page "
+            "of HTML from the browser for a PDF"
+        )
     writable(usable(str(place)), append=append)
     # Refuse a path that looks like a table, even if this run does not read that table.
     if like_table(str(place)):

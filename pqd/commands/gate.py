@@ -19,6 +19,7 @@ from pqd.deciders.names import pasted
 from pqd.deciders.note import Note, note
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
+from pqd.errors import with_all_messages
 from pqd.keywords import with_keyword_advice
 from pqd.marginals.bound_profile import BoundProfile, bind_profile
 from pqd.marginals.measurements import ClaimMeasurement
@@ -223,7 +224,8 @@ def run_query_gate(  # noqa: PLR0913 - the arguments of a gate, parsed
     plan.bound.check()
     for query, refusal in plan.bound.refusals:
         refusal.args = (f"{query.id}: {refusal}",)
-        raise refusal
+    if plan.bound.refusals:
+        raise with_all_messages([refusal for _, refusal in plan.bound.refusals])
     for verdict in plan.verdicts:
         _check_counts(verdict)
     inputs = [GateInput(plan.bound, each.facts()["id"], each.measurement) for each in plan.verdicts]

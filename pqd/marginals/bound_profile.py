@@ -22,7 +22,7 @@ from pqd.engine.partitions import Lacking, Partition
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.synthetic_tables import SyntheticTables
-from pqd.errors import NothingSelectedError, ParameterError
+from pqd.errors import NothingSelectedError, ParameterError, for_all
 from pqd.marginals.marginal_selection import select_marginals
 from pqd.marginals.partition_choice import (
     choose_partition,
@@ -266,7 +266,8 @@ def _check_cells(tables: SyntheticTables, request: ProfileRequest) -> None:
     """Refuse cells stated for a column that is not compared: its name may be a typo."""
     known = set(map(fold_case, tables.all_columns))
     compared = known if request.named is None else set(map(fold_case, request.named))
-    for name in request.cells:
+
+    def check(name: str) -> None:
         if fold_case(name) not in known:
             raise unknown_column(name, tables.all_columns, "cells")
         if fold_case(name) not in compared:
@@ -275,6 +276,8 @@ def _check_cells(tables: SyntheticTables, request: ProfileRequest) -> None:
                 f"({', '.join(request.named or ())}); name it there too (--columns), or leave its "
                 "cells out"
             )
+
+    for_all(check, request.cells)
 
 
 def _coarse_notes(profiles: Sequence[BoundProfile]) -> Iterator[Note]:

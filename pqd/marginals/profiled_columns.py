@@ -18,7 +18,7 @@ from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import Table
-from pqd.errors import TableError
+from pqd.errors import TableError, for_all
 from pqd.marginals.profile_parameters import ProfileRequest
 from pqd.reports.models.profile import LeftOut
 from pqd.reports.models.standings import Standing
@@ -114,7 +114,8 @@ def _wanted_columns(
     tables: SyntheticTables, wanted: Sequence[str], unit: PrivacyUnit | None
 ) -> tuple[str, ...]:
     folded = [fold_case(name) for name in wanted]
-    for name in wanted:
+
+    def check(name: str) -> None:
         if not _has(tables.tables[0], name):
             raise unknown_column(name, tables.columns, "columns")
         if _is_unit(name, unit):
@@ -122,6 +123,8 @@ def _wanted_columns(
                 f'the column "{name}" is that of the privacy unit: it names people, and has no '
                 "distribution to compare; leave it out of the columns"
             )
+
+    for_all(check, wanted)
     names = tuple(name for name in tables.columns if fold_case(name) in folded)
     tables.check(names)
     return names

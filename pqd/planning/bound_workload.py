@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from pqd.deciders import UnanswerableError
 from pqd.engine.scan_plan import PrivacyUnit, Statistic
-from pqd.errors import PqdError
+from pqd.errors import PqdError, with_all_messages
 from pqd.parameters import Criteria, Parameters
 from pqd.reports.models.refusals import QueryRefusal
 from pqd.run.measurement import BoundTables, Kinds
@@ -131,6 +131,10 @@ class BoundQuery:
         return replace(self, request=QueryRequest(self.query, criteria))
 
 
+def _is_unanswerable(error: PqdError) -> bool:
+    return isinstance(error, UnanswerableError)
+
+
 @dataclass(frozen=True, kw_only=True)
 class BoundWorkload(BoundTables):
     """Bound queries of one run, in their order.
@@ -155,18 +159,22 @@ class BoundWorkload(BoundTables):
         return refusal_facts(self.refusals)
 
     def check(self) -> None:
-        """Raise the first refusal that stops the run; the message names the query.
+        """Raise the refusals that stop the run as one error; the message names each query.
 
         An error in a query stops the run.  A query without a synthetic answer is only left out,
         unless no other query remains.  In that case the message ends with the warnings, which may
         explain it.
         """
-        for query, error in self.refusals:
-            unanswerable = isinstance(error, UnanswerableError)
-            if not (self.queries and unanswerable):
-                warnings = self.warnings if unanswerable else ()
-                error.args = (". ".join([f"query {query.id}: {error}", *map(str, warnings)]),)
-                raise error
+        wrong = [(q, error) for q, error in self.refusals if not _is_unanswerable(error)]
+        stopping = wrong or ([] if self.queries else self.refusals)
+        for query, error in stopping:
+            error.args = (f"query {query.id}: {error}",)
+        if not stopping:
+            return
+        told = with_all_messages([error for _, error in stopping])
+        if not wrong:
+            told.args = (". ".join([str(told), *map(str, self.warnings)]),)
+        raise told
 
     def select(
         self, rule: Callable[[BoundQuery], Result]

@@ -38,6 +38,7 @@ from pqd.deciders.decided import DECIDED
 from pqd.deciders.evaluation.sharpness import nearly_as_sharp
 from pqd.deciders.evaluation.tails import largest_error
 from pqd.deciders.exact import exceeds
+from pqd.deciders.names import nearest_names
 from pqd.deciders.note import Note, note
 from pqd.deciders.single.base import BOTH
 from pqd.deciders.single.inverse_sensitivity import InverseSensitivity
@@ -249,7 +250,9 @@ def _check_name(name: str, aggregate: str, applicable: Sequence[Decider]) -> Non
         return
     allowed = f"use {AUTO}, {PAPER} or {', '.join(names)}"
     if name not in DECIDERS:
-        raise DeciderError(f"there is no decider {name!r}; {allowed}")
+        near = nearest_names(name, [*names, PAPER], 0.6) or nearest_names(name, DECIDERS, 0.6)
+        meant = f"did you mean {near[0]}? Or " if near else ""
+        raise DeciderError(f"there is no decider {name!r}; {meant}{allowed}")
     if DECIDERS[name].aggregate != aggregate:
         raise DeciderError(f"{name} decides {DECIDERS[name].aggregate}, not {aggregate}; {allowed}")
     raise UnanswerableError(

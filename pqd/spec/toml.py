@@ -14,6 +14,7 @@ from pqd.spec.positions import longest_dotted_key, statements
 from pqd.spec.problems import Code
 
 LIMIT = 1_000_000
+_TABLES = (".csv", ".tsv", ".parquet", ".gz", ".duckdb")
 _TOO_LONG = f"it has more than {LIMIT:,} characters; a spec is shorter (is it a table?)"
 # The most dots in a key.  A header such as ``[columns.age]`` needs one.  The time of Python's
 # reader grows with the square of this number.
@@ -89,6 +90,11 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def _text(path: Path) -> str:
+    if path.name.lower().endswith(_TABLES):
+        message = (
+            "it is a table, not a spec; a spec is a TOML file (pqd init PRIVATE COPY writes one)"
+        )
+        raise UnreadableError(message, code=Code.UNREADABLE_FILE)
     content = _content(path)
     if len(content) > 4 * LIMIT:
         raise UnreadableError(_TOO_LONG, code=Code.UNREADABLE_FILE)

@@ -110,7 +110,8 @@ class ExpressionChecker:
         near = nearest_names(lowered, self._names)
         names = [self._names[name] for name in near] or list(self._schema)[:8]
         some = "begin with" if len(self._schema) > len(names) else "are"
-        lead = "the nearest are" if near else f"the columns {some}"
+        nearest = "the nearest is" if len(names) == 1 else "the nearest are"
+        lead = nearest if near else f"the columns {some}"
         text = f'there is no column "{name}"; {lead} ' + ", ".join(f'"{x}"' for x in names)
         if hint := header_hint(self._schema):
             return text + hint

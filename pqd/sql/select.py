@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import logging
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +14,7 @@ from typing import NoReturn
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError
 
 from pqd.deciders.errors import ParameterError
@@ -35,6 +38,12 @@ _KNOWN = {
     exp.Median: "MEDIAN",
     exp.Quantile: "QUANTILE",
 }
+# Words of SQL that a query may have; any other word of SQL there is probably a column.
+_ADMITTED = (
+    "SELECT FROM WHERE GROUP BY AND OR NOT IN BETWEEN LIKE ILIKE IS NULL TRUE FALSE CASE WHEN THEN "
+    "ELSE END AS DISTINCT COUNT SUM AVG MEDIAN QUANTILE"
+)
+_WORDS = _ADMITTED.split()
 TOO_DEEP = "the query is nested too deeply; write it with fewer parentheses"
 
 
@@ -197,16 +206,32 @@ def _malformed(sql: str, error: ParseError) -> QueryError:
     first = error.errors[0] if error.errors else {}
     highlight, before = first.get("highlight") or "", first.get("start_context") or ""
     start = len(before) if before and sql.startswith(before) else sql.find(highlight)
-    description = str(first.get("description") or "").rstrip(".")
-    if not description or "<" in description:
-        description = "something is missing here"
-    message = (
-        f"malformed SQL: {description}; a column whose name is more than letters, digits and _, "
-        'or a word of SQL, takes double quotes, such as "hours per week"'
-    )
+    message = f"malformed SQL: {_reason(sql, start, highlight, str(first.get('description')))}"
     if start < 0 or not highlight:
         return QueryError(message, sql)
     return QueryError(message, sql, start, start + len(highlight))
+
+
+def _reason(sql: str, start: int, highlight: str, description: str) -> str:
+    """What is wrong at ``highlight``, where sqlglot gives ``description``, and how to write it."""
+    word = highlight.upper()
+    if word in DuckDB.Tokenizer.KEYWORDS and word.isalpha() and word not in _WORDS:
+        quoted = f'"{highlight}"'
+        return f"{highlight} is a word of SQL; a column of this name takes double quotes: {quoted}"
+    before = re.findall(r"\w+", sql[: max(start, 0)])
+    for written in (highlight, *before[-1:]):
+        near = difflib.get_close_matches(written.upper(), _WORDS, n=1, cutoff=0.7)
+        if near and written.upper() != near[0]:
+            return f"{near[0]} is expected where {written} stands; write {near[0]}"
+    if "Expecting )" in description:
+        return "a parenthesis is not closed before this place; write the missing )"
+    said = (
+        "this does not belong here" if "Unexpected" in description else "something is missing here"
+    )
+    return (
+        f"{said}; a column whose name is more than letters, digits and _, or a word of SQL, takes "
+        'double quotes, such as "hours per week"'
+    )
 
 
 def _check_clauses(sql: str, select: exp.Select) -> None:

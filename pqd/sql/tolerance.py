@@ -45,6 +45,9 @@ class Tolerance:
                 raise ParameterError(f"tau is {text!r}; a share of the rows must be below 100 %")
             return cls(amount, relative=False, text=text, of_rows=True)
         if isinstance(tau, str) and text.endswith("%"):
+            if "," in text:
+                advice = f"write a decimal point: {text.replace(',', '.')}"
+                raise ParameterError(f"tau is {text!r}; {advice}")
             if not text[:-1].strip():
                 raise ParameterError(f"tau is {text!r}; write a number before the sign, such as 5%")
             return cls(positive(text[:-1], "tau", _EXAMPLE) / 100, relative=True, text=text)

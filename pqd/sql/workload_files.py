@@ -10,7 +10,14 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
-from pqd.errors import NO_PERMISSION, NothingSelectedError, PqdError, QueryError
+from pqd.errors import (
+    MOST_MISTAKES,
+    NO_PERMISSION,
+    NothingSelectedError,
+    PqdError,
+    QueryError,
+    for_all,
+)
 from pqd.sql.file_statements import (
     BINS,
     TAU,
@@ -25,7 +32,6 @@ from pqd.sql.grouping import BINS_OR_GROUPS, Bins
 from pqd.sql.query import Query, read_weight
 from pqd.sql.tolerance import Tolerance
 
-_MOST_MISTAKES = 20
 _UNFINISHED = "a second SELECT begins before this statement has ended; statements end in ;"
 _LIMIT = 10_000_000
 _KINDS = {".sql", ".csv"}
@@ -59,7 +65,10 @@ def as_queries(
         )
     names = {query.id for query in stated if isinstance(query, Query) and query.id}
     free = (name for name in (f"q{number}" for number in count(1)) if name not in names)
-    parsed = [_named(number, query, free) for number, query in enumerate(stated, start=1)]
+    single = len(stated) == 1
+    parsed = for_all(
+        lambda each: _named(*each, free, named=not single), list(enumerate(stated, start=1))
+    )
     ids = Counter(query.id for query in parsed)
     twice = sorted(str(name) for name, number in ids.items() if number > 1)
     if twice:
@@ -72,13 +81,19 @@ def _binned(query: Query, bins: str | None) -> tuple[Query, ...]:
     return (query,) if stated is None else Bins.parse(stated).of(query)
 
 
-def _named(number: int, query: object, free: Iterator[str]) -> Query:
-    """Query with an id: its own, else the next free id."""
+def _named(number: int, query: object, free: Iterator[str], *, named: bool) -> Query:
+    """Query with an id: its own, else the next free id; ``named``: an error begins with the id."""
     if isinstance(query, Query):
         return query if query.id else replace(query, id=next(free))
     if not isinstance(query, str):
         raise QueryError(f"query {number} is a {type(query).__name__}; give SQL or a pqd.Query")
-    return Query(query, next(free))
+    name = next(free)
+    try:
+        return Query(query, name)
+    except QueryError as error:
+        if named:
+            error.args = (f"query {name}: {error}",)
+        raise
 
 
 def read_queries(path: str | Path, tables: Iterable[str | Path] = ()) -> tuple[Query, ...]:
@@ -110,9 +125,9 @@ def read_queries(path: str | Path, tables: Iterable[str | Path] = ()) -> tuple[Q
         mistakes += [f"{path.name}, line {line}, query {label}: {text}" for line, text in own]
         queries += [query] if query else []
     if mistakes:
-        more = len(mistakes) - _MOST_MISTAKES
+        more = len(mistakes) - MOST_MISTAKES
         last = [f"{path.name}: and {more:,} more mistakes"] if more > 0 else []
-        raise QueryError("\n".join([*mistakes[:_MOST_MISTAKES], *last]))
+        raise QueryError("\n".join([*mistakes[:MOST_MISTAKES], *last]))
     return tuple(queries)
 
 

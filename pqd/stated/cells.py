@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from pqd.deciders.exact import as_float, exact
 from pqd.engine.marginals import Marginal
-from pqd.errors import ParameterError
+from pqd.errors import ParameterError, for_all
 from pqd.sql.schema import Kind, fold_case, unquoted
 from pqd.stated.column_facts import StatedCells, read_cells
 
@@ -52,7 +52,7 @@ def parse_all_cells(texts: Iterable[str]) -> dict[str, StatedCells]:
         If a text has another form, or two texts are about the same column.
     """
     cells: dict[str, StatedCells] = {}
-    for name, stated in map(parse_cells, texts):
+    for name, stated in for_all(parse_cells, texts):
         if fold_case(name) in map(fold_case, cells):
             raise ParameterError(f'the cells of "{name}" are given twice; leave one of the two out')
         cells[name] = stated

@@ -18,7 +18,7 @@ from pqd.deciders import Lattice, ParameterError
 from pqd.deciders.exact import exact, positive
 from pqd.deciders.names import nearest_names, suggestion
 from pqd.deciders.numbers import number_text
-from pqd.errors import QueryError
+from pqd.errors import QueryError, for_all
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind, Schema, differs_by_blanks, fold_case, unquoted
 from pqd.sql.select import statements
@@ -66,11 +66,12 @@ def check_facts(facts: Facts, schema: Schema, queries: Sequence[Query]) -> None:
     """
     known = {fold_case(name) for name in schema}
     aggregated = {_canonical(query.attribute) for query in queries if query.attribute}
-    for name, fact in facts.items():
-        if fact.judge is False:
-            continue
+
+    def check(name: str) -> None:
         if fold_case(name) not in known and not _spellings(name) & aggregated:
             raise unknown_column(name, schema, "bounds or type")
+
+    for_all(check, [name for name, fact in facts.items() if fact.judge is not False])
 
 
 def span(lattice: Lattice) -> str:
@@ -104,7 +105,8 @@ def unknown_column(name: str, columns: Iterable[str], use: str) -> ParameterErro
         hint = f', but "{other}": the names differ only by blanks'
     else:
         near = ", ".join(f'"{each}"' for each in nearest_names(name, names))
-        hint = f"; the nearest are {near}" if near else ""
+        verb = "is" if "," not in near else "are"
+        hint = f"; the nearest {verb} {near}" if near else ""
     return ParameterError(f'{use}: there is no column "{name}"{hint}')
 
 
@@ -158,7 +160,8 @@ def parse_columns(columns: Mapping[str, Mapping[str, Any]] | None) -> Facts:
     """
     if columns is not None and not isinstance(columns, Mapping):
         raise ParameterError('columns must be a mapping such as {"age": {"bounds": (0, 120)}}')
-    return {str(name): _facts(str(name), stated) for name, stated in (columns or {}).items()}
+    stated = {str(name): each for name, each in (columns or {}).items()}
+    return dict(zip(stated, for_all(lambda name: _facts(name, stated[name]), stated), strict=True))
 
 
 def _facts(name: str, stated: Mapping[str, Any]) -> ColumnFacts:

@@ -105,13 +105,13 @@ CASES: dict[str, tuple[list[str], str]] = {
     "empty synthetic file": (on("private.csv", "empty.csv"), "synthetic table empty.csv is empty"),
     "no synthetic rows": (on("private.csv", "header.csv"), "header.csv has no rows"),
     "ragged synthetic file": (on("private.csv", "ragged.csv"), "ragged.csv cannot be read"),
-    "column twice": (on("twice.csv", "synthetic.csv"), "of one name, capitals aside: numbers 1, 3"),
+    "column twice": (on("twice.csv", "synthetic.csv"), "capitals aside: columns 1 and 3"),
     "no private header": (on("bare.csv", "synthetic.csv"), "its first line must name the columns"),
     "no private header, unit": (
         on("bare.csv", "synthetic.csv", "--unit", CANARIES[1][:-1]),
         "unit of bare.csv: there is no column",
     ),
-    "no private header, a value twice": (on("bare2.csv", "synthetic.csv"), "numbers 2, 4"),
+    "no private header, a value twice": (on("bare2.csv", "synthetic.csv"), "columns 2 and 4"),
     "no synthetic header": (
         on("private.csv", "headless.csv"),
         "some of these names look like values: does the file lack a header?",
@@ -131,7 +131,7 @@ CASES: dict[str, tuple[list[str], str]] = {
         with_query("SELECT COUNT(*) FROM D WHERE hours per week > 5"),
         "takes double quotes",
     ),
-    "unknown column": (with_query("SELECT COUNT(*) FROM D WHERE ag > 1"), 'nearest are "age"'),
+    "unknown column": (with_query("SELECT COUNT(*) FROM D WHERE ag > 1"), 'nearest is "age"'),
     "unquoted hyphen": (with_query("SELECT SUM(capital-gain) FROM D"), '"capital-gain"'),
     "column of the private table": (
         with_query('SELECT SUM("only-private") FROM D'),

@@ -101,7 +101,7 @@ def test_messages_show_blanks_and_say_that_names_differ_only_by_them() -> None:
     assert f'no column "{KEY}", but "Patient ID": the names differ only by blanks' in str(wrong)
     with pytest.raises(ParameterError) as wrong:
         pqd.plan(COPY, ALL, tau=9, columns={"Stations": {"type": "text"}})
-    assert f'the nearest are "{STATION}"' in str(wrong)
+    assert f'the nearest is "{STATION}"' in str(wrong)
     sql = f"{ALL} WHERE Station = 'a'"
     with pytest.raises(TableError, match="the names differ only by blanks; both"):
         pqd.audit(PRIVATE, BARE, sql, tau=9, epsilon=1, row_is_person=True)

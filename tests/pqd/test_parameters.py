@@ -262,7 +262,7 @@ REFUSED: dict[str, Refusal] = {
     "facts of no column": (
         {"columns": {"agee": {"bounds": (0, 9)}}},
         ParameterError,
-        'nearest are "age"',
+        'nearest is "age"',
     ),
     "unknown decider": ({"decider": "foo"}, DeciderError, "no decider 'foo'"),
     "decider of another aggregate": (

@@ -177,7 +177,7 @@ def checked_names(what: str, names: Sequence[str]) -> tuple[str, ...]:
     if twice:
         places = [place for place in twice if lowered[place - 1] == lowered[twice[0] - 1]]
         raise TableError(
-            f"{what} has columns of one name, capitals aside: numbers "
-            f"{', '.join(map(str, places))}; rename all but one"
+            f"{what} has columns of the same name, capitals aside: columns "
+            f"{', '.join(map(str, places[:-1]))} and {places[-1]}; rename all but one of them"
         )
     return tuple(names)

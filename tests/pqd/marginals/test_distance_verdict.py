@@ -88,7 +88,7 @@ def test_one_that_is_wrong_leaves_the_others() -> None:
     found = bind_distances(Opened(), requests, {}, None)
     assert [each.request.id for each in found.distances] == ["good"]
     assert list(found.errors) == ["none", "text", "two"]
-    assert 'the nearest are "sex"' in str(found.errors["none"])
+    assert 'the nearest is "sex"' in str(found.errors["none"])
     for name in ("text", "two"):
         assert "one column of numbers or times" in str(found.errors[name])
 

@@ -193,7 +193,7 @@ def test_without_a_private_table_its_header_does_not_count() -> None:
         # What only the private table has is not told from what no table has.
         ("illness", 'columns: there is no column "illness"$'),
         ("zzzz", 'columns: there is no column "zzzz"$'),
-        ("agee", 'the nearest are "age"'),
+        ("agee", 'the nearest is "age"'),
     ],
 )
 def test_columns_that_a_table_lacks_are_refused(name: str, error: str) -> None:

@@ -1,0 +1,262 @@
+"""Mistakes of first-time users, each with its grade and what is printed.
+
+A: the message names the cause and the remedy.  B: it names the cause, or it warns before it spends
+what was probably not meant.  None is a C, which misleads or spends without a word.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pqd.accounting.ledger import Ledger
+
+Ran = tuple[int, str, str]
+
+OLD = "SELECT COUNT(*) FROM D WHERE age > 40"
+TERMS = ("--tau", "5%", "--epsilon", "0.1")
+TABLES = ("private.csv", "copy.csv")
+GERMAN = ("german.csv", "kopie.csv")
+
+
+def audit(sql: str, *terms: str, tables: tuple[str, str] = TABLES) -> tuple[str, ...]:
+    return ("audit", *tables, "-q", sql, *(terms or TERMS))
+
+
+def where(condition: str) -> tuple[str, ...]:
+    return audit(f"SELECT COUNT(*) FROM D WHERE {condition}")
+
+
+def german(sql: str, *more: str) -> tuple[str, ...]:
+    return audit(sql, *TERMS, *more, tables=GERMAN)
+
+
+# Arguments, grade, and parts of what is printed.  All but the warned end with exit code 2.
+MISTAKES: dict[str, tuple[tuple[str, ...], Literal["A", "B"], tuple[str, ...]]] = {
+    "no copy": (("audit", "private.csv"), "A", ("synthetic copy too: pqd audit private.csv COPY",)),
+    "no copy for a spec": (("init", "private.csv"), "A", ("pqd init private.csv COPY",)),
+    "query without -q": (("audit", *TABLES, OLD), "A", ("given by -q: -q", OLD)),
+    "no query": (("audit", *TABLES), "A", ("there is no query", "pqd profile private.csv copy")),
+    "no epsilon": (audit(OLD, "--tau", "5%"), "A", ("epsilon (--epsilon) is missing", "0.25")),
+    "no tau": (audit(OLD, "--epsilon", "1"), "A", ("tau (--tau) is missing", "10 or 3.2%")),
+    "tau an amount": (
+        audit(OLD, "--tau", "5", "--epsilon", "0.1"),
+        "B",
+        ("Warning: tau 5 is an amount", "for a share of the answer write 5%"),
+    ),
+    "tau a share": (
+        audit(OLD, "--tau", "0.05", "--epsilon", "0.1"),
+        "B",
+        ("less than one row of a count", "write it in per cent, such as 5%"),
+    ),
+    "comma": (audit(OLD, "--tau", "0,5", "--epsilon", "1"), "A", ("decimal point: 0.5",)),
+    "comma and sign": (audit(OLD, "--tau", "5,5%", "--epsilon", "1"), "A", ("point: 5.5%",)),
+    "pct": (audit(OLD, "--tau", "5pct", "--epsilon", "1"), "A", ("as a sign: 5%",)),
+    "five": (audit(OLD, "--tau", "five", "--epsilon", "1"), "A", ("such as 10, or 5% of the",)),
+    "alpha 5": (audit(OLD, *TERMS, "--alpha", "5"), "A", ("write 0.05 for 5 %",)),
+    "epsilon 0": (audit(OLD, "--tau", "5%", "--epsilon", "0"), "A", ("must be greater than 0",)),
+    "epsilon 50": (audit(OLD, "--tau", "5%", "--epsilon", "50"), "B", ("1 or less is usual",)),
+    "decider typo": (
+        audit(OLD, *TERMS, "--decider", "inv_cont"),
+        "A",
+        ("no decider 'inv_cont'; did you mean inv_count? Or use auto, paper",),
+    ),
+    "decider of a SUM": (
+        audit(OLD, *TERMS, "--decider", "inv_sum"),
+        "A",
+        ("inv_sum decides SUM, not COUNT; use auto",),
+    ),
+    "option typo": (("audit", *TABLES, "--tua", "5%"), "A", ("No such option: --tua", "--tau")),
+    "command typo": (("audti", *TABLES), "A", ("Did you mean 'audit'?",)),
+    "epsilon of a profile": (
+        ("profile", *TABLES, "--epsilon", "1"),
+        "A",
+        ("The budget of the whole run is --total-epsilon.",),
+    ),
+    "open parenthesis": (audit("SELECT COUNT(* FROM D"), "A", ("a parenthesis is not closed",)),
+    "FORM": (audit("SELECT COUNT(*) FORM D"), "A", ("FROM is expected where FORM stands",)),
+    "no condition": (where(""), "A", ("something is missing here",)),
+    "value without quotes": (where("sex = Female"), "A", ("takes single quotes: 'Female'",)),
+    "value in double quotes": (where('sex = "Female"'), "A", ("takes single quotes: 'Female'",)),
+    "case of a value": (where("sex = 'female'"), "A", ("nearest that it holds is 'Female'",)),
+    "column typo": (where("agee > 40"), "A", ('there is no column "agee"; the nearest is "age"',)),
+    "MAX": (audit("SELECT MAX(age) FROM D"), "A", ("QUANTILE(age, 0.99)",)),
+    "join": (audit("SELECT COUNT(*) FROM D, E"), "A", ("JOIN is not understood; write SELECT",)),
+    "no aggregate": (audit("SELECT age FROM D"), "A", ("age is not understood; use COUNT(*)",)),
+    "boolean as text": (where("is_active = 'true'"), "A", ("write is_active = TRUE",)),
+    "LIKE on a number": (where("income LIKE '06%'"), "A", ("--type income=text",)),
+    "word of SQL": (
+        german("SELECT COUNT(*) FROM D WHERE Alter > 70"),
+        "A",
+        ('Alter is a word of SQL; a column of this name takes double quotes: "Alter"',),
+    ),
+    "blank in a column": (
+        german("SELECT COUNT(*) FROM D WHERE Aufnahme Tag > 7"),
+        "A",
+        ('double quotes, such as "hours per week"',),
+    ),
+    "person's key": (
+        german('SELECT COUNT(*) FROM D WHERE "Alter" > 70'),
+        "A",
+        ('--unit " Patient ID "', "--row-is-person", "no run spends anything"),
+    ),
+    "blanks around the unit": (
+        german("SELECT COUNT(*) FROM D", "--unit", "Patient ID"),
+        "A",
+        ('"Patient ID", but " Patient ID ": the names differ only by blanks',),
+    ),
+    "unit without quotes": (
+        german("SELECT COUNT(*) FROM D", "--unit", "Patient", "ID"),
+        "A",
+        ('--unit "Patient ID"',),
+    ),
+    "columns apart": (
+        ("profile", *TABLES, "--columns", "age", "sex"),
+        "A",
+        ("by commas: --columns age,sex",),
+    ),
+    "no such file": (audit(OLD, tables=("private.csv", "c.cvs")), "A", ("c.cvs does not exist",)),
+    "one file twice": (
+        audit(OLD, tables=("private.csv", "private.csv")),
+        "A",
+        ("is the private table itself; give the synthetic copy",),
+    ),
+    "one name twice": (
+        audit(OLD, tables=("private.csv", "twice.csv")),
+        "A",
+        ("columns of the same name, capitals aside: columns 1 and 3; rename all but one",),
+    ),
+    "table as spec": (("check", "copy.csv"), "A", ("it is a table, not a spec", "pqd init")),
+    "Parquet as spec": (("check", "copy.parquet"), "A", ("it is a table, not a spec",)),
+    "no spec": (("check", "no.toml"), "A", ("there is no such file; `pqd init",)),
+    "table as queries": (
+        ("audit", *TABLES, "--queries", "private.csv", *TERMS),
+        "A",
+        ("is a table of this run; name a file of queries",),
+    ),
+    "file as query": (audit("demo.sql"), "A", ("looks like a file; write --queries demo.sql",)),
+    "release of AVG": (
+        ("release", *TABLES, "-q", "SELECT AVG(age) FROM D", "--total-epsilon", "1"),
+        "A",
+        ("for a mean ask its SUM and COUNT",),
+    ),
+    "copies without names": (
+        ("compare", "private.csv", "copy.csv", "twice.csv", "--total-epsilon", "1"),
+        "A",
+        ("write it as copy=copy.csv", "write it as twice=twice.csv"),
+    ),
+    "report as PDF": (audit(OLD, *TERMS, "--html", "r.pdf"), "A", ("name it .html",)),
+    "ways": (("profile", *TABLES, "--ways", "3x"), "A", ("such as 1, 2 or 3",)),
+}
+WARNED = {name for name, (_, grade, _) in MISTAKES.items() if grade == "B"}
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder with a private table, its copy, and two of a hospital."""
+    folder, rng = tmp_path_factory.mktemp("mistakes"), np.random.default_rng(1)
+    for name in ("private", "copy"):
+        table = pd.DataFrame(
+            {
+                "age": rng.integers(18, 80, 2_000),
+                "sex": rng.choice(["Female", "Male"], 2_000),
+                "income": rng.integers(0, 60_000, 2_000),
+                "is_active": rng.choice([True, False], 2_000),
+            }
+        )
+        table.to_csv(folder / f"{name}.csv", index=False)
+    table.to_parquet(folder / "copy.parquet")
+    stays = table.assign(Alter=table.age, **{" Patient ID ": table.index // 2, "Aufnahme Tag": 1})
+    stays.to_csv(folder / "german.csv", index=False)
+    stays.iloc[:1_000].to_csv(folder / "kopie.csv", index=False)
+    (folder / "twice.csv").write_text("age,sex,AGE\n1,a,3\n4,b,6\n", encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_told_with_its_remedy(
+    name: str,
+    tables: Path,
+    tmp_path: Path,
+    command: Callable[..., Ran],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    arguments, _, parts = MISTAKES[name]
+    monkeypatch.chdir(tables)
+    monkeypatch.setenv("PQD_LEDGER", str(tmp_path / "ledger.sqlite"))
+    code, out, err = command(*arguments)
+    # The panel of a wrong option folds the message between two lines.
+    said = " ".join(f"{out} {err}".replace("│", " ").split())
+    for part in parts:
+        assert part in said
+    assert code == (0 if name in WARNED else 2)
+    if name in WARNED:
+        # The warning comes first, on standard error, before the report.
+        assert err.startswith("pqd: Warning: ")
+        return
+    assert "Traceback" not in said
+    ledger = tmp_path / "ledger.sqlite"
+    assert not ledger.exists() or not Ledger(ledger).accounts
+
+
+MANY = {
+    "queries of a file": (
+        ("plan", "copy.csv", "--queries", "bad.sql", "--tau", "5%"),
+        ('query a: there is no column "agee"', 'query b: there is no column "inc"', "query c: sex"),
+    ),
+    "queries of a list": (
+        ("audit", *TABLES, "--queries", "bad.csv", *TERMS),
+        ('query a: there is no column "agee"', 'query b: there is no column "inc"'),
+    ),
+    "queries of a gate": (
+        ("audit", *TABLES, "--queries", "bad.csv", "--tau", "5%", "--gate", "0.1"),
+        ('query a: there is no column "agee"', 'query b: there is no column "inc"'),
+    ),
+    "queries of a release": (
+        ("release", *TABLES, "--queries", "bad.csv", "--total-epsilon", "1"),
+        ('query a: there is no column "agee"', 'query b: there is no column "inc"'),
+    ),
+    "queries": (
+        ("plan", "copy.csv", "-q", "SELECT MAX(age) FROM D", "-q", "SELECT COUNT(* FROM D"),
+        ("query q1: MAX(age) is not understood", "query q2: malformed SQL"),
+    ),
+    "bounds": (
+        (*audit(OLD), "--bounds", "agee=1:2", "--bounds", "incom=0:1"),
+        ('no column "agee"', 'no column "incom"'),
+    ),
+    "texts of bounds": (
+        (*audit(OLD), "--bounds", "age", "--type", "sex"),
+        ("bounds 'age' are not understood", "type 'sex' is not understood"),
+    ),
+    "columns": (("profile", *TABLES, "--columns", "agee,sexx"), ('"agee"', '"sexx"')),
+    "cells": (("profile", *TABLES, "--cells", "a=1", "--cells", "b=2"), ('"a"', '"b"')),
+    "texts of cells": (("profile", *TABLES, "--cells", "age=x", "--cells", "b"), ("'x'", "'b'")),
+}
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_all_mistakes_of_one_kind_are_told_at_once(
+    name: str,
+    tables: Path,
+    tmp_path: Path,
+    command: Callable[..., Ran],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    arguments, parts = MANY[name]
+    monkeypatch.chdir(tables)
+    monkeypatch.setenv("PQD_LEDGER", str(tmp_path / "ledger.sqlite"))
+    Path("bad.sql").write_text(
+        "-- id: a\nSELECT COUNT(*) FROM D WHERE agee > 3;\n-- id: b\nSELECT SUM(inc) FROM D;\n"
+        "-- id: c\nSELECT SUM(sex) FROM D;\n",
+        encoding="utf-8",
+    )
+    Path("bad.csv").write_text(
+        "id,sql\na,SELECT COUNT(*) FROM D WHERE agee > 3\nb,SELECT SUM(inc) FROM D\n",
+        encoding="utf-8",
+    )
+    code, _, err = command(*arguments)
+    assert code == 2
+    assert all(part in err for part in parts), err
