@@ -103,6 +103,7 @@ class Column(NamedTuple):
     ``legend`` explains the title; it stands above the table.
     ``below``: a page shows this column as the second line of the column before it.
     ``foreign``: a user gave the title, so no format changes it.
+    ``term``: the name under which the document's definitions explain the title.
     """
 
     title: str
@@ -112,6 +113,7 @@ class Column(NamedTuple):
     legend: str = ""
     below: bool = False
     foreign: bool = False
+    term: str = ""
 
 
 class Key(NamedTuple):
@@ -299,7 +301,9 @@ class Interval(NamedTuple):
 
     ``low`` and ``high`` are the ends of the tolerance, ``least`` is the effectiveness threshold.
     ``tone`` is the tone of the verdict: ``yes`` claims that the private answer lies within the
-    tolerance, ``no`` claims that it lies outside.
+    tolerance, ``no`` claims that it lies outside.  ``estimate`` is the noisy private answer, and
+    ``estimate_low`` and ``estimate_high`` are the ends of the exact one; each is None if it is not
+    known.  ``told`` says all three, and is empty if nothing is known.
     """
 
     answer: float
@@ -308,6 +312,10 @@ class Interval(NamedTuple):
     least: float | None
     tone: Tone
     least_text: str = ""
+    estimate: float | None = None
+    estimate_low: float | None = None
+    estimate_high: float | None = None
+    told: str = ""
 
 
 class Curves(NamedTuple):
@@ -444,7 +452,9 @@ class Budget(NamedTuple):
 class Document:
     """Report as its readers see it: parts that each writer puts in an order of its own.
 
-    ``kind`` is the command that makes the report.  ``title`` and ``lead`` hold the main result.
+    ``kind`` is the command that makes the report.  ``title``, ``advice`` and ``lead`` hold the main
+    result; ``advice`` is the one sentence on what to do with it.  ``sure`` says how many of the
+    statements may be wrong; a page and a comment show it beside the main result.
     ``subject``, ``spent`` and ``opening`` are the heading on a terminal.  ``banner`` stands first
     in every format.  ``body`` is the main part; ``omitted`` and ``notes`` follow it.  ``always``
     are the notes that even ``--quiet`` shows.  ``cost`` and ``reading`` come last: a page shows
@@ -457,6 +467,8 @@ class Document:
     kind: str
     title: str
     lead: str
+    advice: str = ""
+    sure: Sequence[Line] = ()
     subject: str = ""
     spent: str = ""
     opening: Sequence[Line] = ()

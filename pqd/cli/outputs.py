@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.util import find_spec
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -19,6 +20,7 @@ from typer._click.globals import get_current_context
 from pqd.cli.option_groups import option_group
 from pqd.cli.streams import LostOutputError, command_to_runner
 from pqd.deciders.errors import ParameterError, PqdError
+from pqd.deciders.extras import LIBRARIES, missing_library
 from pqd.engine.sources.locations import OF_TABLE, is_address, like_table
 from pqd.engine.sources.postgres_address import without_address
 from pqd.errors import RunError
@@ -35,6 +37,8 @@ FILES, GITHUB, JUNIT = ("json", "markdown", "html"), "github", "junit"
 _OF_OFFICES = {".pdf", ".docx", ".xlsx", ".xls", ".doc", ".odt"}
 _SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 _STANDARD = "-"
+# Kinds of reports whose pages have curves, which matplotlib draws.
+_CURVED = frozenset({"audit", "check", "plan"})
 # Word for a file in the help.
 _FILE = "FILE"
 
@@ -143,6 +147,8 @@ class Targets:
     def _write(self, kind: str, report: Report, place: str, when: _Condition) -> None:
         # The rendering takes long, so all checks come after it, just before the write.
         text = rendering("markdown" if kind == GITHUB else kind, report)
+        if kind == "html" and report.kind in _CURVED and find_spec(LIBRARIES["plots"]) is None:
+            typer.echo(f"pqd: {missing_library('plots', 'A page with curves')}", err=True)
         path, append = Path(place), kind == GITHUB
         # During the run a ledger may have been created at this place, even by this run.
         with told_as_unwritten(path):

@@ -41,6 +41,7 @@ from pqd.reports.text.notes import refused_lead
 from pqd.reports.text.numbers import EACH_ITS_OWN, counted
 from pqd.reports.text.query import (
     SIMULATED,
+    at_once_sentence,
     chance_sentence,
     outside_sentence,
     remarks,
@@ -66,6 +67,7 @@ def document(report: AuditReport) -> Document:
         kind="audit",
         title=title,
         lead=lead,
+        sure=lines([*chance_sentence(verdicts), *at_once_sentence(verdicts)]),
         subject=f"{answers} of {report.synthetic}, tolerance {report.tolerance}",
         spent=spent_text(report.cost, replayed),
         opening=[Line(_QUESTION, "detail")],

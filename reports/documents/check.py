@@ -66,6 +66,7 @@ from pqd.reports.text.gate import HOW_TO_READ as HOW_TO_READ_GATE
 from pqd.reports.text.numbers import LISTED, MOST_IN_FULL, counted, epsilon_text, p_value_text
 from pqd.reports.text.query import (
     SIMULATED,
+    at_once_sentence,
     chance_sentence,
     grouped_text,
     marks,
@@ -101,6 +102,7 @@ def document(report: CheckReport) -> Document:
         kind="check",
         title=f"{word.text}: {counts.removesuffix('.')}",
         lead=tables,
+        sure=lines([*chance_sentence(verdicts), *at_once_sentence(verdicts)]),
         subject=f"{counted(len(report.own_checks), 'check')} of {report.spec}",
         spent=_spent(report, replayed),
         opening=[*([] if report.dry else [Line(_QUESTION, "detail")]), *_persons(report)],

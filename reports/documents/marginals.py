@@ -34,6 +34,7 @@ from pqd.reports.text.distances import (
     INDEPENDENT,
     NAMES,
     SHORT,
+    TERMS,
     cells_text,
     chance_text,
     digits_of,
@@ -193,11 +194,11 @@ def _columns(
         Column("verdict", "badge"),
         name,
         Column(f"0 to {percent_text(top, 0)}", "picture", drop=PAGE),
-        Column(SHORT[first], "number"),
+        Column(SHORT[first], "number", term=TERMS[first]),
         Column(f"{level_text(report.alpha)} interval", "number", drop=1, below=True),
         Column("chance", "number", drop=3, legend=legend),
-        *(Column(SHORT[distance], "number", drop=2) for distance in others),
-        Column("sure?"),
+        *(Column(SHORT[distance], "number", drop=2, term=TERMS[distance]) for distance in others),
+        Column("sure?", term="p"),
     )
 
 

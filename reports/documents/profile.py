@@ -63,6 +63,7 @@ from pqd.reports.text.distances import (
     INDEPENDENT_SAMPLE,
     INTERVAL,
     RELATIONS,
+    TERMS,
     TOTAL_VARIATION,
     USEFULNESS,
     alarm_sentence,
@@ -118,16 +119,10 @@ _ZOOMED = (
     "the private table. A difference is the private share less the copy's, in percentage points."
 )
 _HOLDER = "Whoever holds the private table can take the next step: "
-_MEANINGS: dict[str, tuple[str, str]] = {
-    "tv": ("Total variation", TOTAL_VARIATION),
-    "ks": (
-        "Kolmogorov-Smirnov",
-        "For ordered columns: the largest gap between the shares of rows up to one value.",
-    ),
-    "emd": (
-        "Earth mover's",
-        "For bounded columns: how far values must move on average, in per cent of the range.",
-    ),
+_MEANINGS = {
+    "tv": TOTAL_VARIATION,
+    "ks": "For ordered columns: the largest gap between the shares of rows up to one value.",
+    "emd": "For bounded columns: how far values must move on average, in per cent of the range.",
 }
 _VERDICT = "The verdict: whether the true distance is below"
 _P_VALUE = "How often noise alone would give a verdict this clear if the opposite were true."
@@ -140,12 +135,14 @@ _CELLS = (
 def document(report: ProfileReport) -> Document:
     """Document of ``report``, which is measured or planned."""
     title, lead = headline(report)
+    use = use_sentence(report)
     answers = [report.replayed] if report.replayed else []
     price = f"nothing spent; a run costs epsilon {epsilon_text(report.cost.epsilon)}"
     accounts = account_sentences(report.cost, report.private, answers, dry=report.dry)
     return Document(
         kind="profile",
         title=title,
+        advice=use,
         lead=lead,
         subject=_subject(report),
         spent=price if report.dry else spent_text(report.cost, answers),
@@ -381,9 +378,8 @@ def headline(report: ProfileReport) -> tuple[str, str]:
     relations = f"{relations_sentence(facts)} " if facts else ""
     ends = interval_text(score.estimate.low, score.estimate.high, digits)
     overall = f"The overall quality is {ends} % with probability {level_text(report.alpha)}"
-    use = use_sentence(report)
     lead = (
-        f"{f'{use} ' if use else ''}{relations if facts and facts.is_lost else ''}"
+        f"{relations if facts and facts.is_lost else ''}"
         f"{overall}; {_chance_words(report)}. "
         f"{'' if facts and facts.is_lost else relations}{_counts_sentence(report)}"
     )
@@ -550,7 +546,7 @@ def _definitions(report: ProfileReport) -> Iterator[tuple[str, str]]:
     """Terms of a profile, each with its meaning."""
     level, alpha = level_text(report.alpha), number_text(100 * report.alpha, 3)
     for distance in dict.fromkeys(each.distance for each in report.marginals):
-        yield _MEANINGS[distance]
+        yield TERMS[distance], _MEANINGS[distance]
     kinds = [f"all {ways_text(each.ways or 0)}" for each in report.scores]
     alike = ", each kind counting alike" if len(kinds) > 1 else ""
     yield (

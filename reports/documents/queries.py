@@ -42,6 +42,7 @@ from pqd.reports.text.numbers import (
 )
 from pqd.reports.text.query import (
     amount_text,
+    estimate_text,
     few_rows_text,
     grouped_text,
     instead_sentence,
@@ -65,7 +66,7 @@ NUMBERS = (
     Column("tolerance", "number", drop=3),
     Column("reliable from", "number", drop=4),
     Column("off by", "number", fold=12),
-    Column("sure?", fold=13),
+    Column("sure?", fold=13, term="p"),
 )
 DECIDER = Column("decider", drop=PAGE)
 UNKNOWN = "there is no query {}; its id stands in the report's lines"
@@ -325,6 +326,10 @@ def verdict_details(verdict: Verdict, stated: str) -> Iterator[Block]:
             least,
             verdict.standing.badge.tone,
             amount_text(verdict, least),
+            verdict.estimate,
+            verdict.low,
+            verdict.high,
+            estimate_text(verdict) or "",
         )
     facts = [Line(text, _ROLES[role]) for text, role in list(sentences(verdict, stated))[1:-1]]
     if instead := instead_sentence(verdict):

@@ -86,6 +86,7 @@
       marks: every("[data-standing]", body).map(({ dataset }) => dataset.standing),
     }));
   const main = listed.at(-1);
+  const box = main.closest(".scroll");
   const shown = () => [...main.tBodies].filter((body) => !body.hidden);
   const opened = () => shown().flatMap((body) => every("tr > td > details", body));
 
@@ -102,8 +103,9 @@
     // The row of a grouped query counts as several answers.
     const answers = (rows) => rows.reduce((sum, row) => sum + Number(row.dataset.answers ?? 1), 0);
     const [number, total] = [answers(shown()), answers([...main.tBodies])];
+    const more = box && box.scrollHeight > box.clientHeight ? ", scroll to see all" : "";
     form.querySelector("[role=status]").textContent =
-      number === total ? `${total} shown` : `${number} of ${total} shown`;
+      number === total ? `${total} shown${more}` : `${number} of ${total} shown${more}`;
     label();
   }
 

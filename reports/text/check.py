@@ -27,6 +27,7 @@ from pqd.reports.text.numbers import (
 from pqd.reports.text.query import (
     amount_text,
     answer_lines,
+    chance_sentence,
     few_rows_text,
     group_parts,
     proof_sentence,
@@ -388,6 +389,7 @@ def _shared_lines(report: CheckReport) -> Iterator[str]:
 def remark_lines(report: CheckReport) -> Iterator[str]:
     """Lines on how to read the verdicts, the report's notes, and its baseline."""
     yield from remarks(_verdicts(report))
+    yield from chance_sentence(_verdicts(report))
     yield from map(str, report.notes)
     yield from filter(None, [baseline_sentence(report)])
 

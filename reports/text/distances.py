@@ -33,6 +33,7 @@ NAMES = {
     "ks": "Kolmogorov-Smirnov distance",
     "emd": "earth mover's distance",
 }
+TERMS = {"tv": "Total variation", "ks": "Kolmogorov-Smirnov", "emd": "Earth mover's"}
 TOTAL_VARIATION = (
     "The share of the rows that would have to change their cell until both tables have the same "
     "shares: 0 % is alike, at 100 % they have nothing in common."

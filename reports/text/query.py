@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
 from pqd.reports.models.query import MEAN_DISTANCE, RELATIONS_KEPT, SHARE, SUM_PER_ROW
-from pqd.reports.models.standings import Standing
+from pqd.reports.models.standings import VERDICTS, Standing, passes_first
 from pqd.reports.text.numbers import (
     bound_text,
     budget_text,
@@ -614,6 +615,29 @@ def chance_sentence(verdicts: Sequence[Verdict], least: int = 0) -> Iterator[str
     )
 
 
+def at_once_sentence(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """How many verdicts are right all at once; nothing for one verdict, or several alphas.
+
+    Of K verdicts those with K p <= alpha are all true with probability at least 1 - alpha
+    (docs/theory.md, Theorem D9).  A verdict that costs nothing cannot be wrong.
+    """
+    paid = [verdict for verdict in verdicts if verdict.epsilon]
+    alphas = {verdict.alpha for verdict in paid}
+    if len(paid) < 2 or len(alphas) > 1:
+        return
+    alpha = float(alphas.pop())
+    sure = [
+        verdict
+        for verdict in verdicts
+        if verdict.conclusive
+        and (not verdict.epsilon or (verdict.p_value or 0.0) * len(paid) <= alpha)
+    ]
+    counts = Counter(verdict.standing for verdict in sure)
+    parts = [f"{counts[each]:,} {each}" for each in passes_first(VERDICTS) if counts[each]]
+    level = number_text(100 - 100 * alpha, 3)
+    yield f"All at once, with probability {level} %: {', '.join(parts) or 'none'}."
+
+
 def remarks(verdicts: Sequence[Verdict]) -> Iterator[str]:
     """Sentences on how to read the verdicts."""
     for alpha in sorted({verdict.alpha for verdict in verdicts}):
@@ -624,4 +648,3 @@ def remarks(verdicts: Sequence[Verdict]) -> Iterator[str]:
             "those whose answer is two tolerances away. An epsilon that is needed, or would do, "
             "decides nine runs of ten on such tables, and rightly."
         )
-    yield from chance_sentence(verdicts)

@@ -76,8 +76,11 @@ class _Writer:
         yield f"## pqd {document.kind}: {markdown(document.title)}"
         for line in document.banner:
             yield f"**{markdown(plain(line.text))}**"
+        if document.advice:
+            yield f"**{markdown(document.advice)}**"
         if document.lead:
             yield sentence(document.lead)
+        yield from self.block(Lines(document.sure))
         for block in document.body:
             yield from self.block(block)
         if document.omitted.lines:

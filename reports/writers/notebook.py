@@ -61,7 +61,7 @@ def summary_of(document: Document) -> Summary:
     ]
     return Summary(
         visible(document.title),
-        visible(document.lead),
+        visible(" ".join(filter(None, [document.advice, document.lead]))),
         list(_tables(document.body)),
         " ".join(map(_said, document.banner)),
         list(map(_said, document.account)),

@@ -10,6 +10,7 @@ import pytest
 
 import pqd
 from pqd.accounting.composition import optimal
+from pqd.cli.outputs import Target, Targets
 from pqd.deciders.extras import LIBRARIES, needed
 from tests.support.audit_reports import AUDIT
 from tests.support.profile_reports import ADULT_PROFILE
@@ -83,14 +84,19 @@ def test_another_error_passes_through() -> None:
         raise KeyError("mine")
 
 
-def test_a_page_without_matplotlib_says_what_its_curves_need(
-    monkeypatch: pytest.MonkeyPatch,
+def test_whoever_writes_a_page_without_matplotlib_is_told_and_its_readers_are_not(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert command_of("plots").replace('"', "&#34;") not in AUDIT.to_html()
+    targets = Targets((Target("html", str(tmp_path / "page.html")),))
+    targets.write(AUDIT)
+    assert capsys.readouterr().err == ""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    page = AUDIT.to_html()
-    assert command_of("plots").replace('"', "&#34;") in page
+    targets.write(AUDIT)
+    assert command_of("plots") in capsys.readouterr().err
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "curve-1" not in page
+    assert "matplotlib" not in page
+    assert "pip install" not in page
 
 
 @pytest.mark.parametrize(

@@ -240,3 +240,19 @@ def test_names_of_candidates_are_not_read_as_formulas() -> None:
 def test_a_plan_of_a_profile_has_nothing_to_draw() -> None:
     with pytest.raises(ParameterError, match="nothing to draw"):
         DRY.plot()
+
+
+def test_a_noisy_answer_is_drawn_where_it_lies_and_not_on_both_sides() -> None:
+    picture = interval_picture(Interval(100, 90, 110, 5, "no", "5", 130, 126, 134, "about 130"))
+    assert picture.claim == "estimated no"
+    assert picture.between is not None
+    assert picture.estimate is not None
+    assert picture.inside.right < picture.between.left < picture.estimate < picture.between.right
+    assert picture.between.right < 100
+    assert "private answer about 130" in picture.label
+    # An end that nothing bounds reaches to the edge of the picture.
+    bounded = interval_picture(
+        Interval(100, 90, 110, 5, "no", "5", None, 126, None, "at least 126")
+    )
+    assert bounded.between is not None
+    assert (bounded.between.right, bounded.estimate) == (100, None)

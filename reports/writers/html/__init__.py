@@ -42,6 +42,7 @@ def page_text(document: Document, command: str | None = None) -> str:
         "document": document,
         "command": command,
         "lead": told(document.lead),
+        "sure": [told(line.text) for line in document.sure],
         "counts": views.block(document.counts) if document.counts else None,
         "body": views.blocks(document.body),
         "omitted": [told(line) for line in left_out],

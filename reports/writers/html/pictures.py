@@ -109,7 +109,8 @@ class IntervalPicture:
     ``claim`` is where the private answer lies according to the verdict: inside, outside, open or
     none.  ``least`` is the box of the threshold; None if the threshold is unknown or infinite.
     ``beyond``: the threshold is too wide to be shown whole.  ``wide``: the labels of both ends fit
-    below the tolerance.
+    below the tolerance.  ``between`` is where the private answer lies, and ``estimate`` is the
+    place of the noisy one, as ``told`` says.
     """
 
     claim: str
@@ -122,21 +123,35 @@ class IntervalPicture:
     upper: str
     label: str
     least_text: str
+    between: Box | None
+    estimate: float | None
+    told: str
 
 
 def interval_picture(block: blocks.Interval) -> IntervalPicture:
     """Picture of the tolerance and the threshold of one query."""
     least = block.least if block.least is not None and math.isfinite(block.least) else None
     tau = max((block.high - block.low) / 2, 0.0)
-    half = max(tau * _MARGIN, min(least or 0.0, _FAR * tau) * 1.15)
+    private = (block.estimate, block.estimate_low, block.estimate_high)
+    gaps = [abs(value - block.answer) for value in private if value is not None]
+    half = max(tau * _MARGIN, *(1.15 * x for x in (min(least or 0.0, _FAR * tau), *gaps)))
     scale = Scale(block.answer - half, block.answer + half)
+    between = None
+    if gaps and private[1:] != (None, None):
+        low, high = (
+            end if other is None else other
+            for end, other in zip((scale.low, scale.high), private[1:], strict=True)
+        )
+        between = scale.box(low, high)
     inside = scale.box(block.low, block.high)
     lower, answer, upper = (number_text(x, 9) for x in (block.low, block.answer, block.high))
     label = f"Synthetic answer {answer}, tolerance from {lower} to {upper}"
+    if block.told:
+        label += f"; private answer {block.told}"
     if least is not None:
         label += f"; the effectiveness threshold is {threshold_text(least)}"
     return IntervalPicture(
-        claim=_CLAIMS.get(block.tone, block.tone),
+        claim=f"estimated {block.tone}" if between else _CLAIMS.get(block.tone, block.tone),
         inside=inside,
         least=None if least is None else scale.box(block.answer - least, block.answer + least),
         beyond=least is not None and least > half,
@@ -146,6 +161,9 @@ def interval_picture(block: blocks.Interval) -> IntervalPicture:
         upper=upper,
         label=label,
         least_text=block.least_text,
+        between=between,
+        estimate=None if block.estimate is None else scale.place(block.estimate),
+        told=block.told,
     )
 
 

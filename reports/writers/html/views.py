@@ -8,7 +8,6 @@ from itertools import count, groupby, zip_longest
 from types import SimpleNamespace as View
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pqd.deciders.extras import missing_library
 from pqd.reports import blocks as b
 from pqd.reports.writers.html.curves import Drawings, can_draw
 from pqd.reports.writers.html.many import many_view
@@ -29,6 +28,8 @@ MOST_ROWS = 300
 _FEW = 12
 # Word for groups of a query whose outcome has no name.
 _GROUPS = "groups"
+# Most characters of a badge that fit into a narrow column.
+_WORD = 9
 _CLASSES = {
     "badge": "first",
     "name": "name",
@@ -67,6 +68,12 @@ class Views:
         self.curves, self._ids = Drawings(), count(1)
         self.many = any(self._is_many(table) for table in document.tables)
         self._anchors = {} if self.many else _anchors(document)
+        self._terms = {
+            name.lower(): meaning
+            for part in document.reading
+            if isinstance(part, b.Definitions)
+            for name, meaning in part.pairs
+        }
 
     @staticmethod
     def _is_many(table: b.Table) -> bool:
@@ -74,7 +81,9 @@ class Views:
 
     def blocks(self, parts: Iterable[b.Block], *, small: bool = False) -> list[View]:
         """Views of several blocks; ``small``: the blocks are details, so their tables are small."""
-        return [self.block(part, small=small) for part in b.spread(parts)]
+        # Without matplotlib there are no curves; the command that writes the page says so.
+        drawn = (p for p in b.spread(parts) if not isinstance(p, b.Curves) or can_draw())
+        return [self.block(part, small=small) for part in drawn]
 
     def block(self, part: b.Block, *, small: bool = False) -> View:
         """View of a block, with the name of its type."""
@@ -106,11 +115,7 @@ class Views:
         return {"picture": interval_picture(part)}
 
     def _curves(self, part: b.Curves, **_: bool) -> dict[str, Any]:
-        """Picture of curves; a sentence in its place if matplotlib is not installed."""
-        if can_draw():
-            return {"curve": self.curves.add(part)}
-        missing = missing_library("plots", "The curve of the chance of a yes")
-        return {"type": "lines", "lines": [(missing, "advice")]}
+        return {"curve": self.curves.add(part)}
 
     def _heat(self, part: b.Heat, **_: bool) -> dict[str, Any]:
         """Heat map; its words in its place if it has too many rows to be drawn."""
@@ -124,7 +129,9 @@ class Views:
 
     def _table(self, table: b.Table, *, small: bool) -> dict[str, Any]:
         table = _without_empty_columns(table)
-        heads = [(each.title, _class(table, each.place)) for each in _places(table.columns)]
+        places = list(_places(table.columns))
+        heads = [(each.title, _class(table, each.place)) for each in places]
+        terms = {each.title: self._terms.get(_term(each.column), "") for each in places}
         names = _names(table)
         shown: dict[str, Any] = {
             "id": self._id(),
@@ -136,6 +143,7 @@ class Views:
             "order": " ".join(filter(None, (table.order, *_folds(table)))) if table.size else "",
             "empty": table.empty,
             "names": names,
+            "terms": {} if small else {title: told for title, told in terms.items() if told},
             "counts": ", ".join(
                 f"{len(g.rows):,} {g.name}" for g in table.groups if g.name and g.rows
             ),
@@ -289,6 +297,10 @@ def _places(columns: Sequence[b.Column]) -> Iterator[_Place]:
             yield _Place(place, below, column, titled(column))
 
 
+def _term(column: b.Column) -> str:
+    return (column.term or column.title).lower()
+
+
 def _folds(table: b.Table) -> Iterator[str]:
     return (f"{group.fold}." for group in table.groups if group.fold and group.rows)
 
@@ -301,6 +313,10 @@ def _class(table: b.Table, place: int) -> str:
         return "sign"
     if column.kind == "number" and any(" to " in cell.text for cell in cells):
         return "number ends"
+    if column.kind == "badge" and any(len(c.badge.text) > _WORD for c in cells if c.badge):
+        return "first long"
+    if any(len(cell.links) > 1 for cell in cells):
+        return "linked"
     return _CLASSES.get(column.kind, "")
 
 

@@ -95,7 +95,7 @@ class _Writer:
         if not spelled:
             yield from self._apart(self._notes(document))
         if self.full:
-            behind = [*document.cost, *document.reading]
+            behind = [*document.cost, *document.reading, Lines(document.sure)]
             for block in [*behind, Lines(document.notes)] if spelled else behind:
                 yield from self.block(block)
             yield Text()
@@ -117,7 +117,7 @@ class _Writer:
             told = document.unknown or "there is no {} in this report; its lines have the names"
             raise ParameterError(told.format(repr(name)))
         yield from self._apart(self._told(omitted))
-        yield from self._reading(document.reading)
+        yield from self._reading([*document.reading, Lines(document.sure)])
 
     def _reading(self, blocks: Iterable[Block]) -> Iterator[Text]:
         """Blocks without their lines of the role ``detail``, which are about all rows."""

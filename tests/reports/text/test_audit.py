@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from pqd.reports.text.query import chance_sentence
+from pqd.reports.text.query import at_once_sentence, chance_sentence
 from pqd.reports.writers.terminal import terminal_text
 from pqd.reports.writers.terminal.layout import Extent
 from tests.support.audit_reports import audit_of, many_groups, many_queries
@@ -46,3 +46,17 @@ def test_what_no_table_could_turn_is_not_counted_and_levels_add_up() -> None:
         "Each verdict is decided wrongly with probability alpha at most: of 2, up to 0.06 on "
         "average, however few are decided."
     )
+
+
+def test_verdicts_hold_at_once_where_their_p_values_do_so_together() -> None:
+    sure, close = replace(YES, p_value=0.02), replace(YES, id="close", p_value=0.03)
+    settled = replace(YES, id="settled", epsilon=Fraction(0))
+    # 2 p is at most 5 % of the first alone; what costs nothing is no chance to be wrong.
+    assert list(at_once_sentence([sure, close, settled])) == [
+        "All at once, with probability 95 %: 2 trusted."
+    ]
+    assert list(at_once_sentence([close, replace(close, id="other")])) == [
+        "All at once, with probability 95 %: none."
+    ]
+    assert list(at_once_sentence([sure, settled])) == []
+    assert list(at_once_sentence([sure, replace(close, alpha=Fraction(1, 100))])) == []
