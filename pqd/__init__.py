@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pqd.commands.release import release
     from pqd.commands.simulate import simulate
     from pqd.errors import PqdError
+    from pqd.planning.register import register
     from pqd.reports.models.audit import AuditReport, Verdict
     from pqd.reports.models.check import CheckReport
     from pqd.reports.models.compare import CompareReport
@@ -51,6 +52,7 @@ __all__ = [
     "plan",
     "profile",
     "read_queries",
+    "register",
     "release",
     "simulate",
 ]
@@ -74,6 +76,7 @@ _HOMES = {
     "Query": "pqd.sql.query",
     "RankingReport": "pqd.reports.models.ranking",
     "read_queries": "pqd.sql.workload_files",
+    "register": "pqd.planning.register",
     "release": "pqd.commands.release",
     "ReleaseReport": "pqd.reports.models.release",
     "simulate": "pqd.commands.simulate",

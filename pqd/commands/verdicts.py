@@ -11,6 +11,7 @@ from pqd.deciders.note import Note, note
 from pqd.deciders.numbers import plain_ratio
 from pqd.deciders.running_sums import Exact
 from pqd.deciders.single.inverse_sensitivity import least_margin
+from pqd.deciders.single.registered import RegisteredDecider
 from pqd.planning.planned_verdict import PlannedVerdict
 from pqd.reports.models.audit import Outside, Verdict
 from pqd.reports.models.standings import Evidence
@@ -111,6 +112,19 @@ def look_notes(verdicts: Iterable[Verdict]) -> tuple[Note, ...]:
     return tuple(
         note("looked-again", queries=tuple(names), looks=looks, alpha=alpha)
         for (looks, alpha), names in sorted(asked.items(), reverse=True)
+    )
+
+
+def registered_notes(verdicts: Iterable[PlannedVerdict]) -> tuple[Note, ...]:
+    """Note on each registered decider: the promise of its epsilon is its author's."""
+    own: dict[str, RegisteredDecider] = {}
+    for verdict in verdicts:
+        decider = getattr(verdict.measurement, "decider", None)
+        if isinstance(decider, RegisteredDecider):
+            own[decider.id] = decider
+    return tuple(
+        note("registered-decider", decider=name, package=f"{each.package} {each.version}")
+        for name, each in own.items()
     )
 
 

@@ -19,10 +19,12 @@ from pqd.deciders.numbers import plain
 from pqd.deciders.single.base import BOTH
 from pqd.deciders.single.inverse_sensitivity import End, StatedEnd, most_rows_beyond
 from pqd.deciders.single.noisy_answer import NoisyAnswer
+from pqd.deciders.single.registered import RegisteredDecider, registered
 from pqd.engine.scan_plan import RANGE, PrivacyUnit, Statistic
 from pqd.parameters import OUTSIDE_SHARE, Criteria, Parameters
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload
 from pqd.planning.choose_decider import (
+    PAPER,
     Candidate,
     Choice,
     VerdictMechanism,
@@ -267,7 +269,8 @@ def _plan_of(bound: BoundQuery) -> DeciderPlan:
     if isinstance(criteria, Parameters):
         # Check the noise here, on public data, since no error may occur after the first draw.
         check_scale(decider.largest_scale(criteria.epsilon / synthetic.row_parts))
-        if decider.proves != BOTH:
+        # The chances of a registered decider are its own statement, so it is never likely.
+        if decider.proves != BOTH and not isinstance(decider, RegisteredDecider):
             error = largest_error(decider, synthetic.in_rows, interval, criteria.epsilon)
             plan = replace(plan, is_likely=not exceeds(error, criteria.alpha))
     if decider.compares:
@@ -283,12 +286,27 @@ def _check_decider(query: Query, name: str) -> None:
     DeciderError
         If the decider is not one of a mean.
     """
-    if query.per_row and name in DECIDERS and DECIDERS[name].aggregate != "AVG":
+    known = None if name in {AUTO, PAPER} else DECIDERS.get(name) or registered(name)
+    if query.per_row and known and known.aggregate != "AVG":
         fitting = [each for each, decider in DECIDERS.items() if decider.aggregate == "AVG"]
         raise DeciderError(
-            f"{name} decides {DECIDERS[name].aggregate}; per row (--scale rows) a {query.written} "
+            f"{name} decides {known.aggregate}; per row (--scale rows) a {query.written} "
             f"is a mean over all rows: use {AUTO} or {', '.join(fitting)}"
         )
+
+
+def _own_decider(name: str, aggregate: str) -> type[RegisteredDecider] | None:
+    """Registered decider of this name; None if there is none.
+
+    Raises
+    ------
+    DeciderError
+        If it decides another aggregate.
+    """
+    own = None if name in {AUTO, PAPER, *DECIDERS} else registered(name)
+    if own and own.aggregate != aggregate:
+        raise DeciderError(f"{own.id} decides {own.aggregate}, not {aggregate}; use {AUTO}")
+    return own
 
 
 def _second_plan(bound: BoundQuery, first: DeciderPlan) -> DeciderPlan | None:
@@ -320,6 +338,9 @@ def _plan_on(
         with_options(each, criteria.options) if each.id == criteria.mechanism else each
         for each in applicable(query.aggregate, lattice, **shape)
     )
+    if own := _own_decider(criteria.mechanism, query.aggregate):
+        deciders = (*deciders, own.on(lattice, **shape))
+        criteria = replace(criteria, mechanism=own.id)
     conditional = is_conditional(statistic)
     if conditional:
         end, most_beyond = _stated_end(statistic), None

@@ -547,6 +547,15 @@ def looked_again(queries: Sequence[str], looks: int, alpha: Fraction) -> str:
 
 
 @sentence
+def registered_decider(decider: str, package: str) -> str:
+    """Note that a decider is registered, so that pqd has not checked what it promises."""
+    return (
+        f"{decider} is a registered decider, of the package {package}: pqd has not checked that it "
+        "keeps its epsilon, so that is its author's promise, and its answers are never decided."
+    )
+
+
+@sentence
 def shows_answer(sharpest: str) -> str:
     """Reason of a decider that is taken because it also releases a noisy answer.
 

@@ -16,6 +16,7 @@ EXAMPLES = {
 }
 SAID = {
     "A decider": "em_count_capped ",
+    "A decider of one's own, on an installed pqd": "capped (my-study 1.0) undecided leans yes",
     "A kind of report": "3 of 5 verdicts are yes",
     "A column of a report": " rivals ",
     "A format of reports": "budget\tquery\tcopy\ttolerance\t",

@@ -141,6 +141,7 @@ EXAMPLES = (
     note("column-empty", column="gone"),
     note("column-constant", column="fraud", value="no", filled=3000, rows=3000),
     note("column-constant", column="fraud", value="no", filled=20, rows=3000),
+    note("registered-decider", decider="mine (study 1)", package="study 1"),
     note("codes-as-text", column="zip", example="06680"),
     note("kind-nearly", column="pay", kind="number", cells=3000, unfit=12, example="?"),
     note("identifier-like", column="id", filled=3000),
