@@ -169,7 +169,8 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         table.to_csv(folder / f"{name}.csv", index=False)
     table.to_parquet(folder / "copy.parquet")
-    stays = table.assign(Alter=table.age, **{" Patient ID ": table.index // 2, "Aufnahme Tag": 1})
+    stays = table.assign(Alter=table.age)
+    stays[" Patient ID "], stays["Aufnahme Tag"] = np.arange(len(stays)) // 2, 1
     stays.to_csv(folder / "german.csv", index=False)
     stays.iloc[:1_000].to_csv(folder / "kopie.csv", index=False)
     (folder / "twice.csv").write_text("age,sex,AGE\n1,a,3\n4,b,6\n", encoding="utf-8")
