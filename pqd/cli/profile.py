@@ -109,8 +109,8 @@ class ProfileOptions:
         str | None,
         typer.Option(
             metavar="DELTA",
-            help="Gaussian noise, smaller where distances are many: privacy holds but with this "
-            "probability, such as 1e-6. Else it always holds.",
+            help="Use Gaussian noise, which is smaller for many columns. The guarantee may then "
+            "fail with this probability, such as 1e-6; without this option it never fails.",
         ),
     ] = None
 
