@@ -19,6 +19,8 @@ WARNINGS = frozenset(
         "epsilon-large",
         "estimator-unfit",
         "header-missing",
+        "metadata-beside-both",
+        "metadata-not-used",
         "nearly-independent",
         "other-size",
         "person-key",

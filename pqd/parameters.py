@@ -14,7 +14,7 @@ from pqd.engine.scan_plan import PrivacyUnit
 from pqd.sql.schema import unquoted
 from pqd.sql.tolerance import Tolerance
 from pqd.stated.budgets import stated_budget
-from pqd.stated.column_facts import Facts, parse_columns
+from pqd.stated.column_facts import Facts, StatedColumns, parse_columns
 from pqd.stated.decider_options import Options, read_options
 
 _MOST_ROWS = 1_000_000
@@ -76,7 +76,7 @@ class Criteria:
         tau: Number | None,
         alpha: Number,
         mechanism: str = "auto",
-        columns: Mapping[str, Mapping[str, Any]] | None = None,
+        columns: StatedColumns | None = None,
         detail: Detail = Detail.THRESHOLDS,
         options: Mapping[str, Number] | None = None,
         outside: bool = False,

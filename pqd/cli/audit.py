@@ -84,7 +84,9 @@ def audit(
     queries.check(private, synthetic, explain=display.explain)
     is_gate = budget.is_gate()
     spent = None if is_gate else budget.read()
-    targets = outputs.targets(private, synthetic, queries.queries, ledger=ledger.ledger)
+    targets = outputs.targets(
+        private, synthetic, queries.queries, columns.metadata, ledger=ledger.ledger
+    )
     display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
     from pqd.engine.tables import opened_ahead
 
@@ -99,13 +101,14 @@ def audit(
     from pqd.deciders import SecureNoise
 
     workload, criteria = criteria.of(queries.read(private, synthetic))
+    facts = columns.facts(private, [synthetic], unit)
     if spent is None:
         from pqd.commands.gate import gate_terms, run_query_gate
 
         gated = gate_terms(
             budget.gate or "", budget.names, criteria.alpha, criteria.private_rows or None
         )
-        parsed = options.criteria(criteria, columns, criteria.decider, detailed=False)
+        parsed = options.criteria(criteria, facts, criteria.decider, detailed=False)
         with progress() as show:
             result = run_query_gate(
                 secret,
@@ -127,9 +130,7 @@ def audit(
     # Queries that share a budget are replayed together, but only the shown query has curves.
     in_full = [query.id or "" for query in shown] if display.explains else []
     detailed = display.verbose or targets.has_curves(len(workload))
-    terms = options.criteria(criteria, columns, criteria.decider, detailed=detailed).at(
-        spent.epsilon
-    )
+    terms = options.criteria(criteria, facts, criteria.decider, detailed=detailed).at(spent.epsilon)
     # This starts to load OpenDP in the background, while the tables are read.
     noise = SecureNoise()
     with progress() as show:

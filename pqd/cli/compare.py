@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pqd.comparison.comparison_parameters import ComparisonParameters
     from pqd.comparison.ranking import RankingParameters
     from pqd.parameters import Parameters
+    from pqd.stated.column_facts import Facts
 
 
 @option_group
@@ -180,7 +181,7 @@ class RankingOptions:
             "--relations": self.relations,
         }
 
-    def read(self, criteria: CriteriaOptions, facts: ColumnOptions) -> RankingParameters:
+    def read(self, criteria: CriteriaOptions, facts: Facts) -> RankingParameters:
         """Parameters of the ranking."""
         from pqd.comparison.ranking import RankingParameters
         from pqd.deciders.distances.relations import USUAL_BAR
@@ -195,7 +196,7 @@ class RankingOptions:
             cells=parse_all_cells(self.cells or []),
             marginals=self.marginals,
             copy_epsilon=values_by_name(self.copy_epsilon or [], "copy epsilon", "tree=1"),
-            facts=facts.read(),
+            facts=facts,
             private_rows=criteria.private_rows or None,
             cells_from=self.cells_from,
             relations=USUAL_BAR if self.relations is None else self.relations,
@@ -250,13 +251,16 @@ def compare(
     elif display.explains:
         raise ParameterError("--explain ID is for queries; without queries give --marginals")
     tables = values_by_name(candidates, "candidate", "tree=copy.csv")
-    targets = outputs.targets(private, *tables.values(), queries.queries, ledger=ledger.ledger)
+    files = queries.queries, columns.metadata
+    targets = outputs.targets(private, *tables.values(), *files, ledger=ledger.ledger)
     display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
     from pqd.engine.tables import opened_ahead
 
     # Open the table while the modules below are imported.
     secret = opened_ahead(private)
     people = unit.read()
+    # Files beside several copies may differ, so none is looked for.
+    facts = columns.facts(private, (), unit)
     from pqd.deciders import SecureNoise
 
     # This starts to load OpenDP in the background, while the tables are read.
@@ -266,7 +270,7 @@ def compare(
     if ranks:
         from pqd.commands.rank import run_ranking
 
-        wanted = ranking.read(criteria, columns)
+        wanted = ranking.read(criteria, facts)
         accountant = ledger.accountant(
             private, replaying=display.explains, row_is_person=unit.row_is_person
         )
@@ -279,7 +283,7 @@ def compare(
     from pqd.commands.compare import run_compare
 
     workload, criteria = criteria.of(queries.read(private, *tables.values()))
-    terms = options.criteria(criteria, columns, comparison.estimator)
+    terms = options.criteria(criteria, facts, comparison.estimator)
     rules = comparison.read(terms.at(comparison.epsilon))
     shown = display.selected(workload)
     if not comparison.with_references:

@@ -20,14 +20,6 @@ def lint(
     columns: ColumnOptions,
     outputs: OutputOptions,
     display: DisplayOptions,
-    metadata: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Metadata of SDV for one table, or a table schema of Frictionless, as JSON: "
-            "kinds, keys, ranges and lists of values that the copy must keep.",
-        ),
-    ] = None,
     key: Annotated[
         list[str] | None,
         typer.Option(
@@ -55,7 +47,7 @@ def lint(
 
     Example: pqd lint copy.csv --bounds age=0:120 --key id
     """
-    targets = outputs.targets(synthetic, metadata)
+    targets = outputs.targets(synthetic, columns.metadata)
     display.check(outputs=bool(targets.renderings))
     from pqd.cli.progress import progress
     from pqd.commands.lint import run_lint, stated_metadata
@@ -63,7 +55,7 @@ def lint(
     from pqd.stated.column_facts import parse_columns
 
     keys = [listed_names([text]) for text in key or []]
-    stated = stated_metadata(metadata, parse_columns(columns.read()), keys)
+    stated = stated_metadata(synthetic, columns.metadata, parse_columns(columns.read()), keys)
     with stated_threads(threads), progress() as show:
         report = run_lint(synthetic, stated, rule or (), show)
     targets.finish(report, display)

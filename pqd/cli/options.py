@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pqd.engine.scan_plan import PrivacyUnit
     from pqd.parameters import Criteria
     from pqd.sql.query import Query
+    from pqd.stated.column_facts import Facts
 
 
 def path(text: str) -> Path:
@@ -264,13 +265,32 @@ class ColumnOptions:
         ),
     ] = None
 
+    metadata: Annotated[
+        Path | None,
+        typer.Option(
+            parser=path,
+            metavar="FILE",
+            help="Facts of columns, as JSON: metadata of SDV for one table, or a table schema of "
+            "Frictionless. --bounds, --type and --cells go before it. By default the file "
+            "COPY.metadata.json beside the copy, unless the private table lies there too.",
+            show_default=False,
+        ),
+    ] = None
+
     @property
     def stated(self) -> bool:
-        """Whether bounds or a type are given."""
-        return bool(self.bounds or self.type_)
+        """Whether bounds, a type or a file of facts are given."""
+        return bool(self.bounds or self.type_ or self.metadata)
+
+    def facts(self, private: str | None, copies: Sequence[str], unit: UnitOptions) -> Facts:
+        """Facts of columns, joined with those of the file that is named or beside one copy."""
+        from pqd.stated.metadata_files import stated_facts
+
+        asks = not unit.stated
+        return stated_facts(self.read(), self.metadata, private, copies, asks_unit=asks)
 
     def read(self) -> dict[str, dict[str, Any]]:
-        """Facts by column, in the form that ``pqd.audit`` accepts."""
+        """Stated facts by column, in the form that ``pqd.audit`` accepts."""
         from pqd.stated.column_facts import parse_bounds, parse_type
 
         columns: dict[str, dict[str, Any]] = {}
@@ -380,7 +400,7 @@ class LedgerOptions:
 
 def criteria(
     stated: CriteriaOptions,
-    columns: ColumnOptions,
+    columns: Facts,
     decider: str,
     *,
     detailed: bool = False,
@@ -394,7 +414,7 @@ def criteria(
         tau=stated.tau or None,
         alpha=stated.alpha,
         mechanism=decider,
-        columns=columns.read(),
+        columns=columns,
         options=values_by_name(texts or [], "decider option", "beta=0.05"),
         outside=getattr(stated, "outside", False),
         private_rows=stated.private_rows or None,

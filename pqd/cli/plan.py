@@ -60,7 +60,7 @@ def plan(
 
     Example: pqd plan copy.csv -q "SELECT SUM(income) FROM D" --tau 5% --epsilon 0.25
     """
-    targets = outputs.targets(synthetic, queries.queries)
+    targets = outputs.targets(synthetic, queries.queries, columns.metadata)
     display.check(outputs=bool(targets.renderings))
     if not queries.stated:
         if criteria.tau_of:
@@ -93,7 +93,8 @@ def plan(
     workload, criteria = criteria.of(queries.read(synthetic))
     workload = display.selected(workload)
     detailed = display.detailed or targets.has_values or targets.has_curves(len(workload))
-    terms = options.criteria(criteria, columns, criteria.decider, detailed=detailed, planning=True)
+    facts = columns.facts(None, [synthetic], unit)
+    terms = options.criteria(criteria, facts, criteria.decider, detailed=detailed, planning=True)
     shared = spent if spent and spent.sharing else None
     if spent and not shared:
         terms = terms.at(spent.epsilon)
@@ -135,7 +136,7 @@ def _profile(
         criteria.alpha,
         private_rows=criteria.private_rows,
     )
-    parameters = stated.read(marginals, columns)
+    parameters = stated.read(marginals, columns.facts(None, [synthetic], unit))
     people = unit.read()
     with progress() as show:
         return run_profile_plan(

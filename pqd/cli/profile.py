@@ -16,6 +16,7 @@ from pqd.deciders.errors import ParameterError
 if TYPE_CHECKING:
     from pqd.marginals.profile_parameters import ProfileParameters
     from pqd.planning.gate import GateTerms
+    from pqd.stated.column_facts import Facts
 
 
 @option_group
@@ -161,7 +162,7 @@ class ProfileOptions:
             )
         return gate_terms(self.gate, self.names, self.alpha, self.private_rows or None)
 
-    def read(self, marginals: MarginalOptions, facts: ColumnOptions) -> ProfileParameters:
+    def read(self, marginals: MarginalOptions, facts: Facts) -> ProfileParameters:
         """Parameters of the profile."""
         from pqd.marginals.profile_parameters import ProfileParameters
         from pqd.sql.schema import listed_names
@@ -178,7 +179,7 @@ class ProfileOptions:
             target=self.target,
             delta=self.delta,
             alpha=self.alpha,
-            facts=facts.read(),
+            facts=facts,
             copy_epsilon=self.copy_epsilon,
             anyway=self.anyway,
             private_rows=self.private_rows or None,
@@ -215,14 +216,14 @@ def profile(
 
     Example: pqd profile private.csv copy.csv --html profile.html
     """
-    targets = outputs.targets(private, synthetic, ledger=ledger.ledger)
+    targets = outputs.targets(private, synthetic, columns.metadata, ledger=ledger.ledger)
     display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
     from pqd.engine.tables import opened_ahead
 
     # Open the table while the modules below are imported.
     secret = opened_ahead(private)
     people = unit.read()
-    parameters = stated.read(marginals, columns)
+    parameters = stated.read(marginals, columns.facts(private, [synthetic], unit))
     accountant = ledger.accountant(
         private, replaying=display.explains, row_is_person=unit.row_is_person
     )

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pqd.reports.models.release import ReleaseReport
     from pqd.spec import Spec
     from pqd.sql.query import Query
+    from pqd.stated.column_facts import Facts
     from pqd.stated.mechanism_options import MechanismOptions
 
 
@@ -89,7 +90,7 @@ class ReleaseOptions:
         stated = self.total_epsilon or self.mechanism or self.alpha or self.isotonic
         return bool(stated or self.mechanism_option or self.weight_of)
 
-    def read(self, columns: ColumnOptions) -> Parameters:
+    def read(self, columns: Facts) -> Parameters:
         """Parameters of the release, which does not use their tolerance."""
         from pqd.stated.budgets import total_budget
 
@@ -172,13 +173,15 @@ def release(
         targets = _beside_spec(targets, spec, ledger)
         run = partial(_of_spec, spec, ledger, new_file, replaying=display.explains)
     else:
-        targets = outputs.targets(private, synthetic, queries.queries, ledger=ledger.ledger)
+        files = queries.queries, columns.metadata
+        targets = outputs.targets(private, synthetic, *files, ledger=ledger.ledger)
         _check(display, targets, ledger, new_file)
         from pqd.engine.tables import opened_ahead
 
         # Open the table while the modules below are imported.
         secret = opened_ahead(private)
-        terms, people = stated.read(columns), unit.read()
+        people = unit.read()
+        terms = stated.read(columns.facts(private, [synthetic], unit))
         workload = stated.weigh(queries.read(private, synthetic))
         own_options = stated.mechanism_options
         display.selected(workload)

@@ -30,6 +30,7 @@ from pqd.run.means import Means
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
 from pqd.stated.budgets import AUTO
+from pqd.stated.metadata_files import MetadataFile, stated_facts
 from pqd.stated.queries import check_stated, scaled, stated_for, with_tolerances
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     decider: str = AUTO,
     decider_options: Mapping[str, Number] | None = None,
     columns: Mapping[str, Mapping[str, Any]] | None = None,
+    metadata: MetadataFile | None = None,
     ledger: str | Path | None = None,
     dataset: str | None = None,
     fresh: bool = False,
@@ -100,6 +102,11 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     columns
         Public facts of columns, such as ``{"age": {"bounds": (0, 120), "step": 1}}``; other facts
         come from the synthetic table.
+    metadata
+        A file with facts of columns that ``columns`` does not state, or its content: metadata of
+        SDV for one table, or a table schema of Frictionless, as JSON.  Ranges are bounds, lists of
+        texts are the cells of a profile.  By default the file ``copy.metadata.json`` beside a copy
+        ``copy.csv`` is read, unless the private table lies in the same folder.
     ledger
         The file that keeps account of the private table's budget and replays earlier answers.  By
         default this is the file that the variable ``PQD_LEDGER`` names.  Without the variable it is
@@ -158,7 +165,9 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         alpha=alpha,
         mechanism=decider,
         options=decider_options,
-        columns=columns,
+        columns=stated_facts(
+            columns, metadata, private, [synthetic], asks_unit=unit is None and not row_is_person
+        ),
         detail=Detail.CURVES if detailed else Detail.THRESHOLDS,
         outside=outside,
         private_rows=private_rows,

@@ -35,6 +35,7 @@ from pqd.run.means import Means
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
 from pqd.stated.budgets import AUTO
+from pqd.stated.metadata_files import MetadataFile, stated_facts
 from pqd.stated.queries import check_ranking, scaled, stated_for, with_tolerances
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def compare(
     alpha: Number = ...,
     estimator: str = ...,
     columns: Mapping[str, Mapping[str, Any]] | None = ...,
+    metadata: MetadataFile | None = ...,
     weights: Mapping[str, Number] | None = ...,
     tolerances: Mapping[str, Number] | None = ...,
     references: Number | None = ...,
@@ -82,6 +84,7 @@ def compare(
     copy_epsilon: Mapping[str, Number] | None = ...,
     relations: Number = ...,
     facts: Mapping[str, Mapping[str, Any]] | None = ...,
+    metadata: MetadataFile | None = ...,
     ledger: str | Path | None = ...,
     dataset: str | None = ...,
     fresh: bool = ...,
@@ -114,6 +117,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     copy_epsilon: Mapping[str, Number] | None = None,
     relations: Number | None = None,
     facts: Mapping[str, Mapping[str, Any]] | None = None,
+    metadata: MetadataFile | None = None,
     ledger: str | Path | None = None,
     dataset: str | None = None,
     fresh: bool = False,
@@ -152,6 +156,8 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
         Public facts of columns; other facts come from all candidates together.  Without queries:
         the names of the columns to compare (by default all); the argument ``facts`` then has their
         facts.
+    metadata
+        A file with facts of columns, as for ``pqd.audit``; it is read only if it is named.
     weights, tolerances
         By query id: the weight of a query in the leaderboard (by default 1), and its tolerance, as
         for ``pqd.audit``.
@@ -209,7 +215,16 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
         "facts": facts,
         "columns by name": named,
     }
-    if check_ranking(queries, total_epsilon, of_queries, of_ranking):
+    ranks = check_ranking(queries, total_epsilon, of_queries, of_ranking)
+    read = stated_facts(
+        facts if ranks else stated,
+        metadata,
+        private,
+        # Files beside several copies may differ, so none is looked for.
+        (),
+        asks_unit=unit is None and not row_is_person,
+    )
+    if ranks:
         ranking = RankingParameters.parse(
             total_epsilon=0 if total_epsilon is None else total_epsilon,
             alpha=alpha,
@@ -220,7 +235,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
             marginals=marginals,
             copy_epsilon=copy_epsilon,
             relations=USUAL_BAR if relations is None else relations,
-            facts=facts,
+            facts=read,
             private_rows=private_rows,
         )
         with cell_progress() as progress:
@@ -240,7 +255,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
         epsilon=epsilon,
         alpha=alpha,
         mechanism=estimator,
-        columns=stated,
+        columns=read,
         private_rows=private_rows,
     )
     with cell_progress() as progress:

@@ -62,6 +62,7 @@ from pqd.sql.query import Query
 from pqd.sql.schema import quote_identifier
 from pqd.sql.workload_files import as_queries
 from pqd.stated.budgets import AUTO
+from pqd.stated.metadata_files import MetadataFile, stated_facts
 from pqd.stated.queries import scaled, with_tolerances
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ def gate(  # noqa: PLR0913 - the facts of a gate, all but three by keyword
     tolerances: Mapping[str, Number] | None = None,
     alpha: Number = 0.05,
     columns: Mapping[str, Mapping[str, Any]] | None = None,
+    metadata: MetadataFile | None = None,
     private_rows: Number | None = None,
     copy_epsilon: Number | None = None,
     scale: str | None = None,
@@ -115,7 +117,7 @@ def gate(  # noqa: PLR0913 - the facts of a gate, all but three by keyword
         Tolerances as for ``pqd.audit``; of a whole table a share of the rows, ``"5%"`` by default.
     alpha
         The error probability that the caller accepts: the level of the test.
-    columns, scale, unit, max_rows, row_is_person, ledger, dataset, fresh
+    columns, metadata, scale, unit, max_rows, row_is_person, ledger, dataset, fresh
         As for ``pqd.audit``.
     private_rows
         The number of private rows, if it is public.  Otherwise the gate of a whole table releases
@@ -141,13 +143,16 @@ def gate(  # noqa: PLR0913 - the facts of a gate, all but three by keyword
     terms = gate_terms(epsilon, names, alpha, private_rows)
     means = Means.of(private, ledger, dataset=dataset, fresh=fresh, row_is_person=row_is_person)
     people = privacy_unit(unit, max_rows, row_is_person=row_is_person)
+    facts = stated_facts(
+        columns, metadata, private, [synthetic], asks_unit=unit is None and not row_is_person
+    )
     with cell_progress() as progress:
         if queries is None:
             parameters = ProfileParameters.parse(
                 total_epsilon=terms.epsilon,
                 tau="5%" if tau is None else tau,
                 alpha=alpha,
-                facts=columns,
+                facts=facts,
                 copy_epsilon=copy_epsilon,
                 private_rows=private_rows,
             )
@@ -163,7 +168,7 @@ def gate(  # noqa: PLR0913 - the facts of a gate, all but three by keyword
                 dry_run=dry_run,
             )
         workload, tau = with_tolerances(scaled(as_queries(queries), scale), tau, tolerances)
-        criteria = Parameters.parse(tau=tau, epsilon=epsilon, alpha=alpha, columns=columns)
+        criteria = Parameters.parse(tau=tau, epsilon=epsilon, alpha=alpha, columns=facts)
         return run_query_gate(
             private,
             synthetic,

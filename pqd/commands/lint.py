@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from pqd.commands.cell_progress import cell_progress
-from pqd.deciders.note import note
 from pqd.errors import ParameterError
 from pqd.keywords import with_keyword_advice
 from pqd.marginals.copy_findings import (
@@ -30,14 +28,14 @@ from pqd.stated.column_facts import (
     parse_columns,
     unknown_column,
 )
-from pqd.stated.metadata import Metadata, parse_metadata, read_metadata
+from pqd.stated.metadata_files import MetadataFile, TableMetadata, table_metadata
 
 
 @with_keyword_advice
 def lint(
     synthetic: object,
     *,
-    metadata: str | Path | Mapping[str, Any] | None = None,
+    metadata: MetadataFile | None = None,
     columns: Mapping[str, Mapping[str, Any]] | None = None,
     keys: Sequence[str | Sequence[str]] = (),
     rules: Sequence[str] = (),
@@ -50,7 +48,8 @@ def lint(
         The copy, as for ``pqd.audit``.
     metadata
         The path of a JSON file, or its content: metadata of SDV for one table, or a table schema of
-        Frictionless.  Kinds, keys, ranges and lists of values are read.
+        Frictionless.  Kinds, keys, ranges and lists of values are read.  By default the file
+        ``copy.metadata.json`` beside a copy ``copy.csv``.
     columns
         Public facts of columns, as for ``pqd.audit``; they go before those of the metadata.
     keys
@@ -70,39 +69,35 @@ def lint(
         TableError if the copy cannot be read or is known as a private table; ParameterError for
         facts, keys or metadata that are not understood.
     """
-    stated = stated_metadata(metadata, parse_columns(columns), keys)
+    stated = stated_metadata(synthetic, metadata, parse_columns(columns), keys)
     with cell_progress() as progress:
         return run_lint(synthetic, stated, rules, progress)
 
 
 def stated_metadata(
-    metadata: str | Path | Mapping[str, Any] | None,
+    synthetic: object,
+    metadata: MetadataFile | None,
     facts: Facts,
     keys: Sequence[str | Sequence[str]],
-) -> tuple[Metadata, Facts]:
+) -> tuple[TableMetadata, Facts]:
     """Facts of the metadata with the caller's own facts and keys, and these own facts alone."""
-    if metadata is None:
-        known = Metadata()
-    elif isinstance(metadata, Mapping):
-        known = parse_metadata(metadata)
-    else:
-        known = read_metadata(metadata)
+    known, notes = table_metadata(metadata, None, [synthetic])
     if isinstance(keys, str):
         raise ParameterError('keys are a list, such as ["id"] or [["ward", "bed"]]')
     named = [(key,) if isinstance(key, str) else tuple(key) for key in keys]
-    return known.with_facts(facts, named), facts
+    return TableMetadata(known.with_facts(facts, named), notes), facts
 
 
 def run_lint(
     synthetic: object,
-    stated: tuple[Metadata, Facts],
+    stated: tuple[TableMetadata, Facts],
     rules: Sequence[str] = (),
     progress: Progress = silent,
 ) -> LintReport:
     """Lint of a copy; see ``pqd.lint``."""
     if isinstance(rules, str):
         raise ParameterError('rules are a list, such as ["age >= 18"]')
-    metadata, facts = stated
+    (metadata, notes), facts = stated
     progress(Step.READING_COPY)
     tables = public_tables(synthetic, names=None)
     own = tables.schema(tables.columns, {})
@@ -128,12 +123,11 @@ def run_lint(
     linted = tuple(linted_column(columns, name) for name in tables.columns)
     # The profile gives the columns the kinds of the copy itself.
     findings |= dict.fromkeys(relations_findings(tables))
-    unread = metadata.unread
     return LintReport(
         synthetic=tables.label,
         rows=tables.engine.rows(),
         columns=linted,
         findings=tuple(sorted(findings, key=lambda each: not each.fault)),
-        notes=(note("metadata-unread", facts=unread),) if unread else (),
+        notes=notes,
         day=today(),
     )

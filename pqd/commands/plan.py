@@ -32,6 +32,7 @@ from pqd.run.costs import today
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
 from pqd.stated.budgets import AUTO
+from pqd.stated.metadata_files import MetadataFile, stated_facts
 from pqd.stated.queries import scaled, stated_for, with_tolerances
 
 
@@ -49,6 +50,7 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
     decider: str = AUTO,
     decider_options: Mapping[str, Number] | None = None,
     columns: Mapping[str, Mapping[str, Any]] | None = None,
+    metadata: MetadataFile | None = None,
     unit: str | None = None,
     max_rows: int = 1,
     row_is_person: bool = False,
@@ -73,7 +75,9 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
         alpha=alpha,
         mechanism=decider,
         options=decider_options,
-        columns=columns,
+        columns=stated_facts(
+            columns, metadata, None, [synthetic], asks_unit=unit is None and not row_is_person
+        ),
         private_rows=private_rows,
         detail=Detail.CURVES if detailed else Detail.BUDGETS,
     )

@@ -38,6 +38,7 @@ from pqd.run.costs import added_costs, cost_of
 from pqd.run.execution import Outputs, measure, quote_sets
 from pqd.run.means import Means
 from pqd.sql.schema import fold_case
+from pqd.stated.metadata_files import MetadataFile, stated_facts
 
 if TYPE_CHECKING:
     from pqd.deciders import Noise
@@ -60,6 +61,7 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
     delta: Number | None = None,
     alpha: Number = 0.05,
     facts: Mapping[str, Mapping[str, Any]] | None = None,
+    metadata: MetadataFile | None = None,
     unit: str | None = None,
     max_rows: int = 1,
     row_is_person: bool = False,
@@ -111,6 +113,8 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
         statements that the report makes together.
     facts
         Public facts of columns, as ``columns`` of ``pqd.audit``: ``{"zip": {"type": "text"}}``.
+    metadata
+        As for ``pqd.audit``.  Columns that it calls identifiers are not judged.
     unit, max_rows
         A column of the private table, such as ``"patient"``.  All rows with the same value are one
         person, who counts as at most ``max_rows`` rows: its j rows weigh ``min(1, max_rows / j)``
@@ -156,7 +160,9 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
         target=target,
         delta=delta,
         alpha=alpha,
-        facts=facts,
+        facts=stated_facts(
+            facts, metadata, private, [synthetic], asks_unit=unit is None and not row_is_person
+        ),
         copy_epsilon=copy_epsilon,
         anyway=anyway,
         relations=relations,

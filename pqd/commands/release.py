@@ -45,12 +45,13 @@ from pqd.run.costs import cost_of
 from pqd.run.execution import measure
 from pqd.run.means import Means
 from pqd.spec import Spec
-from pqd.spec.sources import accountant_of, open_source, paths_as_written
+from pqd.spec.sources import accountant_of, facts_of, open_source, paths_as_written
 from pqd.sql.predicate import atoms
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries, read_queries
 from pqd.stated.budgets import AUTO, LARGE_DELTA, total_budget
 from pqd.stated.mechanism_options import NO_OPTIONS, MechanismOptions, read_mechanism_options
+from pqd.stated.metadata_files import MetadataFile, stated_facts
 from pqd.stated.queries import with_weights
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     isotonic: bool = False,
     alpha: Number = 0.05,
     columns: Mapping[str, Mapping[str, Any]] | None = None,
+    metadata: MetadataFile | None = None,
     ledger: str | Path | None = None,
     dataset: str | None = None,
     fresh: bool = False,
@@ -107,7 +109,7 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
         answer.
     columns
         Public facts of columns; other facts come from the synthetic table.
-    ledger, dataset, fresh
+    metadata, ledger, dataset, fresh
         As for ``pqd.audit``.
     unit, max_rows
         As for ``pqd.audit``.  With a unit COUNT is of persons, SUM of persons' totals, and the
@@ -143,7 +145,9 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
         epsilon=total_budget(total_epsilon),
         alpha=alpha,
         mechanism=mechanism,
-        columns=columns,
+        columns=stated_facts(
+            columns, metadata, private, [synthetic], asks_unit=unit is None and not row_is_person
+        ),
     )
     means = Means.of(private, ledger, dataset=dataset, fresh=fresh, row_is_person=row_is_person)
     options = read_mechanism_options(mechanism, mechanism_options)
@@ -282,7 +286,7 @@ def run_release_spec(  # noqa: PLR0913 - those of ``release``, read
         epsilon=section.total_epsilon,
         alpha=section.alpha,
         mechanism=section.mechanism,
-        columns=spec.columns,
+        columns=facts_of(spec),
     )
     accountant = accountant_of(spec, ledger, fresh=fresh, replaying=replaying, dataset=dataset)
     with paths_as_written(spec):

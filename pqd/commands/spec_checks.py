@@ -27,11 +27,11 @@ from pqd.reports.models.check import CheckResult
 from pqd.reports.models.profile import LeftOut
 from pqd.run.gate import ROWS_SHARE
 from pqd.spec import Check, Spec
-from pqd.spec.sources import open_source, paths_as_written
+from pqd.spec.sources import facts_of, open_source, paths_as_written
 from pqd.sql.grouping import Bins
 from pqd.sql.query import Key, Query
 from pqd.stated.budgets import AUTO
-from pqd.stated.column_facts import parse_columns
+from pqd.stated.column_facts import cells_of_facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class BoundChecks:
         self.unjudged: dict[str, tuple[LeftOut, ...]] = {}
         self.unit = privacy_unit(spec.unit, spec.max_rows or 1)
         self.private = open_source(spec.private, "private")
-        self._columns = parse_columns(spec.columns)
+        self._columns = facts_of(spec)
         queries = [each for each in self.checks if each.check.sql]
         others = [each for each in self.checks if not each.check.sql]
         self._queries = {each.id: self._requests(each) for each in queries}
@@ -264,7 +264,8 @@ class BoundChecks:
 
     def _profile(self, tables: SyntheticTables) -> BoundProfile:
         """Columns and pairs of one synthetic table."""
-        request = ProfileRequest(distances=("tv",), facts=self._columns)
+        cells = cells_of_facts(self._columns)
+        request = ProfileRequest(distances=("tv",), cells=cells, facts=self._columns)
         with paths_as_written(self._spec):
             return bind_profile(SyntheticTables(tables.tables, tables.private), request, self.unit)
 

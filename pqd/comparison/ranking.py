@@ -40,6 +40,7 @@ from pqd.reports.models.profile import Alarm, Score
 from pqd.reports.models.ranking import RankedCopy, RankedMarginal
 from pqd.reports.models.relations import RelationsFacts
 from pqd.run.measurement import MeasurementSet
+from pqd.stated.column_facts import StatedColumns
 
 if TYPE_CHECKING:
     Distances = tuple[tuple[RowMap | tuple[RowMap, ...], Distance], ...]
@@ -87,7 +88,7 @@ class RankingParameters:
         cells: Mapping[str, Any] | None = None,
         marginals: bool = False,
         copy_epsilon: Mapping[str, Number] | None = None,
-        facts: Mapping[str, Mapping[str, Any]] | None = None,
+        facts: StatedColumns | None = None,
         private_rows: Number | None = None,
         cells_from: object | None = None,
         relations: Number = USUAL_BAR,

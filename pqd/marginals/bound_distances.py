@@ -30,7 +30,7 @@ from pqd.reports.models.profile import DistanceId
 from pqd.reports.models.query import DISTANCE_AGGREGATES, MEAN_DISTANCE, RELATIONS_KEPT
 from pqd.sql.schema import fold_case
 from pqd.sql.tolerance import Tolerance
-from pqd.stated.column_facts import Facts
+from pqd.stated.column_facts import Facts, cells_of_facts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -173,7 +173,7 @@ def _readings(requests: Sequence[DistanceRequest]) -> Iterator[Sequence[Distance
 
 def _profile_request(requests: Sequence[DistanceRequest], facts: Facts) -> ProfileRequest:
     """Profile request for ``requests``: either all name marginals, or all are means."""
-    cells = {name: each.cells for name, each in facts.items() if each.cells is not None}
+    cells = cells_of_facts(facts)
     if requests[0].columns is None:
         ways = requests[0].ways
         return ProfileRequest(ways=ways, distances=("tv",), cells=cells, facts=facts)

@@ -41,13 +41,21 @@ from pqd.marginals.profiled_columns import (
     coarse_columns,
 )
 from pqd.planning.binding import unit_notes
-from pqd.planning.query_warnings import header_warnings
+from pqd.planning.query_warnings import header_warnings, key_notes
 from pqd.reports.models.profile import LeftOut, ProfiledColumn
 from pqd.reports.models.standings import Standing
 from pqd.run.measurement import BoundTables, Kinds
 from pqd.sql.schema import Kind, Schema, fold_case, header_hint
 from pqd.stated.cells import check_cells
-from pqd.stated.column_facts import Facts, StatedCells, check_facts, stated_kinds, unknown_column
+from pqd.stated.column_facts import (
+    Facts,
+    FileFacts,
+    StatedCells,
+    check_facts,
+    fact_notes,
+    stated_kinds,
+    unknown_column,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -226,6 +234,7 @@ def bind_profiles(
     if not choice.judged:
         raise NothingSelectedError(_without_columns(choice.left_out))
     notes += tuple(header_warnings(tables, choice.judged))
+    notes += (*fact_notes(request.facts), *key_notes(tables, request.facts, unit))
     bindings = [
         _Binding(tables, request, unit, schema, choice, place)
         for place, _ in enumerate(tables.copies)
@@ -277,7 +286,9 @@ def _check_cells(tables: SyntheticTables, request: ProfileRequest) -> None:
                 "cells out"
             )
 
-    for_all(check, request.cells)
+    # A file of metadata may describe more columns; ``check_facts`` looks up their names.
+    of_file = request.facts.cells_of_file if isinstance(request.facts, FileFacts) else set()
+    for_all(check, [name for name in request.cells if fold_case(name) not in of_file])
 
 
 def _coarse_notes(profiles: Sequence[BoundProfile]) -> Iterator[Note]:

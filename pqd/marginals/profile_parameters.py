@@ -20,7 +20,16 @@ from pqd.reports.models.profile import DistanceId
 from pqd.sql.schema import fold_case
 from pqd.sql.tolerance import Tolerance
 from pqd.stated.budgets import LARGE_DELTA, total_budget
-from pqd.stated.column_facts import Facts, StatedCells, parse_columns, read_cells
+from pqd.stated.column_facts import (
+    ColumnFacts,
+    Facts,
+    FileFacts,
+    StatedCells,
+    StatedColumns,
+    cells_of_facts,
+    parse_columns,
+    read_cells,
+)
 
 # Distances that can be measured, and the distances measured by default.
 DISTANCES: tuple[DistanceId, ...] = ("tv", "ks", "emd")
@@ -63,8 +72,19 @@ class ProfileRequest:
 
     def judges(self, name: str) -> bool | None:
         """Whether the facts say that a column is judged; None if they do not say."""
-        stated = {fold_case(column): each.judge for column, each in self.facts.items()}
-        return stated.get(fold_case(name))
+        facts = self._facts_of(name)
+        return facts.judge if facts else None
+
+    def set_aside(self, name: str) -> str:
+        """Reason why a column is not judged, if the facts say so."""
+        facts = self._facts_of(name)
+        if facts and facts.source:
+            return f"it is an identifier ({facts.source})"
+        return "judge = false is stated for it"
+
+    def _facts_of(self, name: str) -> ColumnFacts | None:
+        facts = {fold_case(column): each for column, each in self.facts.items()}
+        return facts.get(fold_case(name))
 
     @property
     def named(self) -> tuple[str, ...] | None:
@@ -138,7 +158,7 @@ class ProfileParameters:
         target: str | None = None,
         delta: Number | None = None,
         alpha: Number = "0.05",
-        facts: Mapping[str, Mapping[str, Any]] | None = None,
+        facts: StatedColumns | None = None,
         copy_epsilon: Number | None = None,
         anyway: bool = False,
         private_rows: Number | None = None,
@@ -196,7 +216,11 @@ def _cells(cells: Mapping[str, Any], facts: Facts) -> dict[str, StatedCells]:
     """Stated cells by column, from ``cells`` and from ``facts``."""
     if not isinstance(cells, Mapping):
         raise ParameterError('cells must be a mapping such as {"age": 20}')
-    read = {name: each.cells for name, each in facts.items() if each.cells is not None}
+    read = cells_of_facts(facts)
+    if isinstance(facts, FileFacts):
+        # Stated cells go before those of a file.
+        stated = {fold_case(str(name)) for name in cells} & facts.cells_of_file
+        read = {name: each for name, each in read.items() if fold_case(name) not in stated}
     names = set(map(fold_case, read))
     for name, each in cells.items():
         if fold_case(str(name)) in names:

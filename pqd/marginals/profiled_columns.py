@@ -27,7 +27,6 @@ from pqd.stated.column_facts import unknown_column
 
 # Reasons why a column is left out.
 _OF_UNIT = "it names the person (--unit)"
-_STATED = "judge = false is stated for it"
 _WITHOUT_CELLS = "the table that gives the cells has no such column"
 NOT_PRIVATE = "the private table has no such column"
 BY_BLANKS = "; the names differ only by blanks"
@@ -85,7 +84,7 @@ def _absence(
     if _is_unit(name, unit):
         return Standing.SET_ASIDE, _OF_UNIT
     if request.judges(name) is False:
-        return Standing.SET_ASIDE, _STATED
+        return Standing.SET_ASIDE, request.set_aside(name)
     if tables.private and not _has(tables.private, name):
         hint = BY_BLANKS if differs_by_blanks(name, tables.private.columns) else ""
         return Standing.COPY_ALONE, f"{NOT_PRIVATE}{hint}"

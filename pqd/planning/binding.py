@@ -15,13 +15,26 @@ from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import QueryError
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload, QueryRequest, Refusals
 from pqd.planning.lattices import NUMERIC, Bounds, exceeded_bounds
-from pqd.planning.query_warnings import Constants, amount_warnings, header_warnings, warnings_of
+from pqd.planning.query_warnings import (
+    Constants,
+    amount_warnings,
+    header_warnings,
+    key_notes,
+    warnings_of,
+)
 from pqd.planning.table_separation import column_names
 from pqd.sql.grouping import MOST_GROUPS, grouped
 from pqd.sql.query import Query
 from pqd.sql.schema import Schema, differs_by_blanks, fold_case
 from pqd.sql.select import BoundExpression
-from pqd.stated.column_facts import Facts, check_facts, column_name, stated_kinds, unknown_column
+from pqd.stated.column_facts import (
+    Facts,
+    check_facts,
+    column_name,
+    fact_notes,
+    stated_kinds,
+    unknown_column,
+)
 
 if TYPE_CHECKING:
     from pqd.deciders import Histogram
@@ -107,6 +120,8 @@ class _Binding:
         self._notes.update(self._tables.notes)
         self._notes.update(dict.fromkeys(unit_notes(self._tables, self._unit)))
         self._notes.update(dict.fromkeys(header_warnings(self._tables)))
+        self._notes.update(dict.fromkeys(fact_notes(self._stated)))
+        self._notes.update(dict.fromkeys(key_notes(self._tables, self._stated, self._unit)))
         self._constants = Constants(self._tables, self._schema)
         self._bounds = Bounds(self._tables, self._schema, self._stated, self._unit)
         single = [each for request in requests for each in self._group_requests(request)]

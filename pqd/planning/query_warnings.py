@@ -33,9 +33,10 @@ from pqd.parameters import Criteria, Parameters
 from pqd.planning.lattices import lattice_of
 from pqd.sql.predicate import Predicate, atoms
 from pqd.sql.query import Query
-from pqd.sql.schema import Kind, Schema, like_values
+from pqd.sql.schema import Kind, Schema, fold_case, like_values
 from pqd.sql.shapes import condition_tree
 from pqd.stated.budgets import MUCH_EPSILON
+from pqd.stated.column_facts import Facts, FileFacts
 
 if TYPE_CHECKING:
     from pqd.accounting.accountant import Accountant
@@ -245,6 +246,24 @@ def person_notes(tables: SyntheticTables, unit: PrivacyUnit | None) -> Iterator[
         if name := person_key(table):
             yield note("person-key", column=name, table=table.label)
             return
+
+
+def key_notes(tables: SyntheticTables, facts: Facts, unit: PrivacyUnit | None) -> Iterator[Note]:
+    """Yield a note on the first stated key that repeats in a synthetic table; none with a unit.
+
+    The first rows of the table decide, up to two million.
+    """
+    persons = facts.persons if isinstance(facts, FileFacts) and unit is None else ()
+    for name in persons:
+        for table in tables.tables:
+            own = next((each for each in table.columns if fold_case(each) == fold_case(name)), None)
+            if own is None:
+                continue
+            column = first_rows(table, [own], many=True).columns[own]
+            counts = column.counts()[numpy_of(column.values.is_valid())]
+            if (counts > 1).sum() >= _LEAST_REPEATED:
+                yield note("metadata-key-repeats", column=own, table=table.label)
+                return
 
 
 def check_persons(

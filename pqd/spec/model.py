@@ -125,6 +125,7 @@ class Spec:
     synthetic table, the epsilon under which the table was made, where the spec states it.
     ``private_rows`` is the number of private rows.  ``dataset`` is the name of the data set of
     which the private table is a version.  ``row_is_person`` states that each row is one person.
+    ``metadata`` is the file with facts of columns that ``columns`` does not state.
     ``gate`` is the epsilon of one test of all checks, and ``names`` is the epsilon that names the
     worst check if the gate does not pass.  Without a gate each check is decided by itself.
     """
@@ -140,6 +141,7 @@ class Spec:
     unit: str | None
     max_rows: int | None
     columns: dict[str, dict[str, Any]]
+    metadata: Source | None
     checks: tuple[Check, ...]
     gate: Fraction | None = None
     names: Fraction | None = None

@@ -80,6 +80,7 @@ def read_spec(
     stated = document.table("private")
     private = files.source(stated, ("private",))
     ledger = files.source(document.table("ledger"), ("ledger",))
+    metadata = files.source(document.table("metadata"), ("metadata",), "file")
     budget, privacy = document.table("budget"), _privacy(document)
     columns, shared_budget = _columns(document), _shared_budget(document)
     release = _release(document, files, tuple(synthetic))
@@ -114,6 +115,7 @@ def read_spec(
         unit=privacy.get("unit"),
         max_rows=privacy.get("max_rows"),
         columns=columns,
+        metadata=metadata,
         checks=tuple(Check(**check) for check in checks),
         gate=budget.get("gate") if gate is None else gate,
         names=budget.get("names") if names is None else names,

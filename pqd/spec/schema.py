@@ -361,6 +361,22 @@ SECTIONS = (
         together={"max_rows": "unit"},
     ),
     Section(
+        "metadata",
+        "[metadata]",
+        "A file with facts of columns; those under [columns] go before it.",
+        (
+            Key(
+                "file",
+                TEXT,
+                "Metadata of SDV for one table, or a table schema of Frictionless, as JSON, "
+                "relative to this file; ${NAME} is taken from the environment.",
+                'file = "copy.metadata.json"',
+                required=True,
+            ),
+        ),
+        example="[metadata]",
+    ),
+    Section(
         "columns",
         "[columns.NAME]",
         "Public facts of columns; what is left out is taken from the synthetic table.",

@@ -15,6 +15,8 @@ from pqd.engine.sources.locations import address_name
 from pqd.engine.tables import Role, Table, open_table
 from pqd.errors import PqdError
 from pqd.spec import Source, Spec
+from pqd.stated.column_facts import Facts
+from pqd.stated.metadata_files import stated_facts
 
 
 def ledger_of(spec: Spec, stated: str | Path | None = None) -> Path:
@@ -61,11 +63,33 @@ def paths_as_written(spec: Spec) -> Iterator[None]:
         sources = [spec.private, *spec.synthetic.values()]
         sources += [spec.ledger] if spec.ledger else []
         sources += [spec.release.queries] if spec.release else []
+        sources += [spec.metadata] if spec.metadata else []
         for source in sources:
             for path, written in _spellings(source):
                 text = text.replace(path, written)
         error.args = (text,)
         raise
+
+
+def facts_of(spec: Spec) -> Facts:
+    """Facts of columns that a spec states, joined with those of the file that it names.
+
+    Raises
+    ------
+    ParameterError
+        If the file is not understood.
+    """
+    file = spec.metadata
+    with paths_as_written(spec):
+        return stated_facts(
+            spec.columns,
+            file.path if file else None,
+            spec.private.path,
+            # A spec names all of its files, so none is looked for.
+            (),
+            asks_unit=spec.unit is None and not spec.row_is_person,
+            name=Path(file.written).name if file else None,
+        )
 
 
 def _spellings(source: Source) -> list[tuple[str, str]]:

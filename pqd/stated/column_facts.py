@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
@@ -17,6 +17,7 @@ from sqlglot import exp
 from pqd.deciders import Lattice, ParameterError
 from pqd.deciders.exact import exact, positive
 from pqd.deciders.names import nearest_names, suggestion
+from pqd.deciders.note import Note
 from pqd.deciders.numbers import number_text
 from pqd.errors import QueryError, for_all
 from pqd.sql.query import Query
@@ -69,7 +70,7 @@ def check_facts(facts: Facts, schema: Schema, queries: Sequence[Query]) -> None:
 
     def check(name: str) -> None:
         if fold_case(name) not in known and not _spellings(name) & aggregated:
-            raise unknown_column(name, schema, "bounds or type")
+            raise unknown_column(name, schema, facts[name].source or "bounds or type")
 
     for_all(check, [name for name, fact in facts.items() if fact.judge is not False])
 
@@ -130,7 +131,8 @@ class ColumnFacts:
 
     One of the two ``bounds`` may be None, too.  ``takes_copy``: the caller takes the bounds of the
     synthetic table, so a verdict within them counts.  ``judge`` is True for a column that is judged
-    even if it looks like an identifier, and False for a column that is never judged.
+    even if it looks like an identifier, and False for a column that is never judged.  ``source`` is
+    the place in a file of metadata that states the facts; empty if the caller states them.
     """
 
     bounds: Bounds | None = None
@@ -139,6 +141,7 @@ class ColumnFacts:
     cells: StatedCells | None = None
     takes_copy: bool = False
     judge: bool | None = None
+    source: str = field(default="", compare=False)
 
     @property
     def stated(self) -> tuple[bool, bool]:
@@ -148,23 +151,90 @@ class ColumnFacts:
 
 
 Facts = Mapping[str, ColumnFacts]
+# Facts by column as a caller writes them, or read.
+StatedColumns: TypeAlias = Mapping[str, Mapping[str, Any] | ColumnFacts]
 
 
-def parse_columns(columns: Mapping[str, Mapping[str, Any]] | None) -> Facts:
+class FileFacts(dict[str, ColumnFacts]):
+    """Facts of which some come from a file of metadata.
+
+    ``notes`` say where they come from.  ``persons`` are columns whose values may be persons.
+    ``cells_of_file`` are the names, in small letters, of columns whose cells the file gives.
+    """
+
+    def __init__(
+        self,
+        stated: Facts,
+        of_file: Facts,
+        notes: Iterable[Note] = (),
+        persons: Iterable[str] = (),
+    ) -> None:
+        """Join the facts; a stated fact goes before the file's fact of the same sort.
+
+        Raises
+        ------
+        ParameterError
+            If a stated step does not fit the bounds of the file.
+        """
+        self.notes, self.persons = tuple(notes), tuple(persons)
+        self.cells_of_file: set[str] = set()
+        super().__init__(stated)
+        names = {fold_case(name): name for name in stated}
+        for name, fact in of_file.items():
+            own = names.get(fold_case(name))
+            self[own or name] = joined = _joined(stated[own], fact) if own else fact
+            if joined.cells is not None and joined.cells is fact.cells:
+                self.cells_of_file.add(fold_case(name))
+
+
+def _joined(stated: ColumnFacts, of_file: ColumnFacts) -> ColumnFacts:
+    """Stated facts of a column, and facts of a file where nothing is stated."""
+    if stated.kind not in {None, of_file.kind}:
+        # Bounds and cells of the file are those of another kind.
+        of_file = ColumnFacts(judge=of_file.judge)
+    own_bounds = stated.bounds is not None or stated.takes_copy
+    joined = replace(
+        stated,
+        bounds=stated.bounds if own_bounds else of_file.bounds,
+        kind=stated.kind or of_file.kind,
+        cells=stated.cells or of_file.cells,
+        judge=of_file.judge if stated.judge is None else stated.judge,
+    )
+    check_lattice(joined)
+    return joined
+
+
+def cells_of_facts(facts: Facts) -> dict[str, StatedCells]:
+    """Cells by column, of the columns whose cells are stated."""
+    return {name: each.cells for name, each in facts.items() if each.cells is not None}
+
+
+def fact_notes(facts: Facts) -> tuple[Note, ...]:
+    """Notes on the file that some of the facts come from."""
+    return facts.notes if isinstance(facts, FileFacts) else ()
+
+
+def parse_columns(columns: StatedColumns | None) -> Facts:
     """Facts by column: ``{"capital-gain": {"bounds": (0, 99_999), "step": 1, "type": "number"}}``.
+
+    Facts that were read before are returned as they are.
 
     Raises
     ------
     ParameterError
         If a key or a kind is unknown, or bounds are not two ascending numbers.
     """
+    if isinstance(columns, FileFacts):
+        return columns
     if columns is not None and not isinstance(columns, Mapping):
         raise ParameterError('columns must be a mapping such as {"age": {"bounds": (0, 120)}}')
     stated = {str(name): each for name, each in (columns or {}).items()}
     return dict(zip(stated, for_all(lambda name: _facts(name, stated[name]), stated), strict=True))
 
 
-def _facts(name: str, stated: Mapping[str, Any]) -> ColumnFacts:
+def _facts(name: str, stated: Mapping[str, Any] | ColumnFacts) -> ColumnFacts:
+    if isinstance(stated, ColumnFacts):
+        return stated
     known = ("bounds", "step", "type", "cells", "judge")
     if not isinstance(stated, Mapping):
         raise ParameterError(f'columns["{name}"] must be a mapping such as {{"bounds": (0, 100)}}')
@@ -187,8 +257,7 @@ def _facts(name: str, stated: Mapping[str, Any]) -> ColumnFacts:
         takes_copy,
         judge,
     )
-    if facts.bounds and all(facts.stated):
-        _lattice_of(facts, None)
+    check_lattice(facts)
     return facts
 
 
@@ -312,6 +381,12 @@ def bounded_lattice(facts: ColumnFacts | None, synthetic: Lattice | None) -> Lat
         return Lattice(low, low + max(0, -(-(synthetic.upper - low) // step)) * step, step)
     high = high or Fraction(0)
     return Lattice(high - max(0, -(-(high - synthetic.lower) // step)) * step, high, step)
+
+
+def check_lattice(facts: ColumnFacts) -> None:
+    """Raise ParameterError if two stated bounds, and the step, make no lattice."""
+    if all(facts.stated):
+        _lattice_of(facts, None)
 
 
 def _lattice_of(facts: ColumnFacts, synthetic: Lattice | None) -> Lattice:

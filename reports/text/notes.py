@@ -901,6 +901,52 @@ def values_unlisted(column: str, cells: int, example: str, values: int) -> str:
 
 
 @sentence
+def metadata_used(file: str, columns: int, *, found: bool, ranged: bool) -> str:
+    """Note that facts of columns come from a file of metadata."""
+    where = f"{file}, which lies beside the copy" if found else file
+    seen = (
+        " If SDV detected its ranges and values, they are those of the table that SDV has seen: "
+        "put those of a data dictionary in their place."
+    )
+    return f"Facts of {counted(columns, 'column')} come from {where}.{seen if ranged else ''}"
+
+
+@sentence
+def metadata_not_used(file: str, reason: str) -> str:
+    """Warning that the file of metadata beside the copy is not that of the copy."""
+    return f"{file}, which lies beside the copy, is not used: {reason}."
+
+
+@sentence
+def metadata_beside_both(file: str) -> str:
+    """Warning that the file of metadata beside the copy lies beside the private table, too."""
+    return (
+        f"{file} is not read: it lies beside the private table, too, and may hold that table's own "
+        f"least and largest values. If its facts are public, name it: --metadata {file}."
+    )
+
+
+@sentence
+def metadata_of_private(file: str) -> str:
+    """Note that the named file of metadata lies beside the private table."""
+    return (
+        f"{file} lies beside the private table. Its facts are taken as public, and this report "
+        "shows them: a range must come from a data dictionary, not from the private table's own "
+        "least and largest values."
+    )
+
+
+@sentence
+def metadata_key_repeats(column: str, table: str) -> str:
+    """Note that a column that metadata states as a key repeats in a copy."""
+    return (
+        f'The metadata states "{column}" as a key or an identifier, and it repeats in {table}: if '
+        f"its values are persons, state --unit {pasted(column)}; if each row is one person, "
+        "--row-is-person."
+    )
+
+
+@sentence
 def metadata_unread(facts: Sequence[str]) -> str:
     """Note that some stated facts of the metadata were not looked at."""
     return f"Facts of the metadata that pqd does not look at: {names_and_more(facts, _MOST_NAMES)}."

@@ -161,6 +161,16 @@ EXAMPLES = (
     note("cells-outside", column="age", cells=1, example="130", low="", high="120"),
     note("values-unlisted", column="sex", cells=4, example="x", values=1),
     note("metadata-unread", facts=("the pattern of zip",)),
+    note("metadata-used", file="people.json", columns=4, found=False, ranged=True),
+    note("metadata-used", file="copy.metadata.json", columns=1, found=True, ranged=False),
+    note(
+        "metadata-not-used",
+        file="copy.metadata.json",
+        reason="columns.agee: the copy has no such column",
+    ),
+    note("metadata-beside-both", file="copy.metadata.json"),
+    note("metadata-of-private", file="people.json"),
+    note("metadata-key-repeats", column="patient", table="copy.csv"),
     note(
         "gate-left-out",
         conditions=(("alarm", "chance alone"), ("age: 7", "noise"), ("age: 8", "noise")),
