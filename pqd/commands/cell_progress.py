@@ -1,13 +1,14 @@
 """Progress of a run in the cell of a notebook; outside a notebook nothing is shown.
 
 The cell gets one output, which is rewritten at each step and emptied at the end.  So no widget is
-needed.
+needed.  A run that is soon done shows nothing, since the emptied output stays in the notebook.
 """
 
 from __future__ import annotations
 
 import html
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -16,6 +17,8 @@ from pqd.deciders.note import Note
 from pqd.progress import Progress, Step, silent
 from pqd.reports.escape import visible
 
+# Seconds after which a run shows its steps.
+_SOON = 1.0
 # The most messages about one step that are sent to the notebook.
 _STEPS = 50
 
@@ -47,11 +50,13 @@ class _Cell:
         """Show nothing yet."""
         self._handle: Any = None
         self._shown: tuple[str, int] | None = None
+        self._begun = time.monotonic()
 
     def show(self, stage: Step | Note, done: int = 0, total: int = 0) -> None:
         """Show a step, and how much of it is done; warnings are left to the report."""
         step = done * _STEPS // total if total else 0
-        if isinstance(stage, Note) or self._shown == (stage, step):
+        soon = self._handle is None and time.monotonic() - self._begun < _SOON
+        if soon or isinstance(stage, Note) or self._shown == (stage, step):
             return
         self._shown = stage, step
         of = f' value="{done}" max="{total}"' if total else ""

@@ -84,7 +84,7 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
     total_epsilon
         Privacy budget of the whole profile; by default 1.
     tau
-        The tolerance of each distance, a share of the rows below 1: ``"5%"`` or ``0.05``.
+        The tolerance of each distance, a share of the rows in per cent, such as ``"5%"``.
     ways
         1: columns; 2: columns and pairs; 3: also up to 100 triples, chosen by their names.
     columns

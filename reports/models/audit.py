@@ -64,7 +64,7 @@ class Outside:
     upper: int | float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Verdict(QueryFacts):
     """Verdict on one query.
 
@@ -125,6 +125,12 @@ class Verdict(QueryFacts):
         if self.margin is None or self.margin_low is None or self.margin_high is None:
             return None
         return distance_of(self, (self.margin, self.margin_low, self.margin_high))
+
+    def __repr__(self) -> str:
+        """Id, verdict, p-value and decider, since all fields would fill a screen."""
+        p_value = "no p-value" if self.p_value is None else f"p = {self.p_value:.2g}"
+        told = f"{self.standing.badge.text}, {p_value}, by {self.decider}"
+        return f"<Verdict {self.id}: {'SIMULATED, ' if self.simulated else ''}{told}>"
 
     @property
     def is_withheld(self) -> bool:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar, cast
 
 from pqd.deciders.extras import needed
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 
+_NEAR = 0.7
 # Module of each rendering function, imported when the function is used first.
 _HOMES = {
     "brief_text": "pqd.reports.writers.notebook",
@@ -94,6 +96,13 @@ class Report(ABC):
     __slots__ = ()
     kind: ClassVar[str]
 
+    # A type checker knows the attributes, and must not take any name for one.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Refuse an attribute that a report lacks, and name the nearest ones."""
+            raise AttributeError(_unknown(self, name), name=name, obj=self)
+
     def computed(self) -> dict[str, Any]:
         """Values that JSON holds in addition to the fields."""
         return {}
@@ -159,6 +168,26 @@ class Report(ABC):
     def __str__(self) -> str:
         """Report as plain text for a terminal of 80 columns."""
         return cast("str", rendering("terminal_text")(self))
+
+
+def _unknown(report: object, name: str) -> str:
+    """Message for an attribute that a report lacks: where it is, or which ones are near."""
+    message = f"{type(report).__name__} has no {name!r}"
+    if name.startswith("_") or not is_dataclass(report):
+        return message
+    known = [each for each in dir(type(report)) if not each.startswith("_")]
+    own = [each.name for each in fields(report) if hasattr(report, each.name)]
+    inner = []
+    for place in own:
+        value = getattr(report, place)
+        many = isinstance(value, tuple) and value
+        if is_dataclass(first := value[0] if many else value):
+            found = [each for each in dir(type(first)) if not each.startswith("_")]
+            path = f"{place}[0]" if many else place
+            inner += [f"{path}.{near}" for near in get_close_matches(name, found, cutoff=_NEAR)]
+    near = get_close_matches(name, known, n=3, cutoff=_NEAR)
+    exact = [path for path in inner if path.endswith(f".{name}")]
+    return f"{message}; it has {', '.join([*dict.fromkeys([*exact, *near, *inner])][:3] or own)}"
 
 
 class IndexedReport(Report, Generic[Item]):

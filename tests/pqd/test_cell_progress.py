@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import pqd
+from pqd.commands import cell_progress as progress_home
 from pqd.commands.cell_progress import cell_progress
 from pqd.deciders.note import note
 from pqd.progress import Step, silent
@@ -42,6 +43,7 @@ def messages(monkeypatch: pytest.MonkeyPatch) -> Messages:
     shell = SimpleNamespace(kernel=object())
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
+    monkeypatch.setattr(progress_home, "_SOON", 0.0)
     return found
 
 
@@ -60,6 +62,21 @@ def test_stages_are_one_output_that_is_empty_in_the_end(messages: Messages) -> N
         },
         {"text/plain": "", "text/html": ""},
     ]
+
+
+def test_a_run_that_is_soon_done_shows_nothing(
+    messages: Messages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An output that is emptied stays in the notebook, so none is made."""
+    now = iter([10.0, 10.5, 10.9, 11.5, 11.6])
+    monkeypatch.setattr(progress_home, "_SOON", 1.0)
+    monkeypatch.setattr(progress_home, "time", SimpleNamespace(monotonic=lambda: next(now)))
+    with cell_progress() as progress:
+        progress(Step.READING_COPY)
+        progress(Step.MEASURING, 1, 20)
+        assert messages == []
+        progress(Step.MEASURING, 2, 20)
+        assert len(messages) == 1
 
 
 def test_an_error_leaves_nothing_behind_either(messages: Messages) -> None:

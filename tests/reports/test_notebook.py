@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -215,3 +217,33 @@ def test_no_notebook_names_an_option(kind: str) -> None:
     folder = Path(__file__).parent / "golden"
     for page in folder.glob(f"{kind}*.notebook.html"):
         assert not re.search(r"--(total-epsilon|zoom|bounds|cells|tau)", page.read_text("utf-8"))
+
+
+def test_a_verdict_is_a_line_that_says_whether_it_is_simulated() -> None:
+    one = AUDIT.verdicts[0]
+    assert repr(one).startswith(f"<Verdict {one.id}: {one.standing.badge.text}, ")
+    assert repr(one).endswith(f"by {one.decider}>")
+    assert repr(replace(one, simulated=True)).startswith(f"<Verdict {one.id}: SIMULATED, ")
+
+
+@pytest.mark.parametrize(
+    ("report", "name", "near"),
+    [
+        (profile_reports.REPORTS[0], "score", "it has overall.score, "),
+        (profile_reports.REPORTS[0], "all_within", "it has p_value_all_within"),
+        (AUDIT, "outcome", "it has verdicts[0].outcome"),
+        (AUDIT, "verdict", "it has verdicts"),
+        (AUDIT, "zzz", "it has verdicts, private, synthetic, "),
+        (PLAN, "decider", "it has queries[0].decider"),
+    ],
+)
+def test_an_unknown_attribute_gets_the_nearest(report: Any, name: str, near: str) -> None:
+    with pytest.raises(AttributeError, match=re.escape(f"has no {name!r}; {near}")):
+        getattr(report, name)
+
+
+def test_an_unknown_hook_of_a_notebook_is_refused_in_few_words() -> None:
+    with pytest.raises(AttributeError, match=r"^AuditReport has no '_repr_png_'$"):
+        _ = AUDIT._repr_png_  # type: ignore[attr-defined]
+    assert pickle.loads(pickle.dumps(AUDIT)) == AUDIT  # noqa: S301 - of its own making
+    assert copy(AUDIT) == AUDIT
