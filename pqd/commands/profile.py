@@ -27,12 +27,13 @@ from pqd.marginals.profile_parameters import ProfileParameters
 from pqd.marginals.profile_plan import ProfilePlan, plan_profile
 from pqd.marginals.relations import CopyRelations, independence_notes
 from pqd.marginals.shortfall import shortfall_of
-from pqd.marginals.value_figures import values_of_columns
+from pqd.marginals.value_figures import histograms_of_columns, values_of_columns
 from pqd.parameters import privacy_unit
 from pqd.planning.query_warnings import known_rows, size_notes
 from pqd.planning.table_separation import public_tables, separate_tables
 from pqd.progress import Progress, Step, silent, warn
 from pqd.reports.models.profile import ProfileReport, ZoomedMarginal
+from pqd.reports.models.standings import Standing
 from pqd.reports.text.distances import refusal_sentence
 from pqd.run.costs import added_costs, cost_of
 from pqd.run.execution import Outputs, measure, quote_sets
@@ -42,6 +43,10 @@ from pqd.stated.metadata_files import MetadataFile, stated_facts
 
 if TYPE_CHECKING:
     from pqd.deciders import Noise
+
+
+# Largest number of columns beyond the tolerance of which both distributions are told.
+_DRAWN = 5
 
 
 @with_keyword_advice
@@ -237,9 +242,12 @@ def run_profile(
         epsilon, rounded = plan.confusion.epsilon, plan.confusion.parts > 1
         facts = plan.target.facts(counts, epsilon, parameters.alpha, rounded=rounded)
         target = replace(facts, epsilon=plan.confusion.cost)
+    estimates, counts = plan.estimates(released), outputs[plan.histograms].numbers
+    worst = [each.columns[0] for each in report.of_ways(1) if each.standing is Standing.BEYOND]
     return replace(
         report,
-        values=values_of_columns(plan, plan.estimates(released), outputs[plan.histograms].numbers),
+        values=values_of_columns(plan, estimates, counts),
+        histograms=histograms_of_columns(plan, estimates, counts, worst[:_DRAWN]),
         target=target,
         replayed=not any(each.quote.new for each in runs),
         simulated=noise.simulated,

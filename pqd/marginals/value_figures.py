@@ -14,11 +14,11 @@ from pqd.deciders.distances.cells import ROUNDED
 from pqd.deciders.distances.estimates import DistanceEstimates, RowsEstimate
 from pqd.deciders.distances.noise_laws import LaplaceLaw
 from pqd.deciders.distances.value_claims import CountKept, FewLost
-from pqd.marginals.bound_profile import ColumnValues
+from pqd.marginals.bound_profile import BoundMarginal, ColumnValues
 from pqd.marginals.profile_plan import ProfilePlan
 from pqd.marginals.table_claims import NamedClaim, counted_claims
 from pqd.reports.models.figure import Figure
-from pqd.reports.models.profile import CountFacts, ValuesOfColumn
+from pqd.reports.models.profile import CellFacts, CountFacts, ValuesOfColumn, ZoomedMarginal
 from pqd.reports.models.standings import Standing
 
 # Part of alpha for the number of rows; the columns share the rest, and so do the cells of each.
@@ -48,6 +48,66 @@ def values_of_columns(
     return tuple(_of_column(plan, column, claims, cells, rows) for column, claims, cells in each)
 
 
+def histograms_of_columns(
+    plan: ProfilePlan,
+    estimates: DistanceEstimates,
+    noisy: Sequence[int],
+    names: Sequence[str],
+) -> tuple[ZoomedMarginal, ...]:
+    """Both distributions of the columns ``names``, in their order: the copy's, and the noisy one.
+
+    Guarantee: with probability at least 1 - alpha all intervals of all columns hold, together with
+    all statements of ``values_of_columns``, since both rest on the same event.
+    """
+    if not plan.bound.copy_rows:
+        return ()
+    rows = estimates.rows_at(float(_OF_ROWS * plan.parameters.alpha))
+    each = zip(plan.bound.column_values, plan.histograms.of_each(noisy), strict=True)
+    found = {
+        column.histogram.columns[0]: _histogram(plan, column.histogram, cells, rows)
+        for column, cells in each
+        if column.histogram.columns[0] in names
+    }
+    return tuple(found[name] for name in names if name in found)
+
+
+def _histogram(
+    plan: ProfilePlan, marginal: BoundMarginal, noisy: Sequence[int], rows: RowsEstimate
+) -> ZoomedMarginal:
+    """Both distributions of one column, in the order of its cells."""
+    (partition,), (reach, _) = marginal.marginal.partitions, _reach(plan, marginal.copy.size)
+    total = plan.bound.copy_rows
+    cells = []
+    for place, label in enumerate(partition.labels):
+        low, high = max(0, noisy[place] - reach), max(0, noisy[place] + reach)
+        share = float(marginal.copy[place]) / total
+        private = Figure(
+            _share(noisy[place], rows.value), _share(low, rows.high), _share(high, rows.low)
+        )
+        gap = Figure(*(end - share for end in private))
+        unseen = place == partition.unseen
+        cells.append(
+            CellFacts(labels=(label,), copy=share, private=private, difference=gap, unseen=unseen)
+        )
+    return ZoomedMarginal(
+        columns=marginal.columns,
+        axes=(tuple(partition.labels),),
+        cells=tuple(cells),
+        epsilon=plan.histograms.cost,
+    )
+
+
+def _reach(plan: ProfilePlan, cells: int) -> tuple[int, LaplaceLaw]:
+    """Reach of each noisy count of a column, which all of them keep at once, and its law."""
+    law = LaplaceLaw(1 / plan.histograms.each)
+    columns = len(plan.bound.column_values)
+    level = float((1 - _OF_ROWS) * plan.parameters.alpha) / (columns * cells)
+    reach = max(1, law.quantile(level / 2))
+    if plan.histograms.parts > 1:
+        reach += math.ceil(ROUNDED)
+    return reach, law
+
+
 def _of_column(
     plan: ProfilePlan,
     column: ColumnValues,
@@ -57,12 +117,8 @@ def _of_column(
 ) -> ValuesOfColumn:
     """Values of one column."""
     (name,) = column.histogram.columns
-    copy, law = column.histogram.copy, LaplaceLaw(1 / plan.histograms.each)
-    columns = len(plan.bound.column_values)
-    level = float((1 - _OF_ROWS) * plan.parameters.alpha) / (columns * copy.size)
-    reach = max(1, law.quantile(level / 2))
-    if plan.histograms.parts > 1:
-        reach += math.ceil(ROUNDED)
+    copy = column.histogram.copy
+    reach, law = _reach(plan, copy.size)
     filled = Figure(
         float(max(0, rows.value - noisy[0])),
         float(max(0, rows.low - noisy[0] - reach)),

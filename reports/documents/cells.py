@@ -73,6 +73,13 @@ def cell_blocks(report: ProfileReport, marginal: ZoomedMarginal) -> Iterator[Blo
     yield Lines([Line(noise_sentence(report, marginal))])
 
 
+def column_histogram(report: ProfileReport, marginal: ZoomedMarginal) -> Iterator[Block]:
+    """Both distributions of one column, as bars; nothing of a column with too many cells."""
+    if len(marginal.cells) <= _BARS:
+        widest = max((max(c.copy, c.private.high) for c in marginal.cells), default=1.0) * 1.02
+        yield _histogram(report, marginal, widest or 1.0, zoom_digits(marginal))
+
+
 def _histogram(report: ProfileReport, marginal: ZoomedMarginal, widest: float, digits: int) -> Bars:
     """Bars of the cells of a column, in the order of its axis."""
     order = {label: place for place, label in enumerate(marginal.axes[0])}

@@ -25,7 +25,7 @@ from pqd.reports.blocks import (
     Section,
     Table,
 )  # fmt: skip
-from pqd.reports.documents.cells import cell_blocks
+from pqd.reports.documents.cells import cell_blocks, column_histogram
 from pqd.reports.documents.marginals import (
     marginal_rows,
     marginals_table,
@@ -117,6 +117,10 @@ _EXACT = "These tools read the private table as it is; their figures are exact a
 _ZOOMED = (
     "All cells of the worst marginals: how many of a hundred rows they hold, in the copy and in "
     "the private table. A difference is the private share less the copy's, in percentage points."
+)
+_DRAWN = (
+    "How many of a hundred rows each cell holds: exactly in the copy, and with noise in the "
+    "private table. All these intervals hold at once, and cost nothing more."
 )
 _HOLDER = "Whoever holds the private table can take the next step: "
 _MEANINGS = {
@@ -236,7 +240,20 @@ def _marginal_sections(report: ProfileReport) -> Iterator[Section]:
             title = counted(len(rows), ways_text(ways, 1), ways_text(ways))
             yield Section(title=title, blocks=[marginals_table(report, rows, ways)])
         if ways == 1:
+            yield from _drawn_columns(report)
             yield from values_section(report)
+
+
+def _drawn_columns(report: ProfileReport) -> Iterator[Section]:
+    """Section that draws the columns beyond the tolerance, but those that are zoomed into."""
+    zoomed = {marginal.columns for marginal in report.zoomed}
+    drawn = [
+        Section(title=names_text(each.columns), blocks=blocks)
+        for each in report.histograms
+        if each.columns not in zoomed and (blocks := list(column_histogram(report, each)))
+    ]
+    if drawn:
+        yield on_page(Lines([Line(_DRAWN)]), *drawn, title="Columns that are off")
 
 
 def _scores(report: ProfileReport) -> Table:

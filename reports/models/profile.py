@@ -327,7 +327,8 @@ class ProfileReport(IndexedReport[DistanceFacts]):
     ``marginals`` are ordered by number of columns, then from the largest distance to the smallest.
     ``relations`` is None without pairs.  ``alarm`` is None in a plan.  ``rows`` is the noisy number
     of private rows.  ``unseen`` is the share of private rows with a value that the copy never has.
-    ``values`` has the values of each column, and is empty in a plan.
+    ``values`` has the values of each column, and is empty in a plan.  ``histograms`` has all cells
+    of the columns that are beyond the tolerance, the worst first, from the same release.
     ``dry`` says that nothing was measured and nothing was spent.  ``shortfall`` says in a plan that
     a run would be refused, and what would do.  ``cells_from`` names the table that gives the cells;
     it is empty if the copy does.  ``left_out`` has every column of either table that is not judged
@@ -352,6 +353,7 @@ class ProfileReport(IndexedReport[DistanceFacts]):
     rows: Figure | None = None
     unseen: Figure | None = None
     values: tuple[ValuesOfColumn, ...] = ()
+    histograms: tuple[ZoomedMarginal, ...] = ()
     zoomed: tuple[ZoomedMarginal, ...] = ()
     target: TargetFacts | None = None
     alarm: Alarm | None = None

@@ -717,3 +717,22 @@ def test_a_check_of_relations_passes_a_sample_and_fails_shuffled_columns(
     report = pqd.check(tmp_path / "audit.toml")
     assert report.checks[0].status == ("as expected" if passes else "not as expected")
     assert any("nearly independent" in str(each) for each in report.notes) != passes
+
+
+def test_columns_beyond_the_tolerance_show_both_distributions_at_no_cost() -> None:
+    private, copy = related(5, 6_000), related(1, 6_000)
+    copy["level"] = np.where(np.arange(len(copy)) % 3 == 0, copy["level"].iloc[0], copy["level"])
+    report = run_profile(private, copy, stated(), Absent())
+    beyond = [each.columns for each in report.of_ways(1) if each.outcome == "no"]
+    assert ("level",) in beyond
+    assert [each.columns for each in report.histograms] == beyond[:5]
+    shown = next(each for each in report.histograms if each.columns == ("level",))
+    counts = private["level"].value_counts(normalize=True)
+    for cell in shown.cells:
+        true = counts.get(cell.labels[0], None)
+        assert cell.private.low <= cell.private.value <= cell.private.high
+        if true is not None:
+            assert cell.private.value == pytest.approx(true, abs=1e-3)
+            assert cell.private.low <= true <= cell.private.high
+    assert sum(cell.copy for cell in shown.cells) == pytest.approx(1)
+    assert report.total_epsilon == 1

@@ -206,3 +206,13 @@ def test_an_option_is_not_broken_at_its_hyphens_and_what_stands_beside_it_stays_
     page = html_text(replace(ADULT_PROFILE, left_out=(note,)))
     assert '&lt;i&gt; &amp; <span class="word">--max-rows</span> &#x27;' in page
     assert "<i>" not in page
+
+
+def test_columns_that_are_off_are_drawn_beside_the_copy_unless_they_are_zoomed_into() -> None:
+    off = (zoomed(("education-num", NUMBERS)), zoomed(("age", AGES)))
+    page = html_text(replace(ADULT_PROFILE, histograms=off))
+    drawn = page.partition("Columns that are off")[2].partition("<section")[0]
+    assert "<h3>age</h3>" in drawn
+    assert "education-num" not in drawn
+    assert drawn.count("<li><span>") == len(AGES)
+    assert "Columns that are off" not in PAGE
