@@ -39,6 +39,14 @@ def number_text(number: Figure, digits: int = 6) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def rounded_up(number: Fraction) -> Fraction:
+    """Positive number, rounded up to three significant digits."""
+    digits = 2 - math.floor(math.log10(number))
+    up, down = 10 ** max(digits, 0), 10 ** max(-digits, 0)
+    numerator, denominator = number.as_integer_ratio()
+    return Fraction(-(-numerator * up // (denominator * down)) * down, up)
+
+
 def epsilon_option(epsilon: Fraction | float) -> str:
     """Budget in the form that an option takes: a short decimal, or else a fraction."""
     exact = Fraction(epsilon)

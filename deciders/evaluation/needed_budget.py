@@ -26,6 +26,7 @@ from pqd.deciders.exact import Number, budget_of, probability
 from pqd.deciders.histogram import Histogram, answer
 from pqd.deciders.interval import Interval
 from pqd.deciders.monotone_search import HALF_A_PER_CENT, least
+from pqd.deciders.numbers import rounded_up
 
 # The search goes from ``_STEP`` to ``_MOST`` times ``_STEP``.
 _STEP, _MOST = Fraction(1, 2**39), 2**59
@@ -119,7 +120,7 @@ def needed_epsilon(
 
 def rounded_epsilon(epsilon: Fraction | float) -> float:
     """``epsilon``, at least 2^-39, rounded up to three digits; infinite beyond 2^20."""
-    return math.inf if epsilon > _HIGHEST else float(_rounded_up(Fraction(max(epsilon, _STEP))))
+    return math.inf if epsilon > _HIGHEST else float(rounded_up(Fraction(max(epsilon, _STEP))))
 
 
 class Trials:
@@ -191,15 +192,7 @@ def _least_steps(misses: Sequence[Law], level: float, first: int) -> int | None:
 @lru_cache(maxsize=1024)
 def _epsilon(steps: int) -> Fraction:
     """Epsilon after ``steps`` of the search, rounded up."""
-    return _rounded_up(steps * _STEP)
-
-
-def _rounded_up(epsilon: Fraction) -> Fraction:
-    """``epsilon`` rounded up to three significant digits."""
-    digits = 2 - math.floor(math.log10(epsilon))
-    up, down = 10 ** max(digits, 0), 10 ** max(-digits, 0)
-    numerator, denominator = epsilon.as_integer_ratio()
-    return Fraction(-(-numerator * up // (denominator * down)) * down, up)
+    return rounded_up(steps * _STEP)
 
 
 def above(epsilon: float) -> float:

@@ -111,6 +111,14 @@ class Quote:
         return self.known.keys() | (self.new.keys() if self.charge.rule == NOTHING else set())
 
 
+class RunLimit(Protocol):
+    """Limit of what one run may cost."""
+
+    def check(self, quote: Quote) -> None:
+        """Raise BudgetError if the run costs more."""
+        ...
+
+
 def quote_of(sets: Sets, budget: Budget = NO_LIMIT) -> Quote:
     """Quote as if the private table had never been measured.
 
@@ -255,11 +263,13 @@ class Accountant:
         sets: Sets,
         run: Mapping[str, Any],
         progress: Progress = silent,
+        limit: RunLimit | None = None,
     ) -> tuple[Quote, Reservation | None]:
         """Quote, and the reservation for all new measurements; None if nothing must be drawn.
 
         ``run`` are public facts that the ledger keeps of the run: its command and its copies.
         If another process draws some of these measurements, the run first waits for its answers.
+        ``limit`` refuses a run that costs too much by itself, whatever the data set has left.
 
         Raises
         ------
@@ -291,6 +301,8 @@ class Accountant:
                 if self.ledger.refresh():
                     continue
                 raise
+            if limit:
+                limit.check(quote)
             if not quote.new:
                 self.ledger.check_standing()
                 return quote, None

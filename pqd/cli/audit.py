@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -20,6 +21,8 @@ from pqd.cli.options import (
 )
 from pqd.cli.outputs import OutputOptions
 from pqd.deciders.errors import ParameterError
+from pqd.stated.accuracy import Accuracy
+from pqd.stated.budgets import stated_budgets
 
 
 @option_group
@@ -28,6 +31,8 @@ class BudgetOptions:
 
     epsilon: options.Epsilon = None
     total_epsilon: options.TotalEpsilon = None
+    sure: options.Sure = None
+    at_most: options.AtMost = None
     gate: options.GateOption = None
     names: options.NamesOption = None
     sharing: Annotated[
@@ -46,12 +51,19 @@ class BudgetOptions:
             if self.names is not None:
                 raise ParameterError("--names names the worst query of a gate; state --gate too")
             return False
-        if self.epsilon or self.total_epsilon or self.sharing:
+        if self.epsilon or self.total_epsilon or self.sharing or self.sure or self.at_most:
             raise ParameterError(
                 "--gate is the budget of one test of all queries; leave --epsilon, "
-                "--total-epsilon and --sharing out"
+                "--total-epsilon, --sharing, --sure and --at-most out"
             )
         return True
+
+    def accuracy(self, alpha: str) -> Accuracy | None:
+        """Accuracy that is stated in place of a budget; None without one."""
+        budgets = stated_budgets(
+            self.epsilon or None, self.total_epsilon or None, self.sharing or None
+        )
+        return Accuracy.parse(self.sure or None, self.at_most or None, budgets, alpha)
 
     def read(self) -> RunBudget:
         """Budget of the run; ParameterError unless exactly one budget is stated."""
@@ -76,14 +88,16 @@ def audit(
 
     Spends EPSILON per query on the private table; disjoint queries (GROUP BY, bins) are charged
     once. With --total-epsilon all queries together cost that much, and the report says how they
-    share it. With --gate one test says whether all of them are within their tolerances, for one
+    share it. With --sure 95% each query gets the epsilon that pqd plan says it needs, and the run
+    is refused if all cost more than --at-most. With --gate one test says whether all of them are within their tolerances, for one
     epsilon in all. Repeated queries are replayed from the ledger and cost nothing.
 
     Example: pqd audit private.csv copy.csv -q "SELECT COUNT(*) FROM D WHERE age > 40" --tau 5% --epsilon 0.25
     """  # noqa: E501 - the example is one line in the help
     queries.check(private, synthetic, explain=display.explain)
     is_gate = budget.is_gate()
-    spent = None if is_gate else budget.read()
+    accuracy = None if is_gate else budget.accuracy(criteria.alpha)
+    spent = None if is_gate or accuracy else budget.read()
     targets = outputs.targets(
         private, synthetic, queries.queries, columns.metadata, ledger=ledger.ledger
     )
@@ -102,7 +116,7 @@ def audit(
 
     workload, criteria = criteria.of(queries.read(private, synthetic))
     facts = columns.facts(private, [synthetic], unit)
-    if spent is None:
+    if is_gate:
         from pqd.commands.gate import gate_terms, run_query_gate
 
         gated = gate_terms(
@@ -124,13 +138,18 @@ def audit(
         targets.finish(result, display)
         raise typer.Exit(0 if display.explains else result.exit_code)
     shown = display.selected(workload)
-    if spent.sharing is None:
+    sharing = spent.sharing if spent else None
+    if sharing is None:
         # Each query is measured by itself, so the shown query can be replayed alone.
         workload = shown
     # Queries that share a budget are replayed together, but only the shown query has curves.
     in_full = [query.id or "" for query in shown] if display.explains else []
     detailed = display.verbose or targets.has_curves(len(workload))
-    terms = options.criteria(criteria, facts, criteria.decider, detailed=detailed).at(spent.epsilon)
+    if accuracy:
+        criteria = replace(criteria, alpha=str(accuracy.alpha))
+    terms = options.criteria(criteria, facts, criteria.decider, detailed=detailed)
+    if spent:
+        terms = terms.at(spent.epsilon)
     # This starts to load OpenDP in the background, while the tables are read.
     noise = SecureNoise()
     with progress() as show:
@@ -143,7 +162,8 @@ def audit(
             show,
             accountant=accountant,
             unit=people,
-            sharing=spent.sharing,
+            sharing=sharing,
+            accuracy=accuracy,
             in_full=in_full,
         )
     targets.finish(report, display)

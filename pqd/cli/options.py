@@ -56,6 +56,21 @@ TotalEpsilon = Annotated[
         metavar="EPSILON", help="Privacy budget of all queries of the run together, such as 1."
     ),
 ]
+Sure = Annotated[
+    str | None,
+    typer.Option(
+        metavar="P%",
+        help="State how sure verdicts must be, such as 95% (alpha is the rest), in place of a "
+        "budget: each query gets the least epsilon that decides it.",
+    ),
+]
+AtMost = Annotated[
+    str | None,
+    typer.Option(
+        metavar="EPSILON",
+        help="With --sure: the most that all queries of the run may cost together.",
+    ),
+]
 PrivateRows = Annotated[
     str | None,
     typer.Option(

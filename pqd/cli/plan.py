@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +15,8 @@ from pqd.cli.outputs import OutputOptions
 from pqd.cli.profile import MarginalOptions, ProfileOptions
 from pqd.deciders.errors import ParameterError
 from pqd.progress import Step
+from pqd.stated.accuracy import Accuracy
+from pqd.stated.budgets import stated_budgets
 
 if TYPE_CHECKING:
     from pqd.reports.models.profile import ProfileReport
@@ -52,11 +55,14 @@ def plan(
             metavar="HOW", help="With --total-epsilon: how queries share it, as in pqd audit."
         ),
     ] = None,
+    sure: options.Sure = None,
+    at_most: options.AtMost = None,
 ) -> None:
     """Say, per query, which TAU can be decided at which EPSILON, and by which decider.
 
-    Reads the synthetic table only: no private table, no cost. Without queries it plans pqd profile:
-    which distances can be told from TAU (5% if left out).
+    Reads the synthetic table only: no private table, no cost. With --sure 95% it also says what all
+    queries would cost together. Without queries it plans pqd profile: which distances can be told
+    from TAU (5% if left out).
 
     Example: pqd plan copy.csv -q "SELECT SUM(income) FROM D" --tau 5% --epsilon 0.25
     """
@@ -76,6 +82,11 @@ def plan(
                 "there is no query, so nothing has an epsilon of its own; give queries (-q), or "
                 "--total-epsilon to plan pqd profile"
             )
+        if sure is not None or at_most is not None:
+            raise ParameterError(
+                "--sure chooses the epsilon of queries, and a profile has none; give queries (-q), "
+                "or --total-epsilon and --alpha"
+            )
         profile = _profile(synthetic, criteria, marginals, columns, unit, total_epsilon)
         targets.finish(profile, display)
         return
@@ -89,7 +100,12 @@ def plan(
     from pqd.commands.plan import run_plan
 
     stated = [each or None for each in (epsilon, total_epsilon, sharing)]
+    accuracy = Accuracy.parse(
+        sure or None, at_most or None, stated_budgets(*stated), criteria.alpha
+    )
     spent = RunBudget.parse(*stated) if any(stated) else None
+    if accuracy:
+        criteria = replace(criteria, alpha=str(accuracy.alpha))
     workload, criteria = criteria.of(queries.read(synthetic))
     workload = display.selected(workload)
     detailed = display.detailed or targets.has_values or targets.has_curves(len(workload))
@@ -108,6 +124,7 @@ def plan(
             people,
             show,
             budget=shared,
+            accuracy=accuracy,
             row_is_person=unit.row_is_person,
         )
     targets.finish(report, display)

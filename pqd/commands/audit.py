@@ -16,10 +16,11 @@ from pqd.commands.verdicts import look_notes, registered_notes, verdicts_of
 from pqd.deciders.exact import Number
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.keywords import with_keyword_advice
-from pqd.parameters import Detail, Parameters, privacy_unit
+from pqd.parameters import Criteria, Detail, Parameters, privacy_unit
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.query_warnings import with_sizes
+from pqd.planning.sure_verdict import limit_of, sure_notes, sure_verdicts
 from pqd.planning.table_separation import column_names, separate_tables
 from pqd.progress import Progress, Step, silent
 from pqd.reports.models.audit import AuditReport
@@ -29,7 +30,8 @@ from pqd.run.execution import measure
 from pqd.run.means import Means
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
-from pqd.stated.budgets import AUTO
+from pqd.stated.accuracy import Accuracy
+from pqd.stated.budgets import AUTO, stated_budgets
 from pqd.stated.metadata_files import MetadataFile, stated_facts
 from pqd.stated.queries import check_stated, scaled, stated_for, with_tolerances
 
@@ -63,6 +65,8 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     private_rows: int | None = None,
     scale: str | None = None,
     detailed: bool = False,
+    sure: Number | None = None,
+    at_most: Number | None = None,
 ) -> AuditReport:
     """Decide, per query, whether ``|q(private) - q(synthetic)| < tau``.
 
@@ -80,7 +84,8 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         The tolerance: an amount in the query's unit, or text such as ``"3.2%"`` of the synthetic
         answer.  It is not needed if every query has a tolerance of its own.
     epsilon, total_epsilon
-        Privacy budget of each query, or of all queries together; state exactly one of the two.
+        Privacy budget of each query, or of all queries together; state exactly one of the two,
+        unless ``sure`` is stated.
     sharing
         How queries share ``total_epsilon``.  ``"alone"`` measures each query by itself, at its
         share.  The id of a mechanism makes it answer COUNT or SUM queries together: ``workload``,
@@ -140,6 +145,11 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         the rows.
     detailed
         Also give every decider's operating characteristic and needed epsilon; this costs only time.
+    sure, at_most
+        The accuracy in place of a budget: ``"95%"`` or 0.95 is 1 - alpha.  Each query, by itself,
+        gets the least epsilon at which nine runs of ten decide it rightly on tables made from the
+        copy, as ``pqd.plan`` says.  The run costs at most ``at_most``, or it is refused before
+        anything is spent.  Queries that no epsilon decides are refused.
 
     Returns
     -------
@@ -156,13 +166,13 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         LedgerError or BudgetError before anything is spent; RunError if reading breaks.
     """
     check_stated(queries, "pqd.profile(private, synthetic)")
-    budget = RunBudget.parse(epsilon, total_epsilon, sharing)
+    accuracy = Accuracy.parse(sure, at_most, stated_budgets(epsilon, total_epsilon, sharing), alpha)
+    budget = None if accuracy else RunBudget.parse(epsilon, total_epsilon, sharing)
     workload = as_queries(() if queries is None else queries)
     workload, tau = with_tolerances(scaled(workload, scale), tau, tolerances)
-    parameters = Parameters.parse(
+    criteria = Criteria.of(
         tau=tau,
-        epsilon=budget.epsilon,
-        alpha=alpha,
+        alpha=accuracy.alpha if accuracy else alpha,
         mechanism=decider,
         options=decider_options,
         columns=stated_facts(
@@ -178,11 +188,12 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
             private,
             synthetic,
             workload,
-            parameters,
+            criteria if budget is None else criteria.at(budget.epsilon),
             means.noise(),
             accountant=means.accountant,
             unit=privacy_unit(unit, max_rows, row_is_person=row_is_person),
-            sharing=budget.sharing,
+            sharing=budget.sharing if budget else None,
+            accuracy=accuracy,
             progress=progress,
         )
 
@@ -192,23 +203,26 @@ def run_audit(  # noqa: PLR0913 - the arguments of an audit, parsed
     private: object,
     synthetic: object,
     queries: tuple[Query, ...],
-    parameters: Parameters,
+    parameters: Criteria,
     noise: Noise,
     progress: Progress = silent,
     *,
     accountant: Accountant | None = None,
     unit: PrivacyUnit | None = None,
     sharing: str | None = None,
+    accuracy: Accuracy | None = None,
     in_full: Collection[str] = (),
 ) -> AuditReport:
     """Audit with ``noise`` and parsed arguments; see ``pqd.audit``.
 
-    With ``sharing`` the epsilon of ``parameters`` is the total of all queries.  Without an
-    accountant no account is kept.  The report shows all candidates and curves of the queries whose
-    ids are ``in_full``, even if it shows fewer of other queries.
+    With ``sharing`` the epsilon of ``parameters`` is the total of all queries.  With ``accuracy``
+    the parameters have no epsilon.  Without an accountant no account is kept.  The report shows all
+    candidates and curves of the queries whose ids are ``in_full``, even if it shows fewer of other
+    queries.
     """
-    total = None if sharing is None else RunBudget(parameters.epsilon, sharing)
-    criteria = parameters.criteria if total else parameters
+    total, criteria = None, parameters
+    if sharing is not None and isinstance(parameters, Parameters):
+        total, criteria = RunBudget(parameters.epsilon, sharing), parameters.criteria
     tables = separate_tables(
         private, synthetic, accountant=accountant, names=column_names(queries, unit), unit=unit
     )
@@ -219,9 +233,12 @@ def run_audit(  # noqa: PLR0913 - the arguments of an audit, parsed
     if total:
         bound.check()
         progress(Step.SHARING)
-    (plan,) = verdict_plans([bound], total)
+    (plan,) = [sure_verdicts(bound)] if accuracy else verdict_plans([bound], total)
     plan.bound.check()
-    outputs = measure([plan.measurements], accountant, noise, progress, command="audit")
+    limit = limit_of(plan, accuracy) if accuracy else None
+    outputs = measure(
+        [plan.measurements], accountant, noise, progress, command="audit", limit=limit
+    )
     verdicts = verdicts_of(plan.verdicts, outputs, tables.label, noise)
     return AuditReport(
         verdicts,
@@ -229,6 +246,11 @@ def run_audit(  # noqa: PLR0913 - the arguments of an audit, parsed
         tables.label,
         stated_for(queries, criteria.tolerance) or EACH_ITS_OWN,
         cost_of(outputs.quote, accountant, unit),
-        (*plan.bound.notes, *look_notes(verdicts), *registered_notes(plan.verdicts)),
+        (
+            *plan.bound.notes,
+            *sure_notes(plan, accuracy),
+            *look_notes(verdicts),
+            *registered_notes(plan.verdicts),
+        ),
         plan.bound.left_out,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from pqd.accounting.accountant import quote_of
@@ -11,6 +12,7 @@ from pqd.batches.mechanisms import RunBudget
 from pqd.batches.shared_budget import verdict_plans
 from pqd.commands.cell_progress import cell_progress
 from pqd.deciders.exact import Number
+from pqd.deciders.note import Note
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.keywords import with_keyword_advice
 from pqd.parameters import Criteria, Detail, Parameters, privacy_unit
@@ -24,6 +26,7 @@ from pqd.planning.query_verdict import (
     planned_verdict,
 )
 from pqd.planning.query_warnings import with_sizes
+from pqd.planning.sure_verdict import excess_notes, sure_verdicts
 from pqd.planning.table_separation import column_names, public_tables
 from pqd.progress import Progress, Step, silent, warn
 from pqd.reports.models.plan import PlannedQuery, PlanReport
@@ -31,7 +34,8 @@ from pqd.reports.text.numbers import EACH_ITS_OWN
 from pqd.run.costs import today
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
-from pqd.stated.budgets import AUTO
+from pqd.stated.accuracy import Accuracy
+from pqd.stated.budgets import AUTO, stated_budgets
 from pqd.stated.metadata_files import MetadataFile, stated_facts
 from pqd.stated.queries import scaled, stated_for, with_tolerances
 
@@ -57,12 +61,16 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
     private_rows: int | None = None,
     scale: str | None = None,
     detailed: bool = False,
+    sure: Number | None = None,
+    at_most: Number | None = None,
 ) -> PlanReport:
     """Plan a verdict on each query, from public data only and at no cost: decider, reliability.
 
     The arguments are those of ``pqd.audit``.  ``detailed`` adds operating characteristics, and
     deciders that ``auto`` never takes.  Without ``epsilon`` and ``total_epsilon`` the plan gives
-    for each decider the least budget at which ``tau`` can be decided.
+    for each decider the least budget at which ``tau`` can be decided.  With ``sure`` each query has
+    the epsilon that it needs, the plan gives what all cost together, and says what would fit into
+    ``at_most``.
 
     Raises
     ------
@@ -70,9 +78,10 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
         QueryError, TableError, ParameterError or DeciderError; the message names the query.
     """
     workload, tau = with_tolerances(scaled(as_queries(queries), scale), tau, tolerances)
+    accuracy = Accuracy.parse(sure, at_most, stated_budgets(epsilon, total_epsilon, sharing), alpha)
     criteria = Criteria.of(
         tau=tau,
-        alpha=alpha,
+        alpha=accuracy.alpha if accuracy else alpha,
         mechanism=decider,
         options=decider_options,
         columns=stated_facts(
@@ -98,11 +107,12 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
             people,
             progress,
             budget=budget,
+            accuracy=accuracy,
             row_is_person=row_is_person,
         )
 
 
-def run_plan(
+def run_plan(  # noqa: PLR0913 - the arguments of a plan, parsed
     synthetic: object,
     queries: tuple[Query, ...],
     criteria: Criteria,
@@ -110,6 +120,7 @@ def run_plan(
     progress: Progress = silent,
     *,
     budget: RunBudget | None = None,
+    accuracy: Accuracy | None = None,
     row_is_person: bool = False,
 ) -> PlanReport:
     """Plan ``queries``, which share ``budget`` if it is stated; see ``pqd.plan``."""
@@ -120,11 +131,16 @@ def run_plan(
     bound = with_sizes(bind(tables, requests, criteria.columns, unit))
     verdicts: tuple[PlannedQueryVerdict, ...] | None = None
     plans: tuple[DeciderPlan, ...]
+    excess: tuple[Note, ...] = ()
     if budget is not None:
         bound.check()
         (shared,) = verdict_plans([bound], budget)
         bound, plans = shared.bound, shared.verdicts
         verdicts = shared.verdicts
+    elif accuracy is not None:
+        sure = sure_verdicts(bound)
+        bound, plans, verdicts = sure.bound, sure.verdicts, sure.verdicts
+        excess = tuple(excess_notes(sure, accuracy))
     elif isinstance(criteria, Parameters):
         bound, verdicts = bound.select(planned_verdict)
         plans = verdicts
@@ -133,12 +149,12 @@ def run_plan(
     bound.check()
     warn(bound.warnings, progress)
     return PlanReport(
-        tuple(PlannedQuery(**plan.facts(), candidates=plan.candidates) for plan in plans),
+        tuple(_planned_query(plan, accuracy) for plan in plans),
         tables.label,
         stated_for(queries, criteria.tolerance) or EACH_ITS_OWN,
         criteria.epsilon if isinstance(criteria, Parameters) else None,
         criteria.alpha,
-        tuple(bound.notes),
+        (*bound.notes, *excess),
         # The charge of all queries, in which two equal queries are one measurement.
         None
         if verdicts is None
@@ -147,7 +163,17 @@ def run_plan(
         today(),
         budget.epsilon if budget else None,
         _total_needed(verdicts, budget) if verdicts and budget else None,
+        accuracy.sure if accuracy else None,
+        accuracy.at_most if accuracy else None,
     )
+
+
+def _planned_query(plan: DeciderPlan, accuracy: Accuracy | None) -> PlannedQuery:
+    """Query as a report shows it, with its own epsilon if the caller states an accuracy."""
+    own = None
+    if accuracy and isinstance(plan, PlannedQueryVerdict):
+        own = Fraction(0) if plan.is_constant else plan.measurement.epsilon
+    return PlannedQuery(**plan.facts(), candidates=plan.candidates, epsilon=own)
 
 
 def _total_needed(verdicts: Sequence[PlannedQueryVerdict], budget: RunBudget) -> float | None:

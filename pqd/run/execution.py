@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from pqd.accounting.accountant import Accountant, Quote, quote_of
+from pqd.accounting.accountant import Accountant, Quote, RunLimit, quote_of
 from pqd.accounting.accounts import Budget, Reservation
 from pqd.accounting.composition import Charge
 from pqd.accounting.data_sets import RecognisedTable
@@ -51,10 +51,12 @@ def measure(
     progress: Progress = silent,
     *,
     command: str,
+    limit: RunLimit | None = None,
 ) -> Outputs:
     """Outputs of all measurements of ``sets``, which the ledger keeps as a run of ``command``.
 
-    Without an ``accountant`` no account is kept; only simulations and tests do this.
+    ``limit`` refuses a run that would cost too much, before the charge.  Without an ``accountant``
+    no account is kept; only simulations and tests do this.
 
     Guarantee: all new outputs together are ``charge.epsilon``-DP (with ``charge.delta``), and the
     charge is on the disk before the first draw.  Replayed outputs are post-processing of earlier
@@ -74,7 +76,7 @@ def measure(
     """
     warn((text for each in sets for text in each.warnings), progress)
     run = _Run(sets, accountant, progress)
-    quote, reservation = run.reserve(command)
+    quote, reservation = run.reserve(command, limit)
 
     def draw() -> dict[str, Answer]:
         outputs = run.draw(quote, noise)
@@ -149,14 +151,21 @@ class _Run:
         self._check_unchanged()
         return table
 
-    def reserve(self, command: str) -> tuple[Quote, Reservation | None]:
+    def reserve(
+        self, command: str, limit: RunLimit | None = None
+    ) -> tuple[Quote, Reservation | None]:
         """Quote, and the reservation for new measurements; None if there are none."""
-        if self._accountant is None:
-            return quote_of(self._measurements), None
+        if self._accountant is None or (limit and not self._accountant.exists()):
+            # A run that is refused makes no ledger.
+            quote = quote_of(self._measurements)
+            if limit:
+                limit.check(quote)
+            if self._accountant is None:
+                return quote, None
         table = self.recognise(self._accountant)
         copies = dict.fromkeys(copy for each in self._sets for copy in each.copies)
         run = {"command": command, "copies": [*copies]}
-        return self._accountant.reserve(table, self._measurements, run, self._progress)
+        return self._accountant.reserve(table, self._measurements, run, self._progress, limit)
 
     def draw(self, quote: Quote, noise: Noise) -> dict[str, Answer]:
         """Outputs of the new measurements, drawn from the private table."""

@@ -40,6 +40,13 @@ def stated_budget(epsilon: Number | None, name: str = "epsilon") -> Fraction:
     return budget
 
 
+def stated_budgets(
+    epsilon: object, total_epsilon: object, sharing: object = None
+) -> dict[str, object]:
+    """Arguments that state the budget of a run, by their names in messages."""
+    return {EPSILON: epsilon, TOTAL_EPSILON: total_epsilon, "sharing (--sharing)": sharing}
+
+
 def total_budget(total_epsilon: Number | None) -> Fraction:
     """Privacy budget that all queries of a run share; ParameterError if it is missing."""
     if total_epsilon is None:

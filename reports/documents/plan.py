@@ -45,11 +45,14 @@ from pqd.reports.text.numbers import (
     budget_text,
     counted,
     epsilon_text,
+    limit_text,
     number_text,
+    rounded_up,
     share_text,
 )
 from pqd.reports.text.query import (
     amount_text,
+    coin_sentences,
     decider_text,
     few_rows_text,
     likely_sentence,
@@ -72,7 +75,7 @@ def document(plan: PlanReport) -> Document:
     answers = counted(len(plan.queries), "answer")
     level = f"alpha {number_text(float(plan.alpha) * 100, 3)} %"
     subject = f"{answers} of {plan.synthetic}, tolerance {plan.tolerance}, {level}"
-    sizes = {each: len(_of(each, plan.queries)) for each in passes_first(PLANS)}
+    sizes = {each: len(_of(each, plan.queries, plan)) for each in passes_first(PLANS)}
     return Document(
         kind="plan",
         title=title,
@@ -86,7 +89,7 @@ def document(plan: PlanReport) -> Document:
         else None,
         body=[Section(title="Queries", blocks=[_queries(plan)], brief=False)],
         omitted=omitted_queries(plan.refused),
-        notes=lines(map(str, plan.notes)),
+        notes=lines([*map(str, plan.notes), *coin_sentences(plan.queries)]),
         account=lines(_price_lines(plan)),
         reading=[
             Lines(lines(_reading(plan))),
@@ -143,8 +146,9 @@ def _definitions(plan: PlanReport) -> list[tuple[str, str]]:
 
 def _queries(plan: PlanReport) -> Table:
     poor = _worst_planned(plan)
-    ordered = [*poor, *(query for query in plan.queries if query.decidable)]
-    by_standing = [_of(each, ordered) for each in PLANS]
+    rest = [query for query in plan.queries if query.decidable and query not in poor]
+    ordered = [*poor, *rest]
+    by_standing = [_of(each, ordered, plan) for each in PLANS]
     groups = [
         Group(
             name=standing if plan.budgeted else "",
@@ -164,13 +168,19 @@ def _queries(plan: PlanReport) -> Table:
     )
 
 
-def _of(standing: Standing, queries: Sequence[PlannedQuery]) -> list[PlannedQuery]:
-    return [query for query in queries if _planned(query) is standing]
+def _of(
+    standing: Standing, queries: Sequence[PlannedQuery], plan: PlanReport
+) -> list[PlannedQuery]:
+    return [query for query in queries if _planned(query, plan) is standing]
 
 
-def _planned(query: PlannedQuery) -> Standing:
-    """Standing of a planned query; an undecided query counts as too little."""
-    return query.standing if query.standing in PLANS else Standing.TOO_LITTLE
+def _planned(query: PlannedQuery, plan: PlanReport) -> Standing:
+    """Standing of a planned query; an undecided query counts as too little.
+
+    So does every query without a budget that the caller states.
+    """
+    told = plan.budgeted and query.standing in PLANS
+    return query.standing if told else Standing.TOO_LITTLE
 
 
 def _columns(*, budgeted: bool) -> tuple[Column, ...]:
@@ -190,11 +200,11 @@ def _columns(*, budgeted: bool) -> tuple[Column, ...]:
 def _row(query: PlannedQuery, plan: PlanReport) -> Row:
     copy, amount = answer_cells(query)
     needs = _epsilon_needed(query)
-    if query.likely:
+    if query.likely and query.epsilon is None:
         needs = query.chosen.epsilon_needed
     wrong = None if query.chosen.false_no is None else query.chosen.worst
     figures = reliable_cell(query), Cell(share_text(wrong), wrong)
-    badge = Cell(badge=query.standing.badge, sort=PLANS.index(_planned(query)))
+    badge = Cell(badge=query.standing.badge, sort=PLANS.index(_planned(query, plan)))
     cells = (
         *((badge,) if plan.budgeted else ()),
         Cell(query.id),
@@ -209,7 +219,7 @@ def _row(query: PlannedQuery, plan: PlanReport) -> Row:
         cells=cells,
         asks="; ".join(filter(None, [question(query), few_rows_text(query)])),
         aside=_said(query),
-        names=(_planned(query),) if plan.budgeted else (),
+        names=(_planned(query, plan),) if plan.budgeted else (),
         grouping=grouping_of(query),
         member=query.group or query.id,
         details=lambda: _details(query, plan),
@@ -218,7 +228,7 @@ def _row(query: PlannedQuery, plan: PlanReport) -> Row:
 
 def _said(query: PlannedQuery) -> str:
     needs = _epsilon_needed(query)
-    if query.decidable is None:
+    if query.decidable is None or query.epsilon is not None:
         known = needs is not None and not math.isinf(needs)
         return f"needs epsilon {budget_text(needs)}" if known else ""
     if query.decidable:
@@ -258,7 +268,7 @@ def _closing(plan: PlanReport) -> Closing:
     worst = _worst_planned(plan)
     low = [query.id for query in worst if query.standing is Standing.TOO_LITTLE]
     counts, step = _decided(plan), _next_step(plan)
-    if not plan.budgeted:
+    if plan.sure is None and not plan.budgeted:
         counts, step = f"{step or _answer(plan)}.", ""
     return Closing(
         failed=f"LOW: {first_names(low)}." if low else "",
@@ -277,6 +287,11 @@ def _headline(plan: PlanReport) -> tuple[str, str]:
 
 def _answer(plan: PlanReport) -> str:
     """Sentence on the epsilon that is needed, if any suffices, and on the planned budget."""
+    return _needed_answer(plan) if plan.sure is None else _sure_answer(plan)
+
+
+def _needed_answer(plan: PlanReport) -> str:
+    """Sentence of a plan whose budget the caller states, or of a plan without one."""
     total = len(plan.queries)
     enough = sum(query.decidable is True for query in plan.queries)
     if plan.total_epsilon is not None:
@@ -291,7 +306,7 @@ def _answer(plan: PlanReport) -> str:
         return f"What {_all(total)} would need is not known"
     if not able:
         none = f"No epsilon decides {'the query' if total == 1 else f'any of {total:,} queries'}"
-        likely = len(_of(Standing.PLAUSIBLE, plan.queries))
+        likely = len(_of(Standing.PLAUSIBLE, plan.queries, plan))
         some = "the answer" if total == 1 else f"{likely:,} of the answers"
         right = f"; at {epsilon_text(plan.epsilon or 0)} {some} would be likely right"
         return none + right * bool(likely)
@@ -304,6 +319,18 @@ def _answer(plan: PlanReport) -> str:
     some = "is not enough" if total == 1 else f"decides {enough or 'none'}"
     does = "is enough" if enough == total else some
     return f"{title}; the planned {epsilon_text(plan.epsilon)} {does}"
+
+
+def _sure_answer(plan: PlanReport) -> str:
+    """Sentence on what all queries cost, each at the epsilon that the plan chose for it."""
+    total = len(plan.queries)
+    own = ", each at its own" if total > 1 else ""
+    some = _some(total, total + len(plan.refused))
+    return f"Epsilon {epsilon_text(_price(plan))} in all decides {some}, {_sure(plan)} % sure{own}"
+
+
+def _sure(plan: PlanReport) -> str:
+    return number_text(float(plan.sure or 0) * 100, 6)
 
 
 def _able(plan: PlanReport) -> tuple[int, float]:
@@ -362,8 +389,8 @@ def _decided(plan: PlanReport) -> str:
 
 
 def _poor(plan: PlanReport) -> list[PlannedQuery]:
-    """Queries that cannot be decided; without a budget, all queries."""
-    return [query for query in plan.queries if not query.decidable]
+    """Queries that cannot be decided; without a stated budget, all queries."""
+    return [query for query in plan.queries if not (plan.budgeted and query.decidable)]
 
 
 def _worst_planned(plan: PlanReport) -> list[PlannedQuery]:
@@ -374,8 +401,11 @@ def _worst_planned(plan: PlanReport) -> list[PlannedQuery]:
 def _epsilon_needed(query: PlannedQuery) -> float | None:
     """Approximate epsilon at which the chosen decider decides the query.
 
-    None if the decider cannot prove both verdicts, or if the epsilon was not computed.
+    It is the query's own epsilon, if the plan chose one.  None if the decider cannot prove both
+    verdicts, or if the epsilon was not computed.
     """
+    if query.epsilon is not None:
+        return float(query.epsilon)
     return None if proof_sentence(query.chosen) else query.chosen.epsilon_needed
 
 
@@ -389,11 +419,21 @@ def _needed(query: PlannedQuery, plan: PlanReport) -> float:
 def _price_lines(plan: PlanReport) -> Iterator[str]:
     """Sentences on what an audit of all queries would cost, once and every night for a year."""
     yield _price_sentence(plan)
-    yield from filter(None, [year_sentence(_price(plan))])
+    price = _price(plan)
+    if plan.sure is not None and price:
+        # The exact sum of many epsilons has too many digits to be read.
+        price = rounded_up(price)
+    yield from filter(None, [year_sentence(price)])
 
 
 def _price_sentence(plan: PlanReport) -> str:
     """Sentence on what an audit of all queries would cost; the plan itself costs nothing."""
+    if plan.sure is not None and plan.queries:
+        options = f"--sure {_sure(plan)}% --at-most {limit_text(_price(plan))}"
+        return (
+            f"pqd audit with {options} would spend this, or less if it can replay; nothing was "
+            "spent, and no private table was read."
+        )
     if not plan.budgeted or not plan.queries:
         return "Nothing was spent, and no private table was read."
     return (
@@ -414,6 +454,8 @@ def _next_step(plan: PlanReport) -> str:
 
     The text is empty if the planned budget is enough already.
     """
+    if plan.sure is not None:
+        return ""
     if plan.total_epsilon is not None:
         more = plan.total_needed
         return f"--total-epsilon {budget_text(more)} would decide all of them" if more else ""

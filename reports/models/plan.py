@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedQuery(QueryFacts):
-    """One query of a plan; ``decider`` is the decider that an audit would take."""
+    """One query of a plan; ``decider`` is the decider that an audit would take.
+
+    ``epsilon`` is the budget of this query, if the plan chose it for a stated accuracy.
+    """
+
+    epsilon: Fraction | None = None
 
     @property
     def standing(self) -> Standing:
@@ -38,7 +43,8 @@ class PlanReport(IndexedReport[PlannedQuery], CurvedReport):
     ``price`` is what an audit of all queries would cost, or None without a budget.  ``day`` is the
     day of the run (UTC).  The budget is ``epsilon`` for each query or ``total_epsilon`` for all
     queries.  With ``total_epsilon``, ``total_needed`` is roughly the total that decides all
-    queries, or None if that total is not known.
+    queries, or None if that total is not known.  With ``sure``, each query has an epsilon of its
+    own, and ``at_most`` is the most that the caller would pay for all of them.
     """
 
     kind: ClassVar[str] = "plan"
@@ -55,6 +61,8 @@ class PlanReport(IndexedReport[PlannedQuery], CurvedReport):
     day: str | None = None
     total_epsilon: Fraction | None = None
     total_needed: float | None = None
+    sure: Fraction | None = None
+    at_most: Fraction | None = None
 
     @property
     def budgeted(self) -> bool:

@@ -191,6 +191,45 @@ def one_by_one(queries: int, epsilon: Fraction) -> str:
     )
 
 
+@sentence
+def sure_epsilons(alpha: Fraction, least: Fraction, most: Fraction, queries: int) -> str:
+    """Note that each query has the least epsilon that decides it, and how large these are."""
+    each = "The query has" if queries == 1 else "Each query has"
+    level = number_text(float(alpha) * 100, 6)
+    ends = " to ".join(dict.fromkeys(map(epsilon_text, (least, most))))
+    return (
+        f"{each} the least epsilon at which nine runs of ten end right with p at most {level} %, "
+        f"on tables made from the copy: {ends}."
+    )
+
+
+_MOST_LEFT_OUT = 6
+
+
+@sentence
+def beyond_at_most(
+    total: Fraction,
+    most: Fraction,
+    dearest: Sequence[tuple[str, Fraction]],
+    queries: int,
+    left_out: Sequence[str],
+    rest: Fraction,
+    tau: str | None,
+) -> str:
+    """Note that a run costs more than its limit: what is dear, and what would fit."""
+    costs, limit = epsilon_text(total), epsilon_text(most)
+    if queries == 1:
+        text = f"The query costs epsilon {costs}, more than the {limit} of --at-most."
+    else:
+        dear = ", ".join(f"{name} {epsilon_text(epsilon)}" for name, epsilon in dearest)
+        dear = f"dearest: {dear}" if queries > len(dearest) else dear
+        text = f"The queries cost epsilon {costs}, more than the {limit} of --at-most; {dear}."
+    if 0 < len(left_out) < queries:
+        names = names_and_more(left_out, _MOST_LEFT_OUT)
+        text += f" Without {names} the rest costs {epsilon_text(rest)}."
+    return f"{text} At --tau '{tau}' all would fit." if tau else text
+
+
 def _group(name: str, queries: int, epsilon: Fraction | None = None) -> str:
     """Name and size of a group of queries that sum up the same thing, and the group's budget."""
     text = f"{name}: {counted(queries, 'query', 'queries')}"

@@ -15,6 +15,7 @@ from pqd.deciders.numbers import (
     number_text,
     plain,
     plain_ratio,
+    rounded_up,
 )
 
 # These functions of ``pqd.deciders.numbers`` can be imported from here too.
@@ -26,6 +27,7 @@ __all__ = [
     "number_text",
     "plain",
     "plain_ratio",
+    "rounded_up",
 ]
 
 # Stands for the tolerance of a report if its queries have different tolerances.
@@ -80,6 +82,11 @@ def budget_text(epsilon: float | None) -> str:
     if epsilon is None:
         return "?"
     return "none" if math.isinf(epsilon) else epsilon_text(epsilon)
+
+
+def limit_text(epsilon: Fraction) -> str:
+    """Limit that covers a budget, in the form that an option takes: rounded up to three digits."""
+    return epsilon_option(rounded_up(epsilon)) if epsilon else "0"
 
 
 def p_value_text(p_value: float | None, alpha: Fraction) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
+from pqd.deciders.names import names_and_more
 from pqd.reports.models.query import MEAN_DISTANCE, RELATIONS_KEPT, SHARE, SUM_PER_ROW
 from pqd.reports.models.standings import VERDICTS, Standing, passes_first
 from pqd.reports.text.numbers import (
@@ -19,6 +20,7 @@ from pqd.reports.text.numbers import (
     number_text,
     p_value_text,
     rounded_text,
+    rounded_up,
     share_words,
     threshold_text,
 )
@@ -447,6 +449,8 @@ def instead_sentence(verdict: Verdict) -> str | None:
     )
 
 
+# The most queries that a sentence names.
+_MOST_NAMED = 6
 # If a query selects this many rows or more, few rows are not why it is undecided.
 _MANY_ROWS = 30
 
@@ -488,6 +492,8 @@ def undecided_parts(facts: QueryFacts) -> Iterator[str]:
     needed = budget_text(chosen.epsilon_needed)
     if needed != "?":
         yield "no epsilon would do" if needed == "none" else f"about epsilon {needed} would do"
+    if _turned_by_one(facts):
+        yield "one person can turn it, so a small epsilon is no better than a coin"
 
 
 def few_rows_text(facts: QueryFacts) -> str:
@@ -502,9 +508,50 @@ def few_rows_text(facts: QueryFacts) -> str:
         return ""
     if facts.decidable or easy:
         return ""
+    return _selected(facts, rows)
+
+
+def _selected(facts: QueryFacts, rows: int) -> str:
+    """Number of rows, or of persons, of the copy that a query selects."""
     if facts.max_rows == 1:
         return f"selects {counted(rows, 'person', 'persons')} of the copy"
     return f"selects {counted(rows, 'row')} of the copy"
+
+
+def coin_sentences(queries: Sequence[QueryFacts]) -> Iterator[str]:
+    """Sentence on the queries whose verdict one person can turn; none if there is no such query."""
+    turned = [query for query in queries if _turned_by_one(query)]
+    if not turned:
+        return
+    one = "row" if any((query.max_rows or 1) > 1 for query in turned) else "person"
+    names = names_and_more([query.id for query in turned], _MOST_NAMED)
+    few = [
+        f"; {query.id} {_selected(query, query.copy_rows)}"
+        for query in turned
+        if query.copy_rows is not None and query.copy_rows < _MANY_ROWS
+    ]
+    least = epsilon_text(float(rounded_up(Fraction(_odds(turned[0])))))
+    yield (
+        f"{names}: one {one} can turn the verdict, so it takes epsilon {least}, and far below that "
+        f"a verdict is no better than a coin{''.join(few[:_MOST_NAMED])}. Use a larger tolerance, "
+        "or ask about more rows."
+    )
+
+
+def _turned_by_one(query: QueryFacts) -> bool:
+    """Whether one person can turn the verdict, so that no decider needs a smaller epsilon.
+
+    Any decider that tells two tables apart which differ in one person, with an error of alpha,
+    needs an epsilon of at least ``ln((1 - alpha)/alpha)``.
+    """
+    needed = query.chosen.epsilon_needed
+    if needed is None or len(query.chosen.proves) < 2 or 2 * query.alpha >= 1:
+        return False
+    return _odds(query) <= needed < math.inf
+
+
+def _odds(query: QueryFacts) -> float:
+    return math.log(1 / float(query.alpha) - 1)
 
 
 def decider_text(facts: QueryFacts) -> str:

@@ -51,6 +51,17 @@ EXAMPLES = (
     note("bounds-of-copy", bounds=SPANS),
     note("bounds-widened", bounds=SPANS),
     note("tau-beyond-bounds", queries=("q1", "q2"), attribute="pay", bounds="0..9"),
+    note("sure-epsilons", alpha=Fraction(1, 20), least=Fraction(1, 40), most=Fraction(1), queries=3),
+    note("sure-epsilons", alpha=Fraction(1, 20), least=Fraction(1), most=Fraction(1), queries=1),
+    note(
+        "beyond-at-most", total=Fraction(9, 2), most=Fraction(1), queries=4,
+        dearest=(("q1", Fraction(3)), ("q2", Fraction(1)), ("q3", Fraction(1, 4))),
+        left_out=("q1",), rest=Fraction(1), tau="10%",
+    ),
+    note(
+        "beyond-at-most", total=Fraction(3), most=Fraction(1), queries=1,
+        dearest=(("q1", Fraction(3)),), left_out=("q1",), rest=Fraction(0), tau=None,
+    ),
     note("one-by-one", queries=1, epsilon=Fraction(1, 4)),
     note("one-by-one", queries=1200, epsilon=Fraction(1, 67)),
     note("batch-refused", group="COUNT", queries=3, reason="Too many cells."),
