@@ -54,6 +54,11 @@ def epsilon_option(epsilon: Fraction | float) -> str:
     return text if Fraction(text) == exact or not isinstance(epsilon, Fraction) else str(exact)
 
 
+def limit_text(epsilon: Fraction) -> str:
+    """Limit that covers a budget, in the form that an option takes: rounded up to three digits."""
+    return epsilon_option(rounded_up(epsilon)) if epsilon else "0"
+
+
 def epsilon_text(epsilon: Fraction | float) -> str:
     """Budget for a reader: the form that an option takes, and for a fraction also its decimal.
 

@@ -23,8 +23,8 @@ PANELS: Mapping[str, tuple[str, ...]] = {
         *("copy_epsilon", "zoom"),
     ),
     "Price": (
-        *("epsilon", "total_epsilon", "sharing", "gate", "names", "delta", "reference_epsilon"),
-        *("dry_run", "anyway", "strict", "ledger", "dataset", "fresh"),
+        *("epsilon", "total_epsilon", "sharing", "sure", "at_most", "gate", "names", "delta"),
+        *("reference_epsilon", "dry_run", "anyway", "strict", "ledger", "dataset", "fresh"),
     ),
     "People": ("unit", "max_rows", "row_is_person"),
     "Output": ("html", "json", "markdown", "output", "table"),
@@ -33,8 +33,19 @@ PANELS: Mapping[str, tuple[str, ...]] = {
 # Options that the short help shows, if a command has more options than ``_FEW``.
 USUAL = frozenset(
     {
-        *("query", "queries", "tau", "epsilon", "total_epsilon", "bounds", "unit", "gate"),
-        *("columns", "only", "dry_run", "mechanism", "table", "html", "all", "explain"),
+        *("query", "queries", "tau", "epsilon", "total_epsilon", "sure", "at_most", "bounds"),
+        *(
+            "unit",
+            "gate",
+            "columns",
+            "only",
+            "dry_run",
+            "mechanism",
+            "table",
+            "html",
+            "all",
+            "explain",
+        ),
         *("help", "help_all"),
     }
 )

@@ -17,7 +17,7 @@ from pqd.deciders import ParameterError, UnanswerableError
 from pqd.deciders.evaluation.needed_budget import rounded_epsilon
 from pqd.deciders.exact import as_float
 from pqd.deciders.note import Note, note
-from pqd.deciders.numbers import number_text
+from pqd.deciders.numbers import limit_text, number_text
 from pqd.deciders.single.base import BOTH
 from pqd.errors import BudgetError, PqdError
 from pqd.parameters import OUTSIDE_SHARE, Criteria
@@ -29,7 +29,6 @@ from pqd.planning.query_verdict import (
     decider_plan,
     planned_verdict,
 )
-from pqd.reports.text.numbers import limit_text
 from pqd.sql.tolerance import Tolerance
 from pqd.stated.accuracy import AT_MOST, SURE, Accuracy
 from pqd.stated.budgets import MOST_EPSILON

@@ -12,6 +12,7 @@ from pqd.deciders.numbers import (
     epsilon_option,
     epsilon_text,
     factor_text,
+    limit_text,
     number_text,
     plain,
     plain_ratio,
@@ -24,6 +25,7 @@ __all__ = [
     "epsilon_option",
     "epsilon_text",
     "factor_text",
+    "limit_text",
     "number_text",
     "plain",
     "plain_ratio",
@@ -82,11 +84,6 @@ def budget_text(epsilon: float | None) -> str:
     if epsilon is None:
         return "?"
     return "none" if math.isinf(epsilon) else epsilon_text(epsilon)
-
-
-def limit_text(epsilon: Fraction) -> str:
-    """Limit that covers a budget, in the form that an option takes: rounded up to three digits."""
-    return epsilon_option(rounded_up(epsilon)) if epsilon else "0"
 
 
 def p_value_text(p_value: float | None, alpha: Fraction) -> str:

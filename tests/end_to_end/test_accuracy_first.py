@@ -181,7 +181,7 @@ def test_a_decider_without_p_values_is_never_sure(tmp_path: Path) -> None:
 
 
 def test_the_rows_beyond_bounds_are_paid_for_beside_the_verdict(tmp_path: Path) -> None:
-    terms = {"columns": {}, "at_most": 1}
+    terms: dict[str, Any] = {"columns": {}, "at_most": 1}
     plain, outside = (
         audited(EASY[2], tmp_path, outside=each, **terms)[0].epsilon for each in (False, True)
     )
