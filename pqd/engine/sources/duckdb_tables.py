@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 import duckdb
 import pyarrow as pa
 
+from pqd.deciders.names import nearest_names
 from pqd.engine.reading.values import at_least_one
 from pqd.engine.sources.computed_copies import bounded
 from pqd.engine.sources.files import (
@@ -155,6 +156,7 @@ def open_duckdb_table(location: Location, role: Role) -> DuckDBTable:
     views: set[tuple[str, str]] = set()
     names: list[str] = []
     reads: set[str] = set()
+    every: list[tuple[str, str, bool]] = []
     try:
         with _connected(path) as connection:
             every = connection.sql(_TABLES).fetchall()
@@ -174,7 +176,11 @@ def open_duckdb_table(location: Location, role: Role) -> DuckDBTable:
     if reason:
         _refuse(what, reason)
     if not found:
-        _refuse(what, "is not in that file; check the table's name, or write schema.table")
+        # Names of the catalogue, which whoever opens the file may read; a name is no row.
+        near = nearest_names(location.table, dict.fromkeys(name for _, name, _ in every))
+        hint = f"the nearest {'is' if len(near) == 1 else 'are'} {', '.join(near)}" if near else ""
+        advice = hint or "check the table's name, or write schema.table"
+        _refuse(what, f"is not in that file; {advice}")
     if len(found) > 1:
         _refuse(what, "is in several schemas of that file; write schema.table")
     label = f"{location.path.name}{OF_TABLE}{location.table}"

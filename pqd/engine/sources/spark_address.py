@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import NamedTuple, TypeGuard
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from pqd.deciders.names import names_and_more
 from pqd.errors import TableError
 
 # Formats that state the types of their columns, so that no type is inferred from private cells.
@@ -17,6 +18,7 @@ FORMS = (
     "spark://schema.table for a table of Spark's catalog, spark:///path?format=parquet for a path, "
     "spark+s3a://bucket/path?format=parquet for one of another file system"
 )
+_OTHERS = "of other files, such as CSV, make a table of Spark's catalog, or a DataFrame"
 
 
 class Address(NamedTuple):
@@ -68,8 +70,13 @@ def parsed_address(given: str) -> Address:
         options = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query)))
     except ValueError:
         raise TableError(f"the address of a table of Spark cannot be read; write {FORMS}") from None
-    if fragment or options.keys() - {"format"}:
-        raise TableError(f"the address of a table of Spark has a part too many; write {FORMS}")
+    strange = [*sorted(options.keys() - {"format"}), *(["#..."] if fragment else [])]
+    if strange:
+        # Names of options alone, since a value may be a password.
+        raise TableError(
+            "the address of a table of Spark has a part too many: "
+            f"{names_and_more(strange, 3)}; write {FORMS}; {_OTHERS}"
+        )
     if ":" in place.partition("@")[0] and "@" in place:
         raise TableError(
             "the address of a table of Spark holds a password; give it to Spark's configuration, "
@@ -85,7 +92,11 @@ def parsed_address(given: str) -> Address:
             f"configuration (spark-defaults.conf, or spark-submit --master), and write {FORMS}"
         )
     if path.strip("/") or options:
-        raise TableError(f"the address of a table of Spark has a part too many; write {FORMS}")
+        part = path if path.strip("/") else "?format"
+        raise TableError(
+            f"the address of a table of Spark has a part too many: {part}, after the name of the "
+            f"table {place}; write {FORMS}"
+        )
     return Address(name=unquote(place))
 
 
@@ -95,6 +106,6 @@ def _path(path: str, stored: str) -> Address:
     if stored.lower() not in FORMATS:
         raise TableError(
             f"the format of a path that Spark reads is one of {', '.join(FORMATS)}, which state "
-            "the types of their columns; of others make a table of Spark's catalog, or a DataFrame"
+            f"the types of their columns; {_OTHERS}"
         )
     return Address(path=path, format=stored.lower())

@@ -34,6 +34,8 @@ _OPEN = 5
 _EVERY = frozenset({Extent.ALL, Extent.VERBOSE})
 # Cells of a line that are kept for the table, if the questions of its rows stand beside it.
 _BESIDE = 50
+# Fewest cells in which a question, cut, stands beside the name of its row.
+_LEAST_QUESTION = 32
 
 
 def grid(table: Table, screen: Screen, extent: Extent, indent: str = "") -> Iterator[Text]:
@@ -231,16 +233,13 @@ class _Grid:
             for row in rows
             if not isinstance(row, Text) and (name := str(row[at])) in asked
         }
-        beside = [
-            (*row[:at], Text.assemble(name, "  ", (shown[name], "dim")), *row[at + 1 :])
-            if not isinstance(row, Text) and (name := str(row[at])) in shown
-            else row
-            for row in rows
-        ]
+        beside = self._beside(rows, shown)
         if fits(columns, beside, self.screen.width - len(self.indent)):
             return beside, []
         if not shown:
             return rows, []
+        if self.extent is Extent.BRIEF and (cut := self._cut_to_fit(columns, rows, shown)):
+            return cut, []
         width = max(map(cell_len, shown))
         lines = (f"{self.indent}{name:<{width}}  {asks}" for name, asks in shown.items())
         told = [Text(self.screen.cut(line, self.screen.width), "dim") for line in lines]
@@ -248,6 +247,32 @@ class _Grid:
             more = f"{self.indent}{len(told) - PASSES:,} more   (--all tells what they ask)"
             told = [*told[:PASSES], Text(more, "dim")]
         return rows, [Text(), *told]
+
+    def _beside(self, rows: Sequence[Cells | Text], shown: Mapping[str, str]) -> list[Cells | Text]:
+        """Rows with their questions, as ``shown``, beside their names."""
+        at = self.name
+        return [
+            (*row[:at], Text.assemble(name, "  ", (shown[name], "dim")), *row[at + 1 :])
+            if not isinstance(row, Text) and (name := str(row[at])) in shown
+            else row
+            for row in rows
+        ]
+
+    def _cut_to_fit(
+        self, columns: Sequence[Column], rows: list[Cells | Text], shown: Mapping[str, str]
+    ) -> list[Cells | Text]:
+        """Rows with their questions beside their names, cut to the room; empty if it is too short.
+
+        ``--all`` shows them whole.
+        """
+        longest = max(map(cell_len, shown.values()))
+        for room in range(longest, _LEAST_QUESTION - 1, -1):
+            beside = self._beside(
+                rows, {name: self.screen.cut(asks, room) for name, asks in shown.items()}
+            )
+            if fits(columns, beside, self.screen.width - len(self.indent)):
+                return beside
+        return []
 
 
 def together(rows: Sequence[Row]) -> list[Row]:

@@ -155,6 +155,13 @@ def test_a_query_without_a_name_shows_what_it_asks() -> None:
     wide = shown(*NAMELESS[:2], width=120)
     assert "q1  COUNT(*) where age > 1  1,122" in wide
     assert wide.count("where age > 1") == 1
+    longer = [replace(each, where=f"{each.where} AND {'x' * 60} = 1") for each in NAMELESS]
+    cut = shown(*longer[:2], width=120)
+    assert all(len(line) <= 120 for line in cut.splitlines())
+    (first,) = [line for line in cut.splitlines() if "q1  COUNT(*) where age > 1 AND xx" in line]
+    assert "1,122" in first
+    whole = shown(*longer[:2], width=120, extent=Extent.ALL)
+    assert f"where age > 1 AND {'x' * 60} = 1" in whole
     long = [replace(each, where=f"{each.where} AND {'x' * 90} = 1") for each in NAMELESS]
     narrow = shown(*long[:2], width=80)
     assert narrow.count("where age") == 2

@@ -71,13 +71,16 @@ def test_a_table_or_view_is_named_with_its_schema_or_without(file: Path, name: s
 REFUSED = {
     "::people": r"is in several schemas of that file; write schema\.table",
     "::zebra": "is not in that file; check the table's name",
+    "::peopel": "is not in that file; the nearest is people$",
     "": r"is a DuckDB file; name its table: .*store\.duckdb::TABLE",
     "::": "name its table",
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_table_that_is_not_there_is_refused_without_its_neighbours(file: Path, name: str) -> None:
+def test_a_table_that_is_not_there_is_refused_without_names_unlike_it(
+    file: Path, name: str
+) -> None:
     with pytest.raises(TableError, match=REFUSED[name]) as caught:
         open_table(f"{file}{name}", "private")
     assert "Odd" not in str(caught.value)

@@ -222,9 +222,10 @@ def test_a_spec(
         ("spark://localhost:7077", "is the address of a cluster"),
         ("spark://", "names no table"),
         ("spark:///a?format=csv", "the format of a path that Spark reads is one of"),
-        ("spark:///a?header=1", "has a part too many"),
-        ("spark://a.b/c", "has a part too many"),
-        ("spark+s3a://bucket/a#b", "has a part too many"),
+        ("spark:///a?header=1", "has a part too many: header; write .* such as CSV, make a table"),
+        ("spark:///a.csv?format=csv&header=true", "has a part too many: header; write"),
+        ("spark://a.b/c", "has a part too many: /c, after the name of the table a.b"),
+        ("spark+s3a://bucket/a#b", "has a part too many: #..."),
         ("spark+s3a://key:secret@bucket/a", "holds a password"),
     ],
 )
