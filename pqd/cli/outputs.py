@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -39,6 +40,8 @@ _SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 _STANDARD = "-"
 # Kinds of reports whose pages have curves, which matplotlib draws.
 _CURVED = frozenset({"audit", "check", "plan"})
+# Folders of an absolute path.
+_FOLDERS = re.compile(r"(?<![\w./])/(?:[^\s/]+/)+(?=[^\s/])")
 # Word for a file in the help.
 _FILE = "FILE"
 
@@ -449,7 +452,9 @@ def _stopped(error: PqdError, spec: Path, unit: str | None) -> CheckReport:
     from pqd.reports.models.check import CheckReport, stopped
 
     problems: Sequence[Problem] = getattr(error, "problems", ())
-    lines = [(problem.place.line, problem.message) for problem in problems] or [(None, str(error))]
+    # The terminal shows the error with its folders; a report may be handed on.
+    base = _FOLDERS.sub("", str(error))
+    lines = [(problem.place.line, problem.message) for problem in problems] or [(None, base)]
     results = tuple(stopped(spec.name, line, text, error.exit_code) for line, text in lines)
     charges = run_charges()
     cost = Cost()

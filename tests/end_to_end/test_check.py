@@ -429,6 +429,18 @@ def test_a_stopped_run_is_rendered_as_an_error(tmp_path: Path, command: Command)
     assert (report["exit_code"], report["checks"][0]["gate"]) == (4, "error")
 
 
+def test_a_stopped_run_names_no_folder_in_what_may_be_handed_on(
+    tmp_path: Path, command: Command
+) -> None:
+    page = tmp_path / "page.html"
+    code, _, err = command("check", sample("audit-over-budget"), "--html", str(page))
+    assert code == 4
+    (ledger,) = re.findall(r"\(ledger (/[^)]*)\)", err)
+    text = page.read_text("utf-8")
+    assert f"(ledger {Path(ledger).name})" in text
+    assert str(Path(ledger).parent) not in text
+
+
 def test_a_verdict_without_a_p_value_counts_only_where_the_spec_says_so(tmp_path: Path) -> None:
     """Whatever it errs with on the copy, here hardly ever, it is no success by itself."""
     spec = {}
