@@ -68,6 +68,17 @@ def init(
     file: Annotated[
         str, typer.Option(metavar="FILE|-", help="Where the spec goes; - for standard output.")
     ] = "audit.toml",
+    metadata: Annotated[
+        Path | None,
+        typer.Option(
+            parser=options.path,
+            metavar="FILE",
+            help="File with facts of columns, which the spec names: metadata of SDV or a table "
+            "schema of Frictionless. If it is not there, it is written from the copy for you to "
+            "correct.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Write a commented spec for pqd check: one test of columns, pairs, values, medians, sizes.
 
@@ -84,12 +95,18 @@ def init(
     if file != "-" and usable(file).exists():
         raise ParameterError(f"{file} exists already; remove it, or name another with --file")
     outputs.check_place(file, private, synthetic)
+    if metadata is not None and not usable(metadata).exists():
+        outputs.check_place(str(metadata), private, synthetic, file)
     from pqd.spec.template import spec_template
 
     folder = Path.cwd() if file == "-" else Path(file).resolve().parent
-    template = spec_template(private, synthetic, folder, *budgets, rows)
+    template = spec_template(private, synthetic, folder, *budgets, rows, metadata)
     outputs.write(template.text, file)
+    if template.metadata is not None:
+        outputs.write(template.metadata, str(metadata))
     if file != "-":
+        if template.metadata is not None:
+            typer.echo(f"{metadata} is written from the copy; state the ranges that you know.")
         typer.echo(f"{file} is written. Not checked: {'; '.join(template.unchecked)}.")
         if ignoring := _keep_out_of_git(private):
             typer.echo(f"{ignoring} now keeps the ledger, which holds a key, out of git.")

@@ -27,8 +27,11 @@ from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.query_warnings import person_key
 from pqd.planning.table_separation import check_other_places, check_separation
+from pqd.spec.metadata_template import metadata_template
 from pqd.spec.suggested_checks import Sizes, number_queries, suggested_checks, unjudged
 from pqd.sql.schema import Kind, quote_identifier
+from pqd.stated.column_facts import Facts, cells_of_facts
+from pqd.stated.metadata_files import stated_facts
 
 if TYPE_CHECKING:
     from pqd.deciders import Lattice
@@ -102,6 +105,12 @@ _FACTS = """
 # id = "loans-have-amounts"
 # must = "NOT has_loan OR loan_amount IS NOT NULL"
 """
+_METADATA = """
+# Facts of columns: kinds, ranges, lists of values, keys.  Correct them there by what you know; an
+# average or a sum needs minimum and maximum.
+[metadata]
+file = {file}
+"""
 _BOUNDS = """
 # Public facts of columns.  "copy" takes the bounds of the synthetic table, so a check of an average
 # holds for private values within them.  Better: bounds from the data dictionary, in its place.
@@ -130,10 +139,14 @@ class _CopyFacts(NamedTuple):
 
 
 class Template(NamedTuple):
-    """Text of a spec, and a sentence for each thing that its checks do not look at."""
+    """Text of a spec, and a sentence for each thing that its checks do not look at.
+
+    ``metadata`` is the text of the file of metadata that the spec names; None if the file exists.
+    """
 
     text: str
     unchecked: tuple[str, ...]
+    metadata: str | None = None
 
 
 def spec_template(
@@ -143,10 +156,12 @@ def spec_template(
     gate: Fraction = USUAL_GATE,
     names: Fraction = USUAL_NAMES,
     private_rows: int | None = None,
+    metadata: Path | None = None,
 ) -> Template:
     """Text of a spec for two tables; the caller writes it into ``spec_folder``.
 
-    One ``gate`` tests all checks.  Only the synthetic table is read.  Only the path of the private
+    The spec names the file ``metadata``; its text is made from the copy if it does not exist.  One
+    ``gate`` tests all checks.  Only the synthetic table is read.  Only the path of the private
     table is used, without a password.
 
     Raises
@@ -154,7 +169,9 @@ def spec_template(
     TableError
         If the synthetic table cannot be read, or if a path cannot be written as text.
     """
-    facts = _copy_facts(private, synthetic, gate, private_rows)
+    made = metadata is not None and not metadata.exists()
+    stated = stated_facts(None, None if made else metadata, private, ())
+    facts = _copy_facts(private, synthetic, gate, private_rows, stated)
     checks = facts.checks.checks
     price = _PRICE.format(
         checks=f"{len(checks)} checks" if len(checks) > 1 else "that follows",
@@ -187,14 +204,25 @@ def spec_template(
         *_not_checked(facts),
         _FACTS,
     ]
-    if facts.numbers:
+    if metadata is not None:
+        parts.append(_METADATA.format(file=_path(metadata, spec_folder, "metadata")))
+        bare = facts._replace(numbers={})
+    else:
+        bare = facts
+    if bare.numbers:
         parts.append(_BOUNDS)
-    parts += islice(_column_comments(facts), _MOST_COLUMNS)
-    return Template("".join(parts), tuple(_unchecked(facts)))
+    parts += islice(_column_comments(bare), _MOST_COLUMNS)
+    tables = SyntheticTables([open_table(synthetic, "synthetic")]) if made else None
+    text = metadata_template(tables, facts.numbers) if tables else None
+    return Template("".join(parts), tuple(_unchecked(facts)), text)
 
 
 def _copy_facts(
-    private: str | Path, synthetic: str | Path, gate: Fraction, private_rows: int | None
+    private: str | Path,
+    synthetic: str | Path,
+    gate: Fraction,
+    private_rows: int | None,
+    stated: Facts,
 ) -> _CopyFacts:
     table = open_table(synthetic, "synthetic")
     if is_address(private) and private == synthetic:
@@ -207,12 +235,13 @@ def _copy_facts(
     person = person_key(table)
     unit = PrivacyUnit(person) if person else None
     try:
-        profile = bind_profile(tables, ProfileRequest(distances=("tv",)), unit)
+        request = ProfileRequest(distances=("tv",), cells=cells_of_facts(stated), facts=stated)
+        profile = bind_profile(tables, request, unit)
     except NothingSelectedError:
         profile = None
     criteria = Criteria.of(tau=1, alpha="0.05")
     requests = [QueryRequest(query, criteria) for query in number_queries(profile)]
-    workload = bind(SyntheticTables(tables.tables), requests, {}, unit)
+    workload = bind(SyntheticTables(tables.tables), requests, stated, unit)
     rows = next(each.synthetic[0].mass for each in workload.queries)
     return _CopyFacts(
         person,

@@ -17,6 +17,7 @@ from pqd.deciders.noise import SimulatedNoise
 from pqd.errors import ParameterError
 from pqd.marginals.profile_parameters import ProfileParameters
 from pqd.parameters import Parameters
+from pqd.spec.template import spec_template
 from pqd.sql.workload_files import as_queries
 from pqd.stated.column_facts import Facts, StatedCells, fact_notes
 from pqd.stated.metadata_files import stated_facts
@@ -314,3 +315,29 @@ def test_two_private_tables_with_one_outcome_make_one_report(copy: Path, tmp_pat
         texts.append(run_audit(private, copy, queries, parameters, noise).to_json())
     assert texts[0] == texts[1]
     assert "copy.metadata.json" in texts[0]
+
+
+def test_init_writes_a_file_from_the_copy_and_a_spec_that_names_it(
+    copy: Path, private: Path
+) -> None:
+    folder = copy.parent
+    file = folder / "people.json"
+    made = spec_template(private, copy, folder, metadata=file)
+    fields = {each["name"]: each for each in json.loads(made.metadata or "")["fields"]}
+    assert fields["job"]["constraints"] == {"enum": ["clerk", "cook", "smith"]}
+    assert [fields[name]["type"] for name in ("age", "pay", "member", "since")] == [
+        *("integer", "number", "boolean", "datetime")
+    ]
+    # The copy's range is told, and not stated.
+    assert "The copy has 18 to 79" in fields["age"]["description"]
+    assert "constraints" not in fields["age"]
+    assert "constraints" not in fields["person"]
+    assert 'bounds = "copy"' not in made.text
+    file.write_text(made.metadata or "", "utf-8")
+    (folder / "audit.toml").write_text(made.text, "utf-8")
+    report = pqd.check(folder / "audit.toml", dry_run=True)
+    assert {each.status for each in report.checks} <= {"as expected", "planned"}
+    assert "Facts of 7 columns come from people.json." in [n.sentence for n in report.notes]
+    # A file that is there is named and kept.
+    again = spec_template(private, copy, folder, metadata=file)
+    assert (again.metadata, 'file = "people.json"' in again.text) == (None, True)
