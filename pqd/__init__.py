@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pqd.commands.profile import profile
     from pqd.commands.release import release
     from pqd.commands.simulate import simulate
+    from pqd.engine.reading.text_format import TextFormat
     from pqd.errors import PqdError
     from pqd.planning.register import register
     from pqd.reports.models.audit import AuditReport, Verdict
@@ -42,6 +43,7 @@ __all__ = [
     "Query",
     "RankingReport",
     "ReleaseReport",
+    "TextFormat",
     "Verdict",
     "__version__",
     "audit",
@@ -80,6 +82,7 @@ _HOMES = {
     "release": "pqd.commands.release",
     "ReleaseReport": "pqd.reports.models.release",
     "simulate": "pqd.commands.simulate",
+    "TextFormat": "pqd.engine.reading.text_format",
     "Verdict": "pqd.reports.models.audit",
 }
 

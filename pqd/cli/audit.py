@@ -15,6 +15,7 @@ from pqd.cli.options import (
     ColumnOptions,
     LedgerOptions,
     QueryOptions,
+    TextOptions,
     UnitOptions,
     VerdictOptions,
     with_threads,
@@ -79,6 +80,7 @@ def audit(
     criteria: VerdictOptions,
     budget: BudgetOptions,
     columns: ColumnOptions,
+    text: TextOptions,
     unit: UnitOptions,
     ledger: LedgerOptions,
     outputs: OutputOptions,
@@ -105,7 +107,9 @@ def audit(
     from pqd.engine.tables import opened_ahead
 
     # Open the table while the modules below are imported.
-    secret = opened_ahead(private)
+    formats = text.read()
+    secret = opened_ahead(private, formats.private)
+    copy = formats.table(synthetic, "synthetic")
     people = unit.read()
     accountant = ledger.accountant(
         private, replaying=display.explains, row_is_person=unit.row_is_person
@@ -126,7 +130,7 @@ def audit(
         with progress() as show:
             result = run_query_gate(
                 secret,
-                synthetic,
+                copy,
                 workload,
                 parsed.at(gated.epsilon),
                 gated,
@@ -155,7 +159,7 @@ def audit(
     with progress() as show:
         report = run_audit(
             secret,
-            synthetic,
+            copy,
             workload,
             terms,
             noise,

@@ -14,6 +14,7 @@ from pqd.cli.options import (
     CriteriaOptions,
     LedgerOptions,
     QueryOptions,
+    TextOptions,
     UnitOptions,
     values_by_name,
     with_threads,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pqd.comparison.ranking import RankingParameters
     from pqd.parameters import Parameters
     from pqd.stated.column_facts import Facts
+    from pqd.stated.text_formats import TextFormats
 
 
 @option_group
@@ -181,7 +183,9 @@ class RankingOptions:
             "--relations": self.relations,
         }
 
-    def read(self, criteria: CriteriaOptions, facts: Facts) -> RankingParameters:
+    def read(
+        self, criteria: CriteriaOptions, facts: Facts, formats: TextFormats
+    ) -> RankingParameters:
         """Parameters of the ranking."""
         from pqd.comparison.ranking import RankingParameters
         from pqd.deciders.distances.relations import USUAL_BAR
@@ -198,7 +202,7 @@ class RankingOptions:
             copy_epsilon=values_by_name(self.copy_epsilon or [], "copy epsilon", "tree=1"),
             facts=facts,
             private_rows=criteria.private_rows or None,
-            cells_from=self.cells_from,
+            cells_from=formats.table(self.cells_from, "synthetic"),
             relations=USUAL_BAR if self.relations is None else self.relations,
         )
 
@@ -220,6 +224,7 @@ def compare(
     comparison: ComparisonOptions,
     ranking: RankingOptions,
     columns: ColumnOptions,
+    text: TextOptions,
     unit: UnitOptions,
     ledger: LedgerOptions,
     outputs: OutputOptions,
@@ -257,7 +262,9 @@ def compare(
     from pqd.engine.tables import opened_ahead
 
     # Open the table while the modules below are imported.
-    secret = opened_ahead(private)
+    formats = text.read()
+    secret = opened_ahead(private, formats.private)
+    _, copies = formats.all(None, tables)
     people = unit.read()
     # Files beside several copies may differ, so none is looked for.
     facts = columns.facts(private, (), unit)
@@ -270,13 +277,13 @@ def compare(
     if ranks:
         from pqd.commands.rank import run_ranking
 
-        wanted = ranking.read(criteria, facts)
+        wanted = ranking.read(criteria, facts, formats)
         accountant = ledger.accountant(
             private, replaying=display.explains, row_is_person=unit.row_is_person
         )
         with progress() as show:
             ranked = run_ranking(
-                secret, tables, wanted, noise, show, accountant=accountant, unit=people
+                secret, copies, wanted, noise, show, accountant=accountant, unit=people
             )
         targets.finish(ranked, display)
         return
@@ -294,6 +301,6 @@ def compare(
     )
     with progress() as show:
         report = run_compare(
-            secret, tables, workload, rules, noise, show, accountant=accountant, unit=people
+            secret, copies, workload, rules, noise, show, accountant=accountant, unit=people
         )
     targets.finish(report, display)

@@ -13,6 +13,7 @@ from typer.core import TyperCommand, TyperOption
 PANELS: Mapping[str, tuple[str, ...]] = {
     "Tables": (
         *("columns", "cells", "cells_from", "bounds", "type_", "key", "metadata", "private_rows"),
+        *("decimal", "thousands", "dates", "missing"),
         *("scale", "file", "init", "schema", "threads"),
     ),
     "Question": (

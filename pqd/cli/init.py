@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from pqd.cli import options, outputs
+from pqd.cli.option_groups import with_groups
 from pqd.deciders.errors import ParameterError
 from pqd.paths import told_as_unwritten, usable
 
@@ -44,6 +45,7 @@ def _committed(folder: Path, name: str) -> bool:
     return subprocess.run(command, check=False, capture_output=True).returncode == 1  # noqa: S603 - git
 
 
+@with_groups
 def init(
     private: Annotated[
         str, typer.Argument(help="The private table; it is not read.", show_default=False)
@@ -54,6 +56,8 @@ def init(
             metavar="synthetic", help="The synthetic copy, taken as public.", show_default=False
         ),
     ],
+    text: options.TextOptions,
+    type_: options.Type = None,
     gate: Annotated[
         str, typer.Option(metavar="EPSILON", help="What one test of all checks costs.")
     ] = "0.25",
@@ -97,10 +101,13 @@ def init(
     outputs.check_place(file, private, synthetic)
     if metadata is not None and not usable(metadata).exists():
         outputs.check_place(str(metadata), private, synthetic, file)
+    columns = options.ColumnOptions(type_=type_).read()
     from pqd.spec.template import spec_template
 
     folder = Path.cwd() if file == "-" else Path(file).resolve().parent
-    template = spec_template(private, synthetic, folder, *budgets, rows, metadata)
+    template = spec_template(
+        private, synthetic, folder, *budgets, rows, metadata, formats=text.read(), columns=columns
+    )
     outputs.write(template.text, file)
     if template.metadata is not None:
         outputs.write(template.metadata, str(metadata))

@@ -9,7 +9,7 @@ import typer
 from pqd.cli import options
 from pqd.cli.display import DisplayOptions
 from pqd.cli.option_groups import with_groups
-from pqd.cli.options import ColumnOptions
+from pqd.cli.options import ColumnOptions, TextOptions
 from pqd.cli.outputs import OutputOptions
 from pqd.threads import stated_threads
 
@@ -18,6 +18,7 @@ from pqd.threads import stated_threads
 def lint(
     synthetic: options.Synthetic,
     columns: ColumnOptions,
+    text: TextOptions,
     outputs: OutputOptions,
     display: DisplayOptions,
     key: Annotated[
@@ -56,8 +57,9 @@ def lint(
 
     keys = [listed_names([text]) for text in key or []]
     stated = stated_metadata(synthetic, columns.metadata, parse_columns(columns.read()), keys)
+    copy = text.read().table(synthetic, "synthetic")
     with stated_threads(threads), progress() as show:
-        report = run_lint(synthetic, stated, rule or (), show)
+        report = run_lint(copy, stated, rule or (), show)
     targets.finish(report, display)
     if strict and report.exit_code:
         raise typer.Exit(report.exit_code)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pqd.parameters import Criteria
     from pqd.sql.query import Query
     from pqd.stated.column_facts import Facts
+    from pqd.stated.text_formats import TextFormats
 
 
 def path(text: str) -> Path:
@@ -38,7 +39,7 @@ def path(text: str) -> Path:
 
 
 PRIVATE = (
-    "The private table: .csv, .tsv or .parquet, a folder or 'pattern' of such parts, "
+    "The private table: .csv, .tsv, .jsonl or .parquet, a folder or 'pattern' of such parts, "
     "FILE.duckdb::TABLE, spark://schema.table, or "
     "postgresql://user@host/db?table=schema.name."
 )
@@ -98,6 +99,14 @@ NamesOption = Annotated[
     ),
 ]
 _THREADS = "threads"
+Type = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--type",
+        metavar="COLUMN=KIND",
+        help="Kind of a column: number, text, boolean or time; else from the synthetic table.",
+    ),
+]
 Threads = Annotated[
     str | None,
     typer.Option(
@@ -271,14 +280,7 @@ class ColumnOptions:
             "(LOW: or :HIGH); else from the synthetic table.",
         ),
     ] = None
-    type_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--type",
-            metavar="COLUMN=KIND",
-            help="Kind of a column: number, text, boolean or time; else from the synthetic table.",
-        ),
-    ] = None
+    type_: Type = None
 
     metadata: Annotated[
         Path | None,
@@ -319,6 +321,61 @@ class ColumnOptions:
                 raise ParameterError(f'the same fact about "{name}" is given twice')
             known.update(facts)
         return columns
+
+
+@option_group
+class TextOptions:
+    """Format of the cells of delimited text, in both tables or in one."""
+
+    decimal: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SIGN",
+            help="Sign before the decimals of numbers in CSV: . (if left out) or ,. This and the "
+            "next options hold for both tables, or for one: --decimal private=,",
+        ),
+    ] = None
+    thousands: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SIGN",
+            help="Sign between the thousands of numbers in CSV: . or , or ' or a blank; else there "
+            "is none.",
+        ),
+    ] = None
+    dates: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FORM",
+            help="Form of days or times in text, such as %d.%m.%Y or '%d.%m.%Y %H:%M', beside ISO; "
+            "may be given several times.",
+        ),
+    ] = None
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXTS",
+            help="More texts in CSV that mean a missing cell, such as k.A.,unknown, beside the "
+            "usual ones (NA, N/A, NaN, NULL, None, -, #NV and the like); '' sets these aside.",
+        ),
+    ] = None
+
+    @property
+    def stated(self) -> bool:
+        """Whether some part of a format is given."""
+        return any((self.decimal, self.thousands, self.dates, self.missing))
+
+    def read(self) -> TextFormats:
+        """Formats of the private table and of the synthetic tables."""
+        from pqd.stated.text_formats import parse_text_formats
+
+        stated = {
+            "decimal": self.decimal,
+            "thousands": self.thousands,
+            "dates": self.dates,
+            "missing": self.missing,
+        }
+        return parse_text_formats({name: each for name, each in stated.items() if each})
 
 
 @option_group

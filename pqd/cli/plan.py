@@ -10,7 +10,14 @@ import typer
 from pqd.cli import options
 from pqd.cli.display import DisplayOptions
 from pqd.cli.option_groups import with_groups
-from pqd.cli.options import ColumnOptions, QueryOptions, UnitOptions, VerdictOptions, with_threads
+from pqd.cli.options import (
+    ColumnOptions,
+    QueryOptions,
+    TextOptions,
+    UnitOptions,
+    VerdictOptions,
+    with_threads,
+)
 from pqd.cli.outputs import OutputOptions
 from pqd.cli.profile import MarginalOptions, ProfileOptions
 from pqd.deciders.errors import ParameterError
@@ -20,6 +27,7 @@ from pqd.stated.budgets import stated_budgets
 
 if TYPE_CHECKING:
     from pqd.reports.models.profile import ProfileReport
+    from pqd.stated.text_formats import TextFormats
 
 
 @with_threads
@@ -29,6 +37,7 @@ def plan(
     queries: QueryOptions,
     criteria: VerdictOptions,
     columns: ColumnOptions,
+    text: TextOptions,
     unit: UnitOptions,
     marginals: MarginalOptions,
     outputs: OutputOptions,
@@ -87,7 +96,9 @@ def plan(
                 "--sure chooses the epsilon of queries, and a profile has none; give queries (-q), "
                 "or --total-epsilon and --alpha"
             )
-        profile = _profile(synthetic, criteria, marginals, columns, unit, total_epsilon)
+        profile = _profile(
+            synthetic, criteria, marginals, columns, unit, total_epsilon, text.read()
+        )
         targets.finish(profile, display)
         return
     if marginals.stated:
@@ -106,6 +117,7 @@ def plan(
     spent = RunBudget.parse(*stated) if any(stated) else None
     if accuracy:
         criteria = replace(criteria, alpha=str(accuracy.alpha))
+    copy = text.read().table(synthetic, "synthetic")
     workload, criteria = criteria.of(queries.read(synthetic))
     workload = display.selected(workload)
     detailed = display.detailed or targets.has_values or targets.has_curves(len(workload))
@@ -118,7 +130,7 @@ def plan(
     with progress() as show:
         show(Step.PLANNING)
         report = run_plan(
-            synthetic,
+            copy,
             workload,
             terms,
             people,
@@ -137,6 +149,7 @@ def _profile(
     columns: ColumnOptions,
     unit: UnitOptions,
     total_epsilon: str | None,
+    formats: TextFormats,
 ) -> ProfileReport:
     """Plan of a profile of the copy alone."""
     from pqd.cli.progress import progress
@@ -153,9 +166,10 @@ def _profile(
         criteria.alpha,
         private_rows=criteria.private_rows,
     )
-    parameters = stated.read(marginals, columns.facts(None, [synthetic], unit))
+    parameters = stated.read(marginals, columns.facts(None, [synthetic], unit), formats)
     people = unit.read()
+    copy = formats.table(synthetic, "synthetic")
     with progress() as show:
         return run_profile_plan(
-            None, synthetic, parameters, show, unit=people, row_is_person=unit.row_is_person
+            None, copy, parameters, show, unit=people, row_is_person=unit.row_is_person
         )

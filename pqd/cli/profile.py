@@ -9,7 +9,7 @@ import typer
 from pqd.cli import options
 from pqd.cli.display import DisplayOptions
 from pqd.cli.option_groups import option_group, with_groups
-from pqd.cli.options import ColumnOptions, LedgerOptions, UnitOptions, with_threads
+from pqd.cli.options import ColumnOptions, LedgerOptions, TextOptions, UnitOptions, with_threads
 from pqd.cli.outputs import OutputOptions
 from pqd.deciders.errors import ParameterError
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pqd.marginals.profile_parameters import ProfileParameters
     from pqd.planning.gate import GateTerms
     from pqd.stated.column_facts import Facts
+    from pqd.stated.text_formats import TextFormats
 
 
 @option_group
@@ -162,7 +163,9 @@ class ProfileOptions:
             )
         return gate_terms(self.gate, self.names, self.alpha, self.private_rows or None)
 
-    def read(self, marginals: MarginalOptions, facts: Facts) -> ProfileParameters:
+    def read(
+        self, marginals: MarginalOptions, facts: Facts, formats: TextFormats
+    ) -> ProfileParameters:
         """Parameters of the profile."""
         from pqd.marginals.profile_parameters import ProfileParameters
         from pqd.sql.schema import listed_names
@@ -184,7 +187,7 @@ class ProfileOptions:
             anyway=self.anyway,
             private_rows=self.private_rows or None,
             relations=self.relations,
-            cells_from=marginals.cells_from,
+            cells_from=formats.table(marginals.cells_from, "synthetic"),
         )
 
 
@@ -196,6 +199,7 @@ def profile(
     marginals: MarginalOptions,
     stated: ProfileOptions,
     columns: ColumnOptions,
+    text: TextOptions,
     unit: UnitOptions,
     ledger: LedgerOptions,
     outputs: OutputOptions,
@@ -221,9 +225,11 @@ def profile(
     from pqd.engine.tables import opened_ahead
 
     # Open the table while the modules below are imported.
-    secret = opened_ahead(private)
+    formats = text.read()
+    secret = opened_ahead(private, formats.private)
+    copy = formats.table(synthetic, "synthetic")
     people = unit.read()
-    parameters = stated.read(marginals, columns.facts(private, [synthetic], unit))
+    parameters = stated.read(marginals, columns.facts(private, [synthetic], unit), formats)
     accountant = ledger.accountant(
         private, replaying=display.explains, row_is_person=unit.row_is_person
     )
@@ -238,7 +244,7 @@ def profile(
         with progress() as show:
             result = run_table_gate(
                 secret,
-                synthetic,
+                copy,
                 parameters,
                 terms,
                 noise,
@@ -254,7 +260,7 @@ def profile(
 
         with progress() as show:
             report = run_profile_plan(
-                secret, synthetic, parameters, show, accountant=accountant, unit=people
+                secret, copy, parameters, show, accountant=accountant, unit=people
             )
     else:
         from pqd.commands.profile import run_profile
@@ -264,6 +270,6 @@ def profile(
         noise = SecureNoise()
         with progress() as show:
             report = run_profile(
-                secret, synthetic, parameters, noise, show, accountant=accountant, unit=people
+                secret, copy, parameters, noise, show, accountant=accountant, unit=people
             )
     targets.finish(report, display)

@@ -17,6 +17,7 @@ from pqd.cli.options import (
     CriteriaOptions,
     LedgerOptions,
     QueryOptions,
+    TextOptions,
     UnitOptions,
     with_threads,
 )
@@ -129,6 +130,7 @@ def release(
     queries: QueryOptions,
     stated: ReleaseOptions,
     columns: ColumnOptions,
+    text: TextOptions,
     unit: UnitOptions,
     ledger: LedgerOptions,
     outputs: OutputOptions,
@@ -163,11 +165,11 @@ def release(
                 "alone, such as pqd release audit.toml, whose [release] says all (queries, "
                 "total_epsilon, mechanism)"
             )
-        if any(group.stated for group in (queries, stated, columns, unit)):
+        if any(group.stated for group in (queries, stated, columns, text, unit)):
             raise ParameterError(
                 f"{private} is a spec, which says queries, columns, total_epsilon, mechanism, "
-                "mechanism_options, isotonic, alpha and unit; leave these options out, or change "
-                "the spec"
+                "mechanism_options, isotonic, alpha, unit and the format of text; leave these "
+                "options out, or change the spec"
             )
         spec = _read(Path(private))
         targets = _beside_spec(targets, spec, ledger)
@@ -179,7 +181,9 @@ def release(
         from pqd.engine.tables import opened_ahead
 
         # Open the table while the modules below are imported.
-        secret = opened_ahead(private)
+        formats = text.read()
+        secret = opened_ahead(private, formats.private)
+        copy = formats.table(synthetic, "synthetic")
         people = unit.read()
         terms = stated.read(columns.facts(private, [synthetic], unit))
         workload = stated.weigh(queries.read(private, synthetic))
@@ -191,7 +195,7 @@ def release(
         run = partial(
             _of_tables,
             secret,
-            synthetic,
+            copy,
             workload,
             terms,
             own_options,
@@ -220,7 +224,7 @@ def _check(
 
 def _of_tables(
     private: Table | str,
-    synthetic: str,
+    synthetic: object,
     queries: tuple[Query, ...],
     terms: Parameters,
     mechanism_options: MechanismOptions,

@@ -34,6 +34,7 @@ from pqd.stated.accuracy import Accuracy
 from pqd.stated.budgets import AUTO, stated_budgets
 from pqd.stated.metadata_files import MetadataFile, stated_facts
 from pqd.stated.queries import check_stated, scaled, stated_for, with_tolerances
+from pqd.stated.text_formats import StatedFormat, text_formats
 
 if TYPE_CHECKING:
     from pqd.deciders import Noise
@@ -64,6 +65,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     outside: bool = False,
     private_rows: int | None = None,
     scale: str | None = None,
+    text_format: StatedFormat = None,
     detailed: bool = False,
     sure: Number | None = None,
     at_most: Number | None = None,
@@ -73,11 +75,12 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     Parameters
     ----------
     private, synthetic
-        A path of a file (``.csv``, ``.tsv``, ``.parquet``); a folder or pattern of files that are
-        parts of one table; a table of a DuckDB file (``store.duckdb::people``); a URL of PostgreSQL
-        (``postgresql://user@host/database?table=schema.name``); a frame of pandas, polars (also
-        lazy) or pyarrow; a relation of DuckDB; a dataset of pyarrow; or any frame with
-        ``__arrow_c_stream__``.  The synthetic table, and all other arguments, are taken as public.
+        A path of a file (``.csv``, ``.tsv``, ``.jsonl``, ``.parquet``); a folder or pattern of
+        files that are parts of one table; a table of a DuckDB file (``store.duckdb::people``); a
+        URL of PostgreSQL (``postgresql://user@host/database?table=schema.name``); a frame of
+        pandas, polars (also lazy) or pyarrow; a relation of DuckDB; a dataset of pyarrow; or any
+        frame with ``__arrow_c_stream__``. The synthetic table, and all other arguments, are taken
+        as public.
     queries
         One SQL text, several SQL texts, or ``pqd.Query`` objects.  ``pqd.profile`` needs no query.
     tau
@@ -143,6 +146,10 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         ``"rows"`` if the copy has another size: a COUNT is compared as a share of all rows, a SUM
         per row.  By default both are compared as they are.  The other aggregates do not grow with
         the rows.
+    text_format
+        A ``pqd.TextFormat``: how numbers, days and missing cells of delimited text are written, in
+        both tables; or one for each, as ``{"private": ..., "synthetic": ...}``.  The usual format
+        has 1234.5, ISO days, and the usual texts of missing cells (NA, NULL and the like).
     detailed
         Also give every decider's operating characteristic and needed epsilon; this costs only time.
     sure, at_most
@@ -183,6 +190,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         private_rows=private_rows,
     )
     means = Means.of(private, ledger, dataset=dataset, fresh=fresh, row_is_person=row_is_person)
+    private, synthetic = text_formats(text_format).both(private, synthetic)
     with cell_progress() as progress:
         return run_audit(
             private,

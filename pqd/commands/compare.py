@@ -37,6 +37,7 @@ from pqd.sql.workload_files import as_queries
 from pqd.stated.budgets import AUTO
 from pqd.stated.metadata_files import MetadataFile, stated_facts
 from pqd.stated.queries import check_ranking, scaled, stated_for, with_tolerances
+from pqd.stated.text_formats import StatedFormat, text_formats
 
 if TYPE_CHECKING:
     from pqd.deciders import Noise
@@ -65,6 +66,7 @@ def compare(
     row_is_person: bool = ...,
     private_rows: int | None = ...,
     scale: str | None = ...,
+    text_format: StatedFormat = ...,
 ) -> CompareReport: ...
 
 
@@ -92,6 +94,7 @@ def compare(
     max_rows: int = ...,
     row_is_person: bool = ...,
     private_rows: int | None = ...,
+    text_format: StatedFormat = ...,
 ) -> RankingReport: ...
 
 
@@ -126,6 +129,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     row_is_person: bool = False,
     private_rows: int | None = None,
     scale: str | None = None,
+    text_format: StatedFormat = None,
 ) -> CompareReport | RankingReport:
     """Compare synthetic tables, by ``queries`` or by overall quality, at the cost of one table.
 
@@ -175,7 +179,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     relations
         Without queries: the share of the relations between columns that each copy must keep, by
         default one half.
-    ledger, dataset, fresh, unit, max_rows, row_is_person, private_rows, scale
+    ledger, dataset, fresh, unit, max_rows, row_is_person, private_rows, scale, text_format
         As for ``pqd.audit``.
 
     Returns
@@ -193,6 +197,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     """
     means = Means.of(private, ledger, dataset=dataset, fresh=fresh, row_is_person=row_is_person)
     people = privacy_unit(unit, max_rows, row_is_person=row_is_person)
+    formats = text_formats(text_format)
     named = columns if columns is not None and not isinstance(columns, Mapping) else None
     stated = columns if isinstance(columns, Mapping) else None
     of_queries = {
@@ -231,17 +236,18 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
             ways=2 if ways is None else ways,
             columns=named,
             cells=cells,
-            cells_from=cells_from,
+            cells_from=formats.table(cells_from, "synthetic"),
             marginals=marginals,
             copy_epsilon=copy_epsilon,
             relations=USUAL_BAR if relations is None else relations,
             facts=read,
             private_rows=private_rows,
         )
+        secret, candidates = formats.all(private, synthetics)
         with cell_progress() as progress:
             return run_ranking(
-                private,
-                synthetics,
+                secret,
+                candidates,
                 ranking,
                 means.noise(),
                 accountant=means.accountant,
@@ -258,10 +264,11 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
         columns=read,
         private_rows=private_rows,
     )
+    secret, candidates = formats.all(private, synthetics)
     with cell_progress() as progress:
         return run_compare(
-            private,
-            synthetics,
+            secret,
+            candidates,
             workload,
             ComparisonParameters.parse(shared, weights, references),
             means.noise(),

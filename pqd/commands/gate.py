@@ -64,6 +64,7 @@ from pqd.sql.workload_files import as_queries
 from pqd.stated.budgets import AUTO
 from pqd.stated.metadata_files import MetadataFile, stated_facts
 from pqd.stated.queries import scaled, with_tolerances
+from pqd.stated.text_formats import StatedFormat, text_formats
 
 if TYPE_CHECKING:
     from pqd.deciders import Noise
@@ -96,6 +97,7 @@ def gate(  # noqa: PLR0913 - the facts of a gate, all but three by keyword
     ledger: str | Path | None = None,
     dataset: str | None = None,
     fresh: bool = False,
+    text_format: StatedFormat = None,
     dry_run: bool = False,
 ) -> CheckReport:
     """Test whether all queries are within their tolerances, or all of a table, by one draw.
@@ -117,7 +119,7 @@ def gate(  # noqa: PLR0913 - the facts of a gate, all but three by keyword
         Tolerances as for ``pqd.audit``; of a whole table a share of the rows, ``"5%"`` by default.
     alpha
         The error probability that the caller accepts: the level of the test.
-    columns, metadata, scale, unit, max_rows, row_is_person, ledger, dataset, fresh
+    columns, metadata, scale, unit, max_rows, row_is_person, ledger, dataset, fresh, text_format
         As for ``pqd.audit``.
     private_rows
         The number of private rows, if it is public.  Otherwise the gate of a whole table releases
@@ -146,6 +148,7 @@ def gate(  # noqa: PLR0913 - the facts of a gate, all but three by keyword
     facts = stated_facts(
         columns, metadata, private, [synthetic], asks_unit=unit is None and not row_is_person
     )
+    private, synthetic = text_formats(text_format).both(private, synthetic)
     with cell_progress() as progress:
         if queries is None:
             parameters = ProfileParameters.parse(

@@ -29,6 +29,7 @@ from pqd.stated.column_facts import (
     unknown_column,
 )
 from pqd.stated.metadata_files import MetadataFile, TableMetadata, table_metadata
+from pqd.stated.text_formats import StatedFormat, text_formats
 
 
 @with_keyword_advice
@@ -39,6 +40,7 @@ def lint(
     columns: Mapping[str, Mapping[str, Any]] | None = None,
     keys: Sequence[str | Sequence[str]] = (),
     rules: Sequence[str] = (),
+    text_format: StatedFormat = None,
 ) -> LintReport:
     """Look at a copy alone: its kinds, ranges, keys, identifiers, repeated rows; at no cost.
 
@@ -56,6 +58,8 @@ def lint(
         Names of columns, or lists of names, whose values must differ from row to row.
     rules
         Conditions that each row must keep, such as ``"age >= 18"``.
+    text_format
+        As for ``pqd.audit``.
 
     Returns
     -------
@@ -70,6 +74,7 @@ def lint(
         facts, keys or metadata that are not understood.
     """
     stated = stated_metadata(synthetic, metadata, parse_columns(columns), keys)
+    synthetic = text_formats(text_format).table(synthetic, "synthetic")
     with cell_progress() as progress:
         return run_lint(synthetic, stated, rules, progress)
 

@@ -38,6 +38,7 @@ from pqd.stated.accuracy import Accuracy
 from pqd.stated.budgets import AUTO, stated_budgets
 from pqd.stated.metadata_files import MetadataFile, stated_facts
 from pqd.stated.queries import scaled, stated_for, with_tolerances
+from pqd.stated.text_formats import StatedFormat, text_formats
 
 
 @with_keyword_advice
@@ -60,6 +61,7 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
     row_is_person: bool = False,
     private_rows: int | None = None,
     scale: str | None = None,
+    text_format: StatedFormat = None,
     detailed: bool = False,
     sure: Number | None = None,
     at_most: Number | None = None,
@@ -98,6 +100,7 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
             criteria = criteria.at(stated.epsilon)
         else:
             budget = stated
+    synthetic = text_formats(text_format).table(synthetic, "synthetic")
     with cell_progress() as progress:
         progress(Step.PLANNING)
         return run_plan(

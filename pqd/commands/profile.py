@@ -40,6 +40,7 @@ from pqd.run.execution import Outputs, measure, quote_sets
 from pqd.run.means import Means
 from pqd.sql.schema import fold_case
 from pqd.stated.metadata_files import MetadataFile, stated_facts
+from pqd.stated.text_formats import StatedFormat, text_formats
 
 if TYPE_CHECKING:
     from pqd.deciders import Noise
@@ -77,6 +78,7 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
     ledger: str | Path | None = None,
     dataset: str | None = None,
     fresh: bool = False,
+    text_format: StatedFormat = None,
     dry_run: bool = False,
 ) -> ProfileReport:
     """Distance of every column and every pair of columns, and one score of the whole copy.
@@ -153,13 +155,14 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
         As ``pqd.audit``.  ParameterError also if less than a fifth of the distances can be decided;
         the message says what would do.
     """
+    formats = text_formats(text_format)
     parameters = ProfileParameters.parse(
         total_epsilon=total_epsilon,
         tau=tau,
         ways=ways,
         columns=columns,
         cells=cells,
-        cells_from=cells_from,
+        cells_from=formats.table(cells_from, "synthetic"),
         distances=distances,
         zoom=zoom,
         target=target,
@@ -177,11 +180,13 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
     if private is None:
         if not dry_run:
             raise ParameterError("the private table is missing; give it, or take dry_run=True")
+        synthetic = formats.table(synthetic, "synthetic")
         with cell_progress() as progress:
             return run_profile_plan(
                 None, synthetic, parameters, progress, unit=people, row_is_person=row_is_person
             )
     means = Means.of(private, ledger, dataset=dataset, fresh=fresh, row_is_person=row_is_person)
+    private, synthetic = formats.both(private, synthetic)
     with cell_progress() as progress:
         if dry_run:
             return run_profile_plan(

@@ -53,6 +53,7 @@ from pqd.stated.budgets import AUTO, LARGE_DELTA, total_budget
 from pqd.stated.mechanism_options import NO_OPTIONS, MechanismOptions, read_mechanism_options
 from pqd.stated.metadata_files import MetadataFile, stated_facts
 from pqd.stated.queries import with_weights
+from pqd.stated.text_formats import StatedFormat, text_formats
 
 if TYPE_CHECKING:
     from pqd.batches.reweighting import ReweightedTable
@@ -80,6 +81,7 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     unit: str | None = None,
     max_rows: int = 1,
     row_is_person: bool = False,
+    text_format: StatedFormat = None,
     table: str | Path | None = None,
 ) -> ReleaseReport:
     """Answer a workload of COUNT and SUM queries on the private table, under one budget.
@@ -114,7 +116,7 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     unit, max_rows
         As for ``pqd.audit``.  With a unit COUNT is of persons, SUM of persons' totals, and the
         mechanism is ``joint`` or ``workload``.  ``max_rows`` then changes nothing.
-    row_is_person
+    row_is_person, text_format
         As for ``pqd.audit``.
     table
         A new file (``.parquet`` or ``.csv``).  Rows of the synthetic table are drawn anew so that
@@ -153,6 +155,7 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     options = read_mechanism_options(mechanism, mechanism_options)
     workload = with_weights(as_queries(queries), weights)
     target = None if table is None else check_new(table)
+    private, synthetic = text_formats(text_format).both(private, synthetic)
     with cell_progress() as progress:
         return run_release(
             private,

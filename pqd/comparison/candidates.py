@@ -65,6 +65,7 @@ class Candidates:
         self.cells_from = None if cells_from is None else open_table(cells_from, "synthetic")
         every = SyntheticTables(list(tables.values()), self.private, cells_from=self.cells_from)
         check_separation(every, accountant, names, unit)
+        self.private = every.private or self.private
         self.files = {name: table.label for name, table in tables.items()}
         self.kinds: dict[str, CandidateKind] = dict.fromkeys(tables, "candidate")
         self._tables = {name: replace(table, label=name) for name, table in tables.items()}

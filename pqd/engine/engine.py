@@ -145,7 +145,8 @@ class Engine:
         if plan.unit and fold_case(plan.unit.column) not in stored and not public:
             missing(table, plan.unit.column)
         kinds = {name: schema[name] for name in plan.columns}
-        counter = counter_of(TypedSQL(self._sql, kinds, self._known if public else None), plan)
+        known = self._known if public else None
+        counter = counter_of(TypedSQL(self._sql, kinds, known, table.text_format), plan)
         try:
             return self._scanner(table).scan(counter, plan)
         except (duckdb.Error, pa.ArrowException) as error:

@@ -64,7 +64,7 @@ class LocalScanner:
         ahead: bool = False,
     ) -> None:
         """Read, in one pass, the columns and contents that are not known yet."""
-        memory, every = self._memory, self._table.columns
+        memory, every = self._memory, self._table.content_columns
         version = self._table.version()
         if version != memory.version:
             memory.forget(version)
@@ -74,6 +74,7 @@ class LocalScanner:
             return
         wanted = list(dict.fromkeys([*(memory.names or ()), *names]))
         contents = JointCounter(*(ContentCounter(every, key, self._sql.texts) for key in new))
+        memory.missing.clear()
         kept = _Kept(public=self._table.role == "synthetic")
 
         def work(batches: Iterator[Batch]) -> list[str]:
@@ -82,10 +83,10 @@ class LocalScanner:
                 if new:
                     counts.append(contents.count(batch))
                 if not known:
-                    kept.add(batch.selected(wanted))
+                    kept.add(_as_read(self._table, batch.selected(wanted)))
             return contents.whole(folded(counts)) if new else []
 
-        read = every if new else wanted or every[:1]
+        read = list(dict.fromkeys((*every, *wanted))) if new else wanted or every[:1]
         texts = _in_one_pass(self._table, read, work, ahead=ahead)
         memory.contents |= dict(zip(new, texts, strict=True))
         if not known:
@@ -131,7 +132,7 @@ class LocalScanner:
         """
         table, memory = self._table, self._memory
         known = next(iter(memory.contents), None)
-        content = ContentCounter(table.columns, known or b"", self._sql.texts)
+        content = ContentCounter(table.content_columns, known or b"", self._sql.texts)
         counts = []
 
         def work(batches: Iterator[Batch]) -> Whole:
@@ -139,11 +140,12 @@ class LocalScanner:
                 for batch in batches:
                     if known:
                         counts.append(content.count(batch))
-                    yield batch.selected(names)
+                    yield _as_read(table, batch.selected(names))
 
             return whole(selected())
 
-        read = table.columns if known else names or table.columns[:1]
+        read = list(dict.fromkeys((*table.content_columns, *names))) if known else names
+        read = read or table.content_columns[:1]
         result = _in_one_pass(table, read, work)
         if known and content.whole(folded(counts)) != memory.contents[known]:
             raise RunError(CHANGED)
@@ -186,7 +188,21 @@ def first_rows(table: Table, names: Sequence[str], *, many: bool = False) -> Bat
     TableError, RunError
         If the table cannot be read.
     """
-    return _in_one_pass(table, names, next, first=not many)
+    rows = _in_one_pass(table, names, next, first=not many)
+    return rows.without(table.text_format.missing_texts) if table.text_format else rows
+
+
+def _as_read(table: Table, batch: Batch) -> Batch:
+    """Rows in which texts that mean a missing cell are NULL; the content has all texts as stored.
+
+    A ledger thus knows the rows by what is stored, whatever texts are stated to mean.
+    """
+    if table.text_format is None:
+        return batch
+    texts = table.text_format.missing_texts
+    if table.role == "synthetic":
+        table.memory.count_missing(batch.cells_with(texts))
+    return batch.without(texts)
 
 
 def _in_one_pass(

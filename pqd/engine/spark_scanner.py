@@ -52,7 +52,7 @@ class _Content(NamedTuple):
 
     def counter(self, sql: ArrowSQL) -> ContentCounter:
         """Counter that hashes this content."""
-        texts = partial(loose_texts, sql) if self.loose else sql.texts
+        texts = partial(loose_texts, sql, None) if self.loose else sql.texts
         return ContentCounter(self.columns, self.key, texts)
 
     def __repr__(self) -> str:

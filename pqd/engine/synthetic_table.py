@@ -10,13 +10,15 @@ from pqd.engine.counting.arrow_sql import arrow_table
 from pqd.engine.counting.batch import Column, occurrences
 from pqd.engine.counting.column_types import TEXTS, kind_of, text_kinds
 from pqd.engine.counting.facts import TypedSQL
-from pqd.engine.counting.misfits import Misfits, misfits, way_of
+from pqd.engine.counting.misfits import Misfits, misfits
 from pqd.engine.counting.persons import in_order, person_codes
 from pqd.engine.counting.repeated_rows import RepeatedRows, repeated_rows
+from pqd.engine.counting.text_styles import TextStyle, text_style
 from pqd.engine.engine import Engine
 from pqd.engine.marginals import ValueCounts
 from pqd.engine.partitions import Partition
 from pqd.engine.reading.frames import numbered
+from pqd.engine.reading.text_format import USUAL, TextFormat
 from pqd.engine.scan_plan import PrivacyUnit, ScanPlan
 from pqd.engine.table import Table
 from pqd.errors import TableError
@@ -39,6 +41,8 @@ class SyntheticTable(Engine):
         """Prepare; nothing is opened or read yet."""
         super().__init__()
         self._kinds: Schema = {}
+        self._text_format: TextFormat | None = None
+        self._loose: frozenset[str] = frozenset()
         self._facts: tuple[Schema, ColumnFacts] | None = None
 
     def schema(self, table: Table, wanted: Iterable[str], stated: Schema) -> Schema:
@@ -49,13 +53,14 @@ class SyntheticTable(Engine):
         """
         lowered = {fold_case(name) for name in wanted}
         names = [name for name in table.columns if fold_case(name) in lowered]
-        loose = set(table.source.loose(names))
+        self._loose = frozenset(table.source.loose(names))
         self._synthetic = self._scanner(table).rows(names)
+        self._text_format = table.text_format
         # Defects of other columns are not reported: the private table may decide if they are read.
         odd = next(filter(None, map(table.memory.odd.get, (None, *names))), None)
         if odd:
             raise TableError(f"the {table.title} cannot be read: {odd}{_CSV}")
-        self._kinds = kinds = self._kinds_of(self._synthetic.columns, loose)
+        self._kinds = kinds = self._kinds_of(self._synthetic.columns, self._loose)
         self._facts = None
         self._known.clear()
         return {name: stated.get(name) or kinds.get(name, Kind.TEXT) for name in table.columns}
@@ -76,18 +81,20 @@ class SyntheticTable(Engine):
         times = {
             name: kind for name, kind in text_kinds(self._sql, written).items() if kind is Kind.TIME
         }
-        return text_kinds(self._sql, texts) | kinds | times
+        return text_kinds(self._sql, texts, self._text_format or USUAL) | kinds | times
 
     def misfits(self, name: str, kind: Kind) -> Misfits | None:
         """Cells of a loaded column that do not fit ``kind``; None if the column has this kind."""
         if name not in self._kinds or self._kinds[name] is kind:
             return None
-        return misfits(self._sql, self._synthetic.columns[name], kind)
+        return misfits(self._sql, self._synthetic.columns[name], kind, self._text_format)
 
-    def way_of(self, name: str) -> tuple[str, str] | None:
-        """Way of a column to write numbers or days that no kind reads; see ``misfits.way_of``."""
+    def text_style(self, name: str) -> TextStyle | None:
+        """Style of a loaded column of texts that are numbers or days in all but their form."""
         column = self._synthetic.columns.get(name)
-        return way_of(column) if column else None
+        if column is None:
+            return None
+        return text_style(self._sql, column, self._text_format, loose=name in self._loose)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -141,7 +148,7 @@ class SyntheticTable(Engine):
         if self._facts is None or self._facts[0] != schema:
             own = {fold_case(name): name for name in self._synthetic.columns}
             stored = {name: own[fold_case(name)] for name in schema if fold_case(name) in own}
-            sql = TypedSQL(self._sql, schema, self._known)
+            sql = TypedSQL(self._sql, schema, self._known, self._text_format)
             self._facts = schema, ColumnFacts(sql, self._synthetic, stored)
         return self._facts[1]
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from pqd.deciders import Lattice
 from pqd.deciders.note import Note, note
 from pqd.engine.counting.misfits import way_in
+from pqd.engine.counting.text_styles import joined_options
 from pqd.engine.synthetic_table import SyntheticTable
-from pqd.errors import TableError
+from pqd.errors import ParameterError, TableError
 from pqd.sql.schema import Kind, fold_case
 from pqd.threads import thread_count
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from pqd.engine.tables import Table
     from pqd.sql.schema import Schema
     from pqd.sql.select import BoundExpression
+
+_UNSPENT = "Nothing was spent"
 
 
 class SyntheticTables:
@@ -59,6 +62,8 @@ class SyntheticTables:
         self.notes: dict[Note, None] = {}
         self.taken_kinds: dict[str, Kind] = {}
         self.hints: dict[str, Note] = {}
+        # Option that would read each of these columns.
+        self._options: dict[str, str] = {}
 
     def reopened(self) -> SyntheticTables:
         """Same tables, for another reading; whether they are public was found out before."""
@@ -163,6 +168,8 @@ class SyntheticTables:
         ------
         TableError
             If a table cannot be read or has no rows.
+        ParameterError
+            If there is a private table, as ``check_kinds``.
         """
         names = {fold_case(name) for name in wanted}
         kinds: Schema = {}
@@ -194,7 +201,12 @@ class SyntheticTables:
                             first=self.tables[0].label,
                         )
                         self.notes[differs] = None
-                    self._check_fit(engine, table, name, kind)
+                    is_stated = fold_case(name) in map(fold_case, stated)
+                    self._check_fit(engine, table, name, kind, stated=is_stated)
+            self._note_missing(table, names)
+        if self.private:
+            self.check_kinds()
+            self._note_missing(self.private, ())
         return kinds
 
     def _take_kinds(self, kinds: Schema, names: Collection[str], stated: Schema) -> None:
@@ -209,7 +221,44 @@ class SyntheticTables:
         first = self.tables[0].label
         return (kinds_note(first, self.taken_kinds),) if self.taken_kinds else ()
 
-    def _check_fit(self, engine: SyntheticTable, table: Table, name: str, kind: Kind) -> None:
+    def _note_missing(self, table: Table, names: Collection[str]) -> None:
+        """Note the texts that mean a missing cell: those in a copy's columns ``names``.
+
+        Of a private table all texts are listed, where no copy can show them.
+        """
+        if table.text_format is None:
+            return
+        texts = table.text_format.missing_texts
+        if table.role == "synthetic":
+            cells: dict[str, int] = {}
+            for name, counts in table.memory.missing.items():
+                for text, number in counts.items() if fold_case(name) in names else ():
+                    cells[text] = cells.get(text, 0) + number
+            if cells:
+                most = tuple(sorted(cells.items(), key=lambda pair: (-pair[1], pair[0])))
+                self.notes[note("cells-missing", table=table.label, cells=most)] = None
+        elif texts and not any(each.text_format == table.text_format for each in self.tables):
+            self.notes[note("texts-missing", texts=texts)] = None
+
+    def check_kinds(self) -> None:
+        """Stop a run that would compare numbers or days of a copy as texts.
+
+        Raises
+        ------
+        ParameterError
+            If a column of texts without a stated kind holds numbers or days in another form.
+        """
+        if not self.hints:
+            return
+        told = [hint.sentence for hint in self.hints.values()]
+        if all_options := joined_options(self._options.values()):
+            told.append(f"All together: {all_options}.")
+        where = "in a spec [text] and [columns.NAME], in Python text_format and columns"
+        raise ParameterError("\n".join([*told, f"The same can be stated {where}. {_UNSPENT}"]))
+
+    def _check_fit(
+        self, engine: SyntheticTable, table: Table, name: str, kind: Kind, *, stated: bool
+    ) -> None:
         """Note cells of a column that do not fit its kind; TableError if no cell fits."""
         found = engine.misfits(name, kind)
         if found and found.unfit:
@@ -224,14 +273,36 @@ class SyntheticTables:
             if found.unfit == found.cells:
                 raise TableError(note("no-cell-fits", **facts).sentence)
             self.notes[note("cells-misfit", unfit=found.unfit, **facts)] = None
-        elif kind is Kind.TEXT and (way := engine.way_of(name)):
-            style, example = way
+        elif kind is Kind.TEXT and not stated and (style := engine.text_style(name)):
             not_read = note(
-                "text-not-read", column=name, table=table.label, way=style, example=example
+                "text-not-read",
+                column=name,
+                table=table.label,
+                way=style.way,
+                example=style.example,
+                options=style.options if table.textual else (),
             )
             self.hints[fold_case(name)] = not_read
+            if table.textual and style.options:
+                self._options[fold_case(name)] = style.options[0]
             # Texts are compared as texts: 24.12.1980 is greater than 02.01.2020.
             self.notes[not_read] = None
+
+    def kinds_read(
+        self, schema: Schema, names: Iterable[str], unit: PrivacyUnit | None = None
+    ) -> tuple[tuple[str, str], ...]:
+        """Columns with their kinds, as a cache key has them, sorted.
+
+        A key also says how private cells of the kind are read, if not in the usual format; and so
+        it names the column of the ``unit``.
+        """
+        text_format = self.private.text_format if self.private else None
+        if text_format is None:
+            return tuple((name, str(schema[name])) for name in sorted(names))
+        pairs = {(name, f"{schema[name]}{text_format.way(schema[name])}") for name in names}
+        if unit and (way := text_format.way(Kind.TEXT)):
+            pairs.add((fold_case(unit.column), f"person{way}"))
+        return tuple(sorted(pairs))
 
     def check(self, columns: Sequence[str]) -> None:
         """Raise TableError if any table but the first lacks one of ``columns``."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING, NoReturn, Protocol, TypeVar
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pqd.engine.counting.arrow_sql import ArrowSQL
     from pqd.engine.counting.batch import Batch, Column
     from pqd.engine.counting.tally import Counter
+    from pqd.engine.reading.text_format import TextFormat
     from pqd.engine.scan_plan import TablePlan
     from pqd.engine.sources.source import Role, Source, Version
 
@@ -68,8 +69,9 @@ class TableMemory:
 
     ``version`` is the source's version when it was read, None for a frame; ``digest`` is stored
     with its own version.  ``odd`` maps a column's name to a sentence on defects of its cells, and
-    None to a sentence on defects of rows; no cell is quoted.  ``batches`` have the columns
-    ``names``; a table that is too large has no batches.
+    None to a sentence on defects of rows; no cell is quoted.  ``missing`` has, by column of a
+    public table, the number of cells with each text that means a missing cell.  ``batches`` have
+    the columns ``names``; a table that is too large has no batches.
     """
 
     def __init__(self) -> None:
@@ -85,6 +87,7 @@ class TableMemory:
         self.batches: list[Batch] = []
         self.contents: dict[bytes, str] = {}
         self.odd: dict[str | None, str] = {}
+        self.missing: dict[str, dict[str, int]] = {}
 
     def has(self, names: Collection[str]) -> bool:
         """Whether columns were read."""
@@ -99,6 +102,13 @@ class TableMemory:
         """Keep a sentence on defects of a column's cells, or of rows."""
         self.odd[column] = odd
 
+    def count_missing(self, cells: Mapping[str, Mapping[str, int]]) -> None:
+        """Add the cells of a batch to ``missing``."""
+        for name, counts in cells.items():
+            known = self.missing.setdefault(name, {})
+            for text, number in counts.items():
+                known[text] = known.get(text, 0) + number
+
     def __repr__(self) -> str:
         """Name of the type alone, since the content may be private."""
         return "TableMemory(...)"
@@ -110,7 +120,8 @@ class Table:
 
     ``label`` is its name in messages and reports; ``columns`` are the stored names of its columns
     (public); ``source`` gives its rows; ``given`` is the argument that it was opened from.
-    ``memory`` caches what was read, and ``scanner`` makes the scanner of the table.
+    ``memory`` caches what was read, and ``scanner`` makes the scanner of the table.  ``content``
+    are the columns by which a ledger recognises the rows; empty if they are ``columns``.
     """
 
     role: Role
@@ -119,12 +130,35 @@ class Table:
     source: Source = field(repr=False)
     given: object = field(default=None, repr=False)
     memory: TableMemory = field(default_factory=TableMemory, repr=False, compare=False)
+    content: tuple[str, ...] = field(default=(), repr=False)
     scanner: Opened = field(repr=False, compare=False, kw_only=True)
 
     @property
     def textual(self) -> bool:
         """Whether cells are stored as text; the kinds of columns are then found from the texts."""
         return self.source.textual
+
+    @property
+    def text_format(self) -> TextFormat | None:
+        """Format of its cells, if they are stored as text."""
+        return self.source.text_format
+
+    @property
+    def content_columns(self) -> tuple[str, ...]:
+        """Columns by which a ledger recognises the rows."""
+        return self.content or self.columns
+
+    def looking_up(self, names: Sequence[str]) -> Table:
+        """Table with the columns ``names``, if no file names its columns; else the table itself.
+
+        A private table of JSON lines has the columns that the run looks up: a list of its own keys
+        would tell of its rows.
+        """
+        if self.columns or not self.content:
+            return self
+        known = {fold_case(name): name for name in names[::-1]}
+        ordered = dict.fromkeys(map(fold_case, names))
+        return replace(self, columns=tuple(known[name] for name in ordered))
 
     @property
     def title(self) -> str:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pqd.engine.counting.recognition import ContentCounter
+from pqd.engine.reading.text_format import USUAL
 from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
@@ -16,23 +17,33 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from pqd.engine.counting.arrow_sql import ArrowSQL
+    from pqd.engine.reading.text_format import TextFormat
     from pqd.engine.scan_plan import PrivacyUnit
     from pqd.engine.table import Table
 
 _TEXT = "CAST(value AS VARCHAR)"
-_NUMBER = f"TRY_CAST({_TEXT} AS DOUBLE)"
-# 0 is added to turn -0 into 0.
-_PLAIN = f"CASE WHEN isnan({_NUMBER}) THEN NULL ELSE CAST({_NUMBER} + 0e0 AS VARCHAR) END"
-_OTHER = f"COALESCE(CAST(TRY_CAST({_TEXT} AS TIMESTAMP) AS VARCHAR), lower({_TEXT}))"
-# SQL of a value's text, equal for equal values of different types: 1, 1.0 and 01 are one number, a
-# date is its midnight, TRUE is true.  An empty text is NULL, and so is NaN.
-_LOOSE = f"NULLIF(CASE WHEN {_NUMBER} IS NULL THEN {_OTHER} ELSE {_PLAIN} END, '')"
 
 
-def loose_texts(sql: ArrowSQL, values: pa.Array) -> Sequence[str | None]:
-    """Texts of distinct values; equal values of different types have equal texts."""
-    texts: list[str | None] = sql.of_values(values, _LOOSE).to_pylist()
+def loose_texts(
+    sql: ArrowSQL, text_format: TextFormat | None, values: pa.Array
+) -> Sequence[str | None]:
+    """Texts of distinct values; equal values of different types or formats have equal texts."""
+    texts: list[str | None] = sql.of_values(values, _loose_sql(text_format or USUAL)).to_pylist()
     return texts
+
+
+def _loose_sql(text_format: TextFormat) -> str:
+    """SQL of a value's text, equal for equal values of different types.
+
+    1, 1.0 and 01 are one number, a date is its midnight, TRUE is true.  An empty text is NULL, and
+    so is NaN.  A text is a number or a time if ``text_format`` can read it so.
+    """
+    number = f"TRY_CAST({text_format.number_sql(_TEXT)} AS DOUBLE)"
+    # 0 is added to turn -0 into 0.
+    plain = f"CASE WHEN isnan({number}) THEN NULL ELSE CAST({number} + 0e0 AS VARCHAR) END"
+    time = f"CAST({text_format.time_sql(_TEXT)} AS VARCHAR)"
+    other = f"COALESCE({time}, lower({_TEXT}))"
+    return f"NULLIF(CASE WHEN {number} IS NULL THEN {other} ELSE {plain} END, '')"
 
 
 @dataclass(frozen=True)
@@ -51,7 +62,7 @@ def loose_content(sql: ArrowSQL, table: Table, names: Sequence[str], key: bytes)
     TableError, RunError
         If the columns cannot be read.
     """
-    counter = ContentCounter(tuple(names), key, partial(loose_texts, sql))
+    counter = ContentCounter(tuple(names), key, partial(loose_texts, sql, table.text_format))
     return table.scanner(table, sql).scan(counter, ContentPlan(tuple(names)))
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 
+from pqd.engine.reading.json_lines import LINE
+from pqd.engine.reading.text_format import USUAL, TextFormat
 from pqd.engine.scan import LocalScanner
-from pqd.engine.sources.files import file_kind, open_file
+from pqd.engine.sources.files import JsonLinesFile, file_kind, open_file
 from pqd.engine.sources.frame import open_frame
 from pqd.engine.sources.lazy_sources import open_lazy
 from pqd.engine.sources.locations import location_of
-from pqd.engine.sources.parts import open_parts
+from pqd.engine.sources.parts import Parts, open_parts
 from pqd.engine.sources.postgres import open_postgres
 from pqd.engine.sources.postgres_address import is_postgres
 from pqd.engine.sources.source import Role, Source
@@ -23,11 +26,12 @@ from pqd.threads import thread_count
 __all__ = ["Role", "Table", "missing", "open_table", "opened_ahead", "table_of"]
 
 
-def open_table(given: object, role: Role) -> Table:
+def open_table(given: object, role: Role, text_format: TextFormat = USUAL) -> Table:
     """Table that is ``given`` as a location, a URL or a frame; only names are read.
 
-    A frame that is neither pandas nor pyarrow nor lazy is converted to Arrow here, once.  A table
-    that is open already is returned as it is.
+    The cells of delimited text are written in ``text_format``.  A frame that is neither pandas nor
+    pyarrow nor lazy is converted to Arrow here, once.  A table that is open already is returned as
+    it is.
 
     Raises
     ------
@@ -40,15 +44,17 @@ def open_table(given: object, role: Role) -> Table:
         from pqd.engine.spark_scanner import open_spark_table  # noqa: PLC0415 - only where it is used
 
         return open_spark_table(given, role)
-    return table_of(_source(given, role), role, given)
+    return table_of(_source(given, role, text_format), role, given)
 
 
 def table_of(source: Source, role: Role, given: object = None) -> Table:
     """Table of a source whose rows are read in this process; ``given`` is the user's argument."""
-    return Table(role, source.label, source.columns, source, given, scanner=LocalScanner)
+    table = Table(role, source.label, source.columns, source, given, scanner=LocalScanner)
+    file = source.files[0] if isinstance(source, Parts) else source
+    return replace(table, content=(LINE,)) if isinstance(file, JsonLinesFile) else table
 
 
-def opened_ahead(given: str) -> Table | str:
+def opened_ahead(given: str, text_format: TextFormat = USUAL) -> Table | str:
     """Private table, opened if ``given`` is a CSV; if not, ``given`` itself.
 
     A thread takes the digest of the CSV while the modules of a run are loaded.  If the table cannot
@@ -58,7 +64,7 @@ def opened_ahead(given: str) -> Table | str:
     with suppress(PqdError, OSError, RuntimeError):
         path = Path(given)
         if thread_count() > 1 and path.is_file() and file_kind(path) in {".csv", ".tsv"}:
-            table = open_table(given, "private")
+            table = open_table(given, "private", text_format)
             Thread(target=_digest, args=(table,), daemon=True).start()
             return table
     return given
@@ -70,17 +76,17 @@ def _digest(table: Table) -> None:
         table.digest()
 
 
-def _source(given: object, role: Role) -> Source:
+def _source(given: object, role: Role, text_format: TextFormat) -> Source:
     if is_postgres(given):
         return open_postgres(given, role)
     if not isinstance(given, (str, Path)):
         return open_lazy(given, role) or open_frame(given, role)
     location = location_of(given)
     if location.pattern:
-        return open_parts(location, role)
+        return open_parts(location, role, text_format)
     if location.table or location.path.suffix.lower() == ".duckdb":
         # Imported here: DuckDB is slow to load, and the command line needs names before.
         from pqd.engine.sources.duckdb_tables import open_duckdb_table  # noqa: PLC0415
 
         return open_duckdb_table(location, role)
-    return open_file(location.path, role)
+    return open_file(location.path, role, text_format)

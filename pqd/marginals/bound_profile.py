@@ -187,8 +187,11 @@ class BoundProfile(BoundTables):
     @cached_property
     def kinds(self) -> Kinds:
         """Names and kinds of the profiled columns."""
-        names = sorted(each.name for each in self.columns)
-        return tuple((name, str(self.schema[name])) for name in names)
+        return self.tables.kinds_read(self.schema, self._names, self.unit)
+
+    @property
+    def _names(self) -> set[str]:
+        return {each.name for each in self.columns}
 
     def codes(self, partitions: Sequence[Partition]) -> NDArray[np.int64]:
         """Cell of each row of the copy in each of ``partitions``: (rows, partitions).
@@ -206,7 +209,7 @@ class BoundProfile(BoundTables):
 
     def kinds_of(self, columns: Sequence[str]) -> Kinds:
         """Names and kinds of some of the columns."""
-        return tuple((name, kind) for name, kind in self.kinds if name in columns)
+        return self.tables.kinds_read(self.schema, self._names.intersection(columns), self.unit)
 
 
 def bind_profile(

@@ -209,7 +209,7 @@ class _Binding:
         self, request: QueryRequest, statistic: Statistic, synthetic: tuple[Histogram, ...]
     ) -> Iterator[BoundQuery]:
         """Yield the bound query, or nothing if the query is refused."""
-        columns = tuple((name, str(self._schema[name])) for name in sorted(statistic.columns))
+        columns = self._tables.kinds_read(self._schema, statistic.columns, self._unit)
         tolerance = request.criteria.tolerance
         if beyond := exceeded_bounds(request.query, tolerance, statistic, synthetic):
             name, attribute = request.query.block or request.query.id, request.query.attribute

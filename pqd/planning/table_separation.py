@@ -119,6 +119,9 @@ def check_separation(
     RunError
         If the private table cannot be read.
     """
+    if tables.private:
+        looked_up = [*tables.all_columns, *(names or ()), *([unit.column] if unit else [])]
+        tables.private = tables.private.looking_up(looked_up)
     private = tables.private
     for public in tables.tables:
         if private and not public.source.places and public.given is private.given:

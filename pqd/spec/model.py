@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from pqd.batches.mechanisms import RunBudget
 from pqd.deciders.exact import Number
+from pqd.engine.reading.text_format import USUAL, TextFormat
 from pqd.reports.models.profile import DistanceId
 from pqd.reports.models.query import DISTANCE_AGGREGATES, MEAN_DISTANCE, RELATIONS_KEPT
 from pqd.sql.query import Scale
@@ -26,11 +27,13 @@ class Source:
     """File that the spec names, or table on a server, whose URL is ``path``.
 
     ``path`` may hold secrets from the environment, so no repr shows it.  ``written`` is the path as
-    the spec writes it; messages show ``written``.
+    the spec writes it; messages show ``written``.  The cells of delimited text are written in
+    ``text_format``.
     """
 
     path: Path | str = field(repr=False)
     written: str
+    text_format: TextFormat = USUAL
 
 
 @dataclass(frozen=True, slots=True)

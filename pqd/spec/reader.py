@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqd.batches.mechanisms import RunBudget
 from pqd.deciders.names import suggestion
+from pqd.engine.reading.text_format import USUAL, TextFormat
 from pqd.engine.sources.locations import check_scheme, is_address
 from pqd.engine.sources.postgres_address import without_address
 from pqd.errors import NothingSelectedError, ParameterError, TableError
@@ -33,6 +34,7 @@ from pqd.stated.budgets import AUTO
 from pqd.stated.column_facts import parse_columns
 from pqd.stated.decider_options import Options, read_options
 from pqd.stated.mechanism_options import NO_OPTIONS, MechanismOptions, read_mechanism_options
+from pqd.stated.text_formats import format_of
 
 if TYPE_CHECKING:
     from pqd.spec.positions import Where
@@ -76,9 +78,12 @@ def read_spec(
     document = _document(path)
     files = _Files(document, path.parent, environ)
     tables = dict(document.named_tables("synthetic"))
-    synthetic = {name: files.source(v, ("synthetic", name)) for name, v in tables.items()}
+    common = _text_format(document, ("text",), document.table("text"), USUAL)
+    synthetic = {
+        name: files.table(values, ("synthetic", name), common) for name, values in tables.items()
+    }
     stated = document.table("private")
-    private = files.source(stated, ("private",))
+    private = files.table(stated, ("private",), common)
     ledger = files.source(document.table("ledger"), ("ledger",))
     metadata = files.source(document.table("metadata"), ("metadata",), "file")
     budget, privacy = document.table("budget"), _privacy(document)
@@ -171,6 +176,12 @@ class _Files:
             self.document.add(Code.UNUSABLE_PATH, (*where, key), message)
             return None
 
+    def table(self, values: Values, where: Where, text: TextFormat) -> Source | None:
+        """File of a table, whose own format of text goes before ``text``."""
+        text_format = _text_format(self.document, where, values, text)
+        source = self.source(values, where)
+        return replace(source, text_format=text_format) if source else None
+
     def _expanded(self, written: str) -> str:
         return _VARIABLE.sub(lambda match: self._value(match[0], match[1], match[2]), written)
 
@@ -189,6 +200,16 @@ class _Files:
                 f"the environment variable {name} is not set; set it, or write the path itself"
             )
         return value
+
+
+def _text_format(document: Document, where: Where, values: Values, base: TextFormat) -> TextFormat:
+    """Format of text that a section states, the rest of ``base``; a problem is noted."""
+    try:
+        return format_of(values, base)
+    except ParameterError as error:
+        message = f"[{'.'.join(map(str, where))}]: {error}"
+        document.add(Code.CONTRADICTION, where, message)
+        return base
 
 
 def _privacy(document: Document) -> Values:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pqd.batches.mechanisms import RELEASING, SHARINGS
 from pqd.deciders import DECIDERS
+from pqd.engine.reading.text_format import DECIMALS, THOUSANDS
 from pqd.planning.choose_decider import PAPER
 from pqd.spec.value_types import (
     ALPHA,
@@ -29,6 +30,7 @@ from pqd.spec.value_types import (
     STEP,
     TAU,
     TEXT,
+    TEXTS,
     WAYS,
     WORDED_OPTIONS,
     ValueType,
@@ -125,8 +127,8 @@ class Section:
 
 
 _PLACES = (
-    "a file of CSV, TSV or Parquet, a folder or pattern of such parts, FILE.duckdb::TABLE, or a "
-    "URL of PostgreSQL or Spark"
+    "a file of CSV, TSV, JSON lines or Parquet, a folder or pattern of such parts, "
+    "FILE.duckdb::TABLE, or a URL of PostgreSQL or Spark"
 )
 
 
@@ -134,6 +136,30 @@ def _path(what: str, example: str) -> Key:
     doc = f"{what}, relative to this file; ${{NAME}} is taken from the environment."
     return Key("path", TEXT, doc, f'path = "{example}"', required=True)
 
+
+# Keys for the format of delimited text, of all tables in [text] or of one table in its section.
+TEXT_FORMAT = (
+    Key("decimal", one_of(*DECIMALS), "Sign before the decimals of numbers.", 'decimal = ","'),
+    Key(
+        "thousands",
+        one_of(*THOUSANDS),
+        "Sign between the thousands of numbers; none if left out.",
+        'thousands = "."',
+    ),
+    Key(
+        "dates",
+        TEXTS,
+        "Forms of days and times, beside ISO.",
+        'dates = ["%d.%m.%Y", "%d.%m.%Y %H:%M"]',
+    ),
+    Key(
+        "missing",
+        TEXTS,
+        "Texts that mean a missing cell, beside the usual ones (NA, N/A, NaN, NULL, None, - and "
+        "the like); an empty text sets these aside.",
+        'missing = ["k.A.", "unknown"]',
+    ),
+)
 
 _SHARED_BUDGET = (
     Key(
@@ -238,6 +264,7 @@ SECTIONS = (
                 "set. By default its place and its content find the data set.",
                 'dataset = "patients"',
             ),
+            *TEXT_FORMAT,
         ),
         required=True,
         example="[private]",
@@ -254,11 +281,19 @@ SECTIONS = (
                 "The epsilon under which the table was made, if its generator is differentially "
                 "private: an alarm is then a note and fails nothing.",
             ),
+            *TEXT_FORMAT,
         ),
         form="named",
         required=True,
         example="[synthetic.tree]",
         names=NAME_PATTERN,
+    ),
+    Section(
+        "text",
+        "[text]",
+        "How cells of delimited text are written, in all tables; a table may state its own.",
+        TEXT_FORMAT,
+        example="[text]",
     ),
     Section(
         "budget",

@@ -114,7 +114,7 @@ def _spellings(source: Source) -> list[tuple[str, str]]:
 
 def open_source(source: Source, role: Role) -> Table:
     """Open a table under the name that the spec gives it."""
-    return replace(open_table(source.path, role), label=label_of(source))
+    return replace(open_table(source.path, role, source.text_format), label=label_of(source))
 
 
 def label_of(source: Source) -> str:

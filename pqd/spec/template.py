@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pqd.deciders.names import names_and_more
 from pqd.deciders.numbers import epsilon_option, factor_text
+from pqd.engine.reading.text_format import FIELDS, USUAL, TextFormat
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.sources.locations import is_address, location_of, short_name, written_address
 from pqd.engine.sources.source import Place
@@ -29,9 +30,10 @@ from pqd.planning.query_warnings import person_key
 from pqd.planning.table_separation import check_other_places, check_separation
 from pqd.spec.metadata_template import metadata_template
 from pqd.spec.suggested_checks import Sizes, number_queries, suggested_checks, unjudged
-from pqd.sql.schema import Kind, quote_identifier
-from pqd.stated.column_facts import Facts, cells_of_facts
+from pqd.sql.schema import Kind, Schema, fold_case, quote_identifier
+from pqd.stated.column_facts import Facts, cells_of_facts, stated_kinds
 from pqd.stated.metadata_files import stated_facts
+from pqd.stated.text_formats import TextFormats
 
 if TYPE_CHECKING:
     from pqd.deciders import Lattice
@@ -52,9 +54,10 @@ _HEAD = """\
 [private]
 path = {private}
 {rows}
-
+{text}
 {header:<34}# one or more, each under a name of your choice
 path = {synthetic}
+{copy_text}\
 # copy_epsilon = 1                # if its generator is differentially private: under which epsilon
 
 [budget]
@@ -128,7 +131,8 @@ class _CopyFacts(NamedTuple):
     """Facts of the synthetic table: lattices of its numbers, suggested checks, and others.
 
     ``person`` is the column that looks like the key of a person and repeats; None without one.
-    ``rows`` is the number of rows, or of the persons of that column.
+    ``rows`` is the number of rows, or of the persons of that column.  ``kinds`` are those that the
+    caller states.
     """
 
     person: str | None
@@ -136,6 +140,7 @@ class _CopyFacts(NamedTuple):
     numbers: dict[str, Lattice]
     checks: Suggestions
     left_out: tuple[LeftOut, ...]
+    kinds: Schema
 
 
 class Template(NamedTuple):
@@ -149,7 +154,7 @@ class Template(NamedTuple):
     metadata: str | None = None
 
 
-def spec_template(
+def spec_template(  # noqa: PLR0913 - the facts of a first spec
     private: str | Path,
     synthetic: str | Path,
     spec_folder: Path,
@@ -157,6 +162,9 @@ def spec_template(
     names: Fraction = USUAL_NAMES,
     private_rows: int | None = None,
     metadata: Path | None = None,
+    *,
+    formats: TextFormats | None = None,
+    columns: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Template:
     """Text of a spec for two tables; the caller writes it into ``spec_folder``.
 
@@ -169,9 +177,15 @@ def spec_template(
     TableError
         If the synthetic table cannot be read, or if a path cannot be written as text.
     """
+    formats = formats or TextFormats()
+    copy = formats.table(synthetic, "synthetic")
     made = metadata is not None and not metadata.exists()
-    stated = stated_facts(None, None if made else metadata, private, ())
-    facts = _copy_facts(private, synthetic, gate, private_rows, stated)
+    stated = stated_facts(columns, None if made else metadata, private, ())
+    facts = _copy_facts(private, synthetic, copy, gate, private_rows, stated)
+    # A file of facts states its kinds itself.
+    own = set(map(fold_case, columns or ()))
+    kinds = {name: kind for name, kind in facts.kinds.items() if fold_case(name) in own}
+    facts = facts._replace(kinds=kinds)
     checks = facts.checks.checks
     price = _PRICE.format(
         checks=f"{len(checks)} checks" if len(checks) > 1 else "that follows",
@@ -184,6 +198,8 @@ def spec_template(
         _HEAD.format(
             private=_path(private, spec_folder, "private"),
             rows=rows if private_rows is None else f"rows = {private_rows}",
+            text=_format_lines(formats.private),
+            copy_text=_format_lines(formats.synthetic),
             synthetic=_path(synthetic, spec_folder, "synthetic"),
             header=f"[synthetic.{_slug(short_name(synthetic)) or 'copy'}]",
             ledger=_NAMED_LEDGER if is_address(private) else _LEDGER,
@@ -212,19 +228,30 @@ def spec_template(
     if bare.numbers:
         parts.append(_BOUNDS)
     parts += islice(_column_comments(bare), _MOST_COLUMNS)
-    tables = SyntheticTables([open_table(synthetic, "synthetic")]) if made else None
+    tables = SyntheticTables([open_table(copy, "synthetic")]) if made else None
     text = metadata_template(tables, facts.numbers) if tables else None
     return Template("".join(parts), tuple(_unchecked(facts)), text)
+
+
+def _format_lines(text_format: TextFormat) -> str:
+    """Lines that state a format of text; none for the usual format."""
+    stated = [name for name in FIELDS if getattr(text_format, name) != getattr(USUAL, name)]
+    values = {name: getattr(text_format, name) for name in stated}
+    return "".join(
+        f"{name} = {_value(list(value) if isinstance(value, tuple) else value)}\n"
+        for name, value in values.items()
+    )
 
 
 def _copy_facts(
     private: str | Path,
     synthetic: str | Path,
+    copy: object,
     gate: Fraction,
     private_rows: int | None,
     stated: Facts,
 ) -> _CopyFacts:
-    table = open_table(synthetic, "synthetic")
+    table = open_table(copy, "synthetic")
     if is_address(private) and private == synthetic:
         check_other_places(table.source.places, table)
     location = location_of(private)
@@ -239,6 +266,7 @@ def _copy_facts(
         profile = bind_profile(tables, request, unit)
     except NothingSelectedError:
         profile = None
+    tables.check_kinds()
     criteria = Criteria.of(tau=1, alpha="0.05")
     requests = [QueryRequest(query, criteria) for query in number_queries(profile)]
     workload = bind(SyntheticTables(tables.tables), requests, stated, unit)
@@ -246,9 +274,10 @@ def _copy_facts(
     return _CopyFacts(
         person,
         rows,
-        _numbers(tables.tables[0]),
+        _numbers(tables.tables[0], stated),
         suggested_checks(profile, workload, Sizes(rows, private_rows), gate),
         profile.left_out if profile else (),
+        stated_kinds(stated, table.columns),
     )
 
 
@@ -260,10 +289,10 @@ def _privacy(person: str | None) -> str:
     return f"{column}{_UNIT.format(column=toml_text(person))}"
 
 
-def _numbers(table: Table) -> dict[str, Lattice]:
+def _numbers(table: Table, stated: Facts) -> dict[str, Lattice]:
     """Lattice of each column of numbers, except columns without any value."""
     engine = SyntheticTables([table]).engine
-    schema = engine.schema(table, table.columns, {})
+    schema = engine.schema(table, table.columns, stated_kinds(stated, table.columns))
     lattices = {
         name: engine.profile(schema, quote_identifier(name))
         for name in table.columns
@@ -322,15 +351,16 @@ def _value(value: object) -> str:
 
 
 def _column_comments(facts: _CopyFacts) -> Iterator[str]:
-    """Yield a section of facts for each number, and for each column that is not judged."""
+    """Yield a section of facts for each stated kind, each number, and each column not judged."""
     aside = unjudged(facts.left_out)
-    for name, lattice in facts.numbers.items():
-        lower, upper, step = (_decimal(x) for x in (lattice.lower, lattice.upper, lattice.step))
-        section = _COLUMN.format(name=_header(name), lower=lower, upper=upper, step=step)
-        yield f"{section}{_SET_ASIDE}\n" if name in aside else section
-    for name in aside:
-        if name not in facts.numbers:
-            yield f"\n[columns.{_header(name)}]\n{_SET_ASIDE}\n"
+    for name in dict.fromkeys((*facts.kinds, *facts.numbers, *aside)):
+        lines = [f'type = "{facts.kinds[name]}"'] if name in facts.kinds else []
+        lines += [_SET_ASIDE] if name in aside else []
+        section = f"\n[columns.{_header(name)}]\n"
+        if lattice := facts.numbers.get(name):
+            lower, upper, step = (_decimal(x) for x in (lattice.lower, lattice.upper, lattice.step))
+            section = _COLUMN.format(name=_header(name), lower=lower, upper=upper, step=step)
+        yield section + "".join(f"{line}\n" for line in lines)
 
 
 def _header(name: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from pqd.deciders import ParameterError
 from pqd.deciders.exact import budget_of, exact, positive, probability
 from pqd.deciders.names import suggestion
+from pqd.engine.reading.text_format import TextFormat
 from pqd.parameters import MOST_PRIVATE_ROWS
 from pqd.spec.problems import Code, SpecValueError, printable
 from pqd.sql.tolerance import Tolerance
@@ -286,6 +287,20 @@ def _names(example: str) -> ValueType:
     return ValueType((list,), wanted, _distinct_names, {**_LIST, "items": items})
 
 
+def _texts(value: list[Any], name: str) -> tuple[str, ...]:
+    _check_items(value, name, "a text", str)
+    texts = tuple(value)
+    # A text that cannot be part of a format is refused.
+    _ = TextFormat(dates=texts) if name == "dates" else TextFormat(missing=texts)
+    return texts
+
+
+TEXTS = ValueType(
+    (list,),
+    'a list of texts such as ["k.A.", "unknown"]',
+    _texts,
+    {"type": "array", "items": {"type": "string"}},
+)
 NAMES = _names('["tree"]')
 MARGINAL = _names('["age", "sex"]')
 KEYS = ValueType(

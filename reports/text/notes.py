@@ -48,9 +48,17 @@ def _first_names(names: Sequence[str]) -> str:
     return f"{', '.join(names[:_MOST_NAMES])} and {len(names) - _MOST_NAMES:,} more"
 
 
-# Ways to write a number or a day that cannot be read, and how to write it instead.
-_WAYS = {"comma": "with a decimal comma", "day-first": "with the day first"}
-_REMEDIES = {"comma": "write 1234.5", "day-first": "write 1980-12-24"}
+# Ways to write a number or a day that cannot be read, and what to state.
+_WAYS = {
+    "comma": "with a decimal comma",
+    "thousands": "with a comma between thousands",
+    "day-first": "with the day first",
+}
+_REMEDIES = {
+    "comma": "--decimal , reads it in CSV",
+    "thousands": "--thousands , reads it in CSV",
+    "day-first": "--dates, such as %d.%m.%Y, reads it in CSV",
+}
 _ONE = {"number": "number", "time": "day or time", "boolean": "truth (true, false)", "text": "text"}
 _MOST_SIGNS = 40
 
@@ -93,13 +101,48 @@ def _example(example: str, way: str) -> str:
 
 
 @sentence
-def text_not_read(column: str, table: str, way: str, example: str) -> str:
-    """Note that a column counts as text, because its numbers or days cannot be read."""
-    what = "numbers" if way == "comma" else "days"
+def text_not_read(column: str, table: str, way: str, example: str, options: Sequence[str]) -> str:
+    """Note that a column would be compared as text, because its numbers or days are not read."""
+    texts = f"--type {pasted(column, '=text')} to compare texts"
+    if way == "odd":
+        reason = f"its cells are numbers but for a few, such as {example!r}"
+    else:
+        reason = f"{_IN_FORM[way]}, such as {example!r}"
+    if options:
+        remedy = f"state {' or '.join(options)}, or {texts}"
+    else:
+        remedy = f"{_INSTEAD[way]} in all tables, or state {texts}"
+    return f'"{column}" is text in {table}: {reason}; {remedy}.'
+
+
+_IN_FORM = {
+    "numbers": "its numbers are written in another form",
+    "signs": "its numbers have a sign",
+    "days": "its days are written in another form",
+}
+_INSTEAD = {
+    "numbers": "write 1234.5",
+    "signs": "leave the sign out",
+    "days": "write 1980-12-24",
+    "odd": "make them NULL",
+}
+
+
+@sentence
+def cells_missing(table: str, cells: Sequence[tuple[str, int]]) -> str:
+    """Note on cells of a copy whose texts mean that they are missing; ``cells`` counts each."""
+    counts = ", ".join(f"{text} ({number:,})" for text, number in cells[:_MOST_NAMES])
+    number = sum(number for _, number in cells)
     return (
-        f'"{column}" is text in {table}: its {what} are written {_WAYS[way]}, such as {example!r}; '
-        f"{_REMEDIES[way]} in all tables to have {what}."
+        f"{number:,} cells of {table} count as missing: {counts}. Such cells of the private table "
+        "do, too, where it is text (--missing '' sets the usual texts aside)."
     )
+
+
+@sentence
+def texts_missing(texts: Sequence[str]) -> str:
+    """Note on the texts that mean a missing cell in a private table of delimited text."""
+    return f"Private cells count as missing if they are empty or hold one of: {', '.join(texts)}."
 
 
 @sentence

@@ -54,7 +54,7 @@ DAMAGES: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str, tuple[str,
     ),
     "nearly numbers": (
         lambda f: f.assign(age=f.age.astype(str).where(f.index > 3, "?")),
-        "kind-nearly",
+        "text-not-read",
         ("age",),
     ),
     "nearly days": (

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from pqd.engine.counting.combinations import Combinations, at_codes, combined
-from pqd.engine.reading.buffers import arrow_of, filled, numpy_of
+from pqd.engine.reading.buffers import arrow_of, filled, no_value, numpy_of
 from pqd.engine.reading.values import encoded
 from pqd.interrupts import heed
 
@@ -95,6 +96,20 @@ class Batch:
         """Same rows with the columns ``names`` alone."""
         return Batch(self.rows, {name: self.columns[name] for name in names})
 
+    def without(self, texts: Sequence[str]) -> Batch:
+        """Same rows, in which cells that hold one of ``texts``, blanks around it aside, are NULL.
+
+        A cell of another type than text stays as it is.
+        """
+        if not texts:
+            return self
+        columns = {name: _without(each, texts) for name, each in self.columns.items()}
+        return Batch(self.rows, columns, self.person, self.max_rows)
+
+    def cells_with(self, texts: Sequence[str]) -> dict[str, dict[str, int]]:
+        """Number of cells with each of ``texts``, by column, of a public table."""
+        return {name: _cells_with(each, texts) for name, each in self.columns.items()}
+
     def slices(self, rows: int) -> Iterator[Batch]:
         """Same rows in one or more batches of at most ``rows`` rows."""
         if self.rows <= rows:
@@ -149,6 +164,35 @@ def column_of(chunks: Sequence[pa.Array]) -> Column:
     # Distinct cells may have one value: several NULLs, or two times in the same microsecond.
     one = column.values.null_count > 1 or pt.is_timestamp(kind) or pt.is_duration(kind)
     return stacked([column]) if one else column
+
+
+def _without(column: Column, texts: Sequence[str]) -> Column:
+    """Column in which values among ``texts`` are one NULL."""
+    named = _named(column.values, texts)
+    if named is None:
+        return column
+    kept = pc.if_else(arrow_of(named), no_value(column.values.type), column.values)
+    return stacked([Column(column.codes, kept)])
+
+
+def _cells_with(column: Column, texts: Sequence[str]) -> dict[str, int]:
+    named = _named(column.values, texts)
+    if named is None:
+        return {}
+    counts: dict[str, int] = {}
+    held = column.values.filter(arrow_of(named)).to_pylist()
+    for text, rows in zip(held, column.counts()[named].tolist(), strict=True):
+        counts[text.strip()] = counts.get(text.strip(), 0) + rows
+    return counts
+
+
+def _named(values: pa.Array, texts: Sequence[str]) -> NDArray[np.bool_] | None:
+    """Whether each value is one of ``texts``; None if none is."""
+    if not texts or not pt.is_large_string(values.type):
+        return None
+    names = pa.array(texts, pa.large_string())
+    named = numpy_of(pc.is_in(pc.ascii_trim_whitespace(values), value_set=names))
+    return named if named.any() else None
 
 
 def _coded(cells: pa.DictionaryArray) -> Column:

@@ -13,6 +13,7 @@ import pyarrow.types as pt
 
 from pqd.engine.counting.typed_sql import cast_sql
 from pqd.engine.reading.buffers import numpy_of, octets, true_in, whole
+from pqd.engine.reading.text_format import USUAL, TextFormat
 from pqd.engine.reading.values import doubles_of, is_number, plain_values
 from pqd.sql.schema import Kind
 
@@ -27,12 +28,6 @@ _TIMES = {"DATE", *(f"TIMESTAMP{unit}" for unit in ("", "_S", "_MS", "_NS", " WI
 _NUMBERS = {
     *(f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")),
     *("INTEGER", "UINTEGER", "DOUBLE", "FLOAT", "DECIMAL", "BIGNUM"),
-}
-# Test of a text for each kind; a column of texts gets the first kind whose test all texts pass.
-TESTS = {
-    Kind.BOOLEAN: "lower({0}) IN ('true', 'false')",
-    Kind.NUMBER: "TRY_CAST({0} AS DOUBLE) IS NOT NULL",
-    Kind.TIME: "TRY_CAST({0} AS TIMESTAMP) IS NOT NULL",
 }
 _FIRST = 2048
 # A code, such as the ZIP code 06680: a number would lose the zero in front.
@@ -59,15 +54,17 @@ def kind_of(stored: str) -> Kind:
     return Kind.NUMBER if name in _NUMBERS else Kind.TEXT
 
 
-def text_kinds(sql: ArrowSQL, columns: Mapping[str, pa.Array]) -> dict[str, Kind]:
-    """Kind of each column of texts: the first kind that all values but NULL fit.
+def text_kinds(
+    sql: ArrowSQL, columns: Mapping[str, pa.Array], text_format: TextFormat = USUAL
+) -> dict[str, Kind]:
+    """Kind of each column of texts in ``text_format``: the first that all values but NULL fit.
 
     A column with a code such as 06680 (digits after a zero) holds texts, not numbers.
 
     One statement tests the first values of all columns, which rules out most kinds.  Only the
     remaining kinds are tested on all values.
     """
-    kinds = _fitting_kinds(sql, columns)
+    kinds = _fitting_kinds(sql, columns, text_format)
     numbers = [name for name, kind in kinds.items() if kind is Kind.NUMBER]
     return kinds | {name: Kind.TEXT for name in numbers if len(codes_of(columns[name]))}
 
@@ -77,46 +74,68 @@ def codes_of(texts: pa.Array) -> pa.Array:
     return texts.filter(pc.match_substring_regex(texts, _CODE))
 
 
-def _fitting_kinds(sql: ArrowSQL, columns: Mapping[str, pa.Array]) -> dict[str, Kind]:
+def _fitting_kinds(
+    sql: ArrowSQL, columns: Mapping[str, pa.Array], text_format: TextFormat
+) -> dict[str, Kind]:
     """Kind of each column of texts: the first kind that all values but NULL fit."""
     every = {name: values.drop_null() for name, values in columns.items()}
     # Whole numbers fit no earlier kind, so DuckDB need not test them.
     numbers = {
-        name for name, each in every.items() if len(each) and _whole_numbers(each) is not None
+        name
+        for name, each in every.items()
+        if not text_format.dates and len(each) and _whole_numbers(each) is not None
     }
     kinds = {name: Kind.NUMBER if name in numbers else Kind.TEXT for name in every}
     held = {name: values for name, values in every.items() if name not in numbers}
     firsts = [values[:_FIRST] for values in held.values()]
     if not sum(map(len, firsts)):
         return kinds
-    fits = _fits(sql, pa.concat_arrays(firsts), list(TESTS))
+    tests = kind_tests(text_format)
+    fits = _fits(sql, pa.concat_arrays(firsts), [*tests.values()])
     ends = np.cumsum([len(values) for values in firsts])
     for (name, values), fit in zip(held.items(), np.split(fits, ends[:-1]), strict=True):
-        kinds[name] = _kind(sql, values, fit)
+        kinds[name] = _kind(sql, values, fit, tests)
     return kinds
 
 
-def _kind(sql: ArrowSQL, values: pa.Array, first: NDArray[np.bool_]) -> Kind:
+def kind_tests(text_format: TextFormat) -> dict[Kind, str]:
+    """SQL of whether a text, named value, reads as a kind, by kind, in the order of the tests.
+
+    If forms of days are stated, a text such as 24122020 is a day rather than a number.
+    """
+    boolean = "lower(value) IN ('true', 'false')"
+    number = f"TRY_CAST({text_format.number_sql('value')} AS DOUBLE) IS NOT NULL"
+    time = f"{text_format.time_sql('value')} IS NOT NULL"
+    if text_format.dates:
+        return {Kind.BOOLEAN: boolean, Kind.TIME: time, Kind.NUMBER: number}
+    return {Kind.BOOLEAN: boolean, Kind.NUMBER: number, Kind.TIME: time}
+
+
+def _kind(
+    sql: ArrowSQL, values: pa.Array, first: NDArray[np.bool_], tests: Mapping[Kind, str]
+) -> Kind:
     """Kind of ``values``; ``first`` (values, kinds) says which kinds the first values fit."""
     if not len(values):
         return Kind.TEXT
-    kinds = list(compress(TESTS, np.all(first, axis=0)))
-    rest = np.all(_fits(sql, values[_FIRST:], kinds), axis=0)
+    kinds = list(compress(tests, np.all(first, axis=0)))
+    rest = np.all(_fits(sql, values[_FIRST:], [tests[kind] for kind in kinds]), axis=0)
     return next(compress(kinds, rest), Kind.TEXT)
 
 
-def _fits(sql: ArrowSQL, values: pa.Array, kinds: Sequence[Kind]) -> NDArray[np.bool_]:
-    """Whether each value fits each of ``kinds`` (values, kinds)."""
-    if not len(values) or not kinds:
-        return np.ones((len(values), len(kinds)), np.bool_)
-    tests = [TESTS[kind].format("value") for kind in kinds]
+def _fits(sql: ArrowSQL, values: pa.Array, tests: Sequence[str]) -> NDArray[np.bool_]:
+    """Whether each value passes each of ``tests`` (values, tests)."""
+    if not len(values) or not tests:
+        return np.ones((len(values), len(tests)), np.bool_)
     parts = sql.evaluated(pa.table({"value": values}), tests)
     return np.concatenate([np.column_stack([numpy_of(fit) for fit in part]) for part in parts])
 
 
-def typed_values(sql: ArrowSQL, values: pa.Array, kind: Kind) -> pa.Array:
+def typed_values(
+    sql: ArrowSQL, values: pa.Array, kind: Kind, text_format: TextFormat | None = None
+) -> pa.Array:
     """Values cast to a public ``kind``; a value that does not convert is NULL.
 
+    Texts of a table that has a ``text_format`` are read in this format, each by itself.
     Values of another type are cast from their texts, as in a column of mixed types, since the type
     of a column may depend on the cells of other rows.
     """
@@ -129,7 +148,8 @@ def typed_values(sql: ArrowSQL, values: pa.Array, kind: Kind) -> pa.Array:
         values = sql.of_values(values, "CAST(value AS VARCHAR)").combine_chunks()
     if kind is Kind.TEXT:
         return values
-    return sql.of_values(values, cast_sql("value", kind)).combine_chunks()
+    cast = cast_sql("value", kind, text_format or USUAL)
+    return sql.of_values(values, cast).combine_chunks()
 
 
 def _fits_as_it_is(held: pa.DataType, kind: Kind) -> bool:

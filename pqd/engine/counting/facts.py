@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pqd.engine.counting.arrow_sql import ArrowSQL
     from pqd.engine.counting.batch import Batch, Names
     from pqd.engine.counting.combinations import Combinations
+    from pqd.engine.reading.text_format import TextFormat
     from pqd.sql.schema import Kind, Schema
 
     FactArrays = list[NDArray[Any]]
@@ -44,17 +45,24 @@ OCTET = 8
 class TypedSQL:
     """SQL over columns that are cast to their public kinds (``schema``).
 
-    ``known`` caches the last cast of each column; several scans of one table may share it.
+    ``text_format`` is that of the table, if its cells are stored as text.  ``known`` caches the
+    last cast of each column; several scans of one table may share it.
     """
 
-    def __init__(self, sql: ArrowSQL, schema: Schema, known: Known | None = None) -> None:
+    def __init__(
+        self,
+        sql: ArrowSQL,
+        schema: Schema,
+        known: Known | None = None,
+        text_format: TextFormat | None = None,
+    ) -> None:
         """Nothing is cast yet."""
-        self.sql, self.schema = sql, schema
+        self.sql, self.schema, self._text_format = sql, schema, text_format
         self._known: Known = {} if known is None else known
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy for another process, with an empty cache."""
-        return TypedSQL, (self.sql, self.schema)
+        return TypedSQL, (self.sql, self.schema, None, self._text_format)
 
     def unreadable(self, expression: str) -> str:
         """SQL of whether a cell that an expression names holds something that does not convert."""
@@ -79,7 +87,7 @@ class TypedSQL:
         key = name, self.schema[name]
         source, cast = self._known.get(key, (None, None))
         if source is not values:
-            cast = typed_values(self.sql, values, self.schema[name])
+            cast = typed_values(self.sql, values, self.schema[name], self._text_format)
             self._known[key] = values, cast
         return cast
 

@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from pqd.engine.counting.column_types import typed_values
 from pqd.engine.reading.buffers import arrow_of, numpy_of
@@ -14,14 +13,15 @@ from pqd.engine.reading.buffers import arrow_of, numpy_of
 if TYPE_CHECKING:
     from pqd.engine.counting.arrow_sql import ArrowSQL
     from pqd.engine.counting.batch import Column
+    from pqd.engine.reading.text_format import TextFormat
     from pqd.sql.schema import Kind
 
 # Ways to write a number or a day that no kind reads.
 _WAYS = {
+    "thousands": re.compile(r"\s*[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?\s*"),
     "comma": re.compile(r"\s*[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+\s*"),
     "day-first": re.compile(r"\s*\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d{2})(\s+\d{1,2}:\d{2}.*)?\s*"),
 }
-_LOOKED_AT = 2048
 
 
 class Misfits(NamedTuple):
@@ -32,10 +32,12 @@ class Misfits(NamedTuple):
     example: str
 
 
-def misfits(sql: ArrowSQL, column: Column, kind: Kind) -> Misfits:
-    """Cells of ``column`` that become NULL in a cast to ``kind``."""
+def misfits(
+    sql: ArrowSQL, column: Column, kind: Kind, text_format: TextFormat | None = None
+) -> Misfits:
+    """Cells of ``column``, which are of ``text_format``, that become NULL in a cast to ``kind``."""
     values = column.values
-    typed = typed_values(sql, values, kind)
+    typed = typed_values(sql, values, kind, text_format)
     held = numpy_of(values.is_valid())
     lost = held & ~numpy_of(typed.is_valid())
     rows = column.counts()
@@ -48,13 +50,3 @@ def misfits(sql: ArrowSQL, column: Column, kind: Kind) -> Misfits:
 def way_in(text: str) -> str:
     """Way in which a text writes a number or a day that no kind reads; empty for other texts."""
     return next((way for way, pattern in _WAYS.items() if pattern.fullmatch(text)), "")
-
-
-def way_of(column: Column) -> tuple[str, str] | None:
-    """Way (see ``way_in``) that all first texts of a column share, and one such text; or None."""
-    if not pa.types.is_large_string(column.values.type):
-        return None
-    texts: list[str] = column.values.drop_null()[:_LOOKED_AT].to_pylist()
-    ways = set(map(way_in, texts))
-    (way,) = ways if len(ways) == 1 else ("",)
-    return (way, texts[0]) if way else None

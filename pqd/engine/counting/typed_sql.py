@@ -2,24 +2,29 @@
 
 from collections.abc import Iterable
 
+from pqd.engine.reading.text_format import USUAL, TextFormat
 from pqd.sql.schema import Kind, quote_identifier
 
 _TYPES = {
     Kind.NUMBER: "DOUBLE",
     Kind.TEXT: "VARCHAR",
     Kind.BOOLEAN: "BOOLEAN",
-    Kind.TIME: "TIMESTAMP",
 }
 
 
-def cast_sql(column: str, kind: Kind) -> str:
+def cast_sql(column: str, kind: Kind, text_format: TextFormat = USUAL) -> str:
     """SQL of a column cast to its public ``kind``; the cast raises no error.
+
+    If ``text_format`` is not the usual one, the column holds texts of this format.
 
     A cell that does not convert is NULL, and so is NaN.  As numbers, truths are 0 and 1, even if
     they are texts: pandas turns a column of truths into objects if a cell is missing.
     """
     name = quote_identifier(column)
-    cast = f"TRY_CAST({name} AS {_TYPES[kind]})"
+    if kind is Kind.TIME:
+        return text_format.time_sql(name)
+    number = text_format.number_sql(name) if kind is Kind.NUMBER else name
+    cast = f"TRY_CAST({number} AS {_TYPES[kind]})"
     if kind is not Kind.NUMBER:
         return cast
     truth = f"CASE CAST({name} AS VARCHAR) WHEN 'true' THEN 1e0 WHEN 'false' THEN 0e0 END"

@@ -20,9 +20,9 @@ from pqd.errors import TableError
 if TYPE_CHECKING:
     import pandas as pd
 
-SUFFIXES = ".csv, .tsv, .parquet, .csv.gz and .tsv.gz"
+SUFFIXES = ".csv, .tsv, .jsonl, .ndjson (also with .gz) and .parquet"
 FORMATS = (
-    ".csv, .tsv, .parquet (also .csv.gz, .tsv.gz), a folder or pattern of such parts, "
+    ".csv, .tsv, .jsonl (also with .gz), .parquet, a folder or pattern of such parts, "
     "FILE.duckdb::TABLE, postgresql://user@host/db?table=schema.name, spark://schema.table, a "
     "pandas, polars or Spark DataFrame, a LazyFrame, a DuckDB relation, a pyarrow Table or "
     "Dataset, or any frame with __arrow_c_stream__"

@@ -1,8 +1,12 @@
-"""Files that hold a table: delimited text and Parquet; opening a file reads no row."""
+"""Files that hold a table: delimited text, JSON lines and Parquet.
+
+Opening a private file reads no row.  Of JSON lines that are public all keys are read.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import zlib
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -13,6 +17,7 @@ import pyarrow as pa
 from pqd.engine.reading.csv_blocks import LONGEST_ROW, LongRowError, csv_blocks
 from pqd.engine.reading.csv_files import Dialect, Odd, header_of, opened_text
 from pqd.engine.reading.frames import SUFFIXES
+from pqd.engine.reading.json_lines import json_batches, json_keys
 from pqd.engine.reading.parquet_files import parquet_batches, parquet_schema
 from pqd.engine.reading.values import value_types
 from pqd.engine.sources.source import (
@@ -29,6 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
+    from pqd.engine.reading.text_format import TextFormat
+
 # Most bytes of a row of a public table: a small packed file may hold a row of any length.
 _LONGEST_PUBLIC_ROW = 1 << 26
 _LONG_ROW = (
@@ -39,9 +46,11 @@ _LONG_ROW = (
 _BLOCK = 1 << 23
 _CHANGED = "it was written since its header was read; run again when it is settled"
 # Suffixes of the files that a table in parts may have.
-PART_KINDS = (".csv", ".tsv", ".parquet")
+PART_KINDS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson")
+_JSON_LINES = (".jsonl", ".ndjson")
 # Advice for files of other kinds, which a custodian may name.
 _ADVICE = dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods"), "; save the sheet as CSV UTF-8")
+_ADVICE[".json"] = "; if each line is an object of its own, call it .jsonl"
 _ADVICE |= dict.fromkeys((".db", ".ddb"), "; of a DuckDB file, name a table: FILE::TABLE")
 
 
@@ -90,11 +99,13 @@ class _File(ABC):
 class DelimitedFile(_File):
     """Delimited text (CSV, TSV), read as text in its ``dialect``.
 
+    ``text_format`` says what the texts of cells mean; the source itself gives them as stored.
     ``opened`` are its marks from before its header was read; a file that has changed is refused.
     """
 
     role: Role = field(repr=False, compare=False)
     dialect: Dialect
+    text_format: TextFormat = field(repr=False, compare=False)
     opened: Version = field(repr=False, compare=False)
 
     @property
@@ -134,6 +145,54 @@ class DelimitedFile(_File):
     @property
     def _reading(self) -> str:
         return f"text {self.dialect.delimiter}"
+
+
+@dataclass(frozen=True)
+class JsonLinesFile(_File):
+    """JSON lines, each an object whose values are read as texts; ``opened`` as for delimited text.
+
+    No line names the columns.  ``columns`` of a public file are all its keys; those of a private
+    file are what the run looks up, since its own keys are cells.
+    """
+
+    role: Role = field(repr=False, compare=False)
+    text_format: TextFormat = field(repr=False, compare=False)
+    opened: Version = field(repr=False, compare=False)
+
+    @property
+    def textual(self) -> bool:
+        """True: values are read as texts."""
+        return True
+
+    @property
+    def catalogued(self) -> bool:
+        """False: a row has the names."""
+        return False
+
+    def batches(self, wanted: Sequence[str], odd: Odd) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+        """Texts of the ``wanted`` columns.
+
+        Raises
+        ------
+        UnreadableError
+            If the file was written or replaced since it was opened, or a line is too long.
+        """
+        longest = _LONGEST_PUBLIC_ROW if self.role == "synthetic" else None
+        with opened_text(self.path) as file:
+            if self.version() != self.opened:
+                raise UnreadableError(_CHANGED)
+            try:
+                yield from json_batches(file, wanted, longest)
+            except LongRowError:
+                raise UnreadableError(_LONG_ROW) from None
+
+    def loose(self, names: Sequence[str]) -> Collection[str]:
+        """All columns, since every cell is text."""
+        return names
+
+    @property
+    def _reading(self) -> str:
+        return "json lines"
 
 
 @dataclass(frozen=True)
@@ -179,8 +238,11 @@ def file_version(path: Path) -> Version:
     return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
-def open_file(path: Path, role: Role) -> DelimitedFile | ParquetFile:
-    """File at ``path``, recognised by its suffix.
+TableFile = DelimitedFile | JsonLinesFile | ParquetFile
+
+
+def open_file(path: Path, role: Role, text_format: TextFormat) -> TableFile:
+    """File at ``path``, recognised by its suffix; cells of text are of ``text_format``.
 
     Raises
     ------
@@ -197,10 +259,42 @@ def open_file(path: Path, role: Role) -> DelimitedFile | ParquetFile:
         what, opened = f"the {role} table {path}", file_version(path.resolve())
         found, dialect = header_of(path, what, "\t" if kind == ".tsv" else None)
         names = checked_names(what, found)
-        return DelimitedFile(path.resolve(), path.name, names, role, dialect, opened)
+        file = path.resolve()
+        return DelimitedFile(file, path.name, names, role, dialect, text_format, opened)
+    if kind in _JSON_LINES:
+        check_open(path, role)
+        return _open_json_lines(path, role, text_format)
     raise TableError(
         f"the {role} table {path} ends in none of {SUFFIXES}{_ADVICE.get(path.suffix.lower(), '')}"
     )
+
+
+def _open_json_lines(path: Path, role: Role, text_format: TextFormat) -> JsonLinesFile:
+    """JSON lines; TableError if a public file has a line that is no object."""
+    what, file, opened = f"the {role} table {path}", path.resolve(), file_version(path.resolve())
+    names: tuple[str, ...] = ()
+    if role == "synthetic":
+        names = checked_names(what, _keys(file, what))
+    # Numbers of JSON have a point, whatever the format of other tables.
+    own = text_format.without_numbers
+    return JsonLinesFile(file, path.name, names, role, own, opened)
+
+
+def _keys(path: Path, what: str) -> list[str]:
+    """Keys of a public file."""
+    try:
+        with opened_text(path) as file:
+            keys, broken = json_keys(file, _LONGEST_PUBLIC_ROW)
+    except LongRowError:
+        raise TableError(f"{what} could not be read to its end; {_LONG_ROW}") from None
+    except (OSError, EOFError, zlib.error):
+        raise TableError(f"{what} could not be read to its end; check the file") from None
+    if broken is not None:
+        raise TableError(
+            f"line {broken} of {what} is no JSON object; each line must be one, such as "
+            '{"age": 34, "sex": "f"}'
+        )
+    return keys
 
 
 def check_file(path: Path, role: Role) -> None:

@@ -26,7 +26,7 @@ _WILD = frozenset("*?[")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+:)/")
 # Words of a connection string as libpq takes it, with the password in it.
 _CONNECTION = re.compile(r"(?:^|\s)(?:host|hostaddr|dbname|user|password|service)\s*=")
-_SUFFIXES = (".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz", ".gz", ".duckdb")
+_SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".gz", ".duckdb")
 
 
 @dataclass(frozen=True, slots=True)

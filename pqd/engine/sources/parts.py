@@ -9,7 +9,7 @@ that holds all of them.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -19,20 +19,23 @@ from pqd.engine.reading.common_types import as_type, common_type
 from pqd.engine.reading.values import encoded
 from pqd.engine.sources.files import (
     PART_KINDS,
-    DelimitedFile,
+    JsonLinesFile,
     ParquetFile,
+    TableFile,
     check_path,
     file_kind,
     open_file,
 )
 from pqd.engine.sources.source import Place, Role, Version, place_key
 from pqd.errors import TableError
+from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
     from pqd.engine.reading.csv_files import Odd
+    from pqd.engine.reading.text_format import TextFormat
     from pqd.engine.sources.locations import Location
 
 _GLOB = "name its parts by a pattern, such as '{}/*{}'"
@@ -40,12 +43,12 @@ _GLOB = "name its parts by a pattern, such as '{}/*{}'"
 
 @dataclass(frozen=True)
 class Parts:
-    """Files that are parts of one table: all of delimited text, or all of Parquet."""
+    """Files that are parts of one table: all of one format."""
 
     label: str
     columns: tuple[str, ...] = field(repr=False)
     location: Location
-    files: tuple[DelimitedFile | ParquetFile, ...] = field(repr=False)
+    files: tuple[TableFile, ...] = field(repr=False)
 
     @property
     def catalogued(self) -> bool:
@@ -56,6 +59,11 @@ class Parts:
     def textual(self) -> bool:
         """Whether the parts are text."""
         return self.files[0].textual
+
+    @property
+    def text_format(self) -> TextFormat | None:
+        """Format of the cells of text parts."""
+        return self.files[0].text_format
 
     @property
     def ordered(self) -> bool:
@@ -125,8 +133,8 @@ class Parts:
         return hashlib.sha256(b"parts\n" + b"".join(found)).digest()
 
 
-def open_parts(location: Location, role: Role) -> Parts:
-    """Parts at ``location``; only their headers are read.
+def open_parts(location: Location, role: Role, text_format: TextFormat) -> Parts:
+    """Parts at ``location``, delimited text of ``text_format``; only their headers are read.
 
     Raises
     ------
@@ -137,10 +145,15 @@ def open_parts(location: Location, role: Role) -> Parts:
     what = f"the {role} table {location.text}"
     check_path(location.path, role)
     paths = _found(location, what)
-    files = tuple(open_file(path, role) for path in paths)
+    files = tuple(open_file(path, role, text_format) for path in paths)
     if len({type(part) for part in files}) > 1:
         advice = _GLOB.format(location.path, ".parquet")
-        raise TableError(f"{what} has parts of CSV and of Parquet; {advice}")
+        raise TableError(f"{what} has parts of several formats; {advice}")
+    if isinstance(files[0], JsonLinesFile):
+        # A part need not have all keys.
+        keys = {fold_case(name): name for part in files[::-1] for name in part.columns}
+        order = dict.fromkeys(fold_case(name) for part in files for name in part.columns)
+        files = tuple(replace(part, columns=tuple(keys[name] for name in order)) for part in files)
     first = files[0]
     for part in files:
         if part.columns != first.columns:
@@ -170,7 +183,7 @@ def _found(location: Location, what: str) -> tuple[Path, ...]:
     # The message names no file of the folder, since a name can tell about people.
     kinds = {file_kind(path) for path in paths}
     if folders or kinds.difference(PART_KINDS):
-        others = "folders" if folders else "files that are no .csv, .tsv or .parquet"
+        others = "folders" if folders else "files that are no .csv, .tsv, .jsonl or .parquet"
         deep = "/**" if folders and not kinds else ""
         ending = next((kind for kind in PART_KINDS if kind in kinds), ".parquet")
         raise TableError(f"{what} holds {others}; {_GLOB.format(f'{location.path}{deep}', ending)}")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from pqd.engine.reading.csv_files import Odd
+    from pqd.engine.reading.text_format import TextFormat
 
 Role = Literal["private", "synthetic"]
 # Marks that change when the rows change; empty if the rows are gone, None if there are no marks.
@@ -59,8 +60,8 @@ class Source(Protocol):
     """Source of the rows of a table.
 
     A source is opened before any row is read, so its names and places are public.  Conformers:
-    ``DelimitedFile``, ``ParquetFile``, ``Parts``, ``DuckDBTable``, ``PostgresTable``,
-    ``SparkTable``, ``Frame``, ``LazySource``.
+    ``DelimitedFile``, ``JsonLinesFile``, ``ParquetFile``, ``Parts``, ``DuckDBTable``,
+    ``PostgresTable``, ``SparkTable``, ``Frame``, ``LazySource``.
 
     Attributes
     ----------
@@ -79,6 +80,8 @@ class Source(Protocol):
         Places of the rows; empty for rows in memory.
     folder
         Default folder of the table's ledger; None for the working folder.
+    text_format
+        Format of the cells, if they are stored as text; None for a table with types.
     """
 
     @property
@@ -95,6 +98,8 @@ class Source(Protocol):
     def places(self) -> tuple[Place, ...]: ...  # noqa: D102
     @property
     def folder(self) -> Path | None: ...  # noqa: D102
+    @property
+    def text_format(self) -> TextFormat | None: ...  # noqa: D102
 
     def batches(self, wanted: Sequence[str], odd: Odd) -> Iterator[pa.RecordBatch]:
         """Rows of the ``wanted`` columns in batches of any size, in Arrow's own types.
@@ -146,6 +151,11 @@ class TypedSource:
     @property
     def folder(self) -> Path | None:
         """None: the rows are in no folder."""
+        return None
+
+    @property
+    def text_format(self) -> TextFormat | None:
+        """None: columns have types."""
         return None
 
     def loose(self, names: Sequence[str]) -> Collection[str]:  # noqa: ARG002 - none of them

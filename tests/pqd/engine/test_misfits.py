@@ -112,17 +112,17 @@ def test_a_copy_whose_column_is_empty_is_no_mistake_of_a_kind(tmp_path: Path) ->
 
 
 def test_numbers_and_days_that_are_text_are_named(german: Path) -> None:
-    with pytest.raises(QueryError, match=r"SUM needs a number(?s:.*)decimal comma.*'1\.234,5'"):
+    with pytest.raises(QueryError, match=r"SUM needs a number(?s:.*)'1\.234,5'; state --decimal ,"):
         pqd.plan(german, "SELECT SUM(income) FROM D", tau=5)
-    with pytest.raises(QueryError, match=r"born is text(?s:.*)with the day first.*1980-12-24"):
+    with pytest.raises(QueryError, match=r"born is text(?s:.*)state --dates %d\.%m\.%Y"):
         pqd.plan(german, f"{COUNT} WHERE born > DATE '1980-01-01'", tau=5)
     (note,) = map(str, pqd.plan(german, f"{COUNT} WHERE born LIKE '%1940'", tau=5).notes)
     assert note.startswith(
-        'Warning: "born" is text in copy.csv: its days are written with the day first'
+        'Warning: "born" is text in copy.csv: its days are written in another form'
     )
 
 
-@pytest.mark.parametrize("income", ["1.5", "12", "1e5", "a,5", "1,", ",5", "x"])
+@pytest.mark.parametrize("income", ["1.5.3", "0012", "a,5", "1,5,", "1,5.2", "x"])
 def test_other_texts_are_not_named(income: str, tmp_path: Path) -> None:
     copy = written(tmp_path / "copy.csv", [*[income] * (ROWS - 1), "word"], ["1"] * ROWS)
     report = pqd.plan(copy, f"{COUNT} WHERE income = 'word'", tau=5)

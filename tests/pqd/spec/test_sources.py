@@ -63,7 +63,8 @@ def test_forms_of_delimited_text(scan: Scan, form: str, tmp_path: Path, public: 
 
 def test_a_cell_that_does_not_convert_is_null(scan: Scan, tmp_path: Path, public: Path) -> None:
     private = written(tmp_path / "p.csv", "name,age\na,1\nb,abc\nc,\n,4\nnan,nan\nd, 8 \n")
-    assert scan(private, public, *ASKED, "SELECT COUNT(age) FROM D") == [6, [1, 8], 5, 3]
+    # The name nan is one of the usual texts of a missing cell.
+    assert scan(private, public, *ASKED, "SELECT COUNT(age) FROM D") == [6, [1, 8], 4, 3]
 
 
 MALFORMED: dict[str, tuple[bytes, list[object]]] = {

@@ -42,8 +42,22 @@ EXAMPLES = (
     note("coarse-cells", copy="tree", columns=("age", "job")),
     note("cells-misfit", unfit=3, example="1,5", way="comma", **CELLS),
     note("cells-misfit", unfit=3, example="x" * 50, way="", **CELLS),
+    note("cells-missing", table="copy.csv", cells=(("NA", 1200), ("-", 3))),
+    note("texts-missing", texts=("NA", "k.A.")),
     note("no-cell-fits", example="24.12.1980", way="day-first", **CELLS),
-    note("text-not-read", column="pay", table="copy.csv", way="comma", example="1,5"),
+    *(
+        note(
+            "text-not-read", column="pay", table="copy.csv", way=way, example=text, options=options
+        )
+        for way, text, options in (
+            ("numbers", "1.234,5", ("--decimal , --thousands .",)),
+            ("numbers", "5,357", ("--thousands ,", "--decimal ,")),
+            ("numbers", "1,5", ()),
+            ("days", "24.12.1980", ("--dates %d.%m.%Y",)),
+            ("signs", "12 %", ()),
+            ("odd", "unknown", ("--missing unknown",)),
+        )
+    ),
     note("unit-missing", table="copy.csv", column="person"),
     note("bounds-stated", bounds=(("pay", "0..9 step 1"), ("age", "0..120")), snapped=True),
     note("bounds-of-where", bounds=(("pay", ("2..5 step 1",)),)),

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from pqd.engine.marginals import Marginal, MarginalPlan, Unseen
 from pqd.engine.partitions import Bins, Categories, Ordered, Points
+from pqd.engine.reading.text_format import TextFormat
 from pqd.engine.scan_plan import PrivacyUnit, ScanPlan
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
@@ -335,7 +336,8 @@ def requests_of(queries: Sequence[str | Query]) -> list[QueryRequest]:
 
 def sections(given: object) -> Iterator[Section]:
     """What is recorded of a private table, which should be the grid, one after the other."""
-    private = open_table(given, "private")
+    # The grid has texts such as NULL, which are texts in the other engines.
+    private = open_table(given, "private", TextFormat(missing=("",)))
     # As a run makes it: which engine it is hangs on both tables.
     engine = SyntheticTables([open_table(COPY, "synthetic")], private).engine
     kinds, (_, plan) = _asked(tuple(f"{OF_ROWS}{each}" for each in PREDICATES), None)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from pqd.engine.counting import column_types
 from pqd.engine.counting.arrow_sql import ArrowSQL
-from pqd.engine.counting.column_types import TESTS, text_kinds
+from pqd.engine.counting.column_types import kind_tests, text_kinds
+from pqd.engine.reading.text_format import USUAL
 from pqd.sql.schema import Kind
 from tests.support.drawing import examples
 
@@ -18,11 +19,12 @@ TEXTS = (
     *("1", "0", "-20", "-0", "007", " 00 ", "00.5", "-01", "-2.5", "1e3", "nan"),
     *("9007199254740993", "true", "FALSE", "2020-01-31", "2020-02-30", "12:30", "a", ""),
 )
+TESTS = kind_tests(USUAL)
 
 
 @cache
 def fits(value: str, kind: Kind) -> bool:
-    test = f"SELECT {TESTS[kind].format('CAST(? AS VARCHAR)')}"
+    test = f"SELECT {TESTS[kind]} FROM (SELECT CAST(? AS VARCHAR) AS value)"
     return duckdb.execute(test, [value]).fetchall() == [(True,)]
 
 

@@ -208,7 +208,7 @@ def test_parts_that_are_no_table_are_refused(kind: str, tmp_path: Path) -> None:
 
 def test_csv_and_parquet_are_not_one_table(folder: Path) -> None:
     pq.write_table(pa.table({"a": ["1"], "b": ["x"]}), folder / "part-9.parquet")
-    with pytest.raises(TableError, match="has parts of CSV and of Parquet; name its parts by a"):
+    with pytest.raises(TableError, match="has parts of several formats; name its parts by a"):
         open_table(folder, "private")
 
 
