@@ -719,6 +719,14 @@ def _written(amount: Fraction | None) -> str | None:
     return None if amount is None else str(amount)
 
 
+def is_export(file: Path) -> bool:
+    """Whether a file is an export of a ledger."""
+    try:
+        return bool(_export_hashes(file))
+    except LedgerError:
+        return False
+
+
 def _export_text(start: str, entries: Iterable[Entry]) -> str:
     """Export of a hash chain without its secret: a JSON line for ``start`` and for each entry."""
     lines = [{"hash": start}, *({"hash": entry.hash, "entry": entry.text} for entry in entries)]

@@ -243,7 +243,9 @@ def export(
     file: Annotated[str, typer.Argument(metavar="FILE|-", help="Where the entries go.")] = "-",
 ) -> None:
     """Write every entry with its hash as JSON lines, for pqd ledger verify --export."""
-    outputs.check_place(file, _input(place), ledger=_place(place))
+    from pqd.accounting.ledger import is_export
+
+    outputs.check_place(file, _input(place), ledger=_place(place), known=is_export)
     outputs.write(_opened(place).export(), file)
 
 

@@ -295,8 +295,13 @@ def check_place(
     *inputs: str | Path | None,
     ledger: Path | None = None,
     append: bool = False,
+    known: Callable[[Path], bool] | None = None,
 ) -> None:
-    """Refuse a file that cannot be written or must not be written, before anything is spent."""
+    """Refuse a file that cannot be written or must not be written, before anything is spent.
+
+    A name like that of a table is refused; with ``known`` only if a file is there, and ``known``
+    does not recognise it as one that may be overwritten.
+    """
     if place in {None, _STANDARD}:
         return
     if Path(str(place)).suffix.lower() in _OF_OFFICES:
@@ -306,7 +311,8 @@ def check_place(
         )
     writable(usable(str(place)), append=append)
     # Refuse a path that looks like a table, even if this run does not read that table.
-    if like_table(str(place)):
+    path = Path(str(place))
+    if like_table(str(place)) and not (known and (not path.exists() or known(path))):
         raise ParameterError(f"{place} is named like a table; name a report, such as report.json")
     from pqd.accounting.free_places import check_free
 

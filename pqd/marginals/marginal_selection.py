@@ -20,10 +20,10 @@ Names = tuple[str, ...]
 
 def check_ways(ways: Number) -> int:
     """Largest number of columns of a marginal; ParameterError unless it is 1, 2 or 3."""
-    stated = exact(ways, "ways (--ways)", "1, 2 or 3")
+    stated = exact(ways, "ways", "1, 2 or 3")
     if stated.denominator != 1 or not 1 <= stated <= MOST_WAYS:
         raise ParameterError(
-            f"ways (--ways) is {ways}; it must be 1 (columns), 2 (columns and pairs) or 3 (also "
+            f"ways is {ways}; it must be 1 (columns), 2 (columns and pairs) or 3 (also "
             f"{MOST_TRIPLES} triples)"
         )
     return int(stated)

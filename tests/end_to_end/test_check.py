@@ -146,7 +146,7 @@ def test_a_broken_check_is_an_error_and_the_others_go_on(tmp_path: Path, command
     assert code == 2, "an error outranks a failure"
     assert entries["median-age-of-men"]["gate"] == "error"
     assert (
-        'there is no column "agee"; the nearest is "age"'
+        'there is no column "agee"; the nearest are "age", "race"'
         in (entries["median-age-of-men"]["message"])
     )
     assert entries["median-age-of-employed-black-women"]["gate"] == "fail"

@@ -211,7 +211,13 @@ def test_verify_finds_an_older_copy(ledger: Path, tmp_path: Path, command: Comma
     assert code == 0
     head = out.split()[-1]
     export = tmp_path / "kept.jsonl"
-    assert command("ledger", "export", str(ledger), str(export))[0] == 0
+    for _ in ("new", "over itself"):
+        assert command("ledger", "export", str(ledger), str(export))[0] == 0
+    table = tmp_path / "people.jsonl"
+    table.write_text('{"age": 3}\n', encoding="utf-8")
+    code, _, err = command("ledger", "export", str(ledger), str(table))
+    assert (code, table.read_text("utf-8")) == (2, '{"age": 3}\n')
+    assert "is named like a table" in err
     for kept in (["--head", head], ["--export", str(export)]):
         assert command("ledger", "verify", str(ledger), *kept)[0] == 0
     shutil.copy(tmp_path / "old.sqlite", ledger)

@@ -18,6 +18,7 @@ from pqd.engine.counting.arrow_sql import ArrowSQL
 from pqd.engine.counting.persons import PARTS
 from pqd.engine.marginals import Marginal, MarginalPlan, RowMap, Unseen
 from pqd.engine.partitions import Categories
+from pqd.engine.reading.text_format import USUAL
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
@@ -57,9 +58,10 @@ EVERY_MAP: tuple[RowMap, ...] = (*MARGINALS, UNSEEN)
 
 
 def plain(row: Row) -> Row:
-    """Row as a CSV can hold it."""
+    """Row as a CSV can hold it, in which usual texts such as ``NULL`` are missing cells."""
     text = (row["job"] or "").replace("\0", "")
-    return {**row, "job": text or None}
+    missing = not text or text.strip(" \t\n\r\v\f") in USUAL.missing_texts
+    return {**row, "job": None if missing else text}
 
 
 def unseen_rows(table: list[Row]) -> list[int]:

@@ -74,8 +74,8 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
     "cut short": ("t.csv.gz", gzip.compress(b"a,b\n" * 9999)[:20], "is it a CSV"),
     "a spreadsheet": ("t.xlsx", "a,b\n", r"none of \.csv.* save the sheet as CSV UTF-8"),
     "a database": ("t.db", "a,b\n", r"none of \.csv.* of a DuckDB file, name a table: FILE::TABLE"),
-    "no suffix": ("table", "a,b\n", r"none of .* and \.tsv\.gz$"),
-    "compressed, unknown": ("t.gz", b"", r"none of .* and \.tsv\.gz$"),
+    "no suffix": ("table", "a,b\n", r"none of .* and \.parquet$"),
+    "compressed, unknown": ("t.gz", b"", r"none of .* and \.parquet$"),
 }
 
 

@@ -196,7 +196,7 @@ REFUSED: dict[str, tuple[str, str, str | None]] = {
     "regexp operator": (where("sex ~ 'F.*'"), "REGEXP", "sex ~ 'F.*'"),
     "regexp function": (where("regexp_matches(sex, 'F')"), "REGEXP", "regexp_matches(sex, 'F')"),
     "SIMILAR TO": (where("sex SIMILAR TO 'F'"), "SIMILAR", "sex SIMILAR TO 'F'"),
-    "unknown column": (where("agee > 1"), 'nearest is "age"', "agee"),
+    "unknown column": (where("agee > 1"), 'nearest are "age", "name"', "agee"),
     "unlike any column": (where("married AND xyzzy > 1"), 'the columns are "age"', "xyzzy"),
     "unquoted hyphen": (where("capital-gain > 1"), 'double quotes: "capital-gain"', "capital-gain"),
     "double-quoted text": (where('sex = "Female"'), 'no column "Female"', '"Female"'),

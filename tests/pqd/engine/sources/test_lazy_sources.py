@@ -129,7 +129,7 @@ UNUSABLE: dict[str, tuple[Callable[[], object], str]] = {
         lambda: pl.LazyFrame({"a": pl.Series([object()], dtype=pl.Object)}),
         "has a column of the type Object; cast it",
     ),
-    "names": (lambda: pl.LazyFrame({"a": [1], "A": [2]}), "columns of one name"),
+    "names": (lambda: pl.LazyFrame({"a": [1], "A": [2]}), "columns of the same name"),
 }
 
 
