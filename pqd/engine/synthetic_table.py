@@ -7,7 +7,7 @@ from pqd.deciders import Lattice
 from pqd.engine.column_facts import ColumnFacts
 from pqd.engine.contingency import ContingencyTable
 from pqd.engine.counting.arrow_sql import arrow_table
-from pqd.engine.counting.batch import Column, occurrences
+from pqd.engine.counting.batch import Batch, Column, occurrences
 from pqd.engine.counting.column_types import TEXTS, kind_of, text_kinds
 from pqd.engine.counting.facts import TypedSQL
 from pqd.engine.counting.misfits import Misfits, misfits
@@ -41,6 +41,7 @@ class SyntheticTable(Engine):
         """Prepare; nothing is opened or read yet."""
         super().__init__()
         self._kinds: Schema = {}
+        self._schema: Schema = {}
         self._text_format: TextFormat | None = None
         self._loose: frozenset[str] = frozenset()
         self._facts: tuple[Schema, ColumnFacts] | None = None
@@ -63,7 +64,9 @@ class SyntheticTable(Engine):
         self._kinds = kinds = self._kinds_of(self._synthetic.columns, self._loose)
         self._facts = None
         self._known.clear()
-        return {name: stated.get(name) or kinds.get(name, Kind.TEXT) for name in table.columns}
+        schema = {name: stated.get(name) or kinds.get(name, Kind.TEXT) for name in table.columns}
+        self._schema = {name: schema[name] for name in kinds}
+        return schema
 
     def _kinds_of(self, columns: Mapping[str, Column], loose: Collection[str]) -> Schema:
         """Kinds of columns: of ``loose`` columns by their texts, of others by their types.
@@ -102,8 +105,29 @@ class SyntheticTable(Engine):
         return tuple(self._synthetic.columns)
 
     def loaded(self) -> "pd.DataFrame":
-        """Frame of the loaded columns of the synthetic table."""
-        return self._sql.frame(arrow_table(self._synthetic))
+        """Frame of the loaded columns of the synthetic table, in the usual format of texts."""
+        return self._sql.frame(arrow_table(self._usual(self._synthetic, self._schema)))
+
+    def _usual(self, rows: Batch, kinds: Schema) -> Batch:
+        """Same ``rows``, whose numbers are written as 1234.5 and whose days are times.
+
+        A frame has no text format.  So a column that only the table's format reads as its kind
+        would be one of texts in a frame, or of other numbers: 1.234 for 1234.
+        """
+        text_format = self._text_format or USUAL
+        columns = dict(rows.columns)
+        for name, column in rows.columns.items():
+            kind, texts = kinds.get(name), column.values  # noqa: PD011 - no pandas
+            if str(texts.type) not in TEXTS:
+                continue
+            if kind is Kind.NUMBER and text_format.reads_numbers:
+                usual = self._sql.of_values(texts, text_format.number_sql("value"))
+            elif kind is Kind.TIME and text_format.dates:
+                usual = self._sql.of_values(texts, text_format.time_sql("value"))
+            else:
+                continue
+            columns[name] = Column(column.codes, usual.combine_chunks())
+        return Batch(rows.rows, columns)
 
     def multiplicities(self, names: Sequence[str]) -> "NDArray[np.int64]":
         """Number of rows with each combination of cells in the loaded columns ``names``."""
@@ -186,11 +210,19 @@ class SyntheticTable(Engine):
         return self._column_facts(schema).by_row(workload)
 
     def frame(self, table: Table) -> "pd.DataFrame":
-        """Frame of all columns of the synthetic table, with the rows in their order."""
+        """Frame of all columns of the synthetic table, with the rows in their order.
+
+        Texts of columns of numbers become numbers; codes such as 06680 stay texts.
+        """
         rows = self._scanner(table).rows(table.columns)
         if not table.source.ordered:
             # Later results by row must have the order of these rows.
             self._synthetic = rows
             self._facts = None
-        frame = self._sql.frame(arrow_table(rows))
-        return numbered(frame) if table.textual else frame
+        if not table.textual:
+            return self._sql.frame(arrow_table(rows))
+        self._text_format = table.text_format
+        loose = table.source.loose(table.columns)
+        kinds = {**self._kinds_of(rows.columns, loose), **self._schema}
+        numbers = [name for name, kind in kinds.items() if kind is Kind.NUMBER]
+        return numbered(self._sql.frame(arrow_table(self._usual(rows, kinds))), numbers)

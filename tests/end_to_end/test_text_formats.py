@@ -13,6 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -23,7 +24,10 @@ from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import Budget
 from pqd.cli import command_line
 from pqd.commands.audit import run_audit
+from pqd.commands.compare import run_compare
 from pqd.commands.profile import run_profile
+from pqd.commands.release import run_release
+from pqd.comparison.comparison_parameters import ComparisonParameters
 from pqd.deciders import SimulatedNoise
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.errors import BudgetError, ParameterError
@@ -164,7 +168,7 @@ def test_a_german_file_gives_the_profile_of_its_clean_versions(
             (each.columns, each.cells, each.estimate, each.low, each.high, each.outcome)
             for each in report.marginals
         ]
-        return {"marginals": marginals, "overall": report.overall, "values": report.values}
+        return {"marginals": marginals, "overall": report.overall, "values": report.values}  # noqa: PD011 - no pandas
 
     clean = profile("parquet", "parquet")
     assert {columns for columns, *_ in clean["marginals"]} >= {(name,) for name in NAMES}
@@ -183,6 +187,64 @@ def test_a_german_file_gives_the_answers_of_its_clean_versions(
         return [replace(each, synthetic="") for each in report.verdicts]
 
     assert audit(private, copy) == audit("parquet", "parquet")
+
+
+COUNTS = (
+    'SELECT COUNT(*) FROM D WHERE " Cost " > 900',
+    "SELECT COUNT(*) FROM D WHERE \"Admitted\" < DATE '2023-06-01'",
+)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_corrected_copy_of_a_german_file_is_that_of_its_clean_version(
+    ending: str, folder: Path
+) -> None:
+    def corrected(name: str) -> pd.DataFrame:
+        target = folder / f"corrected-{name}.{ending}"
+        terms = Parameters.parse(tau=1, epsilon=1, alpha="0.05")
+        given = tables(folder, name, name)
+        run_release(*given, as_queries(COUNTS), terms, SimulatedNoise(7), table=target)
+        return pd.read_parquet(target) if ending == "parquet" else pd.read_csv(target)
+
+    clean, made = corrected("parquet"), corrected("german")
+    if ending == "parquet":
+        for name in ("Born", "Admitted"):
+            clean[name] = clean[name].astype(made[name].dtype)
+    pd.testing.assert_frame_equal(made, clean, check_dtype=False)
+
+
+def test_thousands_and_codes_of_a_corrected_copy_are_what_they_were(tmp_path: Path) -> None:
+    """The text 1.234 is 1234, 06680 is a code, and 1.5 in a column of texts is a text."""
+    copy = tmp_path / "copy.csv"
+    lines = [f"1.{n};0{n};1.5" for n in range(200, 300)]
+    copy.write_text("\n".join(["pay;zip;house", *lines, ""]), encoding="utf-8")
+    private = written(tmp_path / "private.csv", "pay", ("1.250" for _ in range(90)))
+    target = tmp_path / "corrected.parquet"
+    terms = Parameters.parse(tau=1, epsilon=1, alpha="0.05")
+    given = text_formats(pqd.TextFormat(",", ".")).both(private, copy)
+    query = as_queries("SELECT COUNT(*) FROM D WHERE pay > 1000")
+    run_release(*given, query, terms, SimulatedNoise(7), table=target)
+    made = pd.read_parquet(target)
+    assert made["pay"].between(1200, 1299).all()
+    assert set(made["zip"]) <= {f"0{n}" for n in range(200, 300)}
+    assert set(made["house"]) == {"1.5"}
+
+
+@pytest.mark.parametrize("copy", ["german", "iso"])
+def test_references_of_a_german_file_are_those_of_its_clean_version(
+    copy: str, folder: Path
+) -> None:
+    parameters = Parameters.parse(tau="5%", epsilon=1, alpha="0.05", mechanism="auto")
+    terms = ComparisonParameters.parse(parameters, references=1)
+    query = as_queries(COUNTS[0])
+
+    def compared(name: str) -> object:
+        private, first = tables(folder, name, name)
+        report = run_compare(private, {"a": first}, query, terms, SimulatedNoise(7))
+        assert report.cost.epsilon == 2
+        return report.queries
+
+    assert compared(copy) == compared("parquet")
 
 
 def run(*arguments: object) -> tuple[int, str]:

@@ -100,16 +100,14 @@ def _is_loose(dtype: Any) -> bool:  # noqa: ANN401 - a type of pandas
     return not hasattr(dtype, "pyarrow_dtype") and not _TYPED.fullmatch(str(dtype))
 
 
-def numbered(frame: "pd.DataFrame") -> "pd.DataFrame":
-    """Public frame of texts; a column whose texts are all numbers is read as numbers."""
+def numbered(frame: "pd.DataFrame", names: Sequence[str]) -> "pd.DataFrame":
+    """Public frame, in which the columns ``names`` are numbers, if all their texts are."""
     import pandas as pd  # noqa: PLC0415 - a heavy import that only this needs
 
-    columns = {}
-    for name in frame.columns:
-        try:
+    columns = {name: frame[name] for name in frame.columns}
+    for name in names:
+        with suppress(ValueError, TypeError):
             columns[name] = pd.to_numeric(frame[name])
-        except (ValueError, TypeError):
-            columns[name] = frame[name]
     return pd.DataFrame(columns)
 
 
