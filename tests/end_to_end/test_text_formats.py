@@ -429,6 +429,29 @@ def test_another_reading_asks_anew_of_the_same_data_set(tmp_path: Path) -> None:
     assert audit(private, pqd.TextFormat(",", dates=("%d.%m.%Y",))).verdicts[0].replayed
 
 
+def test_an_answer_on_texts_of_a_csv_is_not_that_of_its_parquet_file(tmp_path: Path) -> None:
+    """NA is a missing cell in CSV and a value in Parquet: one account, two answers."""
+    cells = pa.table({"t": ["NA", "x", "y"] * 100, "k": list(range(300))})
+    pq.write_table(cells, tmp_path / "private.parquet")
+    rows = zip(*cells.to_pydict().values(), strict=True)
+    written = "".join(f"{text},{number}\n" for text, number in rows)
+    (tmp_path / "private.csv").write_text(f"t,k\n{written}", encoding="utf-8")
+    copy = pa.table({"t": ["x", "y"] * 150, "k": list(range(1, 301))})
+    ledger = tmp_path / "ledger.sqlite"
+
+    def audit(suffix: str, query: str) -> pqd.AuditReport:
+        private = tmp_path / f"private.{suffix}"
+        return pqd.audit(private, copy, query, tau=20, epsilon=1, ledger=ledger)
+
+    query = "SELECT COUNT(*) FROM D WHERE t IS NULL"
+    assert not audit("csv", query).verdicts[0].replayed
+    assert not audit("parquet", query).verdicts[0].replayed
+    query = "SELECT COUNT(*) FROM D WHERE k > 100"
+    audit("csv", query)
+    assert audit("parquet", query).verdicts[0].replayed
+    assert [float(each.spent.epsilon) for each in Accountant(ledger).ledger.data_sets] == [3]
+
+
 def test_a_copy_that_is_the_private_table_in_another_form_is_refused(folder: Path) -> None:
     private, copy = tables(folder, "german", "german")
     assert private

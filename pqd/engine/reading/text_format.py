@@ -127,9 +127,14 @@ class TextFormat:
         return f"COALESCE(try_strptime(trim({text}), [{forms}]), {iso})"
 
     def way(self, kind: Kind | str) -> str:
-        """Words of a cache key for how cells of a kind are read; empty for the usual format."""
+        """Words of a cache key for how cells of a kind are read; empty if they are read as typed.
+
+        The usual missing texts are no number, day or truth in any case.  As texts they are NULL
+        here, and values in a Parquet file or a frame with the same cells.
+        """
         missing = sorted(self.missing_texts)
-        parts = [] if missing == sorted(USUAL_MISSING) else [f"missing {missing}"]
+        plain = [] if kind == Kind.TEXT else sorted(USUAL_MISSING)
+        parts = [] if missing == plain else [f"missing {missing}"]
         if kind == Kind.NUMBER and self.reads_numbers:
             parts.append(f"decimal {self.decimal!r} thousands {self.thousands!r}")
         if kind == Kind.TIME and self.dates:
