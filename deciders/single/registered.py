@@ -9,6 +9,7 @@ every report and every ledger says whose promise it is.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields
@@ -128,7 +129,9 @@ class RegisteredDecider(DeciderDefaults):
             may hold a private value, so nothing of it is shown.
         """
         given, how = None, "raised an error"
-        with suppress(Exception, SystemExit):
+        # A warning, such as numpy's of a division by zero, would tell of the private rows.
+        with suppress(Exception, SystemExit), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             given = self.own.decide(histogram, interval, epsilon, noise)
             how = "gave no pqd.deciders.Decision with True or False"
         if type(given) is Decision and isinstance(given.outcome, bool):

@@ -2,6 +2,7 @@
 
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -143,6 +144,16 @@ def test_nothing_of_a_broken_decider_is_shown_but_the_charge(act: Callable[..., 
     assert str(SECRET) not in shown
     assert met.value.__cause__ is met.value.__context__ is None
     assert met.value.exit_code == 3
+
+
+def test_a_warning_of_a_decider_is_not_shown(recwarn: pytest.WarningsRecorder) -> None:
+    def act(histogram: Histogram) -> Decision:
+        warnings.warn(f"{histogram.mass}", stacklevel=1)
+        return Decision(True)
+
+    pqd.register("my_count", deciding(act), package="study", version="1")
+    pqd.simulate(pqd.audit, seed=1)(PRIVATE, COPY, QUERY, tau=5, epsilon=1, decider="my_count")
+    assert "41" not in {str(each.message) for each in recwarn}
 
 
 def test_a_broken_accept_is_told_before_anything_is_spent(tmp_path: Path) -> None:
