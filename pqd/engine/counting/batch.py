@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from pqd.engine.counting.combinations import Combinations, at_codes, combined
-from pqd.engine.reading.buffers import arrow_of, filled, no_value, numpy_of
+from pqd.engine.reading.buffers import arrow_of, filled, no_value, numpy_of, texts_of
 from pqd.engine.reading.values import encoded
 from pqd.interrupts import heed
 
@@ -190,7 +190,7 @@ def _named(values: pa.Array, texts: Sequence[str]) -> NDArray[np.bool_] | None:
     """Whether each value is one of ``texts``; None if none is."""
     if not texts or not pt.is_large_string(values.type):
         return None
-    names = pa.array(texts, pa.large_string())
+    names = texts_of(texts)
     named = numpy_of(pc.is_in(pc.ascii_trim_whitespace(values), value_set=names))
     return named if named.any() else None
 

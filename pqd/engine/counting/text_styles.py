@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from pqd.engine.counting.column_types import codes_of
-from pqd.engine.reading.buffers import numpy_of
+from pqd.engine.reading.buffers import arrow_of, numpy_of
 from pqd.engine.reading.text_format import USUAL, TextFormat
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def text_style(
     if not pa.types.is_large_string(column.values.type):
         return None
     held = numpy_of(column.values.is_valid())[:_LOOKED_AT]
-    values = column.values[:_LOOKED_AT].filter(pa.array(held))
+    values = column.values[:_LOOKED_AT].filter(arrow_of(held))
     rows = column.counts()[:_LOOKED_AT][held]
     texts: list[str] = values.to_pylist()
     digits = np.array([bool(_DIGIT.search(text)) for text in texts], np.bool_)

@@ -12,6 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 _FLOATS = {"halffloat": "float16", "float": "float32", "double": "float64"}
@@ -75,6 +77,14 @@ def arrow_of(values: NDArray[Any]) -> pa.Array:
         return pa.Array.from_buffers(pa.bool_(), values.size, [None, pa.py_buffer(packed)])
     buffer = pa.py_buffer(np.ascontiguousarray(values))
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), values.size, [None, buffer])
+
+
+def texts_of(texts: Sequence[str]) -> pa.LargeStringArray:
+    """Array of texts."""
+    held = [text.encode() for text in texts]
+    ends = np.cumsum([0, *map(len, held)], dtype=np.int64)
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(held))]
+    return pa.Array.from_buffers(pa.large_string(), len(held), buffers)
 
 
 def whole(number: int) -> pa.Scalar:

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pqd.engine.reading.buffers import arrow_of, filled, no_value, numpy_of, whole
+from pqd.engine.reading.buffers import arrow_of, filled, no_value, numpy_of, texts_of, whole
 
 NUMBERS = (
     *(np.array([0, 1, 200], f"{sign}int{size}") for sign in ("", "u") for size in (16, 32, 64)),
@@ -71,3 +71,11 @@ def test_another_number_stands_for_a_null(kind: pa.DataType) -> None:
 def test_a_single_value() -> None:
     assert [whole(n).as_py() for n in (0, -1, 2**63 - 1)] == [0, -1, 2**63 - 1]
     assert no_value(pa.time64("us")).equals(pa.scalar(None, pa.time64("us")))
+
+
+def test_texts_are_those_that_were_given() -> None:
+    texts = ["", "NA", "Zoë", "\0", "🙂", "a" * 1_000]
+    array = texts_of(texts)
+    array.validate(full=True)
+    assert array.to_pylist() == texts
+    assert len(texts_of([])) == 0
