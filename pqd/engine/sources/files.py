@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from abc import ABC, abstractmethod
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,9 @@ from pqd.engine.sources.source import (
 from pqd.errors import NO_PERMISSION, TableError
 
 if TYPE_CHECKING:
+    import gzip
     from collections.abc import Collection, Iterator, Sequence
+    from io import BufferedReader
     from pathlib import Path
 
     from pqd.engine.reading.text_format import TextFormat
@@ -96,15 +98,15 @@ class _File(ABC):
 
 
 @dataclass(frozen=True)
-class DelimitedFile(_File):
-    """Delimited text (CSV, TSV), read as text in its ``dialect``.
+class _TextFile(_File):
+    """File whose cells are read as text.
 
     ``text_format`` says what the texts of cells mean; the source itself gives them as stored.
-    ``opened`` are its marks from before its header was read; a file that has changed is refused.
+    ``opened`` are the file's marks from before it was first read; a file that has changed is
+    refused.
     """
 
     role: Role = field(repr=False, compare=False)
-    dialect: Dialect
     text_format: TextFormat = field(repr=False, compare=False)
     opened: Version = field(repr=False, compare=False)
 
@@ -115,8 +117,28 @@ class DelimitedFile(_File):
 
     @property
     def catalogued(self) -> bool:
-        """False: the first line may be a row."""
+        """False: names stand where a row may stand."""
         return False
+
+    def loose(self, names: Sequence[str]) -> Collection[str]:
+        """All columns, since every cell is text."""
+        return names
+
+    @contextmanager
+    def _unchanged(self) -> Iterator[gzip.GzipFile | BufferedReader]:
+        """Context with the opened file; UnreadableError if it was written or replaced."""
+        # The file is opened before the check, so a file that replaces it later is not read.
+        with opened_text(self.path) as file:
+            if self.version() != self.opened:
+                raise UnreadableError(_CHANGED)
+            yield file
+
+
+@dataclass(frozen=True)
+class DelimitedFile(_TextFile):
+    """Delimited text (CSV, TSV), read as text in its ``dialect``."""
+
+    dialect: Dialect
 
     def batches(self, wanted: Sequence[str], odd: Odd) -> Iterator[pa.RecordBatch]:
         """Texts of the ``wanted`` columns.
@@ -128,19 +150,12 @@ class DelimitedFile(_File):
         """
         public, mark = self.role == "synthetic", self.dialect.delimiter
         longest = _LONGEST_PUBLIC_ROW if public else LONGEST_ROW
-        # The file is opened before the check, so a file that replaces it later is not read.
-        with opened_text(self.path) as file:
-            if self.version() != self.opened:
-                raise UnreadableError(_CHANGED)
+        with self._unchanged() as file:
             file.read(self.dialect.header_size)
             try:
                 yield from csv_blocks(file, self.columns, wanted, mark, longest, odd)
             except LongRowError:
                 raise (UnreadableError(_LONG_ROW) if public else UnreadableError()) from None
-
-    def loose(self, names: Sequence[str]) -> Collection[str]:
-        """All columns, since every cell is text."""
-        return names
 
     @property
     def _reading(self) -> str:
@@ -148,26 +163,12 @@ class DelimitedFile(_File):
 
 
 @dataclass(frozen=True)
-class JsonLinesFile(_File):
-    """JSON lines, each an object whose values are read as texts; ``opened`` as for delimited text.
+class JsonLinesFile(_TextFile):
+    """JSON lines, each an object whose values are read as texts.
 
     No line names the columns.  ``columns`` of a public file are all its keys; those of a private
     file are what the run looks up, since its own keys are cells.
     """
-
-    role: Role = field(repr=False, compare=False)
-    text_format: TextFormat = field(repr=False, compare=False)
-    opened: Version = field(repr=False, compare=False)
-
-    @property
-    def textual(self) -> bool:
-        """True: values are read as texts."""
-        return True
-
-    @property
-    def catalogued(self) -> bool:
-        """False: a row has the names."""
-        return False
 
     def batches(self, wanted: Sequence[str], odd: Odd) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
         """Texts of the ``wanted`` columns.
@@ -178,17 +179,11 @@ class JsonLinesFile(_File):
             If the file was written or replaced since it was opened, or a line is too long.
         """
         longest = _LONGEST_PUBLIC_ROW if self.role == "synthetic" else None
-        with opened_text(self.path) as file:
-            if self.version() != self.opened:
-                raise UnreadableError(_CHANGED)
+        with self._unchanged() as file:
             try:
                 yield from json_batches(file, wanted, longest)
             except LongRowError:
                 raise UnreadableError(_LONG_ROW) from None
-
-    def loose(self, names: Sequence[str]) -> Collection[str]:
-        """All columns, since every cell is text."""
-        return names
 
     @property
     def _reading(self) -> str:
@@ -260,7 +255,7 @@ def open_file(path: Path, role: Role, text_format: TextFormat) -> TableFile:
         found, dialect = header_of(path, what, "\t" if kind == ".tsv" else None)
         names = checked_names(what, found)
         file = path.resolve()
-        return DelimitedFile(file, path.name, names, role, dialect, text_format, opened)
+        return DelimitedFile(file, path.name, names, role, text_format, opened, dialect)
     if kind in _JSON_LINES:
         check_open(path, role)
         return _open_json_lines(path, role, text_format)
