@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pqd.commands.plan import plan
     from pqd.commands.profile import profile
     from pqd.commands.release import release
+    from pqd.commands.risk import risk
     from pqd.commands.simulate import simulate
     from pqd.engine.reading.text_format import TextFormat
     from pqd.errors import PqdError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pqd.reports.models.profile import ProfileReport
     from pqd.reports.models.ranking import RankingReport
     from pqd.reports.models.release import ReleaseReport
+    from pqd.reports.models.risk import RiskReport
     from pqd.sql.query import Query
     from pqd.sql.workload_files import read_queries
 
@@ -43,6 +45,7 @@ __all__ = [
     "Query",
     "RankingReport",
     "ReleaseReport",
+    "RiskReport",
     "TextFormat",
     "Verdict",
     "__version__",
@@ -56,6 +59,7 @@ __all__ = [
     "read_queries",
     "register",
     "release",
+    "risk",
     "simulate",
 ]
 
@@ -81,6 +85,8 @@ _HOMES = {
     "register": "pqd.planning.register",
     "release": "pqd.commands.release",
     "ReleaseReport": "pqd.reports.models.release",
+    "risk": "pqd.commands.risk",
+    "RiskReport": "pqd.reports.models.risk",
     "simulate": "pqd.commands.simulate",
     "TextFormat": "pqd.engine.reading.text_format",
     "Verdict": "pqd.reports.models.audit",

@@ -17,6 +17,7 @@ FLOORS = (
         "pqd.comparison",
         "pqd.spec",
         "pqd.batches",
+        "pqd.attacks",
         "pqd.marginals",
         "pqd.planning",
         "pqd.run",
@@ -46,7 +47,7 @@ FLOORS = (
     "pqd.reports.escape",
     *("pqd.deciders.__init__",),
     *("pqd.deciders.batch.linear", "pqd.deciders.batch.range_sums", "pqd.deciders.batch"),
-    "pqd.deciders.distances",
+    *("pqd.deciders.risk", "pqd.deciders.distances"),
     *("pqd.deciders.single", "pqd.deciders.estimators", "pqd.deciders.evaluation", "pqd.deciders"),
 )
 MOST_MODULES = 25

@@ -26,6 +26,8 @@ from pqd.deciders.monotone_search import bracket, halfway
 _RADII, _PLACES, _FINE, _VALUES = 600, 1500, 4096, 1200
 # A radius is left out if its chance is below exp(-_NEGLIGIBLE) of the largest; bound on the loss.
 _NEGLIGIBLE, _LOST = 45.0, 1e-12
+# Radii that a characteristic function takes as one.
+_EACH = 4
 # Sums of so many coordinates have a tail in closed form, if no weight is far below another.
 _FEW, _LEAST_RATIO = 3, 1 / 64
 # The table of a tail ends at this number of deviations, where the tail is below 1e-9.
@@ -86,15 +88,29 @@ class CubeNoise:
         low, high = 0.0, self.deviation + share * rows.deviation + 1
         while not suffices(high):
             low, high = high, 2 * high
-        return bracket(suffices, low, high, halfway, parts=_PARTS)[1] + self._added
+        return bracket(suffices, low, high, halfway, parts=_PARTS)[1] + self.added
 
     def at_least(self, x: ArrayLike, share: float, rows: NoiseLaw) -> Floats:
         """Upper bounds on the chance that ``share Z_n - this noise`` is x or more."""
-        points = np.asarray(x, dtype=np.float64) - self._added
+        points = np.asarray(x, dtype=np.float64) - self.added
         return np.where(points < 0, 1.0, self._tail(np.abs(points), share, rows))
 
+    def transform(self, angles: Floats) -> Floats:
+        """Characteristic function of the sum with its uniforms of one step, at each angle.
+
+        Radii are rounded up once more, to one of fewer values.
+        """
+        radii, masses = _radii(self.law.numbers, self.law.scale)
+        ends = np.unique(np.append(np.arange(_EACH - 1, radii.size, _EACH), radii.size - 1))
+        radii, masses = radii[ends], np.diff(np.cumsum(masses)[ends], prepend=0.0)
+        product = np.ones((angles.size, radii.size))
+        for weight, count in self.weights:
+            product *= np.sinc(np.multiply.outer(angles, radii * (weight / np.pi))) ** count
+        values: Floats = product @ masses
+        return values
+
     @property
-    def _added(self) -> float:
+    def added(self) -> float:
         """Most by which the added uniforms of one step can move the sum."""
         return sum(weight * count for weight, count in self.weights) / 2
 

@@ -123,6 +123,7 @@ _COMMANDS: dict[str, type[PanelCommand]] = {
     "check": PanelCommand,
     "compare": _OnTables,
     "release": _OnTables,
+    "risk": _OnTables,
     "init": _OnTables,
     "spec": PanelCommand,
 }

@@ -14,18 +14,27 @@ PANELS: Mapping[str, tuple[str, ...]] = {
     "Tables": (
         *("columns", "cells", "cells_from", "bounds", "type_", "key", "metadata", "private_rows"),
         *("decimal", "thousands", "dates", "missing"),
-        *("scale", "file", "init", "schema", "threads"),
+        *("held_out", "scale", "file", "init", "schema", "threads"),
     ),
     "Question": (
         *("query", "queries", "rule", "bins", "tau", "tau_of", "alpha", "ways", "distance"),
         *("relations", "target", "marginals", "weight", "only", "baseline", "update_baseline"),
         *("decider", "decider_option", "estimator", "mechanism", "mechanism_option", "weight_of"),
         *("isotonic", "with_references", "outside"),
-        *("copy_epsilon", "zoom"),
+        *("copy_epsilon", "zoom", "secret", "known"),
     ),
     "Price": (
         *("epsilon", "total_epsilon", "sharing", "sure", "at_most", "gate", "names", "delta"),
-        *("reference_epsilon", "dry_run", "anyway", "strict", "ledger", "dataset", "fresh"),
+        *(
+            "reference_epsilon",
+            "dry_run",
+            "anyway",
+            "strict",
+            "ledger",
+            "dataset",
+            "held_out_dataset",
+            "fresh",
+        ),
     ),
     "People": ("unit", "max_rows", "row_is_person"),
     "Output": ("html", "json", "markdown", "output", "table"),
@@ -47,6 +56,7 @@ USUAL = frozenset(
             "all",
             "explain",
         ),
+        *("held_out", "secret", "known"),
         *("help", "help_all"),
     }
 )

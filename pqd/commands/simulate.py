@@ -15,11 +15,14 @@ from pqd.run.means import seeded
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 # Commands that draw noise.  A check keeps the account that its spec names.
-_COMMANDS = ("audit", "profile", "compare", "release", "gate")
+_COMMANDS = ("audit", "profile", "compare", "release", "risk", "gate")
+# Costs of a report, one for each private table.
+_COSTS = ("cost", "held_out_cost")
 # Arguments of an account, of a plan, and of a file that could not be marked.
 _REFUSED = {
     "ledger": "it keeps no account",
     "dataset": "it keeps no account",
+    "held_out_dataset": "it keeps no account",
     "fresh": "it keeps no account, so nothing is ever replayed",
     "dry_run": "a plan draws no noise",
     "table": "a table has no place for the mark SIMULATED",
@@ -40,7 +43,8 @@ def simulate(command: Command, *, seed: int) -> Command:
     Parameters
     ----------
     command
-        ``pqd.audit``, ``pqd.profile``, ``pqd.compare``, ``pqd.release`` or ``pqd.gate``.
+        ``pqd.audit``, ``pqd.profile``, ``pqd.compare``, ``pqd.release``, ``pqd.risk`` or
+        ``pqd.gate``.
     seed
         A whole number of at least 0.
 
@@ -73,7 +77,9 @@ def simulate(command: Command, *, seed: int) -> Command:
         with seeded(number):
             report = command(*arguments, **keywords)
         # Without a day one seed gives one report, on every day.
-        return replace(report, cost=replace(report.cost, simulated=True, day=None))
+        costs = ((name, getattr(report, name, None)) for name in _COSTS)
+        marked = {name: replace(cost, simulated=True, day=None) for name, cost in costs if cost}
+        return replace(report, **marked)
 
     return cast("Command", simulated)
 

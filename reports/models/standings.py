@@ -75,20 +75,22 @@ class Standing(StrEnum):
     SET_ASIDE   = "set aside",         "column", Badge("set aside"),  "passed"
 
     NOT_TRUSTED = "not trusted",       "query",  _NO,                 "failed", "✗", _OUTSIDE
-    BEYOND      = "beyond",            "distance", _NO,               "failed", "✗", _BEYOND
+    BEYOND      = "beyond",            "distance attack", _NO,               "failed", "✗", _BEYOND
     NO_WITHIN   = "no within bounds",  "query",  _open("NO within"),  "open",   "✗", _OUTSIDE
     NO_OR_BEYOND = "no or rows beyond", "query", _open("NO or beyond"), "open", "✗", _OUTSIDE
     LIKELY_NO   = "likely no",         "query",  _open("likely NO"),  "open",   "✗", _LIKELY_OUTSIDE
     LEANS_NO    = "leans no",          "query",  _open("leans NO"),   "open",   "✗", "undecided"
-    UNDECIDED   = "undecided",         "query distance", _open("?"),  "open",   "?", "undecided"
+    UNDECIDED   = "undecided",         "query distance attack", _open("?"), "open", "?", "undecided"
     LEANS_YES   = "leans yes",         "query",  _open("leans yes"),  "open",   "✓", "undecided"
     LIKELY_YES  = "likely yes",        "query",  _open("likely yes"), "open",   "✓", _LIKELY_INSIDE
     YES_WITHIN  = "yes within bounds", "query",  _open("yes within"), "open",   "✓", _INSIDE
     TRUSTED     = "trusted",           "query",  _YES,                "passed", "✓", _INSIDE
-    WITHIN      = "within",            "distance", _YES,              "passed", "",  _WITHIN
+    WITHIN      = "within",            "distance attack", _YES,              "passed", "",  _WITHIN
 
     BEYOND_CHANCE = "beyond chance", "chance", Badge("beyond", "no"), "failed"
     AT_CHANCE     = "at chance",     "chance", Badge("at", "yes"),    "passed"
+
+    UNJUDGED    = "without a verdict", "attack", _open("rate"),       "open"
 
     DRAWN       = "closer than drawn",       "alarm", Badge("ERROR", "no"),  "failed"
     INDEPENDENT = "closer than independent", "alarm", Badge("NOTE", "open"), "open"
@@ -135,6 +137,7 @@ def _of(subject: str) -> tuple[Standing, ...]:
 
 VERDICTS, DISTANCES, PLANS, CHECKS = map(_of, ("query", "distance", "plan", "check"))
 CHANCES, ALARMS, FINDINGS, COLUMNS = map(_of, ("chance", "alarm", "finding", "column"))
+ATTACKS = _of("attack")
 
 
 # Standings of verdicts that a legend always lists, even if no verdict has them.

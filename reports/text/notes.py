@@ -85,6 +85,15 @@ def coarse_cells(copy: str, columns: Sequence[str]) -> str:
 
 
 @sentence
+def risk_of_part(rows: int, copy: int) -> str:
+    """Note that the nearest rows are found in a part of the copy."""
+    return (
+        f"The nearest rows are found among {rows:,} of the copy's {copy:,} rows, which its content "
+        "chooses; a leak of one of the others shows in copied rows and in singling out alone."
+    )
+
+
+@sentence
 def no_cell_fits(column: str, kind: str, table: str, cells: int, example: str, way: str) -> str:
     """Error that no cell of a column of a synthetic table fits the column's kind."""
     return (

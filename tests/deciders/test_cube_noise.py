@@ -143,7 +143,7 @@ def test_tails_are_those_of_draws(place: int, rows: LaplaceLaw | GaussianLaw) ->
         beyond = np.mean(np.abs(values) >= reach)
         error = math.sqrt(alpha * (1 - alpha) / draws)
         assert beyond <= alpha + 4.5 * error
-        near = np.mean(np.abs(values) >= reach * 0.97 - 2 * noise._added - 0.02)
+        near = np.mean(np.abs(values) >= reach * 0.97 - 2 * noise.added - 0.02)
         assert near >= alpha - 4.5 * error
         tail = float(noise.at_least(reach, share, rows))
         assert tail <= alpha / 2 * (1 + 1e-6)

@@ -29,11 +29,11 @@ def test_the_commands_run_in_this_order(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PQD_LEDGER", str(tmp_path / "pqd-ledger.sqlite"))
-    for seed, name in enumerate(("private", "copy", "one", "two")):
+    for seed, name in enumerate(("private", "copy", "one", "two", "others")):
         table(seed).to_csv(f"{name}.csv", index=False)
     Path("q.sql").write_text("SELECT city, COUNT(*) FROM D GROUP BY city;", encoding="utf-8")
     lines = ROW.findall(SHEET)
-    assert len(lines) == 11
+    assert len(lines) == 12
     for line in lines:
         code, out, err = command(*shlex.split(line))
         assert code == 0, f"{line}\n{out}{err}"

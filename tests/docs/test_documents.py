@@ -162,7 +162,7 @@ def test_help_names_every_option_of_the_reference() -> None:
     runner = CliRunner()
     shown = "".join(
         runner.invoke(command_line(), [name, "--help-all"], env={"COLUMNS": "200"}).output
-        for name in ("profile", "lint", "audit", "plan", "compare", "release")
+        for name in ("profile", "lint", "audit", "plan", "compare", "release", "risk")
     )
     pages = [page for page in REFERENCE if Path(page).stem not in {"check", "init", "ledger"}]
     text = "".join((ROOT / page).read_text("utf-8") for page in pages)
@@ -225,7 +225,7 @@ def test_the_schema_document_names_every_field(path: Path) -> None:
 
 def test_every_kind_of_report_has_a_schema() -> None:
     reports = [json.loads(path.read_text("utf-8")) for path in GOLDEN.glob("*.json")]
-    assert len({report["kind"] for report in reports}) == 10
+    assert len({report["kind"] for report in reports}) == 11
 
 
 def test_the_shape_of_the_code_is_as_documented() -> None:

@@ -32,6 +32,9 @@ RUNS: dict[str, Callable[..., Any]] = {
     ),
     "release": lambda command, private, copy: command(private, copy, QUERY, total_epsilon=0.5),
     "gate": lambda command, private, copy: command(private, copy, QUERY, tau=10, epsilon=0.5),
+    "risk": lambda command, private, copy: command(
+        private, copy, held_out=private.tail(60), total_epsilon=0.5
+    ),
 }
 
 

@@ -33,6 +33,7 @@ from tests.support import (
     profile_reports,
     ranking_reports,
     release_reports,
+    risk_reports,
 )
 from tests.support.golden import matches_golden
 from tests.support.ledger_reports import EMPTY, LEDGER, STATEMENT, STATEMENT_OF_NOTHING
@@ -178,6 +179,12 @@ REPORTS: dict[str, tuple[Report, dict[str, Callable[[Report], str]]]] = {
         release_reports.EXPERT,
         {"80-verbose.txt": ALL["80-verbose.txt"], "md": ALL["md"]},
     ),
+    "risk": (risk_reports.RISK, ALL),
+    "risk-alone": (risk_reports.ALONE, MAIN),
+    "risk-quiet": (risk_reports.QUIET, MAIN),
+    "risk-failed": (risk_reports.FAILED, MAIN),
+    "risk-simulated": (risk_reports.SIMULATED, MAIN),
+    "risk-replayed": (risk_reports.REPLAYED, {"80.txt": ALL["80.txt"]}),
 }
 # Words of the document of each kind that has one: all formats show these.
 WORDED = (
@@ -191,6 +198,7 @@ WORDED = (
         "profile-three-ways",
         "ranking",
         "release",
+        "risk",
     ),
 )
 FILES = {f"{name}.{form}": (name, form) for name, (_, forms) in REPORTS.items() for form in forms}

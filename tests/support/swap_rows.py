@@ -35,9 +35,11 @@ from tests.support.swaps import (
     compare,
     from_file,
     gate,
+    held_out,
     profile,
     rank,
     release,
+    risk,
     twice,
 )
 
@@ -518,5 +520,34 @@ SWAPS |= {
     "profile of files, people of three rows": Swap(
         from_file(profile(PERSONS, **ZOOMED, options={"unit": OF_THREE})),
         named(csv_of(PERSON_TABLES), NEIGHBOUR, MANY, NONE, "one person"),
+    ),
+}
+
+# Risk ---------------------------------------------------------------------------------------------
+
+SWAPS |= {
+    "risk": Swap(
+        risk(PAY, OTHER_PAY, secrets=["job"]),
+        PAY_TABLES,
+        {"near": EVERY, "far below": EVERY, "far above": SCREEN},
+        differing=[NEIGHBOUR, MANY, NONE],
+    ),
+    "risk without held-out rows": Swap(risk(PAY, None), PAY_TABLES, {"near": EVERY}),
+    "risk of held-out rows": Swap(
+        held_out(OTHER_PAY, PAY), PAY_TABLES, {"near": EVERY}, differing=[NEIGHBOUR, MANY, NONE]
+    ),
+    "risk of files": Swap(
+        from_file(risk(PAY, OTHER_PAY, known=["age", "born"])),
+        named(PAY_FILES, NEIGHBOUR, NONE, EXTREMES, *COMPARED_FILES, "long line"),
+    ),
+    "risk of people": Swap(
+        risk(PERSONS, PERSONS.iloc[::-1].assign(age=1), options={"unit": PEOPLE}),
+        named(PERSON_TABLES, NEIGHBOUR, MANY, NONE, "one person"),
+        {"near": EVERY},
+        differing=[NEIGHBOUR, MANY, NONE],
+    ),
+    "risk with a ledger": Swap(
+        twice(lambda account: risk(PAY, OTHER_PAY, options={"accountant": account})),
+        named(PAY_TABLES, NEIGHBOUR, MANY),
     ),
 }

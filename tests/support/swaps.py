@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 
 from pqd.accounting.accountant import Accountant
+from pqd.attacks.parameters import RiskParameters
 from pqd.commands.audit import run_audit
 from pqd.commands.check import run_check
 from pqd.commands.compare import run_compare
@@ -22,6 +23,7 @@ from pqd.commands.gate import gate_terms, run_table_gate
 from pqd.commands.profile import run_profile
 from pqd.commands.rank import run_ranking
 from pqd.commands.release import run_release
+from pqd.commands.risk import run_risk
 from pqd.comparison.comparison_parameters import ComparisonParameters
 from pqd.comparison.ranking import RankingParameters
 from pqd.deciders.note import Note
@@ -110,6 +112,26 @@ def profile(synthetic: object, *, options: Any = None, **parameters: Any) -> Run
         return run_profile(private, synthetic, stated, noise, progress, **(options or {}))
 
     return profiled
+
+
+def risk(synthetic: object, held_out: object, *, options: Any = None, **parameters: Any) -> Run:
+    """Risk report of a copy against held-out rows, with parameters as a user states them."""
+
+    def attacked(private: Any, noise: Any, progress: Progress) -> Any:
+        stated, more = RiskParameters.parse(**parameters), options or {}
+        return run_risk(private, synthetic, stated, noise, progress, held_out=held_out, **more)
+
+    return attacked
+
+
+def held_out(private: object, synthetic: object, *, options: Any = None) -> Run:
+    """Risk report against held-out rows, which are the table that is swapped."""
+
+    def attacked(secret: Any, noise: Any, progress: Progress) -> Any:
+        stated, more = RiskParameters.parse(), options or {}
+        return run_risk(private, synthetic, stated, noise, progress, held_out=secret, **more)
+
+    return attacked
 
 
 def rank(candidates: Mapping[str, object], *, options: Any = None, **parameters: Any) -> Run:

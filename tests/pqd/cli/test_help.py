@@ -23,7 +23,9 @@ def test_help_is_what_the_option_shows(words: list[str], command: Callable[..., 
     assert shown[1].split() == command(*words, "--help")[1].split()
 
 
-@pytest.mark.parametrize("name", ["audit", "plan", "compare", "release", "profile", "check"])
+@pytest.mark.parametrize(
+    "name", ["audit", "plan", "compare", "release", "risk", "profile", "check"]
+)
 def test_no_example_is_shown_as_a_picture(name: str, command: Callable[..., Ran]) -> None:
     """``age=0:100:10`` was: rich takes a number between colons for the name of an emoji."""
     assert not [sign for sign in command("help", name)[1] if ord(sign) > 0xFFFF]
@@ -44,7 +46,9 @@ def test_help_on_what_is_no_command(
     assert message in err
 
 
-@pytest.mark.parametrize("name", ["audit", "plan", "compare", "release", "profile", "check"])
+@pytest.mark.parametrize(
+    "name", ["audit", "plan", "compare", "release", "risk", "profile", "check"]
+)
 def test_the_short_help_has_the_usual_options_and_names_the_whole(
     name: str, command: Callable[..., Ran]
 ) -> None:
@@ -61,7 +65,7 @@ def test_every_option_of_a_long_help_has_a_panel() -> None:
     root: Any = typer.main.get_command(command_line())
     options = {
         option.name
-        for name in ("profile", "audit", "plan", "check", "compare", "release", "lint")
+        for name in ("profile", "audit", "plan", "check", "compare", "release", "risk", "lint")
         for option in root.commands[name].params
         if isinstance(option, TyperOption)
     }

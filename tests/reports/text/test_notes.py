@@ -40,6 +40,7 @@ EXAMPLES = (
     note("kind-differs", column="x", kind="text", table="b.csv", as_kind="number", first="a.csv"),
     note("kinds-of-copy", table="copy.csv", kinds=(("pay", "number"), ("day", "time"))),
     note("coarse-cells", copy="tree", columns=("age", "job")),
+    note("risk-of-part", rows=50_000, copy=120_000),
     note("cells-misfit", unfit=3, example="1,5", way="comma", **CELLS),
     note("cells-misfit", unfit=3, example="x" * 50, way="", **CELLS),
     note("cells-missing", table="copy.csv", cells=(("NA", 1200), ("-", 3))),

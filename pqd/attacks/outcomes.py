@@ -1,0 +1,289 @@
+"""Attacks on one row by the copy alone: near copies, linkability, singling out, guesses.
+
+Each private row has one joint outcome of all attacks, which depends on this row and on the copy
+alone.  So the rows are counted by one cell each, and a count of successes is a sum of cells.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from pqd.attacks.nearest_rows import Nearest, NearestRows
+from pqd.engine.counting.persons import mixed
+from pqd.engine.marginals import RowMap
+from pqd.engine.partitions import Categories, Partition
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pqd.engine.marginals import Codes
+
+AttackId = Literal["copied", "near", "linkability", "singling-out", "inference"]
+# Shares of the copy's own rows that are nearer to another row than each distance that is counted.
+# A row is a near copy up to the first of these distances.
+SHARES = (0.01, 0.1, 0.5)
+NEAR = 0
+# The most rows of the copy among which the nearest are found, and of its own rows that are tried.
+MOST_COPY, MOST_TRIED = 50_000, 2_000
+# The most secrets: each doubles the number of joint outcomes.
+MOST_SECRETS = 8
+# Outcomes that are true or false, before the guesses.
+_FLAGS = 3
+_VERSION = 1
+
+
+class Attack(NamedTuple):
+    """Attack, and the joint outcomes that count as its success.
+
+    ``column`` is the secret that is guessed; it is empty for other attacks.  ``cells`` has a flag
+    for each joint outcome.
+    """
+
+    id: AttackId
+    column: str
+    cells: NDArray[np.bool_]
+
+
+class Trial(NamedTuple):
+    """Public success rates on the copy's own rows, each left out in turn.
+
+    ``majority`` is the share of the most frequent value of each secret.
+    """
+
+    rates: tuple[float, ...]
+    majority: tuple[float, ...]
+    rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class Attacks(RowMap):
+    """Map of each row to the joint outcome of all attacks.
+
+    The first partitions are the finest cells of each column; the others are the cells of each
+    secret that is guessed.
+
+    Attributes
+    ----------
+    nearest
+        The rows of the copy among which the nearest are found.
+    thresholds
+        The ascending distances, in steps, by which rows are counted.
+    guessed
+        The cell of each secret in each row of ``nearest``.
+    whole
+        The rows of the copy, each as its bytes.
+    single
+        For each half of the columns, the cells that exactly one row of the copy has, as bytes.
+    content
+        A hash of all rows of the copy.
+    """
+
+    nearest: NearestRows = field(repr=False)
+    thresholds: tuple[int, ...]
+    guessed: NDArray[np.int64] = field(repr=False)
+    whole: frozenset[bytes] = field(repr=False)
+    single: tuple[frozenset[bytes], ...] = field(repr=False)
+    content: str
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Names of the columns that are guessed."""
+        return tuple(each.column for each in self.partitions[len(self.nearest.partitions) :])
+
+    @property
+    def size(self) -> int:
+        """Number of joint outcomes."""
+        return (len(self.thresholds) + 1) << (_FLAGS + len(self.secrets))
+
+    def cells(self, codes: Codes) -> NDArray[np.int64]:
+        """Joint outcome of each row; it depends on the codes of this row alone."""
+        number = len(self.nearest.partitions)
+        rows = np.column_stack([codes[each] for each in self.partitions[:number]])
+        truths = [codes[each] for each in self.partitions[number:]]
+        found = self.nearest.search(rows)
+        copied = np.fromiter((each in self.whole for each in as_bytes(rows)), bool, len(rows))
+        singled = np.zeros(len(rows), bool)
+        for half, single in enumerate(self.single):
+            own = as_bytes(rows[:, half::2])
+            singled |= np.fromiter((each in single for each in own), bool, len(rows))
+        return self._joined(found, copied, singled, truths)
+
+    def _joined(
+        self,
+        found: Nearest,
+        copied: NDArray[np.bool_],
+        singled: NDArray[np.bool_],
+        truths: list[NDArray[np.int64]],
+    ) -> NDArray[np.int64]:
+        """Joint outcome from the outcome of each attack."""
+        cells = np.searchsorted(np.array(self.thresholds), found.distance, side="left")
+        right = [
+            self.guessed[found.guesses[:, place], place] == truth
+            for place, truth in enumerate(truths)
+        ]
+        for flag in (copied, found.linked, singled, *right):
+            cells = 2 * cells + flag
+        return cells.astype(np.int64)
+
+    @cached_property
+    def attacks(self) -> tuple[Attack, ...]:
+        """Attacks with their successes."""
+        bits = _FLAGS + len(self.secrets)
+        every = np.arange(self.size)
+
+        def flag(place: int) -> NDArray[np.bool_]:
+            flags: NDArray[np.bool_] = (every >> (bits - 1 - place)) % 2 == 1
+            return flags
+
+        near = (every >> bits) <= NEAR
+        guesses = [
+            Attack("inference", name, flag(_FLAGS + place))
+            for place, name in enumerate(self.secrets)
+        ]
+        return (
+            Attack("copied", "", flag(0)),
+            Attack("near", "", near),
+            Attack("linkability", "", flag(1)),
+            Attack("singling-out", "", flag(2)),
+            *guesses,
+        )
+
+    @cached_property
+    def counted(self) -> tuple[NDArray[np.bool_], ...]:
+        """Sets of outcomes whose rows are released: successes, then rows up to each distance."""
+        bins = np.arange(self.size) >> (_FLAGS + len(self.secrets))
+        curve = [bins <= place for place in range(len(self.thresholds)) if place != NEAR]
+        return (*(each.cells for each in self.attacks), *curve)
+
+    def facts(self) -> Any:  # noqa: ANN401 - JSON values
+        """Facts for a cache key: the cells, the copy's rows, what is known, and the distances."""
+        cells = [partition.facts() for partition in self.partitions]
+        known = None if self.nearest.known is None else list(self.nearest.known)
+        return [
+            *("attacks", _VERSION, cells, list(self.nearest.secrets), known),
+            *(list(self.thresholds), self.content),
+        ]
+
+    def trial(self, copy: CopyRows, found: Nearest) -> Trial:
+        """Success rates on the first of the copy's own rows, each left out in turn.
+
+        ``found`` are the rows that are nearest to them.
+        """
+        own = tried(len(self.nearest.codes))
+        rows, truths = self.nearest.codes[own], list(self.guessed[own].T)
+        copied = np.array([copy.whole[each] > 1 for each in as_bytes(rows)], bool)
+        singled = np.zeros(len(own), bool)
+        for half, counts in enumerate(copy.halves):
+            # Without the row itself exactly one row is left in its cell.
+            singled |= np.array([counts[each] == 2 for each in as_bytes(rows[:, half::2])], bool)
+        cells = self._joined(found, copied, singled, truths)
+        rates = tuple(float(each.cells[cells].mean()) for each in self.attacks)
+        majority = tuple(float(np.bincount(each).max() / len(each)) for each in self.guessed.T)
+        return Trial(rates, majority, len(own))
+
+
+class CopyRows(NamedTuple):
+    """Rows of the copy as bytes, and those of each half of its columns, with their numbers."""
+
+    whole: Counter[bytes]
+    halves: tuple[Counter[bytes], ...]
+
+    @classmethod
+    def of(cls, codes: NDArray[np.int64]) -> CopyRows:
+        """Numbers of the rows of ``codes``."""
+        halves = tuple(Counter(as_bytes(codes[:, half::2])) for half in range(2))
+        return cls(Counter(as_bytes(codes)), halves)
+
+
+def attacks_on(
+    partitions: tuple[Partition, ...],
+    codes: NDArray[np.int64],
+    secrets: tuple[tuple[Partition, NDArray[np.int64]], ...],
+    known: tuple[int, ...] | None = None,
+) -> tuple[Attacks, Trial]:
+    """Attacks by the copy's ``codes`` in the finest cells, and their rates on the copy itself.
+
+    ``secrets`` has the cells of each secret, with the cell of each row of the copy.  The order of
+    the copy's rows changes nothing.
+    """
+    guessed = np.column_stack([own for _, own in secrets]) if secrets else np.zeros((len(codes), 0))
+    order = shuffled(codes)
+    codes, guessed = codes[order], guessed[order].astype(np.int64)
+    content = hashlib.sha256(np.ascontiguousarray(codes, dtype="<i8").ravel().data)
+    content.update(np.ascontiguousarray(guessed, dtype="<i8").ravel().data)
+    copy = CopyRows.of(codes[known_rows(partitions, codes)])
+    columns = [each.column for each in partitions]
+    places = tuple(columns.index(each.column) for each, _ in secrets)
+    nearest = NearestRows(partitions, codes[:MOST_COPY], places, known)
+    own = tried(len(nearest.codes))
+    found = nearest.search(nearest.codes[own], own)
+    distances = np.sort(found.distance)
+    thresholds = tuple(int(distances[int(share * (len(own) - 1))]) for share in SHARES)
+    attacks = Attacks(
+        (*partitions, *(each for each, _ in secrets)),
+        nearest,
+        thresholds,
+        guessed[:MOST_COPY],
+        frozenset(copy.whole),
+        tuple(frozenset(row for row, rows in each.items() if rows == 1) for each in copy.halves),
+        content.hexdigest(),
+    )
+    return attacks, attacks.trial(copy, found)
+
+
+def gains(
+    partitions: tuple[Partition, ...],
+    codes: NDArray[np.int64],
+    secrets: tuple[int, ...],
+    known: tuple[int, ...] | None = None,
+) -> list[float]:
+    """Gain of each secret on the copy's own rows, over the guess of its most frequent value.
+
+    It is the share of rows that their nearest other row guesses right, less the share of the most
+    frequent value.
+    """
+    codes = codes[shuffled(codes)[:MOST_COPY]]
+    own = tried(len(codes))
+    guesses = NearestRows(partitions, codes, secrets, known).search(codes[own], own).guesses
+    columns = [(codes[:, secret], guesses[:, place]) for place, secret in enumerate(secrets)]
+    return [
+        float((column[guess] == column[own]).mean() - np.bincount(column).max() / len(column))
+        for column, guess in columns
+    ]
+
+
+def shuffled(codes: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Order of the rows that their content alone decides, and that is like a random one."""
+    ascending = np.lexsort(codes.T[::-1])
+    numbers = mixed(np.arange(1, len(codes) + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+    order: NDArray[np.intp] = ascending[np.argsort(numbers, kind="stable")]
+    return order
+
+
+def tried(rows: int) -> NDArray[np.int64]:
+    """Places of the copy's own rows that are tried."""
+    return np.arange(min(rows, MOST_TRIED))
+
+
+def known_rows(partitions: tuple[Partition, ...], codes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Rows whose values each have a cell of their own; other rows equal nothing."""
+    known = np.ones(len(codes), bool)
+    for each, own in zip(partitions, codes.T, strict=True):
+        if isinstance(each, Categories) and each.merged:
+            known &= own != len(each.values) + 1
+    return known
+
+
+def as_bytes(rows: NDArray[np.int64]) -> list[bytes]:
+    """Bytes of each row of codes."""
+    whole = np.ascontiguousarray(rows, dtype="<i4")
+    if not whole.shape[1]:
+        return [b""] * len(rows)
+    flat: list[bytes] = whole.view(f"V{4 * whole.shape[1]}").ravel().tolist()
+    return flat

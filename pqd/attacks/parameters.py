@@ -1,0 +1,111 @@
+"""Parameters of a risk report, which a caller states: budget, tolerance, secrets, what is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from pqd.attacks.outcomes import MOST_SECRETS
+from pqd.deciders.exact import Number, probability
+from pqd.deciders.note import Note, note
+from pqd.errors import ParameterError
+from pqd.marginals.profile_parameters import ProfileRequest
+from pqd.planning.query_warnings import budget_warnings
+from pqd.sql.schema import fold_case
+from pqd.sql.tolerance import Tolerance
+from pqd.stated.budgets import total_budget
+from pqd.stated.column_facts import parse_columns
+
+USUAL_EPSILON, USUAL_TAU = Fraction(1), "1%"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RiskParameters:
+    """Parameters of a risk report; all of it public.
+
+    Attributes
+    ----------
+    request
+        The columns, and the facts about them.
+    total_epsilon
+        The budget on the private table, and on the held-out table.
+    tau, tolerance
+        The tolerance of an excess: as a share of the rows, below 1, and as the caller wrote it.
+    alpha
+        The error probability that the caller accepts.
+    secrets
+        The columns that an attacker guesses; None for a public choice.
+    known
+        The columns that an attacker knows; None for all but the secret.
+    """
+
+    request: ProfileRequest
+    total_epsilon: Fraction
+    tau: Fraction
+    tolerance: str
+    alpha: Fraction
+    secrets: tuple[str, ...] | None
+    known: tuple[str, ...] | None
+
+    @classmethod
+    def parse(
+        cls,
+        *,
+        total_epsilon: Number = USUAL_EPSILON,
+        tau: Number = USUAL_TAU,
+        alpha: Number = "0.05",
+        columns: Sequence[str] | None = None,
+        secrets: Sequence[str] | None = None,
+        known: Sequence[str] | None = None,
+        facts: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> RiskParameters:
+        """Parameters that a caller states; ParameterError names the mistake and allowed values."""
+        tolerance = Tolerance.parse(tau)
+        named, hidden, given = (
+            names_of(columns, "columns"),
+            names_of(secrets, "secrets"),
+            names_of(known, "known"),
+        )
+        if hidden is not None and len(hidden) > MOST_SECRETS:
+            raise ParameterError(
+                f"{len(hidden)} secrets (--secret) are stated; at most {MOST_SECRETS} are allowed "
+                "in one run"
+            )
+        both = {*map(fold_case, hidden or ())} & {*map(fold_case, given or ())}
+        if given is not None and hidden and both == {*map(fold_case, given)} and len(given) == 1:
+            raise ParameterError(
+                f'"{given[0]}" is the only known column (--known) and a secret (--secret) too; '
+                "name another known column"
+            )
+        return cls(
+            request=ProfileRequest(
+                columns=named, ways=1, distances=("tv",), facts=parse_columns(facts)
+            ),
+            total_epsilon=total_budget(total_epsilon),
+            tau=tolerance.share,
+            tolerance=tolerance.text,
+            alpha=probability(alpha, "alpha"),
+            secrets=hidden,
+            known=given,
+        )
+
+    def warnings(self) -> Iterator[Note]:
+        """Yield warnings of parameters that are allowed, but are often a mistake."""
+        yield from budget_warnings(self.total_epsilon)
+        if self.alpha > Fraction(1, 2):
+            yield note("alpha-wide", alpha=self.alpha)
+
+
+def names_of(names: Sequence[str] | None, what: str) -> tuple[str, ...] | None:
+    """Names of columns without repetition; None where they are not stated."""
+    if names is None:
+        return None
+    every = [names] if isinstance(names, str) else list(names)
+    if not every:
+        raise ParameterError(f"{what} names no column; name some, or leave it out")
+    for name in every:
+        if not isinstance(name, str) or not name.strip():
+            raise ParameterError(f"{what} are names of columns such as age, not {name!r}")
+    return tuple({fold_case(name): name for name in reversed(every)}.values())[::-1]

@@ -1,0 +1,154 @@
+"""``pqd risk``: whether the copy gives anybody away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pqd.cli import options
+from pqd.cli.display import DisplayOptions
+from pqd.cli.option_groups import option_group, with_groups
+from pqd.cli.options import ColumnOptions, LedgerOptions, UnitOptions, with_threads
+from pqd.cli.outputs import OutputOptions
+
+if TYPE_CHECKING:
+    from pqd.attacks.parameters import RiskParameters
+
+
+@option_group
+class RiskOptions:
+    """Budget, tolerance and level of a risk report, and what an attacker knows."""
+
+    held_out: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TABLE",
+            help="Rows of the same population, of other persons, that the generator never saw; "
+            "private too, with an account of its own. Without them there are no verdicts.",
+        ),
+    ] = None
+    held_out_dataset: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Data set of which the held-out table is a version, as --dataset is that of the "
+            "private table; needed where the ledger has a limit and does not know the table.",
+        ),
+    ] = None
+    total_epsilon: Annotated[
+        str,
+        typer.Option(
+            metavar="EPSILON",
+            help="Privacy budget of the whole report, on the private table and on the held-out "
+            "table.",
+        ),
+    ] = "1"
+    tau: Annotated[
+        str,
+        typer.Option(
+            metavar="TAU",
+            help="Tolerance: how much more often an attack may succeed on private rows than on "
+            "held-out rows; 1% is one percentage point.",
+        ),
+    ] = "1%"
+    alpha: Annotated[str, typer.Option(metavar="P", help="Error probability that you accept.")] = (
+        "0.05"
+    )
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Columns that attacks use, such as age,sex; may be given several times. Else all "
+            "but identifiers and free text.",
+        ),
+    ] = None
+    secret: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Columns that an attacker guesses, at most 8; may be given several times. Else "
+            "the three columns of texts that the copy's own rows give away most.",
+        ),
+    ] = None
+    known: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Columns that an attacker knows who guesses a secret; may be given several times. "
+            "Else all other columns.",
+        ),
+    ] = None
+
+    def read(self, facts: ColumnOptions) -> RiskParameters:
+        """Parameters of the risk report."""
+        from pqd.attacks.parameters import RiskParameters
+        from pqd.sql.schema import listed_names
+
+        return RiskParameters.parse(
+            total_epsilon=self.total_epsilon,
+            tau=self.tau,
+            alpha=self.alpha,
+            columns=listed_names(self.columns or []) or None,
+            secrets=listed_names(self.secret or []) or None,
+            known=listed_names(self.known or []) or None,
+            facts=facts.read(),
+        )
+
+
+@with_threads
+@with_groups
+def risk(
+    private: options.Private,
+    synthetic: options.Synthetic,
+    stated: RiskOptions,
+    columns: ColumnOptions,
+    unit: UnitOptions,
+    ledger: LedgerOptions,
+    outputs: OutputOptions,
+    display: DisplayOptions,
+) -> None:
+    """Say whether the copy gives anybody away: copied rows, linking, singling out, guessed secrets.
+
+    Attacks see the copy alone and are tried on the private rows, and with --held-out on rows that
+    the generator never saw: what an attack gains on private rows is a leak. Spends EPSILON (1 if
+    left out) on the private table, and on the held-out table, in an account of its own; the same
+    report again is replayed and costs nothing.
+
+    Example: pqd risk private.csv copy.csv --held-out others.csv --html risk.html
+    """
+    targets = outputs.targets(private, synthetic, stated.held_out, ledger=ledger.ledger)
+    display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
+    from pqd.engine.tables import opened_ahead
+
+    # Open the table while the modules below are imported.
+    secret = opened_ahead(private)
+    people = unit.read()
+    parameters = stated.read(columns)
+    explains, alone = display.explains, unit.row_is_person
+    accountant = ledger.accountant(private, replaying=explains, row_is_person=alone)
+    other = None
+    if stated.held_out is not None:
+        from dataclasses import replace
+
+        apart = replace(ledger, dataset=stated.held_out_dataset)
+        other = apart.accountant(stated.held_out, replaying=explains, row_is_person=alone)
+    from pqd.cli.progress import progress
+    from pqd.commands.risk import run_risk
+    from pqd.deciders import SecureNoise
+
+    # This starts to load OpenDP in the background, while the tables are read.
+    noise = SecureNoise()
+    with progress() as show:
+        report = run_risk(
+            secret,
+            synthetic,
+            parameters,
+            noise,
+            show,
+            held_out=stated.held_out,
+            accountant=accountant,
+            held_out_accountant=other,
+            unit=people,
+        )
+    targets.finish(report, display)

@@ -1,0 +1,413 @@
+"""Document of a risk report: attacks from the worst on, and distances of rows from the copy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from pqd.reports.blocks import (
+    PAGE,
+    Bars,
+    Block,
+    Cell,
+    Closing,
+    Column,
+    Definitions,
+    Document,
+    Group,
+    Key,
+    Line,
+    Lines,
+    Picture,
+    Row,
+    Section,
+    Table,
+    Tone,
+)
+from pqd.reports.documents.shared import (
+    absences_text,
+    budget_bar,
+    first_names,
+    lines,
+    omitted_columns,
+)
+from pqd.reports.models.standings import ATTACKS, Standing
+from pqd.reports.text.cost import (
+    account_sentences,
+    budget_sentence,
+    cost_sentences,
+    meaning_sentence,
+    persons_facts,
+    promise,
+    spent_cell,
+    spent_text,
+)
+from pqd.reports.text.distances import digits_of, level_text
+from pqd.reports.text.numbers import (
+    counted,
+    interval_text,
+    listed,
+    number_text,
+    p_value_text,
+    percent_text,
+    points_text,
+)
+from pqd.reports.text.query import SIMULATED
+
+if TYPE_CHECKING:
+    from pqd.reports.models.figure import Figure
+    from pqd.reports.models.risk import AttackFacts, ExcessFacts, RiskReport
+
+_ALONE = (
+    "Without held-out rows nobody can tell learning from leaking: a good copy lets everybody guess "
+    "well, whoever is in the private table. Give --held-out TABLE, rows of other persons that the "
+    "generator never saw, for verdicts."
+)
+_SILENCE = (
+    "A small excess does not prove that the copy is safe: a stronger attack may succeed. Only a "
+    "generator with differential privacy bounds every attack."
+)
+_CUSTOMARY = "The held-out rows must be of the same population as the private rows, and of others."
+_EXCESS = (
+    "The rate on private rows less the rate on held-out rows, in percentage points. Its interval "
+    "holds the noise and the sampling error of both."
+)
+_ATTACKS = {
+    "copied": "The row stands in the copy as it is, in all columns.",
+    "near": (
+        "The row is as near to some row of the copy as only 1 of 100 of the copy's own rows are to "
+        "another: Gower's distance, the mean over the columns of 1 for texts that differ, and for "
+        "numbers of the share of the copy's values between them."
+    ),
+    "linkability": (
+        "The columns are dealt in turn to two attackers. One row of the copy is nearest to what "
+        "each of them knows, so they can join it."
+    ),
+    "singling-out": (
+        "The columns are dealt in turn into two halves. In one of them exactly one row of the copy "
+        "has the values of the row, so they point to one person."
+    ),
+    "inference": (
+        "The secret is guessed as it is in the row of the copy that is nearest to what is known of "
+        "the person."
+    ),
+}
+
+
+def document(report: RiskReport) -> Document:
+    """Document of ``report``."""
+    title, lead = _headline(report)
+    answers = [report.replayed] if report.replayed else []
+    return Document(
+        kind="risk",
+        title=title,
+        lead=lead,
+        subject=_subject(report),
+        spent=spent_text(report.cost, answers),
+        banner=[Line(SIMULATED, "warning")] if report.simulated else [],
+        facts=[
+            ("Private table", report.private),
+            *([("Held-out table", report.held_out)] if report.held_out else []),
+            ("Synthetic table", report.synthetic),
+            ("Columns", f"{len(report.columns):,}"),
+            *persons_facts(report.cost),
+            *([("Tolerance", _tolerance(report))] if report.held_out else []),
+            ("Epsilon spent", spent_cell(report.cost)),
+        ],
+        meaning=meaning_sentence(report.cost),
+        body=list(_body(report)),
+        omitted=omitted_columns(report.left_out),
+        notes=lines(map(str, report.notes)),
+        account=lines(_accounts(report, answers)),
+        budget=budget_bar(report.cost),
+        cost=[Lines(lines(_cost_lines(report)))],
+        reading=[Definitions(list(_definitions(report))), Lines(lines([_SILENCE]))],
+        closing=_closing(report),
+        made=report.cost.day or "",
+        replays="figures" if report.cost.ledger is not None else "",
+        unknown="there is no attack {}; write it as in the table, such as copied",
+    )
+
+
+def _subject(report: RiskReport) -> str:
+    attacks = counted(len(report.attacks), "attack")
+    against = f" against {report.held_out}" if report.held_out else ""
+    return f"{attacks} on {report.private} by {report.synthetic}{against}"
+
+
+def _tolerance(report: RiskReport) -> str:
+    return f"{report.tolerance} of the rows more than of held-out rows"
+
+
+def _headline(report: RiskReport) -> tuple[str, str]:
+    """Title, and the lead: how many attacks gain from the private rows, and what they gain."""
+    number = counted(len(report.attacks), "attack")
+    if not report.held_out:
+        return f"{number} tried, without held-out rows", f"{_tables(report)} {_ALONE}"
+    leaks = report.leaks
+    gains = " ".join(_gain(report, each) for each in leaks[:1])
+    if leaks:
+        verb = "gains" if len(leaks) == 1 else "gain"
+        title = f"The copy gives private rows away: {len(leaks)} of {number} {verb} from them"
+        return title, f"{gains} {_counts(report)} {_SILENCE}"
+    failed = [each for each in report.attacks if each.standing.fate == "failed"]
+    if failed:
+        title = f"{len(failed)} of {number} beyond the tolerance, each judged by itself"
+        return title, f"{_gain(report, failed[0])} {_counts(report)} {_SILENCE}"
+    title = f"None of {number} is shown to gain from the private rows, judged all at once"
+    return title, f"{_tables(report)} {_counts(report)} {_SILENCE}"
+
+
+def _tables(report: RiskReport) -> str:
+    """Sentence on the sizes of the tables."""
+    noun = "persons" if report.cost.max_rows == 1 else "rows"
+    held = f", the held-out table {_about(report.held_out_rows)}" if report.held_out_rows else ""
+    return (
+        f"The private table has {_about(report.rows)} {noun}{held}, the copy "
+        f"{report.copy_rows:,} rows."
+    )
+
+
+def _about(rows: Figure) -> str:
+    low, high = number_text(math.floor(rows.low)), number_text(math.ceil(rows.high))
+    return f"about {number_text(round(rows.value))} ({low} to {high})"
+
+
+def _counts(report: RiskReport) -> str:
+    """Sentence on the verdicts."""
+    parts = []
+    for standing in ATTACKS:
+        names = [each.name for each in report.attacks if each.standing is standing]
+        if names:
+            parts.append(f"{standing}: {first_names(names)}")
+    return f"At a tolerance of {_points(report)}, {'; '.join(parts)}."
+
+
+def _points(report: RiskReport) -> str:
+    facts = next(each.held_out for each in report.attacks if each.held_out)
+    share = number_text(100 * facts.tau, 3)
+    return f"{share} percentage point" if share == "1" else f"{share} percentage points"
+
+
+def _body(report: RiskReport) -> Iterator[Block]:
+    yield Section(title="Attacks", blocks=[_table(report)], brief=False)
+    yield Lines(lines(_sentences(report)))
+    yield Section(title="Distance to the copy", blocks=[_curve(report)], drop=1)
+
+
+def _sentences(report: RiskReport) -> Iterator[str]:
+    """Sentences on what the table means."""
+    if report.held_out:
+        told = (e for e in report.attacks if e in report.leaks or e.standing.fate == "failed")
+        yield from (_gain(report, each) for each in told)
+        yield f"{_CUSTOMARY} Each verdict errs in at most {_alpha(report)} of runs."
+    else:
+        yield _ALONE
+
+
+def _alpha(report: RiskReport) -> str:
+    return f"{number_text(100 * report.alpha, 3)} %"
+
+
+def _gain(report: RiskReport, attack: AttackFacts) -> str:
+    """What an attacker gains, in one sentence."""
+    facts = attack.held_out
+    persons = "persons" if report.cost.max_rows == 1 else "rows"
+    if facts is None:
+        return ""
+    rate, other = _share(attack.rate), _share(facts.rate)
+    low, high = facts.persons.low, facts.persons.high
+    many = f"{number_text(max(0, math.floor(low)))} to {number_text(max(0, math.ceil(high)))}"
+    beyond = f"that is about {number_text(max(0, round(facts.persons.value)))} {persons} ({many})"
+    known = f"who knows {listed(report.known)}" if report.known else "who knows all else"
+    words = {
+        "copied": f"{rate} of the private {persons} stand in the copy, of others {other}",
+        "near": f"{rate} of the private {persons} are near copies, of others {other}",
+        "linkability": f"What two attackers know is joined for {rate}, of others for {other}",
+        "singling-out": f"The copy points to {rate} of the private {persons}, of others to {other}",
+        "inference": (
+            f"An attacker {known} guesses {attack.column} right for {rate}, of others for {other}"
+        ),
+    }
+    return f"{words[attack.id]}; {beyond}."
+
+
+def _share(figure: Figure) -> str:
+    return percent_text(figure.value, max(1, digits_of(figure)))
+
+
+def _table(report: RiskReport) -> Table:
+    """Table of the attacks, the worst first."""
+    compared = report.held_out is not None
+    ends = [each.held_out.excess for each in report.attacks if each.held_out]
+    least, most = min((e.low for e in ends), default=0.0), max((e.high for e in ends), default=1.0)
+    scale = (min(0.0, least), max(most, 0.0) or 1.0)
+    groups = [
+        Group(
+            name=standing,
+            badge=standing.badge,
+            rows=[_row(report, e, scale) for e in report.attacks if e.standing is standing],
+            fate=standing.fate,
+            most=len(report.attacks),
+        )
+        for standing in ATTACKS
+    ]
+    level = level_text(report.alpha)
+    # Where room is short, the held-out rate goes first: it is the private rate less the excess.
+    against = (
+        Column("held out", "number", drop=3),
+        Column("excess", "number"),
+        Column(f"{level} interval", "number", below=True),
+        Column("sure?"),
+        Column("leak?", drop=1),
+    )
+    alone = (Column(f"{level} interval", "number"), Column("majority", "number"))
+    columns = (
+        Column("verdict" if compared else "", "badge"),
+        Column("attack", "name", fold=12),
+        *([Column("excess, in points", "picture", drop=PAGE)] if compared else []),
+        Column("private", "number", drop=2 if compared else 0),
+        *(against if compared else alone),
+        Column("copy", "number", drop=4, legend="copy: its own rows, each left out in turn"),
+    )
+    keys = [Key([("dot", "")], f"excess over held-out rows and its {level} interval")]
+    return Table(columns=columns, groups=groups, keys=keys if compared else ())
+
+
+def _row(report: RiskReport, attack: AttackFacts, scale: tuple[float, float]) -> Row:
+    badge, facts = attack.standing.badge, attack.held_out
+    digits = max(1, digits_of(attack.rate))
+    rate = Cell(percent_text(attack.rate.value, digits), attack.rate.value, strong=facts is None)
+    copy = Cell(percent_text(attack.copy_rate, 1), attack.copy_rate)
+    own: tuple[Cell, ...]
+    if facts is None:
+        ends = interval_text(attack.rate.low, attack.rate.high, digits)
+        often = "" if attack.majority is None else percent_text(attack.majority, 1)
+        own = (rate, Cell(ends), Cell(often, attack.majority), copy)
+    else:
+        own = (_picture(report, facts, scale, badge.tone), rate, *_compared(report, facts), copy)
+    return Row(
+        id=attack.name,
+        cells=(Cell(badge=badge, sort=ATTACKS.index(attack.standing)), Cell(attack.name), *own),
+        marks=("SIMULATED",) if report.simulated else (),
+        names=(badge.text,),
+        aliases=(attack.id,) if not attack.column else (attack.column,),
+        details=lambda: [Lines(lines(_details(report, attack), "detail"))],
+    )
+
+
+def _picture(
+    report: RiskReport, facts: ExcessFacts, scale: tuple[float, float], tone: Tone
+) -> Cell:
+    value, low, high = facts.excess
+    label = f"excess {points_text(value, 2)}, between {points_text(low, 2)} and "
+    label += f"{points_text(high, 2)} points, tolerance {report.tolerance}"
+    picture = Picture(scale, value, low, high, limit=facts.tau, mark=0.0, label=label)
+    return Cell(picture=picture._replace(tone=tone), sort=value)
+
+
+def _compared(report: RiskReport, facts: ExcessFacts) -> tuple[Cell, ...]:
+    """Cells of the held-out rate, the excess, its interval, its verdict and the leak."""
+    digits = max(1, digits_of(facts.excess))
+    value, low, high = facts.excess
+    ends = f"{points_text(low, digits)} to {points_text(high, digits)}"
+    return (
+        Cell(percent_text(facts.rate.value, max(1, digits_of(facts.rate))), facts.rate.value),
+        Cell(points_text(value, digits), value, strong=True),
+        Cell(ends, high - low),
+        Cell(p_value_text(facts.p_value, report.alpha), facts.p_value),
+        Cell("yes" if facts.leaks else "?", facts.leak_p_value),
+    )
+
+
+def _details(report: RiskReport, attack: AttackFacts) -> Iterator[str]:
+    """Sentences on one attack."""
+    yield _ATTACKS[attack.id]
+    digits, level = max(1, digits_of(attack.rate)), level_text(report.alpha)
+    ends = interval_text(attack.rate.low, attack.rate.high, digits)
+    yield (
+        f"It succeeds on {percent_text(attack.rate.value, digits)} of the private rows, {ends} % "
+        f"with probability {level}."
+    )
+    if attack.held_out is not None:
+        facts = attack.held_out
+        yield _gain(report, attack)
+        of = "of" if attack.standing is not Standing.UNDECIDED else "at a tolerance of"
+        odds = p_value_text(facts.p_value, report.alpha)
+        yield f"The excess is {attack.standing.words} {of} {_points(report)}: {odds}."
+        yield f"More than nothing: {p_value_text(facts.leak_p_value, report.alpha)}."
+    yield (
+        f"On {report.tried:,} of the copy's own rows, each left out in turn: "
+        f"{percent_text(attack.copy_rate, 1)}."
+    )
+    if attack.majority is not None:
+        yield f"The most frequent value alone: {percent_text(attack.majority, 1)} of the copy."
+
+
+def _curve(report: RiskReport) -> Bars:
+    """Shares of rows up to some distances from the copy."""
+    rows, words = [], []
+    for point in report.curve:
+        label = f"up to {percent_text(point.distance, 1)}"
+        other = point.held_out.value if point.held_out else point.copy
+        text = f"{label}: private {_share(point.private)}"
+        text += f", held out {_share(point.held_out)}" if point.held_out else ""
+        text += f", the copy's own {percent_text(point.copy, 0)}"
+        value, low, high = point.private
+        rows.append((label, Picture((0.0, 1.0), value, low, high, mark=other, label=text)))
+        words.append(text)
+    mark = "held-out rows" if report.held_out else "the copy's own rows"
+    keys = [
+        Key([("dot", "")], "share of the private rows up to this distance from the copy"),
+        Key([("fresh", "")], f"of {mark}"),
+    ]
+    return Bars(rows, keys, lines(words, "detail"))
+
+
+def _accounts(report: RiskReport, answers: Sequence[bool]) -> Iterator[str]:
+    yield from account_sentences(report.cost, report.private, answers)
+    if report.held_out_cost and report.held_out:
+        yield f"The held-out table has an account of its own: {spent_text(report.held_out_cost)}."
+        if total := budget_sentence(report.held_out_cost, report.held_out):
+            yield total
+
+
+def _cost_lines(report: RiskReport) -> Iterator[str]:
+    yield from cost_sentences(report.cost, f"{report.private}, attacked by {report.synthetic}")
+    if report.held_out_cost and report.held_out:
+        yield from cost_sentences(report.held_out_cost, report.held_out)
+    if report.replayed:
+        yield "All of this was paid for before."
+
+
+def _closing(report: RiskReport) -> Closing:
+    failed = [each.name for each in report.attacks if each.standing.fate == "failed"]
+    leaks = [each.name for each in report.leaks if each.name not in failed]
+    parts = [f"Beyond the tolerance: {first_names(failed)}."] if failed else []
+    parts += [f"More than nothing: {first_names(leaks)}."] if leaks else []
+    absent = absences_text(report.left_out)
+    counts = _counts(report) if report.held_out else _headline(report)[0] + "."
+    step = "" if report.held_out else "pqd risk ... --held-out TABLE gives verdicts"
+    return Closing(
+        failed=" ".join(parts),
+        counts=f"{counts} {absent}." if absent else counts,
+        step=step,
+        budget=budget_sentence(report.cost, report.private),
+    )
+
+
+def _definitions(report: RiskReport) -> Iterator[tuple[str, str]]:
+    """Terms of the report, each with its meaning."""
+    for kind in dict.fromkeys(each.id for each in report.attacks):
+        yield kind.replace("-", " ").capitalize(), _ATTACKS[kind]
+    if report.held_out:
+        yield "Excess", _EXCESS
+        most = f"Whether the excess is at most {_points(report)}."
+        yield "yes, NO, ?", f"{most} ? is undecided: p is above {_alpha(report)}."
+        most = f"Whether the excess is surely above 0, by itself: p is at most {_alpha(report)}."
+        yield "Leak", f"{most} ? is undecided."
+    yield (
+        "What is promised",
+        promise(report.total_epsilon, report.cost.delta, simulated=report.simulated),
+    )

@@ -1,0 +1,186 @@
+"""Model of ``pqd risk``: how often attacks on a copy succeed on private rows, and on others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from pqd.reports.models.figure import Figure
+from pqd.reports.models.report import IndexedReport, data_frame
+from pqd.reports.models.standings import ATTACKS, Outcome, Standing, standing_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pqd.deciders.note import Note
+    from pqd.reports.models.audit import Cost
+    from pqd.reports.models.profile import LeftOut
+
+AttackId = Literal["copied", "near", "linkability", "singling-out", "inference"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExcessFacts:
+    """How much more often an attack succeeds on private rows than on held-out rows.
+
+    ``excess`` is the difference of the rates, with noise and sampling error in its interval.
+    ``persons`` is the excess as a number of private rows or persons.  ``outcome`` says whether the
+    excess is at most ``tau``, and ``p_value`` how sure this is.  ``leak_p_value`` is the p-value of
+    "more than 0".  ``at_once`` says that this is established even if all attacks of the report are
+    tested together (Bonferroni).
+    """
+
+    rate: Figure
+    excess: Figure
+    persons: Figure
+    tau: float
+    outcome: Outcome
+    p_value: float
+    conclusive: bool
+    leak_p_value: float
+    leaks: bool
+    at_once: bool
+
+    @property
+    def standing(self) -> Standing:
+        """Standing of the excess against the tolerance."""
+        return standing_of(self.outcome, ATTACKS, conclusive=self.conclusive)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttackFacts:
+    """Success of one attack.
+
+    ``id`` is ``copied`` (the row stands in the copy), ``near`` (it is as near to the copy as few of
+    the copy's own rows are to each other), ``linkability``, ``singling-out`` or ``inference``;
+    ``column`` is the secret of an inference.  ``rate`` is the share of the private rows on which it
+    succeeds.  ``held_out`` compares it with rows that the generator never saw; None without them.
+    ``copy_rate`` is the share of the copy's own rows, each left out in turn, and ``majority`` the
+    share of the secret's most frequent value in the copy; both are public.
+    """
+
+    id: AttackId
+    column: str
+    rate: Figure
+    copy_rate: float
+    majority: float | None = None
+    held_out: ExcessFacts | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the attack, such as ``inference of income``."""
+        return f"inference of {self.column}" if self.column else self.id.replace("-", " ")
+
+    @property
+    def standing(self) -> Standing:
+        """Standing of the excess against the tolerance; without held-out rows there is none."""
+        return Standing.UNJUDGED if self.held_out is None else self.held_out.standing
+
+    def computed(self) -> dict[str, Any]:
+        """Name and standing."""
+        return {"name": self.name, "standing": self.standing.value}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurvePoint:
+    """Share of rows up to one distance from the copy, of its own rows and of the private rows.
+
+    ``distance`` is a share of the largest distance, and ``copy`` is public: of the copy's own rows,
+    each to the nearest other row.
+    """
+
+    distance: float
+    copy: float
+    private: Figure
+    held_out: Figure | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class RiskReport(IndexedReport[AttackFacts]):
+    """Attacks on a copy, the worst first.
+
+    ``total_epsilon`` is the budget of the report on each private table, paid now or before.
+    ``rows`` is the number of private rows, or of persons, and ``held_out_rows`` that of held-out
+    ones.  ``tried`` is the number of the copy's own rows on which an attack was tried, ``searched``
+    the number of its rows among which the nearest were found.  ``known`` are the columns that an
+    attacker is stated to know; None stands for all but the secret.  ``held_out_cost`` is what was
+    charged to the held-out table, which has an account of its own.
+    """
+
+    kind: ClassVar[str] = "risk"
+    _question: ClassVar[str] = 'all(attack.standing == "within" for attack in report)'
+
+    private: str
+    synthetic: str
+    held_out: str | None
+    total_epsilon: Fraction
+    tolerance: str
+    alpha: Fraction
+    attacks: tuple[AttackFacts, ...]
+    curve: tuple[CurvePoint, ...]
+    columns: tuple[str, ...]
+    known: tuple[str, ...] | None
+    rows: Figure
+    held_out_rows: Figure | None
+    copy_rows: int
+    searched: int
+    tried: int
+    cost: Cost
+    held_out_cost: Cost | None = None
+    left_out: tuple[LeftOut, ...] = ()
+    notes: tuple[Note, ...] = ()
+    replayed: bool = False
+    simulated: bool = False
+
+    @property
+    def spent(self) -> Fraction:
+        """Exact epsilon that this run spent on the private table; a replay costs nothing."""
+        return self.cost.spent
+
+    @property
+    def leaks(self) -> tuple[AttackFacts, ...]:
+        """Attacks that are established to succeed more often on private rows, all at once."""
+        return tuple(each for each in self.attacks if each.held_out and each.held_out.at_once)
+
+    def computed(self) -> dict[str, Any]:
+        """Epsilon that was spent, and the number of leaks that are established all at once."""
+        return {"spent_epsilon": self.spent, "leaks": len(self.leaks)}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Frame with one row per attack."""
+        names = [
+            *("attack", "column", "standing", "rate", "low", "high", "copy_rate", "majority"),
+            *("held_out", "excess", "excess_low", "excess_high", "p_value", "leak_p_value"),
+        ]
+        return data_frame([_frame_row(each) for each in self.attacks], names)
+
+    @property
+    def _items(self) -> tuple[AttackFacts, ...]:
+        return self.attacks
+
+    def _name(self, item: AttackFacts) -> str:
+        return item.name
+
+
+def _frame_row(attack: AttackFacts) -> dict[str, object]:
+    facts = attack.held_out
+    compared = {} if facts is None else {
+        "held_out": facts.rate.value,
+        "excess": facts.excess.value,
+        "excess_low": facts.excess.low,
+        "excess_high": facts.excess.high,
+        "p_value": facts.p_value,
+        "leak_p_value": facts.leak_p_value,
+    }  # fmt: skip
+    return {
+        "attack": attack.id,
+        "column": attack.column,
+        "standing": attack.standing.value,
+        "rate": attack.rate.value,
+        "low": attack.rate.low,
+        "high": attack.rate.high,
+        "copy_rate": attack.copy_rate,
+        "majority": attack.majority,
+        **compared,
+    }

@@ -1,0 +1,294 @@
+"""``pqd risk`` from end to end: what it finds, what it costs, what it refuses."""
+
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pqd
+from pqd.accounting.accountant import Accountant
+from pqd.accounting.accounts import Budget
+from pqd.attacks import outcomes
+from pqd.attacks.parameters import RiskParameters
+from pqd.commands.risk import run_risk
+from pqd.deciders import SimulatedNoise
+from pqd.engine.scan_plan import PrivacyUnit
+from pqd.errors import NothingSelectedError, ParameterError, PqdError, TableError
+from pqd.reports.models.risk import AttackFacts, RiskReport
+from pqd.reports.models.standings import Standing
+from tests.support.noises import Absent
+
+Ran = tuple[int, str, str]
+Command = Callable[..., Ran]
+
+
+def people(seed: int, rows: int) -> pd.DataFrame:
+    """Persons whose job tells of their age and town, with NULLs."""
+    rng = np.random.default_rng([7, seed])
+    job = rng.choice(["cook", "smith", "nurse", "clerk"], rows)
+    age = 20 + rng.integers(0, 30, rows) + 10 * (job == "smith")
+    town = np.where(job == "cook", "Aachen", rng.choice(["Bonn", "Celle", "Aachen"], rows))
+    town = town.astype(object)
+    town[rng.random(rows) < 0.05] = None
+    pay = np.round(rng.gamma(2.0, 900.0, rows), 2)
+    return pd.DataFrame({"age": age, "job": job, "town": town, "pay": pay})
+
+
+SECRET, HELD_OUT, CLEAN = people(1, 3_000), people(2, 2_500), people(3, 3_000)
+LEAKED = pd.concat([SECRET.iloc[:300], CLEAN.iloc[300:]], ignore_index=True)
+
+
+def attacked(
+    copy: pd.DataFrame = CLEAN,
+    held_out: Any = HELD_OUT,
+    noise: Any = None,
+    *,
+    private: Any = SECRET,
+    unit: Any = None,
+    **options: Any,
+) -> RiskReport:
+    """Risk report without noise, if no other is given, and without an account."""
+    stated = RiskParameters.parse(**options)
+    return run_risk(private, copy, stated, noise or Absent(), held_out=held_out, unit=unit)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, str]:
+    tables = {"private": SECRET[:400], "held": HELD_OUT[:400], "copy": LEAKED[:400]}
+    for name, table in tables.items():
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    return {name: str(tmp_path / f"{name}.csv") for name in tables}
+
+
+def of(report: RiskReport, name: str) -> AttackFacts:
+    return next(each for each in report.attacks if each.name == name)
+
+
+@pytest.fixture(scope="module")
+def leak() -> RiskReport:
+    return attacked(LEAKED)
+
+
+@pytest.fixture(scope="module")
+def clean() -> RiskReport:
+    return attacked()
+
+
+def test_copied_rows_are_counted_and_found(leak: RiskReport) -> None:
+    copied = of(leak, "copied")
+    rows = LEAKED.drop_duplicates()
+    exact = len(SECRET.merge(rows, how="inner", on=list(rows)))
+    assert copied.rate.value == exact / len(SECRET)
+    assert copied.standing is Standing.BEYOND
+    assert leak.attacks[0].standing is Standing.BEYOND
+    assert copied in leak.leaks
+    assert copied.held_out is not None
+    low, high = copied.held_out.persons.low, copied.held_out.persons.high
+    assert low < 300 < high
+
+
+def test_a_clean_copy_leaks_nothing(clean: RiskReport) -> None:
+    assert clean.leaks == ()
+    assert {each.standing for each in clean.attacks} <= {Standing.WITHIN, Standing.UNDECIDED}
+    assert of(clean, "copied").standing is Standing.WITHIN
+
+
+def test_guesses_are_of_texts_and_beat_the_majority(clean: RiskReport) -> None:
+    town = of(clean, "inference of town")
+    assert {each.column for each in clean.attacks if each.column} == {"job", "town"}
+    assert town.majority is not None
+    assert town.rate.value > 0.3
+    exact = CLEAN["town"].value_counts(dropna=False, normalize=True).iloc[0]
+    assert town.majority == pytest.approx(exact)
+
+
+def test_stated_secrets_and_knowledge() -> None:
+    report = attacked(secrets=["pay"], known=["Job", "town"])
+    (guess,) = (each for each in report.attacks if each.column)
+    assert guess.column == "pay"
+    # A number is guessed within one of about ten ranges.
+    assert 0.05 < guess.rate.value < 0.3
+    assert report.known == ("Job", "town")
+
+
+def test_without_held_out_rows_there_is_no_verdict() -> None:
+    report = attacked(LEAKED, None)
+    assert {each.standing for each in report.attacks} == {Standing.UNJUDGED}
+    assert report.leaks == ()
+    assert [report.held_out, report.held_out_rows, report.held_out_cost] == [None] * 3
+    for text in (str(report), report.to_html(), report.to_markdown()):
+        assert "nobody can tell learning from leaking" in " ".join(text.split())
+
+
+def test_the_nearest_rows_of_a_large_copy_are_found_in_a_part(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(outcomes, "MOST_COPY", 500)
+    monkeypatch.setattr("pqd.attacks.bound_risk.MOST_COPY", 500)
+    report = attacked(LEAKED)
+    assert (report.searched, report.copy_rows) == (500, 3000)
+    assert "among 500 of the copy's 3,000 rows" in " ".join(str(report).split())
+    # Copied rows are looked for in all of the copy.
+    assert of(report, "copied").rate.value == of(attacked(LEAKED), "copied").rate.value
+
+
+def test_a_person_of_several_rows_counts_once() -> None:
+    """All of a person's rows stand in the copy, or none; each person weighs one row."""
+    rows = np.repeat(np.arange(600), 1 + np.arange(600) % 4)
+    table = SECRET.iloc[: len(rows)].assign(who=[f"p{n}" for n in rows])
+    others = HELD_OUT.assign(who=[f"q{n}" for n in range(len(HELD_OUT))])
+    leaked = table[table["who"].isin([f"p{n}" for n in range(60)])]
+    copy = pd.concat([leaked.drop(columns="who"), CLEAN], ignore_index=True)
+    report = attacked(copy, others, private=table, unit=PrivacyUnit("who"))
+    assert report.rows.value == 600
+    assert of(report, "copied").rate.value == pytest.approx(60 / 600)
+    assert report.cost.unit == "who"
+    assert "persons stand in the copy" in " ".join(str(report).split())
+
+
+def test_seeded_noise_is_marked() -> None:
+    report = attacked(noise=SimulatedNoise(np.random.default_rng(1)))
+    for text in (str(report), report.to_html(), report.to_markdown(), report._repr_html_()):
+        assert "SIMULATED" in text
+    assert report.simulated
+
+
+def test_every_number_is_in_json_and_in_the_frame(leak: RiskReport) -> None:
+    values = json.loads(leak.to_json())
+    assert values["kind"] == "risk"
+    assert values["attacks"][0]["held_out"]["excess"]["value"] == (
+        leak.attacks[0].held_out and leak.attacks[0].held_out.excess.value
+    )
+    frame = leak.to_frame()
+    assert list(frame["attack"]) == [each.id for each in leak.attacks]
+    assert len(leak) == len(frame) == 6
+    assert leak["copied"].id == "copied"
+
+
+# Refusals -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"secrets": ["twon"]}, 'secret: there is no column "twon"; the nearest is "town"'),
+        ({"known": ["x"]}, 'known: there is no column "x"'),
+        ({"secrets": ["town"], "known": ["town"]}, "only known column"),
+        ({"secrets": ["town", "job"], "known": ["job"]}, "only known column"),
+        ({"secrets": []}, "secrets names no column"),
+        ({"known": [3]}, "known are names of columns"),
+        ({"secrets": list("abcdefghi")}, "at most 8"),
+        ({"tau": "120%"}, "120%"),
+        ({"total_epsilon": 0}, "epsilon"),
+        ({"alpha": 2}, "alpha"),
+    ],
+)
+def test_wrong_parameters_are_told(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError) as found:
+        attacked(**options)
+    assert message in str(found.value)
+
+
+def test_a_known_column_is_no_secret_unless_it_is_stated() -> None:
+    assert [each.column for each in attacked(known=["job"]).attacks if each.column] == ["town"]
+    report = attacked(secrets=["town", "job"], known=["job", "age"])
+    assert len([each for each in report.attacks if each.column]) == 2
+
+
+def test_wrong_tables_are_told() -> None:
+    with pytest.raises(ParameterError, match="is the private table, or shares a part"):
+        attacked(held_out=SECRET)
+    with pytest.raises(PqdError, match="private table"):
+        attacked(SECRET)
+    with pytest.raises(PqdError, match=r"same rows|private table itself"):
+        attacked(HELD_OUT)
+    with pytest.raises(TableError, match='no column "pay", which the copy'):
+        attacked(held_out=HELD_OUT.drop(columns="pay"))
+    with pytest.raises(NothingSelectedError, match="at least two columns"):
+        attacked(columns=["age"])
+    with pytest.raises(ParameterError, match="counts each person as one row"):
+        attacked(unit=PrivacyUnit("job", 2))
+
+
+def test_a_warning_stops_a_strict_run_before_it_spends(
+    command: Command, files: dict[str, str]
+) -> None:
+    given = ("risk", files["private"], files["copy"], "--total-epsilon", "30")
+    code, _, told = command(*given, "--strict")
+    assert code == 2
+    assert "30" in told
+    code, _, told = command("ledger", "show", files["private"])
+    assert "epsilon 30" not in told
+
+
+def test_a_table_of_spark_is_refused_in_words() -> None:
+    with pytest.raises(ParameterError, match="cannot read a table of Spark yet"):
+        pqd.risk("spark://main.people", CLEAN)
+
+
+# Accounts -----------------------------------------------------------------------------------------
+
+
+def test_each_table_has_an_account_and_a_second_run_is_free(
+    command: Command, files: dict[str, str], tmp_path: Path
+) -> None:
+    given = ("risk", files["private"], files["copy"], "--held-out", files["held"])
+    code, shown, _ = command(*given, "--total-epsilon", "2", "--json", str(tmp_path / "a.json"))
+    assert code == 0
+    assert "epsilon 2 spent" in shown
+    code, again, _ = command(*given, "--total-epsilon", "2", "--json", str(tmp_path / "b.json"))
+    assert code == 0
+    assert "nothing spent: all replayed" in again
+    first, second = (json.loads((tmp_path / f"{n}.json").read_text("utf-8")) for n in "ab")
+    assert first["attacks"] == second["attacks"]
+    assert first["cost"]["epsilon"] == first["held_out_cost"]["epsilon"] == 2
+    assert second["cost"]["epsilon"] == second["held_out_cost"]["epsilon"] == 0
+    code, one, _ = command(*given, "--total-epsilon", "2", "--explain", "copied")
+    assert code == 0
+    assert "The row stands in the copy" in one
+
+
+def test_a_run_that_one_account_cannot_pay_spends_nothing(tmp_path: Path) -> None:
+    own = Accountant(tmp_path / "own.sqlite")
+    poor = Accountant(tmp_path / "other.sqlite", Budget(Fraction(1, 2)))
+    stated = RiskParameters.parse()
+    with pytest.raises(PqdError, match=r"0\.5"):
+        run_risk(
+            SECRET,
+            CLEAN,
+            stated,
+            Absent(),
+            held_out=HELD_OUT,
+            accountant=own,
+            held_out_accountant=poor,
+        )
+    report = run_risk(SECRET, CLEAN, stated, Absent(), accountant=own)
+    assert report.cost.total == report.cost.epsilon == 1
+
+
+def test_the_function_of_python_keeps_both_accounts(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.sqlite"
+    report = pqd.risk(SECRET[:300], CLEAN[:300], held_out=HELD_OUT[:300], ledger=ledger)
+    assert report.held_out_cost is not None
+    assert report.cost.total == report.held_out_cost.total == 1
+    assert not report.simulated
+
+
+def test_the_command_tells_wrong_usage(command: Command, files: dict[str, str]) -> None:
+    given = ("risk", files["private"], files["copy"])
+    code, _, told = command(*given, "--held-out", files["private"])
+    assert code == 2
+    assert "the held-out table (--held-out) is the private table" in " ".join(told.split())
+    code, _, told = command(*given, "--secret", "nobody")
+    assert code == 2
+    assert 'there is no column "nobody"' in told
+    code, _, told = command(*given, "--columns", "age")
+    assert code == 5
+    code, _, told = command(*given, "--explain", "copied")
+    assert code != 0
+    assert "nothing can be replayed" in " ".join(told.split())

@@ -1,0 +1,218 @@
+"""Releases of attacks are private on neighbouring tables, exactly and without sampling.
+
+A recording noise keeps the numbers and the scale that a release asks for, so the loss between two
+tables is a fraction: the largest shift over the scale.  Broken twins must be caught by the same
+check.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pqd.attacks.measurement import AttacksMeasurement
+from pqd.attacks.outcomes import Attacks, attacks_on
+from pqd.attacks.parameters import RiskParameters
+from pqd.commands.risk import run_risk
+from pqd.engine.marginals import MarginalCounts
+from pqd.engine.partitions import Categories, Ordered, Partition
+from pqd.engine.scan_plan import PrivacyUnit
+from pqd.sql.schema import Kind
+
+EPSILON = Fraction(7, 10)
+AGE = Ordered("age", Kind.NUMBER, (20.0, 30.0, 40.0))
+JOB = Categories("job", Kind.TEXT, ("cook", "smith"))
+SEX = Categories("sex", Kind.TEXT, ("f", "m"))
+PARTITIONS: tuple[Partition, ...] = (AGE, JOB, SEX)
+# The copy has none of the cells that a copy never has.
+COPY = np.array([[2, 1, 1], [2, 1, 1], [4, 1, 2], [6, 2, 1], [4, 2, 2], [6, 2, 2], [2, 2, 0]])
+Row = tuple[int, ...]
+ROWS: list[Row] = list(itertools.product(range(AGE.size), range(JOB.size), range(SEX.size)))
+Numbers = tuple[tuple[int, ...], Fraction]
+Release = Callable[[Sequence[Row]], Numbers]
+
+
+class Recorder:
+    """Keeps the numbers that it is asked for, and gives them back."""
+
+    simulated = True
+
+    def __init__(self) -> None:
+        self.calls: list[Numbers] = []
+
+    def cube(self, statistics: Sequence[int], scale: Fraction) -> tuple[int, ...]:
+        self.calls.append((tuple(statistics), scale))
+        return tuple(statistics)
+
+
+def attacks_of(copy: Any) -> Attacks:
+    secrets = ((JOB, copy[:, 1]), (SEX, copy[:, 2]))
+    return attacks_on(PARTITIONS, copy, secrets)[0]
+
+
+ATTACKS = attacks_of(COPY)
+
+
+def counts(attacks: Attacks, rows: Sequence[Row]) -> Any:
+    table = np.array(rows, np.int64).reshape(-1, 3)
+    # The partitions are those of three columns, then of both secrets.
+    columns = [*table.T, table[:, 1], table[:, 2]]
+    codes = dict(zip(attacks.partitions, columns[:3], strict=False))
+    cells = attacks.cells({**codes, JOB: table[:, 1], SEX: table[:, 2]})
+    return np.bincount(cells, minlength=attacks.size)
+
+
+def measurement(attacks: Attacks) -> AttacksMeasurement:
+    return AttacksMeasurement(name="risk", kinds=(), unit=None, epsilon=EPSILON, attacks=attacks)
+
+
+def release(rows: Sequence[Row], attacks: Attacks = ATTACKS) -> Numbers:
+    recorder: Any = Recorder()
+    measurement(attacks).run(MarginalCounts({attacks: counts(attacks, rows)}), recorder)
+    released: Numbers = recorder.calls[0]
+    return released
+
+
+def loss(one: Numbers, other: Numbers) -> Fraction:
+    """Privacy loss between two releases with cube noise of one scale."""
+    assert one[1] == other[1]
+    return max(abs(a - b) for a, b in zip(one[0], other[0], strict=True)) / one[1]
+
+
+def neighbours(rows: Sequence[Row]) -> Iterator[list[Row]]:
+    yield from ([*rows, row] for row in ROWS[::5])
+    for place in range(len(rows)):
+        yield [*rows[:place], *rows[place + 1 :]]
+
+
+TABLES: list[list[Row]] = [
+    [],
+    *([row] for row in ROWS[::7]),
+    [ROWS[place] for place in (0, 3, 9, 30, 41, 55, 70)],
+    [tuple(map(int, row)) for row in COPY],
+    ROWS[::4],
+]
+
+
+def worst(made: Release, tables: Sequence[list[Row]] = TABLES) -> Fraction:
+    return max(loss(made(rows), made(other)) for rows in tables for other in neighbours(rows))
+
+
+def test_every_release_costs_epsilon() -> None:
+    assert worst(release) == EPSILON
+
+
+def test_each_number_is_that_of_an_attack() -> None:
+    numbers, _ = release(TABLES[-2])
+    assert numbers[0] == len(COPY)
+    names = [each.id for each in ATTACKS.attacks]
+    copied = numbers[1 + names.index("copied")]
+    # Rows of the copy are copied rows, singled out unless another row has their cells.
+    assert copied == len(COPY)
+    assert numbers[1 + names.index("near")] == len(COPY)
+    assert len(numbers) == 1 + len(names) + 2
+
+
+def from_private(rows: Sequence[Row]) -> Numbers:
+    """Wrong: the distances that are counted come from the private rows."""
+    found = ATTACKS.nearest.search(np.array(rows, np.int64).reshape(-1, 3)).distance
+    middle = int(np.sort(found)[len(found) // 2]) if len(found) else 0
+    return release(rows, replace(ATTACKS, thresholds=(middle, middle + 1, middle + 2)))
+
+
+def trained_on_private(rows: Sequence[Row]) -> Numbers:
+    """Wrong: the attacker sees the private rows in place of the copy."""
+    if len(rows) < 2:
+        return release(rows)
+    table = np.array(rows, np.int64).reshape(-1, 3)
+    # Cells that a copy never has are left out, as a copy of these rows would.
+    known = table[(table[:, 0] % 2 == 0) & (table[:, 1] < 3) & (table[:, 2] < 3)]
+    return release(rows, attacks_of(known)) if len(known) > 1 else release(rows)
+
+
+def overlapping(rows: Sequence[Row]) -> Numbers:
+    """Wrong: one number adds up the successes of all attacks."""
+    numbers, scale = release(rows)
+    return (*numbers, sum(numbers[1:])), scale
+
+
+def by_rank(rows: Sequence[Row]) -> Numbers:
+    """Wrong: a row succeeds if it is nearer than most private rows."""
+    numbers, scale = release(rows)
+    found = ATTACKS.nearest.search(np.array(rows, np.int64).reshape(-1, 3)).distance
+    nearer = int((found < found.mean()).sum()) if len(found) else 0
+    return (*numbers, nearer), scale
+
+
+@pytest.mark.parametrize("twin", [from_private, trained_on_private, overlapping, by_rank])
+def test_broken_twins_are_caught(twin: Release) -> None:
+    assert worst(twin) > EPSILON
+
+
+def test_the_outcome_of_a_row_is_its_own() -> None:
+    """It depends on no other row, and on no order of the copy's rows."""
+    together = counts(ATTACKS, ROWS)
+    alone = sum(counts(ATTACKS, [row]) for row in ROWS)
+    assert np.array_equal(together, alone)
+    again = attacks_of(COPY[::-1])
+    assert np.array_equal(counts(again, ROWS), together)
+    assert again.facts() == ATTACKS.facts()
+
+
+def test_another_copy_is_another_question() -> None:
+    other = attacks_of(np.vstack([COPY, COPY[:1]]))
+    assert measurement(other).cache_key != measurement(ATTACKS).cache_key
+    assert measurement(attacks_of(COPY[::-1])).cache_key == measurement(ATTACKS).cache_key
+
+
+# Whole runs, with held-out rows -------------------------------------------------------------------
+
+SYNTHETIC = pd.DataFrame(
+    {"age": [20, 30, 40, 50, 60, 35, 45], "job": list("aabbcab"), "town": list("xyxyxyz")}
+)
+PRIVATE = SYNTHETIC.iloc[::-1].assign(age=SYNTHETIC["age"] + 5).reset_index(drop=True)
+HELD_OUT = SYNTHETIC.iloc[1:5].assign(age=31).reset_index(drop=True)
+NEW = pd.DataFrame({"age": [20, 99], "job": ["a", "spy"], "town": ["x", "elsewhere"]})
+
+
+def calls(private: pd.DataFrame, held_out: pd.DataFrame, unit: str | None = None) -> list[Numbers]:
+    recorder: Any = Recorder()
+    people = PrivacyUnit(unit) if unit else None
+    run_risk(private, SYNTHETIC, RiskParameters.parse(), recorder, held_out=held_out, unit=people)
+    released: list[Numbers] = recorder.calls
+    return released
+
+
+def changed(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    for place in range(len(NEW)):
+        yield pd.concat([table, NEW.iloc[place : place + 1]], ignore_index=True)
+    yield table.iloc[1:]
+
+
+def test_a_row_of_one_table_costs_epsilon_there_alone() -> None:
+    own, other = calls(PRIVATE, HELD_OUT)
+    for private in changed(PRIVATE):
+        first, second = calls(private, HELD_OUT)
+        assert loss(own, first) == 1
+        assert second == other
+    for held_out in changed(HELD_OUT):
+        first, second = calls(PRIVATE, held_out)
+        assert first == own
+        assert loss(other, second) == 1
+
+
+def test_a_person_of_many_rows_costs_epsilon() -> None:
+    """All rows of a person together weigh one row, whatever they hold."""
+    people = PRIVATE.assign(who=[*map(str, range(len(PRIVATE)))])
+    others = HELD_OUT.assign(who=[*map(str, range(len(HELD_OUT)))])
+    own, _ = calls(people, others, "who")
+    for rows in (1, 3, 8):
+        more = pd.concat([SYNTHETIC, NEW]).iloc[:rows].assign(who="new")
+        table = pd.concat([people, more], ignore_index=True)
+        first, _ = calls(table, others, "who")
+        assert loss(own, first) == 1
