@@ -1,17 +1,15 @@
 """Makes the pictures of the documents: `python docs/make_pictures.py [NAME ...]`.
 
-The script runs commands that the documents show, with a temporary ledger.  Then it takes pictures
+The script runs commands on the sample tables, with a temporary ledger.  Then it takes pictures
 of the pages that the commands write, with Chromium, which must be on the PATH by one of its names.
 The noise is real, so p-values and estimates differ from run to run.
 """
 
 import os
-import re
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -21,23 +19,19 @@ SIZES = {"audit": (1000, 1250), "compare": (1000, 1770), "profile": (1000, 2210)
 # Pictures of the head of a page alone, for the README.
 HEADS = {"profile": (1000, 930)}
 BROWSERS = ("chromium", "google-chrome", "chromium-headless-shell")
-# Documents whose commands are run; if several commands write a page of one name, the first is run.
-STORIES = ("first-report.md", "audit-gate-compare.md")
+PRIVATE, TREE, COARSE, FLAT = (
+    f"samples/census_{name}.parquet" for name in ("private", "synthetic", "coarse", "flat")
+)
+# Command that writes the page of each picture.
+COMMANDS = {
+    "profile": f"profile {PRIVATE} {TREE}",
+    "audit": f"audit {PRIVATE} {TREE} --tau 5% --epsilon 0.25"
+    " -q \"SELECT COUNT(*) FROM D WHERE age > 64 AND workly LIKE 'Yes'\"",
+    "compare": f"compare {PRIVATE} tree={TREE} coarse={COARSE} flat={FLAT}"
+    " --queries samples/office.sql --tau 5% --epsilon 0.25",
+}
 # Pages whose rows are opened for the picture.
 OPENED = {"audit"}
-
-
-def commands() -> Iterator[tuple[str, list[str]]]:
-    """Yield the name of each picture, and the command that writes its page."""
-    pages = [DOCS / name for name in STORIES if (DOCS / name).is_file()]
-    text = "\n".join(page.read_text(encoding="utf-8") for page in pages).replace("\\\n", "")
-    left = set(SIZES)
-    for line in re.findall(r"^\$ (pqd .* --html \S+)$", text, flags=re.MULTILINE):
-        words = shlex.split(line)
-        name = Path(words[-1]).stem
-        if name in left:
-            left.remove(name)
-            yield name, words
 
 
 def photograph(browser: str, page: Path, target: Path, size: tuple[int, int]) -> None:
@@ -67,11 +61,9 @@ def main() -> None:
     (DOCS / "pictures").mkdir(exist_ok=True)
     with TemporaryDirectory() as folder:
         environment = {**os.environ, "PQD_LEDGER": f"{folder}/ledger.sqlite"}
-        for name, words in commands():
-            if name not in wanted:
-                continue
+        for name in wanted:
             page = Path(folder) / f"{name}.html"
-            run = [sys.executable, "-m", "pqd", *words[1:-1], str(page)]
+            run = [sys.executable, "-m", "pqd", *shlex.split(COMMANDS[name]), "--html", str(page)]
             subprocess.run(run, check=True, cwd=DOCS.parent, env=environment, capture_output=True)  # noqa: S603
             if name in OPENED:
                 text = page.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
--- What the users of a census copy ask most: docs/audit-gate-compare.md follows them.
+-- What the users of a census copy ask most: the stories of docs/custodian.md and researcher.md.
 
 -- id: women-employed
 SELECT COUNT(*) FROM D WHERE sex LIKE 'Female' AND workly LIKE 'Yes';

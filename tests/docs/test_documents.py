@@ -18,12 +18,11 @@ from pqd.deciders.numbers import factor_text
 from pqd.spec import json_schema, read_spec
 
 ROOT = Path(__file__).parents[2]
-PLAIN = ("first-report", "verdicts-and-truth", "audit-gate-compare", "choosing", "sources")
+PLAIN = ("first-report", "verdicts-and-truth", "choosing", "sources")
 REFERENCE = sorted(f"docs/reference/{path.name}" for path in ROOT.glob("docs/reference/*.md"))
 PAGES = [
     "README.md",
     *(f"docs/{name}.md" for name in PLAIN),
-    *(f"docs/{name}.md" for name in ("custodian", "pipeline", "researcher", "analyst")),
     *REFERENCE,
 ]
 CHECK = "docs/reference/check.md"
