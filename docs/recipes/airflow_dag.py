@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from airflow.providers.standard.operators.bash import BashOperator
 from airflow.sdk import DAG
 
-# The folder of audit.toml, on the worker of the custodian; the ledger outlives each run.
+# The folder of audit.toml, on the worker of the custodian, and the ledger beside the private table,
+# which every other run on the table uses, too.
 FOLDER = os.environ.get("TRUST_FOLDER", "/srv/trust")
 LEDGER = os.environ.get("PQD_LEDGER", "/var/lib/pqd/pqd-ledger.sqlite")
 
