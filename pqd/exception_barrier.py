@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from pqd.deciders.options import option
 from pqd.errors import PqdError, RunError
 
 Result = TypeVar("Result")
@@ -21,7 +22,7 @@ INTERNAL = "internal error"
 NO_MEMORY = "memory ran out"
 _TO_DO = (
     "give the process more (ulimit -v, or the limit of its container), or take fewer threads "
-    "(--threads 1), columns or queries"
+    "({0}), columns or queries"
 )
 # Parts of messages; they mean that memory ran out while a library was loaded.
 _UNLOADED = ("failed to map segment", "annot allocate memory")
@@ -60,7 +61,7 @@ def sealed(work: Callable[[], Result]) -> Result:
 def withheld(error: Exception) -> str:
     """Message for an unexpected error: its type and place, without its own message."""
     if of_memory(error):
-        return f"{NO_MEMORY}; {_TO_DO}"
+        return f"{NO_MEMORY}; {_TO_DO.format(option('--threads 1'))}"
     place = traceback.extract_tb(error.__traceback__)[-1]
     return (
         f"{INTERNAL}, {type(error).__name__} at {Path(place.filename).name}:{place.lineno}; "

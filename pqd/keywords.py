@@ -8,6 +8,8 @@ from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from typing import ParamSpec, TypeVar
 
+from pqd.deciders.options import for_call
+
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
@@ -44,7 +46,10 @@ def with_keyword_advice(function: Callable[Arguments, Result]) -> Callable[Argum
             if keyword not in known:
                 advice = _advice(keyword, known)
                 raise TypeError(f"pqd.{function.__name__} has no argument {keyword!r}; {advice}")
-        return function(*arguments, **keywords)
+        # A comparison without queries takes facts as a profile does.
+        of_queries = "queries" in known and (len(arguments) > 2 or "queries" in keywords)
+        with for_call("columns" if of_queries or "facts" not in known else "facts"):
+            return function(*arguments, **keywords)
 
     return call
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from pqd.deciders import ParameterError
 from pqd.deciders.exact import Number, exact, probability
+from pqd.deciders.options import option
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.sql.schema import unquoted
 from pqd.sql.tolerance import Tolerance
@@ -132,10 +133,10 @@ def stated_rows(rows: Number | None) -> int | None:
     """
     if rows is None:
         return None
-    number = exact(rows, "private_rows")
+    number = exact(rows, option("--private-rows"))
     if number.denominator != 1 or not 1 <= number <= MOST_PRIVATE_ROWS:
         raise ParameterError(
-            f"private_rows (--private-rows) is {rows}; it is the number of rows of the private "
+            f"{option('--private-rows')} is {rows}; it is the number of rows of the private "
             f"table, a whole number from 1 to {MOST_PRIVATE_ROWS:,}, as it may be published"
         )
     return int(number)
@@ -158,21 +159,22 @@ def privacy_unit(
         raise ParameterError(f"row_is_person is {row_is_person!r}; use True or False")
     if column is not None and row_is_person:
         raise ParameterError(
-            "unit (--unit) says that the rows of one value are one person, and row_is_person "
-            "(--row-is-person) that each row is one; state one of them"
+            f"{option('--unit')} says that the rows of one value are one person, and "
+            f"{option('--row-is-person')} that each row is one; state one of them"
         )
     if column is None:
-        if exact(max_rows, "max_rows") != 1:
+        if exact(max_rows, option("--max-rows")) != 1:
             raise ParameterError(
-                f"max_rows is {max_rows}, but no unit says whose rows these are; add the column "
-                "of a person (--unit person_id), or leave max_rows out"
+                f"{option('--max-rows')} is {max_rows}, but no unit says whose rows these are; add "
+                f"the column of a person, such as {option('--unit person_id')}, or leave it out"
             )
         return None
     if not isinstance(column, str) or not column.strip():
         raise ParameterError("unit must be the name of a column, such as person_id")
-    rows = exact(max_rows, "max_rows")
+    rows = exact(max_rows, option("--max-rows"))
     if rows.denominator != 1 or not 1 <= rows <= _MOST_ROWS:
         raise ParameterError(
-            f"max_rows is {max_rows}; it must be a whole number from 1 to {_MOST_ROWS:,}"
+            f"{option('--max-rows')} is {max_rows}; it must be a whole number from 1 to "
+            f"{_MOST_ROWS:,}"
         )
     return PrivacyUnit(unquoted(column), int(rows))

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from pqd.deciders.errors import ParameterError
+from pqd.deciders.options import option
 
 if TYPE_CHECKING:
     from pqd.deciders.note import Note
@@ -71,6 +72,6 @@ def warn(warnings: Iterable[Note], progress: Progress) -> None:
     if distinct and _STRICT.get():
         one = len(distinct) == 1
         raise ParameterError(
-            f"{len(distinct):,} warning{'' if one else 's'}, which --strict makes "
+            f"{len(distinct):,} warning{'' if one else 's'}, which {option('--strict')} makes "
             f"{'an error' if one else 'errors'}; nothing was spent"
         )

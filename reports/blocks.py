@@ -20,7 +20,7 @@ PAGE = 9
 
 
 class Option(NamedTuple):
-    """Option inside a sentence: a shell writes it ``--zoom 5``, Python writes it ``zoom=5``."""
+    """Option of a command inside a sentence, which is made again in a shell."""
 
     name: str
     value: str = ""

@@ -30,6 +30,7 @@ from pqd.accounting.data_sets import RecognisedTable, data_set_name
 from pqd.accounting.disjoint_groups import Group, MeasurementCost, composition_groups
 from pqd.accounting.hash_chain import new_secret
 from pqd.accounting.ledger import ROWS, Ledger, key_of
+from pqd.deciders.options import option
 from pqd.engine.engine import Engine
 from pqd.engine.tables import Table
 from pqd.errors import BudgetError, LedgerError, UnknownAnswerError
@@ -213,7 +214,7 @@ class Accountant:
         if self.replaying and not self.exists():
             raise UnknownAnswerError(
                 f"there is no ledger {self.path}, so nothing can be replayed; run the same command "
-                "without --explain first. Nothing was spent."
+                f"without {option('--explain')} first. Nothing was spent."
             )
         ledger, version = self.ledger, private.version()
 
@@ -330,7 +331,7 @@ class Accountant:
         if quote.new:
             raise UnknownAnswerError(
                 f"the ledger {self.path.name} has no such verdict on this table; run the same "
-                "command without --explain first. Nothing was spent."
+                f"command without {option('--explain')} first. Nothing was spent."
             )
         self.ledger.check_standing()
         return replace(quote, table=table)

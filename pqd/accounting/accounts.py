@@ -19,6 +19,7 @@ from pqd.accounting.hash_chain import Body
 from pqd.accounting.periods import Period
 from pqd.deciders.estimators import EstimatorOutput
 from pqd.deciders.numbers import epsilon_text
+from pqd.deciders.options import option
 from pqd.deciders.single.base import Decision
 from pqd.errors import BudgetError
 from pqd.reports.models.audit import EarlierRun
@@ -367,10 +368,10 @@ def _check_delta(needed: Fraction, allowance: Allowance, where: str) -> None:
     left = max(limit - spent, Fraction(0))
     needs, most, done, rest = (f"{float(x):.3g}" for x in (needed, limit, spent, left))
     raise BudgetError(
-        f"this run needs delta {needs}; of {most} for this data set {done} are spent{allowance} "
-        f"and {rest} left{where}. Nothing was spent.{allowance.remedy} Leave delta out (--delta, "
-        "or the option delta of a mechanism), lower it, or raise the limit on delta "
-        "([budget] delta, pqd ledger limit) if that is yours to decide"
+        f"this run needs delta {needs}; of {most} for this data set {done} are spent{allowance} and"
+        f" {rest} left{where}. Nothing was spent.{allowance.remedy} Leave delta out "
+        f"({option('--delta')}, or the option delta of a mechanism), lower it, or raise the limit "
+        "on delta ([budget] delta, pqd ledger limit) if that is yours to decide"
     )
 
 

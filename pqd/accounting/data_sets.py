@@ -23,6 +23,7 @@ from pqd.accounting.group_privacy import charge_per_person
 from pqd.accounting.hash_chain import Body
 from pqd.accounting.periods import Period, PeriodKind, period_kind
 from pqd.accounting.places import KeptPlace, KeyedPlaces
+from pqd.deciders.options import option
 from pqd.errors import BudgetError, ParameterError
 from pqd.reports.models.ledger import DataSetFacts, PeriodFacts
 
@@ -58,8 +59,8 @@ def data_set_name(stated: str | None) -> str | None:
     name = " ".join(stated.split())
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
         raise ParameterError(
-            f"the name of a data set (--dataset) is {stated[:_LONGEST_NAME]!r}; it must have 1 to "
-            f"{_LONGEST_NAME} characters that can be printed"
+            f"the name of a data set ({option('--dataset')}) is {stated[:_LONGEST_NAME]!r}; it must"
+            f" have 1 to {_LONGEST_NAME} characters that can be printed"
         )
     return name
 
@@ -263,7 +264,8 @@ class Accounts:
             if table.name and data_set.names and data_set is not named:
                 raise ParameterError(
                     f"{table.label} is a version of the data set {data_set.label} (its rows or its "
-                    f'place were charged before), and "{table.name}" is stated (--dataset). '
+                    f'place were charged before), and "{table.name}" is stated '
+                    f"({option('--dataset')}). "
                     "Nothing was spent. State the same name again, or leave the name out; if the "
                     "table holds other people from now on: pqd ledger end"
                 )

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pqd.deciders.options import option
 from pqd.errors import NO_RECORD, LedgerError, LostLedgerError
 
 Body = dict[str, Any]
@@ -90,7 +91,9 @@ class HashChain:
         with self._ledger_errors("read"):
             present = path.exists()
             if present and not path.is_file():
-                raise LedgerError(self._message("is no file; name a file with --ledger"))
+                raise LedgerError(
+                    self._message(f"is no file; name a file with {option('--ledger')}")
+                )
         if not present:
             self._create(secret or new_secret())
         with self._ledger_errors("read"):
@@ -282,7 +285,10 @@ class HashChain:
                 _make(self.path, content)
         except OSError as error:
             raise LedgerError(
-                self._message(f"cannot be made: {error.strerror}; name another place with --ledger")
+                self._message(
+                    f"cannot be made: {error.strerror}; name another place with "
+                    f"{option('--ledger')}"
+                )
             ) from None
 
     def _rows(
@@ -366,7 +372,7 @@ class HashChain:
         except UnicodeDecodeError:
             reason = f"it {_DAMAGED}"
         except (RuntimeError, ValueError):
-            reason = "its path cannot be used; name a file with --ledger"
+            reason = f"its path cannot be used; name a file with {option('--ledger')}"
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             # The advice must not be to name another file: there the account would be new, and so

@@ -48,6 +48,7 @@ from pqd.accounting.hash_chain import Body, Entry, HashChain, entry_hash
 from pqd.accounting.periods import PERIODS, Period, PeriodKind
 from pqd.accounting.places import KeyedPlaces
 from pqd.deciders.numbers import epsilon_text
+from pqd.deciders.options import option
 from pqd.errors import LedgerError, ParameterError
 from pqd.interrupts import heed
 from pqd.reports.models.ledger import LedgerReport, LimitFacts, PeriodFacts, StatementReport
@@ -291,7 +292,7 @@ class Ledger:
         others = [each for each in self.data_sets if each.is_private]
         if accounts.is_at_ended_place(table) or (table.places.kept and not others):
             return
-        named = "--dataset NAME, dataset= in Python, dataset in a spec"
+        named = f"{option('--dataset NAME')}, or dataset in a spec"
         if not others:
             raise ParameterError(
                 f"the ledger {self.path.name} has a limit, and could not find a later version of "
@@ -697,7 +698,8 @@ def _raised(before: Budget, budget: Budget) -> str:
     was, now = ("no limit" if each is None else epsilon_text(each) for each in (old, new))
     return (
         f"the limit is {what} {was}, and {now} would raise it. Nothing was changed. A limit is "
-        "lowered freely; to raise it, if that is yours to decide, say so (--raise, raising=True)"
+        "lowered freely; to raise it, if that is yours to decide, say so "
+        f"({option('--raise')})"
     )
 
 
@@ -706,7 +708,8 @@ def _reason(because: str) -> str:
     reason = " ".join(because.split())
     if not reason or len(reason) > _LONGEST_REASON or not reason.isprintable():
         raise ParameterError(
-            f"say why in 1 to {_LONGEST_REASON} characters (--because); the ledger keeps the words"
+            f"say why in 1 to {_LONGEST_REASON} characters ({option('--because')}); the ledger "
+            "keeps the words"
         )
     return reason
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.free_places import LEDGER_VARIABLE
 from pqd.accounting.ledger import Ledger
+from pqd.deciders.options import option
 from pqd.engine.sources.locations import LEDGER_NAME, is_address, location_of
 from pqd.engine.sources.spark_address import is_spark
 from pqd.engine.tables import Table
@@ -19,8 +20,8 @@ from pqd.paths import usable
 FILE_NAME = LEDGER_NAME
 _UNNAMED = (
     f"a table on a server has no folder for its ledger, and there is no {FILE_NAME} here; name a "
-    "file that lasts, always the same one: --ledger FILE, ledger=... in Python, [ledger] path in a "
-    f"spec, or the variable {LEDGER_VARIABLE}. Nothing was spent"
+    "file that lasts, always the same one: {0}, [ledger] path in a spec, or the variable "
+    f"{LEDGER_VARIABLE}. Nothing was spent"
 )
 
 
@@ -48,7 +49,7 @@ def ledger_path(
         folder = location.folder
     own = folder / FILE_NAME
     if not own.exists() and (is_address(private) or is_spark(private)):
-        raise ParameterError(_UNNAMED)
+        raise ParameterError(_UNNAMED.format(option("--ledger FILE")))
     return own
 
 
@@ -90,7 +91,8 @@ def _check_unlimited(own: Path, accountant: Accountant) -> None:
         raise ParameterError(
             f"the ledger {own.name} beside the private table states a limit (pqd ledger limit), so "
             f"this run must be charged there and not in {accountant.path.name}. "
-            "Nothing was spent. Leave the other ledger out ([ledger], --ledger, PQD_LEDGER), or "
+            "Nothing was spent. Leave the other ledger out ([ledger], "
+            f"{option('--ledger')}, PQD_LEDGER), or "
             "move the one beside the table away if that is yours to decide"
         )
 

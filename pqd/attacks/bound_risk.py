@@ -11,6 +11,7 @@ import numpy as np
 from pqd.attacks.measurement import AttacksMeasurement
 from pqd.attacks.outcomes import MOST_COPY, Attacks, Trial, attacks_on, gains
 from pqd.deciders.note import note
+from pqd.deciders.options import option
 from pqd.engine.partitions import MOST_CATEGORIES, Categories, Lacking, Ordered, Partition
 from pqd.errors import NothingSelectedError, ParameterError
 from pqd.marginals.bound_profile import ORDERED, BoundProfile, bind_profile
@@ -70,7 +71,7 @@ def bind_risk(
     """
     if unit is not None and unit.max_rows > 1:
         raise ParameterError(
-            f"max_rows (--max-rows) is {unit.max_rows}; a risk report counts each person as one "
+            f"{option('--max-rows')} is {unit.max_rows}; a risk report counts each person as one "
             "row, so leave it out"
         )
     bound = bind_profile(tables, parameters.request, unit)

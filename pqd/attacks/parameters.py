@@ -10,6 +10,7 @@ from typing import Any
 from pqd.attacks.outcomes import MOST_SECRETS
 from pqd.deciders.exact import Number, probability
 from pqd.deciders.note import Note, note
+from pqd.deciders.options import option
 from pqd.errors import ParameterError
 from pqd.marginals.profile_parameters import ProfileRequest
 from pqd.planning.query_warnings import budget_warnings
@@ -70,14 +71,14 @@ class RiskParameters:
         )
         if hidden is not None and len(hidden) > MOST_SECRETS:
             raise ParameterError(
-                f"{len(hidden)} secrets (--secret) are stated; at most {MOST_SECRETS} are allowed "
-                "in one run"
+                f"{len(hidden)} secrets ({option('--secret')}) are stated; at most "
+                f"{MOST_SECRETS} are allowed in one run"
             )
         both = {*map(fold_case, hidden or ())} & {*map(fold_case, given or ())}
         if given is not None and hidden and both == {*map(fold_case, given)} and len(given) == 1:
             raise ParameterError(
-                f'"{given[0]}" is the only known column (--known) and a secret (--secret) too; '
-                "name another known column"
+                f'"{given[0]}" is the only known column and a secret too; name another '
+                f"known column ({option('--known')})"
             )
         return cls(
             request=ProfileRequest(

@@ -26,6 +26,7 @@ from pqd.batches.row_classes import RowClasses
 from pqd.batches.workload_laplace import BatchCounts, WorkloadPlan
 from pqd.deciders.batch.base import BatchOutput
 from pqd.deciders.bounds import AnswerRange
+from pqd.deciders.options import option
 from pqd.engine.contingency import ContingencyTable
 from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
 from pqd.errors import ParameterError, PqdError
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from pqd.deciders import Noise
 
 COUNTS_ROWS = (
-    "{0} counts rows by what they meet, and with a unit (--unit) COUNT is of persons, whose rows "
+    "{0} counts rows by what they meet, and with a unit ({1}) COUNT is of persons, whose rows "
     "may meet different conditions; use auto, joint or workload, which count query by query"
 )
 
@@ -213,7 +214,7 @@ class BatchPlanner:
         """
         if self.workload.unit:
             if mechanism not in {AUTO, *BY_QUERY}:
-                raise ParameterError(COUNTS_ROWS.format(mechanism))
+                raise ParameterError(COUNTS_ROWS.format(mechanism, option("--unit")))
             among = BY_QUERY
         if mechanism != AUTO:
             return {mechanism: self._plan(mechanism)}

@@ -19,6 +19,7 @@ from pqd.deciders.batch.linear.queries import NumericalQueries
 from pqd.deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows, Universe
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact_sums import LARGEST_IN_64_BITS
+from pqd.deciders.options import option
 
 if TYPE_CHECKING:
     from pqd.deciders import Lattice
@@ -98,7 +99,8 @@ class LinearWorkload:
             raise ParameterError(
                 f"these queries have {classes:,} row classes, and with the digits of up "
                 f"to {upper:,} units that makes {cells:,} cells; at most {most:,} fit: "
-                "use fewer queries at once, or give tighter bounds or a wider step (--bounds)"
+                "use fewer queries at once, or give tighter bounds or a wider step "
+                f"({option('--bounds')})"
             )
         return digits
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number
+from pqd.deciders.options import option
 from pqd.stated.budgets import AUTO, EPSILON, TOTAL_EPSILON, stated_budget, total_budget
 from pqd.stated.mechanism_options import MechanismOptions
 
@@ -94,20 +95,20 @@ class RunBudget:
         """Budget of a run; ParameterError unless exactly one of the two epsilons is stated."""
         if epsilon is not None and total_epsilon is not None:
             raise ParameterError(
-                f"{EPSILON} and {TOTAL_EPSILON} are both given; the first is what each query "
-                "costs, the second what all cost together: give one of them"
+                f"{option(EPSILON)} and {option(TOTAL_EPSILON)} are both given; the first is what "
+                "each query costs, the second what all cost together: give one of them"
             )
         if total_epsilon is not None:
             return cls(total_budget(total_epsilon), AUTO if sharing is None else sharing)
         if epsilon is None:
             raise ParameterError(
-                f"{EPSILON} is missing; say what each query may cost, such as 0.25, or give "
-                f"{TOTAL_EPSILON}, what all may cost together "
-                "(a plan tells what each query needs, and costs nothing)"
+                f"{option(EPSILON)} is missing; say what each query may cost, such as 0.25, or give"
+                f" {option(TOTAL_EPSILON)}, what all may cost together (a plan tells what each "
+                "query needs, and costs nothing)"
             )
         if sharing is not None:
             raise ParameterError(
-                f"sharing (--sharing) is {sharing!r}, but {EPSILON} is what each query costs: "
-                f"nothing is shared; give {TOTAL_EPSILON} instead, or leave sharing out"
+                f"{option('--sharing')} is {sharing!r}, but {option(EPSILON)} is what each query "
+                f"costs: nothing is shared; give {option(TOTAL_EPSILON)} instead, or leave it out"
             )
         return cls(stated_budget(epsilon), None)

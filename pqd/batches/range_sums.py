@@ -35,6 +35,7 @@ from pqd.deciders.errors import ParameterError
 from pqd.deciders.histogram import Histogram, Integers
 from pqd.deciders.noise import check_scale
 from pqd.deciders.note import Note, note
+from pqd.deciders.options import option
 from pqd.engine.contingency import ContingencyTable, selections
 from pqd.engine.reading.buffers import arrow_of
 from pqd.engine.scan_plan import ScanPlan
@@ -204,10 +205,10 @@ def _lattice(workload: ScanPlan) -> Lattice:
         raise ParameterError(_UNFIT)
     if lattice.points > _MOST_POINTS:
         raise ParameterError(
-            f"the mechanism ranges, and so sqm, timm and tamm, take at most {_MOST_POINTS:,} "
-            f"values of the summed column, and its bounds and step give {lattice.points:,}; state "
-            "narrower bounds or a larger step (--bounds COLUMN=LOW:HIGH:STEP), or name another "
-            "mechanism, or auto"
+            f"the mechanism ranges, and so sqm, timm and tamm, take at most {_MOST_POINTS:,} values"
+            f" of the summed column, and its bounds and step give {lattice.points:,}; state "
+            f"narrower bounds or a larger step ({option('--bounds COLUMN=LOW:HIGH:STEP')}), or "
+            "name another mechanism, or auto"
         )
     return lattice
 

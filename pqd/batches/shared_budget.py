@@ -8,6 +8,7 @@ from fractions import Fraction
 from pqd.batches.mechanisms import ALONE, RunBudget
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.note import note
+from pqd.deciders.options import option
 from pqd.parameters import Parameters
 from pqd.planning.bound_workload import BoundWorkload
 from pqd.planning.budget_split import SharedQueries, equal_shares
@@ -55,14 +56,15 @@ def verdict_plans_beside(
     if budget is None or budget.sharing is None:
         if sharing or others:
             raise ParameterError(
-                "a query has no epsilon; give it one, or a total_epsilon for all to share"
+                "a query has no epsilon; give it one, or one for all to share: "
+                f"{option('--total-epsilon')}"
             )
         return [select_deciders(bound) for bound in workloads], None
     if any(each.outside for each in criteria) and budget.sharing != ALONE:
         if budget.sharing != AUTO:
             raise ParameterError(
                 f"{budget.sharing} answers queries together, and so counts no rows beyond the "
-                "bounds of each; leave outside (--outside) or sharing out"
+                f"bounds of each; leave {option('--outside')} or {option('--sharing')} out"
             )
         budget = RunBudget(budget.epsilon, ALONE)
     shared = [SharedQueries(bound, budget.epsilon / max(1, sharing)) for bound in workloads]

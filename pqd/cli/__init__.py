@@ -11,7 +11,7 @@ import sys
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from typer._click.exceptions import UsageError
@@ -22,6 +22,7 @@ import pqd.commands
 from pqd.cli.help_panels import PanelCommand
 from pqd.cli.streams import LostOutputError, inert_streams, mend_width
 from pqd.deciders.errors import ParameterError, PqdError, readable
+from pqd.deciders.options import for_shell
 from pqd.engine.sources.locations import like_table
 from pqd.engine.sources.postgres_address import without_address
 from pqd.exception_barrier import withheld
@@ -45,6 +46,11 @@ def _first(name: str) -> str | None:
 
 class _Commands(TyperGroup):
     """Commands of pqd; a caller who names a file but no command gets a proposal."""
+
+    def main(self, *arguments: Any, **settings: Any) -> Any:  # noqa: ANN401 - those of Click
+        """Run a command; its messages name options as a shell writes them."""
+        with for_shell():
+            return super().main(*arguments, **settings)
 
     def parse_args(self, ctx: typer._click.Context, args: list[str]) -> list[str]:
         """Arguments for the command; ParameterError if the first argument names a file."""

@@ -74,7 +74,7 @@ def read_baseline(path: str | Path) -> Baseline:
         content: Any = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise BaselineError(
-            f"the baseline {path} does not exist; make it with --update-baseline"
+            f"the baseline {path} does not exist; make it with pqd check SPEC --update-baseline"
         ) from None
     except (OSError, ValueError, RecursionError):
         raise BaselineError(f"the baseline {path} cannot be read as JSON") from None
@@ -85,7 +85,8 @@ def read_baseline(path: str | Path) -> Baseline:
         valid, results = False, {}
     if not valid:
         raise BaselineError(
-            f"{path} is no baseline of this version of pqd; make it again with --update-baseline"
+            f"{path} is no baseline of this version of pqd; make it again with pqd "
+            "check SPEC --update-baseline"
         )
     return results
 

@@ -29,6 +29,7 @@ from pqd.commands.verdicts import look_notes, verdicts_of
 from pqd.deciders import ParameterError, SecureNoise
 from pqd.deciders.exact import Number, positive
 from pqd.deciders.note import Note
+from pqd.deciders.options import for_spec, option
 from pqd.engine.scan_plan import rows_per_person
 from pqd.engine.synthetic_tables import kinds_note
 from pqd.errors import PqdError
@@ -127,8 +128,8 @@ def read_gated_spec(spec: str | Path, gate: Number | None, names: Number | None)
     """Spec of a file; the epsilons of a gate and of a name take the place of those in the file."""
     return read_spec(
         spec,
-        gate=None if gate is None else positive(gate, "gate (--gate)"),
-        names=None if names is None else positive(names, "names (--names)"),
+        gate=None if gate is None else positive(gate, option("--gate")),
+        names=None if names is None else positive(names, option("--names")),
     )
 
 
@@ -137,10 +138,11 @@ def check_baseline_fits(spec: Spec) -> None:
     if spec.gate is not None:
         raise ParameterError(
             "a baseline compares checks that are decided one by one, and a gate is one test of "
-            "all; leave --baseline or the gate out"
+            f"all; leave {option('--baseline')} or the gate out"
         )
 
 
+@for_spec()
 @reporting_charges()
 def run_check(  # noqa: PLR0913 - those of ``check``, read
     spec: Spec,
@@ -164,8 +166,8 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
     """
     if spec.names is not None and spec.gate is None:
         raise ParameterError(
-            "names (--names) is the epsilon that names the worst check of a gate that does not "
-            "pass; state a gate too (--gate 0.25), or leave it out"
+            f"{option('--names')} is the epsilon that names the worst check of a gate that does not"
+            f" pass; state a gate too ({option('--gate 0.25')}), or leave it out"
         )
     if baseline:
         check_baseline_fits(spec)
@@ -364,7 +366,7 @@ def _refuse_never_counted(
         for hint in never_counted(each.check, plan.of_check(each), is_gated=is_gated)
     ]
     if problems:
-        raise SpecError(spec.path.name, problems, NEVER_COUNTED)
+        raise SpecError(spec.path.name, problems, NEVER_COUNTED.format(option("--only")))
 
 
 def _report(

@@ -17,6 +17,7 @@ from pqd.deciders.distances.claims import DistanceBelow
 from pqd.deciders.exact import Number, positive, probability
 from pqd.deciders.names import pasted
 from pqd.deciders.note import Note, note
+from pqd.deciders.options import option
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import with_all_messages
@@ -191,8 +192,8 @@ def gate_terms(
 ) -> GateTerms:
     """Terms of a gate that a caller states; ParameterError names the mistake."""
     return GateTerms(
-        epsilon=positive(epsilon, "the epsilon of a gate (--gate)"),
-        names=None if names is None else positive(names, "names (--names)"),
+        epsilon=positive(epsilon, "the epsilon of a gate"),
+        names=None if names is None else positive(names, option("--names")),
         alpha=probability(alpha, "alpha"),
         private_rows=stated_rows(private_rows),
     )
@@ -216,7 +217,7 @@ def run_query_gate(  # noqa: PLR0913 - the arguments of a gate, parsed
     if criteria.mechanism != AUTO or criteria.outside:
         raise ParameterError(
             "a gate takes the margin of each query, so no decider can be named and no rows beyond "
-            "bounds are counted; leave --decider and --outside out"
+            f"bounds are counted; leave {option('--decider')} and {option('--outside')} out"
         )
     tables = separate_tables(
         private, synthetic, accountant=accountant, names=column_names(queries, unit), unit=unit
@@ -255,10 +256,11 @@ def _check_counts(verdict: PlannedVerdict) -> None:
     name = verdict.facts()["id"]
     if verdict.condition and not verdict.condition.accepted:
         column = verdict.facts()["attribute"]
+        bounds = f"--bounds {pasted(column, '=0:100')}"
         raise ParameterError(
             f"{name}: nobody stated both bounds of {column}, so an answer would hold within those "
             "of the copy alone, and a gate takes none such; state them, such as "
-            f"--bounds {pasted(column, '=0:100')}, or ask for the MEDIAN. Nothing was spent."
+            f"{option(bounds)}, or ask for the MEDIAN. Nothing was spent."
         )
 
 
@@ -389,8 +391,8 @@ def _check_judged(table: TableGate) -> None:
         raise ParameterError(
             f"a gate at this epsilon judges {len(table.claims.within)} of {every} columns and "
             f"pairs: of about {table.rows:,} rows, chance and noise alone explain too much of the "
-            "others; state a larger epsilon, fewer columns (--columns), or a larger table. Nothing "
-            "was spent."
+            f"others; state a larger epsilon, fewer columns ({option('--columns')}), or a "
+            "larger table. Nothing was spent."
         )
 
 

@@ -15,6 +15,7 @@ from pqd.deciders import ParameterError
 from pqd.deciders.estimators import EstimatorOutput
 from pqd.deciders.exact import Number
 from pqd.deciders.numbers import epsilon_option
+from pqd.deciders.options import option
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import BudgetError, overtaken
@@ -179,7 +180,9 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
     people = privacy_unit(unit, max_rows, row_is_person=row_is_person)
     if private is None:
         if not dry_run:
-            raise ParameterError("the private table is missing; give it, or take dry_run=True")
+            raise ParameterError(
+                f"the private table is missing; give it, or take {option('--dry-run')}"
+            )
         synthetic = formats.table(synthetic, "synthetic")
         with cell_progress() as progress:
             return run_profile_plan(
@@ -373,9 +376,10 @@ def _zoomed_outputs(
         if not run_charges().spent:
             raise
         paid = sum((each.cost for each in plan.first if each is not plan.confusion), Fraction(0))
+        total = option(f"--total-epsilon {epsilon_option(paid)}")
         advice = (
-            ". Without --zoom and --target, and with --total-epsilon "
-            f"{epsilon_option(paid)}, the same profile replays them at no cost"
+            f". Without {option('--zoom')} and {option('--target')}, and with {total}, the same "
+            "profile replays them at no cost"
         )
         raise overtaken("the distances", error, advice) from None
 

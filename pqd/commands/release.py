@@ -22,6 +22,7 @@ from pqd.deciders.bounds import AnswerRange
 from pqd.deciders.exact import Number, probability
 from pqd.deciders.note import Note, note
 from pqd.deciders.numbers import plain
+from pqd.deciders.options import for_spec, option
 from pqd.engine.sources.export import check_new, write_frame
 from pqd.errors import (
     LostLedgerError,
@@ -257,6 +258,7 @@ def run_release(  # noqa: PLR0913 - those of a release, read
     return report
 
 
+@for_spec()
 @reporting_charges()
 def run_release_spec(  # noqa: PLR0913 - those of ``release``, read
     spec: Spec,
@@ -375,10 +377,11 @@ def _nested(plan: ReleasePlan) -> dict[str, NestedQueries]:
     nested = {name: each for name, each in every.items() if each.chains}
     if not nested:
         raise ParameterError(
-            "isotonic (--isotonic) is stated, but no two queries are ordered: no COUNT, and no SUM "
-            "of values that are known to be >= 0, selects all rows of another one, as far as their "
-            "conditions tell. Nothing was spent; leave isotonic out, state a lower bound of the "
-            "summed column (--bounds), or ask nested queries, such as age < 20, age < 40"
+            f"{option('--isotonic')} is stated, but no two queries are ordered: no COUNT, and no "
+            "SUM of values that are known to be >= 0, selects all rows of another one, as far as "
+            "their conditions tell. Nothing was spent; leave it out, state a lower bound of the "
+            f"summed column ({option('--bounds')}), or ask nested queries, such as age < 20, age "
+            "< 40"
         )
     return nested
 

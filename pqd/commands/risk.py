@@ -15,6 +15,7 @@ from pqd.attacks.parameters import USUAL_EPSILON, USUAL_TAU, RiskParameters
 from pqd.commands.cell_progress import cell_progress
 from pqd.deciders import ParameterError
 from pqd.deciders.exact import Number
+from pqd.deciders.options import option
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.sources.source import place_key
 from pqd.engine.sources.spark_address import is_spark
@@ -214,8 +215,9 @@ def _named_apart() -> Iterator[None]:
     try:
         yield
     except ParameterError as error:
-        text = str(error).replace("--dataset", "--held-out-dataset")
-        raise ParameterError(text.replace(" dataset=", " held_out_dataset=")) from None
+        text = str(error).replace(option("--dataset NAME"), option("--held-out-dataset NAME"))
+        own, apart = (f"({option(each)})" for each in ("--dataset", "--held-out-dataset"))
+        raise ParameterError(text.replace(own, apart)) from None
 
 
 def _held_out(given: object, private: Table) -> Table:
@@ -231,8 +233,8 @@ def _held_out(given: object, private: Table) -> Table:
     own = set(map(place_key, private.source.places))
     if same or any(place_key(each) in own for each in table.source.places):
         raise ParameterError(
-            "the held-out table (--held-out) is the private table, or shares a part with it; give "
-            "rows of other persons, which the generator never saw. Nothing was spent"
+            f"the held-out table ({option('--held-out')}) is the private table, or shares a part "
+            "with it; give rows of other persons, which the generator never saw. Nothing was spent"
         )
     return table
 
@@ -255,7 +257,7 @@ def _held_out_set(bound: BoundRisk, own: MeasurementSet, tables: SyntheticTables
         raise TableError(
             f'the held-out table {table.label} has no column "{lacking[0]}", which the copy and '
             "the private table have; give rows with the same columns, or name the columns to use "
-            "(--columns). Nothing was spent"
+            f"({option('--columns')}). Nothing was spent"
         )
     return MeasurementSet(
         tables.engine, table, own.schema, own.unit, own.measurements, (), own.copies

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from pqd.deciders.exact import Number, positive
+from pqd.deciders.options import option
 from pqd.errors import DeciderError, ParameterError
 from pqd.parameters import Parameters
 from pqd.planning.bound_workload import QueryRequest
@@ -15,7 +16,7 @@ from pqd.sql.query import Query
 from pqd.stated.budgets import AUTO, stated_budget
 
 # Name of the parameter in messages: the argument, then the option of the command line.
-REFERENCE_EPSILON = "references (--reference-epsilon)"
+REFERENCE_EPSILON = "--reference-epsilon"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class ComparisonParameters:
         return cls(
             parameters,
             {name: positive(value, f"weight of {name}") for name, value in (weights or {}).items()},
-            None if references is None else stated_budget(references, REFERENCE_EPSILON),
+            None if references is None else stated_budget(references, option(REFERENCE_EPSILON)),
         )
 
     def weight(self, query: Query) -> Fraction:

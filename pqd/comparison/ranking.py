@@ -18,6 +18,7 @@ from pqd.deciders.distances.vector import CubeVector
 from pqd.deciders.exact import Number, positive
 from pqd.deciders.names import suggestion
 from pqd.deciders.note import Note
+from pqd.deciders.options import option
 from pqd.engine.marginals import RowMap
 from pqd.engine.scan_plan import rows_per_person
 from pqd.errors import ParameterError
@@ -121,7 +122,7 @@ class RankingParameters:
         for name in self.copy_epsilon:
             if name not in copies:
                 raise ParameterError(
-                    f"copy_epsilon (--copy-epsilon) names {name!r}; {suggestion(name, copies)}"
+                    f"{option('--copy-epsilon')} names {name!r}; {suggestion(name, copies)}"
                 )
 
 
@@ -129,9 +130,9 @@ def _copy_epsilon(stated: Mapping[str, Number]) -> dict[str, Fraction]:
     """Epsilon of each copy; ParameterError unless each is above 0."""
     if not isinstance(stated, Mapping):
         raise ParameterError(
-            'copy_epsilon (--copy-epsilon) is by the name of a copy, such as {"boot": 1}'
+            f"the epsilon of a copy is by its name, such as {option('--copy-epsilon boot=1')}"
         )
-    return {str(name): positive(value, "copy_epsilon") for name, value in stated.items()}
+    return {str(name): positive(value, option("--copy-epsilon")) for name, value in stated.items()}
 
 
 # Without slots, since ``cached_property`` needs a ``__dict__``.

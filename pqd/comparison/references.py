@@ -17,6 +17,7 @@ from pqd.comparison.comparison_parameters import ComparisonParameters
 from pqd.deciders.estimators import LaplaceEstimate
 from pqd.deciders.note import Note, note
 from pqd.deciders.numbers import number_text
+from pqd.deciders.options import option
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import ParameterError
@@ -71,8 +72,9 @@ def add_references(  # noqa: PLR0913 - those of a comparison
     """
     if unit:
         raise ParameterError(
-            "the references are made of single rows, and with a unit (--unit) queries are about "
-            "persons, who may have several; compare without --with-references"
+            f"the references are made of single rows, and with a unit ({option('--unit')}) queries "
+            "are about persons, who may have several; compare without "
+            f"{option('--with-references')}"
         )
     first = candidates.names[0]
     columns, rows = _columns(candidates, queries, parameters)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqd.deciders import Lattice
 from pqd.deciders.note import Note, note
+from pqd.deciders.options import option
 from pqd.engine.counting.misfits import way_in
 from pqd.engine.counting.text_styles import joined_options
 from pqd.engine.synthetic_table import SyntheticTable
@@ -252,9 +253,8 @@ class SyntheticTables:
             return
         told = [hint.sentence for hint in self.hints.values()]
         if all_options := joined_options(self._options.values()):
-            told.append(f"All together: {all_options}.")
-        where = "in a spec [text] and [columns.NAME], in Python text_format and columns"
-        raise ParameterError("\n".join([*told, f"The same can be stated {where}. {_UNSPENT}"]))
+            told.append(f"All together: {option(all_options)}.")
+        raise ParameterError("\n".join([*told, _UNSPENT]))
 
     def _check_fit(
         self, engine: SyntheticTable, table: Table, name: str, kind: Kind, *, stated: bool

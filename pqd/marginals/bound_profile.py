@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pqd.deciders.note import Note, note
+from pqd.deciders.options import option
 from pqd.engine.counting.persons import parts_per_row
 from pqd.engine.marginals import Marginal, MarginalPlan, RowMap, Unseen
 from pqd.engine.partitions import Lacking, Partition
@@ -285,8 +286,8 @@ def _check_cells(tables: SyntheticTables, request: ProfileRequest) -> None:
         if fold_case(name) not in compared:
             raise ParameterError(
                 f'cells: the column "{name}" is not among those that are compared '
-                f"({', '.join(request.named or ())}); name it there too (--columns), or leave its "
-                "cells out"
+                f"({', '.join(request.named or ())}); name it there too "
+                f"({option('--columns')}), or leave its cells out"
             )
 
     # A file of metadata may describe more columns; ``check_facts`` looks up their names.
@@ -484,7 +485,7 @@ def _without_columns(left_out: Sequence[LeftOut]) -> str:
         reasons.append(f"and {more} more")
     why = f" ({'; '.join(reasons)})" if reasons else ""
     hint = header_hint(column for each in left_out for column in each.columns)
-    advice = "name columns of both tables by --columns"
+    advice = f"name columns of both tables by {option('--columns')}"
     if any(each.reason.endswith(BY_BLANKS) for each in left_out):
         advice = "give the columns of both tables the same names"
     elif not hint and {each.reason for each in left_out} == {NOT_PRIVATE}:

@@ -9,6 +9,7 @@ from itertools import combinations
 from math import comb
 
 from pqd.deciders.exact import Number, exact
+from pqd.deciders.options import option
 from pqd.errors import ParameterError
 from pqd.sql.schema import fold_case
 
@@ -45,8 +46,8 @@ def select_marginals(columns: Sequence[str], ways: int) -> tuple[Names, ...]:
     if number > MOST_MARGINALS:
         raise ParameterError(
             f"{len(columns)} columns have {number:,} columns and pairs, and at most "
-            f"{MOST_MARGINALS:,} are compared at once; name fewer columns (--columns), or compare "
-            "columns alone (--ways 1)"
+            f"{MOST_MARGINALS:,} are compared at once; name fewer columns ({option('--columns')}), "
+            f"or compare columns alone ({option('--ways 1')})"
         )
     selected: list[Names] = []
     for size in range(1, min(ways, len(columns)) + 1):

@@ -11,6 +11,7 @@ from typing import Any
 from pqd.deciders.distances.relations import USUAL_BAR, share_kept
 from pqd.deciders.exact import Number, exact, positive, probability
 from pqd.deciders.note import Note, note
+from pqd.deciders.options import option
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.errors import ParameterError
 from pqd.marginals.marginal_selection import check_ways
@@ -247,7 +248,7 @@ def check_zoom(zoom: Number) -> int:
     stated = exact(zoom, "zoom")
     if stated.denominator != 1 or not 0 <= stated <= MOST_ZOOM:
         raise ParameterError(
-            f"zoom (--zoom) is {zoom}; it is the number of marginals whose cells are measured, "
-            f"from 0 to {MOST_ZOOM}, such as 5"
+            f"{option('--zoom')} is {zoom}; it is the number of marginals whose cells are measured,"
+            f" from 0 to {MOST_ZOOM}, such as 5"
         )
     return int(stated)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pqd.deciders.names import pasted
+from pqd.deciders.options import option
 from pqd.engine.marginals import ValueCounts
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_table import SyntheticTable
@@ -26,7 +27,6 @@ from pqd.sql.schema import Kind, Schema, differs_by_blanks, fold_case
 from pqd.stated.column_facts import unknown_column
 
 # Reasons why a column is left out.
-_OF_UNIT = "it names the person (--unit)"
 _WITHOUT_CELLS = "the table that gives the cells has no such column"
 NOT_PRIVATE = "the private table has no such column"
 BY_BLANKS = "; the names differ only by blanks"
@@ -82,7 +82,7 @@ def _absence(
 ) -> tuple[Standing, str] | None:
     """Standing and reason of a column that is left out by its name alone; None if it is not."""
     if _is_unit(name, unit):
-        return Standing.SET_ASIDE, _OF_UNIT
+        return Standing.SET_ASIDE, f"it names the person ({option('--unit')})"
     if request.judges(name) is False:
         return Standing.SET_ASIDE, request.set_aside(name)
     if tables.private and not _has(tables.private, name):
@@ -169,7 +169,7 @@ def choose_columns(
     others = [
         LeftOut(
             columns=(name,),
-            reason=f"{reason}; judge it with --columns {pasted(name)}",
+            reason=f"{reason}; judge it with {option(f'--columns {pasted(name)}')}",
             standing=Standing.NOT_JUDGED,
         )
         for name, reason in unfit.items()

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pqd.deciders.distances.cells import confusion_figures
 from pqd.deciders.names import pasted
+from pqd.deciders.options import option
 from pqd.engine.counting.persons import PARTS, mixed
 from pqd.engine.marginals import RowMap
 from pqd.engine.partitions import Partition
@@ -250,10 +251,11 @@ def _labels_of(target: Partition, codes: NDArray[np.int64]) -> tuple[int, ...]:
         cell for cell in range(target.size) if counts[cell] and cell not in {_NULL, target.unseen}
     )
     if len(labels) > MOST_CLASSES:
+        cells = pasted(target.column, "=10")
         raise TableError(
             f"the target {target.column} has {len(labels)} classes on the copy, and at most "
             f"{MOST_CLASSES} are allowed; choose another column, or state fewer cells, such as "
-            f"--cells {pasted(target.column, '=10')}"
+            f"{option(f'--cells {cells}')}"
         )
     return labels
 

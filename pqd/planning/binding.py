@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pqd.deciders import UnanswerableError
 from pqd.deciders.note import Note, note
+from pqd.deciders.options import option
 from pqd.engine.scan_plan import Measure, PrivacyUnit, ScanPlan, Statistic
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import QueryError
@@ -232,10 +233,10 @@ def _check_scale(query: Query, resolved: BoundExpression) -> None:
     if query.aggregate == "COUNT DISTINCT":
         raise UnanswerableError(
             "the number of distinct values does not grow in step with the rows, so it has no "
-            "meaning per row; leave the query out, or --scale rows"
+            f"meaning per row; leave the query out, or {option('--scale rows')}"
         )
     if query.written == "COUNT" and resolved.predicate is None:
         raise UnanswerableError(
             "it counts all rows, which are 100 % of the rows of every table; add a WHERE, or "
-            "leave the query out, or --scale rows"
+            f"leave the query out, or {option('--scale rows')}"
         )

@@ -15,6 +15,7 @@ from pqd.deciders import Interval, Lattice, ParameterError, UnanswerableError, a
 from pqd.deciders.histogram import HALF
 from pqd.deciders.note import Note, note
 from pqd.deciders.numbers import number_text, plain
+from pqd.deciders.options import option
 from pqd.engine.cut_points import ORDERED, CutPoints, reaching
 from pqd.engine.scan_plan import RANGE, Beyond, Measure, PrivacyUnit, Statistic
 from pqd.engine.synthetic_tables import SyntheticTables
@@ -120,7 +121,7 @@ class Bounds:
             if lattice.lower == lattice.upper == 0:
                 raise UnanswerableError(
                     f"{subject} is 0 throughout in the synthetic table, so that its bounds leave "
-                    "nothing to add up; state its bounds (--bounds)"
+                    f"nothing to add up; state its bounds ({option('--bounds')})"
                 )
             self._note_bounds(subject, narrow, stated, facts)
         beyond: tuple[Beyond, ...] = ()
@@ -268,7 +269,8 @@ class Bounds:
         except ParameterError as error:
             raise UnanswerableError(f"{name} in the synthetic table: {error}") from None
         if lattice is None:
-            message = f"{name} has no value in the synthetic table; state its bounds (--bounds)"
+            bounds = option("--bounds")
+            message = f"{name} has no value in the synthetic table; state its bounds ({bounds})"
             raise UnanswerableError(message)
         return with_zero(lattice) if query.per_row else lattice
 

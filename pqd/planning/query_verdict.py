@@ -16,6 +16,7 @@ from pqd.deciders.exact import exceeds
 from pqd.deciders.noise import check_scale
 from pqd.deciders.note import note
 from pqd.deciders.numbers import plain
+from pqd.deciders.options import option
 from pqd.deciders.single.base import BOTH
 from pqd.deciders.single.inverse_sensitivity import End, StatedEnd, most_rows_beyond
 from pqd.deciders.single.noisy_answer import NoisyAnswer
@@ -290,8 +291,8 @@ def _check_decider(query: Query, name: str) -> None:
     if query.per_row and known and known.aggregate != "AVG":
         fitting = [each for each, decider in DECIDERS.items() if decider.aggregate == "AVG"]
         raise DeciderError(
-            f"{name} decides {known.aggregate}; per row (--scale rows) a {query.written} "
-            f"is a mean over all rows: use {AUTO} or {', '.join(fitting)}"
+            f"{name} decides {known.aggregate}; per row ({option('--scale rows')}) a "
+            f"{query.written} is a mean over all rows: use {AUTO} or {', '.join(fitting)}"
         )
 
 

@@ -18,6 +18,7 @@ from pqd.deciders.evaluation.needed_budget import rounded_epsilon
 from pqd.deciders.exact import as_float
 from pqd.deciders.note import Note, note
 from pqd.deciders.numbers import limit_text, number_text
+from pqd.deciders.options import option
 from pqd.deciders.single.base import BOTH
 from pqd.errors import BudgetError, PqdError
 from pqd.parameters import OUTSIDE_SHARE, Criteria
@@ -62,7 +63,7 @@ def sure_verdict(bound: BoundQuery) -> PlannedQueryVerdict:
         raise UnanswerableError(
             f"{plan.choice.decider.id} gives no p-value for both verdicts, so none of its verdicts "
             f"is {as_float(100 * (1 - bound.criteria.alpha)):.12g} % sure; leave the decider out, "
-            f"or {SURE}"
+            f"or {option(SURE)}"
         )
     if plan.choice.decider.constant_verdict(plan.interval) is not None:
         # Every table has this verdict, so it costs nothing at any epsilon.
@@ -204,8 +205,9 @@ def limit_of(plan: QueryVerdictPlan, accuracy: Accuracy) -> AtMost:
         total = limit_text(total_cost(plan.verdicts))
         each = "the query costs" if len(plan.verdicts) == 1 else "the queries together cost"
         raise ParameterError(
-            f"{AT_MOST} is missing; at this accuracy {each} epsilon {total}, as pqd plan says too: "
-            f"state the most that the run may cost, such as --at-most {total}. Nothing was spent"
+            f"{option(AT_MOST)} is missing; at this accuracy {each} epsilon {total}, as pqd plan "
+            "says too: state the most that the run may cost, such as "
+            f"{option(f'{AT_MOST} {total}')}. Nothing was spent"
         )
     return AtMost(plan, accuracy.at_most)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqd.batches.mechanisms import RunBudget
 from pqd.deciders.names import suggestion
+from pqd.deciders.options import for_spec, option
 from pqd.engine.reading.text_format import USUAL, TextFormat
 from pqd.engine.sources.locations import check_scheme, is_address
 from pqd.engine.sources.postgres_address import without_address
@@ -53,6 +54,7 @@ _VARIABLE = re.compile(r"\$\$\{|\$\{([^}]*)(\}?)")
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
+@for_spec()
 def read_spec(
     path: str | Path,
     environ: Mapping[str, str] = os.environ,
@@ -341,7 +343,7 @@ def _checks(
         own["decider_options"] = options
         if "column" in values and not is_gated:
             text = f"{label} has many conditions on the values of a column, so it needs a gate"
-            hint = "add gate = 0.25 to [budget], or run with --gate 0.25"
+            hint = f"add gate = 0.25 to [budget], or run with {option('--gate 0.25')}"
             document.add(Code.MISSING_KEY, (*where, "column"), f"{text}; {hint}")
         yield own | _fixed(values)
 

@@ -13,7 +13,8 @@ from typing import NamedTuple, NoReturn
 
 from sqlglot import exp
 
-from pqd.deciders.names import nearest_names
+from pqd.deciders.names import nearest_names, pasted
+from pqd.deciders.options import option
 from pqd.errors import QueryError
 from pqd.sql.schema import Kind, Schema, fold_case, header_hint
 
@@ -31,8 +32,13 @@ ADMITTED = (
 )
 
 
-_AS_TEXT = "state that {0} is text: --type {0}=text"
 _CALENDAR = {"YEAR": exp.Year, "MONTH": exp.Month, "DAY": exp.Day}
+
+
+def _as_text(name: str) -> str:
+    """Advice to compare a column as text."""
+    kind = pasted(name, "=text")
+    return f"state that {name} is text: {option(f'--type {kind}')}"
 
 
 class ExpressionChecker:
@@ -66,7 +72,7 @@ class ExpressionChecker:
             name = user if isinstance(user, str) else _name(user)
             advice = ""
             if kind is Kind.TEXT and own_kind is Kind.NUMBER and isinstance(node, exp.Column):
-                advice = f"; {_AS_TEXT.format(node.name)}"
+                advice = f"; {_as_text(node.name)}"
             self._refuse(
                 node,
                 f"{_name(node)} is {_article(own_kind)}; {name} needs {_article(kind)}{advice}",
@@ -355,7 +361,7 @@ def _advice_on_kinds(parts: list[exp.Expr], kinds: list[Kind | None]) -> str:
         if kind is Kind.BOOLEAN and texts[0].lower() in {"true", "false"}:
             return f"; write {_name(part)} = {texts[0].upper()}"
         if kind is Kind.NUMBER:
-            return f"; a number takes no quotes, or {_AS_TEXT.format(part.name)}"
+            return f"; a number takes no quotes, or {_as_text(part.name)}"
     return ""
 
 

@@ -15,6 +15,7 @@ from sqlglot.errors import TokenError
 
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number, exact
+from pqd.deciders.options import option
 from pqd.errors import QueryError
 from pqd.sql.schema import Schema
 from pqd.sql.select import TOO_DEEP, BoundExpression, Select, is_whole, refuse
@@ -270,7 +271,7 @@ def check_scale(scale: object) -> Scale | None:
     if scale is None or scale in SCALES:
         return scale
     raise ParameterError(
-        f"scale (--scale) is {scale!r}; leave it out, or write {SCALES[0]}, for shares per row"
+        f"{option('--scale')} is {scale!r}; leave it out, or write {SCALES[0]}, for shares per row"
     )
 
 

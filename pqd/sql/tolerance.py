@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from pqd.deciders.errors import ParameterError, UnanswerableError
 from pqd.deciders.exact import Number, as_float, positive
+from pqd.deciders.options import option
 
 _EXAMPLE = "10, or 5% of the answer"
 # A share of all rows, in per cent.
@@ -37,7 +38,9 @@ class Tolerance:
             If the amount is not above 0, or a share of the rows is not below 1.
         """
         if tau is None:
-            raise ParameterError("tau (--tau) is missing; give it a value such as 10 or 3.2%")
+            raise ParameterError(
+                f"{option('--tau')} is missing; give it a value such as 10 or 3.2%"
+            )
         text = str(tau).strip()
         if isinstance(tau, str) and (of_rows := _OF_ROWS.fullmatch(text)):
             amount = positive(of_rows[1], "tau", "0.1% of rows") / 100

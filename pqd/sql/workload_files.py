@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
+from pqd.deciders.options import option
 from pqd.errors import (
     MOST_MISTAKES,
     NO_PERMISSION,
@@ -60,9 +61,7 @@ def as_queries(
         message = f"the queries are a {kind}; give SQL, a pqd.Query, or a list of these"
         raise QueryError(message) from None
     if not stated:
-        raise NothingSelectedError(
-            "there is no query to answer; give SQL or a pqd.Query (-q or --queries)"
-        )
+        raise NothingSelectedError(f"there is no query to answer; give one ({option('--queries')})")
     names = {query.id for query in stated if isinstance(query, Query) and query.id}
     free = (name for name in (f"q{number}" for number in count(1)) if name not in names)
     single = len(stated) == 1

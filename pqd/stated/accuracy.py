@@ -12,9 +12,10 @@ from fractions import Fraction
 
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number, as_float, exact
+from pqd.deciders.options import option
 from pqd.stated.budgets import stated_budget
 
-SURE, AT_MOST = "sure (--sure)", "at_most (--at-most)"
+SURE, AT_MOST = "--sure", "--at-most"
 _ALPHA = Fraction(1, 20)
 
 
@@ -54,24 +55,25 @@ class Accuracy:
         if sure is None:
             if at_most is not None:
                 raise ParameterError(
-                    f"{AT_MOST} is the most that a run may cost whose epsilons pqd chooses; say "
-                    f"how sure its verdicts must be too, such as 95% ({SURE}), or leave it out"
+                    f"{option(AT_MOST)} is the most that a run may cost whose epsilons pqd chooses;"
+                    f" say how sure its verdicts must be too, such as 95% ({option(SURE)}), or "
+                    "leave it out"
                 )
             return None
         known = _probability(sure)
         stated = [name for name, value in budgets.items() if value is not None]
         if stated:
             raise ParameterError(
-                f"{SURE} lets pqd choose the epsilon of each query, and {' and '.join(stated)} "
-                f"states one; leave one of them out (with {SURE}, {AT_MOST} limits what the run "
-                "may cost)"
+                f"{option(SURE)} lets pqd choose the epsilon of each query, and "
+                f"{' and '.join(stated)} states one; leave one of them out (with {option(SURE)}, "
+                f"{option(AT_MOST)} limits what the run may cost)"
             )
         if alpha is not None and exact(alpha, "alpha") not in {_ALPHA, 1 - known}:
             raise ParameterError(
-                f"{SURE} is {sure}, so alpha is {as_float(1 - known):.12g}, but alpha (--alpha) "
-                f"is {alpha}; leave alpha out"
+                f"{option(SURE)} is {sure}, so alpha is {as_float(1 - known):.12g}, but "
+                f"{option('--alpha')} is {alpha}; leave alpha out"
             )
-        return cls(known, None if at_most is None else stated_budget(at_most, AT_MOST))
+        return cls(known, None if at_most is None else stated_budget(at_most, option(AT_MOST)))
 
 
 def _probability(sure: Number) -> Fraction:
@@ -84,18 +86,21 @@ def _probability(sure: Number) -> Fraction:
     """
     text = str(sure).strip()
     if isinstance(sure, str) and text.endswith("%"):
-        number = exact(text[:-1], SURE, "95%") / 100
+        number = exact(text[:-1], option(SURE), "95%") / 100
     else:
-        number = exact(sure, SURE, "95%")
+        number = exact(sure, option(SURE), "95%")
         if 1 <= number < 100:
-            raise ParameterError(f"{SURE} is {sure}; write {as_float(number):g}% for per cent")
+            raise ParameterError(
+                f"{option(SURE)} is {sure}; write {as_float(number):g}% for per cent"
+            )
     if number >= 1:
         raise ParameterError(
-            f"{SURE} is {sure}; no noisy answer is right with certainty, so it must be below 100%, "
-            "such as 95%"
+            f"{option(SURE)} is {sure}; no noisy answer is right with certainty, so it must be "
+            "below 100%, such as 95%"
         )
     if 2 * number <= 1:
         raise ParameterError(
-            f"{SURE} is {sure}; a coin is right with 50%, so it must be above that, such as 95%"
+            f"{option(SURE)} is {sure}; a coin is right with 50%, so it must be above that, such "
+            "as 95%"
         )
     return number

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number, budget_of
+from pqd.deciders.options import option
 
 # Word for the automatic choice of a decider, an estimator, a mechanism or a way to share a budget.
 AUTO = "auto"
@@ -14,8 +15,8 @@ AUTO = "auto"
 MUCH_EPSILON, MOST_EPSILON = Fraction(10), Fraction(100)
 # A delta above this gets a warning.
 LARGE_DELTA = Fraction(1, 10_000)
-# Names in messages; each gives the argument and the option of the command line.
-EPSILON, TOTAL_EPSILON = "epsilon (--epsilon)", "total_epsilon (--total-epsilon)"
+# Options of the two budgets, as a shell writes them.
+EPSILON, TOTAL_EPSILON = "--epsilon", "--total-epsilon"
 
 
 def stated_budget(epsilon: Number | None, name: str = "epsilon") -> Fraction:
@@ -28,7 +29,7 @@ def stated_budget(epsilon: Number | None, name: str = "epsilon") -> Fraction:
     """
     if epsilon is None:
         raise ParameterError(
-            f"{EPSILON} is missing; say what each query may cost, such as 0.25 "
+            f"{option(EPSILON)} is missing; say what each query may cost, such as 0.25 "
             "(a plan tells what each query needs, and costs nothing)"
         )
     budget = budget_of(epsilon, name)
@@ -44,13 +45,14 @@ def stated_budgets(
     epsilon: object, total_epsilon: object, sharing: object = None
 ) -> dict[str, object]:
     """Arguments that state the budget of a run, by their names in messages."""
-    return {EPSILON: epsilon, TOTAL_EPSILON: total_epsilon, "sharing (--sharing)": sharing}
+    stated = {EPSILON: epsilon, TOTAL_EPSILON: total_epsilon, "--sharing": sharing}
+    return {option(name): value for name, value in stated.items()}
 
 
 def total_budget(total_epsilon: Number | None) -> Fraction:
     """Privacy budget that all queries of a run share; ParameterError if it is missing."""
     if total_epsilon is None:
         raise ParameterError(
-            f"{TOTAL_EPSILON} is missing; say what all queries may cost together, such as 1"
+            f"{option(TOTAL_EPSILON)} is missing; say what all queries may cost together, such as 1"
         )
-    return stated_budget(total_epsilon, "total_epsilon")
+    return stated_budget(total_epsilon, option(TOTAL_EPSILON))

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 
 from pqd.deciders.exact import as_float, exact
+from pqd.deciders.options import option
 from pqd.engine.marginals import Marginal
 from pqd.errors import ParameterError, for_all
 from pqd.sql.schema import Kind, fold_case, unquoted
@@ -126,4 +127,5 @@ def check_cells(marginal: Marginal, copy_rows: int) -> str | None:
 
 def _many_cells(cells: int, limit: str) -> str:
     """Reason why a marginal with more cells than ``limit`` is left out."""
-    return f"it has {cells:,} cells, more than {limit}; give its columns fewer (--cells COLUMN=5)"
+    fewer = option("--cells COLUMN=5")
+    return f"it has {cells:,} cells, more than {limit}; give its columns fewer ({fewer})"

@@ -8,10 +8,11 @@ from fractions import Fraction
 from pqd.deciders import DECIDERS
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number, probability
+from pqd.deciders.options import option
 
 Options = tuple[tuple[str, Fraction], ...]
 # Name in messages: the argument and the option of the command line.
-DECIDER_OPTIONS = "decider_options (--decider-option)"
+DECIDER_OPTIONS = "--decider-option"
 
 
 def read_options(decider: str, stated: Mapping[str, Number] | None) -> Options:
@@ -30,8 +31,8 @@ def read_options(decider: str, stated: Mapping[str, Number] | None) -> Options:
             f"{name} ({', '.join(each.options)})" for name, each in DECIDERS.items() if each.options
         )
         raise ParameterError(
-            f"{DECIDER_OPTIONS} are of one decider, but the decider is {decider!r}; name one that "
-            f"has options: {offered}"
+            f"{option(DECIDER_OPTIONS)} are of one decider, but the decider is {decider!r}; name "
+            f"one that has options: {offered}"
         )
     for name in stated:
         if not made.options:

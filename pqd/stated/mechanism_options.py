@@ -8,12 +8,13 @@ from typing import Any
 
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number, exact, positive, probability
+from pqd.deciders.options import option
 
 # Values by name; a word is a text.
 MechanismOptions = Mapping[str, Fraction | str]
 NO_OPTIONS: MechanismOptions = {}
 # Name in messages: the argument and the option of the command line.
-MECHANISM_OPTIONS = "mechanism_options (--mechanism-option)"
+MECHANISM_OPTIONS = "--mechanism-option"
 # The least delta of which the logarithm of a double is exact enough.
 _LEAST_DELTA = Fraction(1, 10**300)
 _MOST_ROUNDS = 1000
@@ -138,8 +139,8 @@ def read_mechanism_options(
     names = OPTIONS.get(mechanism)
     if names is None:
         raise ParameterError(
-            f"{MECHANISM_OPTIONS} are of one mechanism, but the mechanism is {mechanism!r}, which "
-            f"has none; name one that has options: {', '.join(OPTIONS)}"
+            f"{option(MECHANISM_OPTIONS)} are of one mechanism, but the mechanism is {mechanism!r},"
+            f" which has none; name one that has options: {', '.join(OPTIONS)}"
         )
     for name in stated:
         if name not in names:

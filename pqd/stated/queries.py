@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import Number
 from pqd.deciders.names import closest_name, names_and_more
+from pqd.deciders.options import option
 from pqd.sql.tolerance import Tolerance
 
 if TYPE_CHECKING:
@@ -29,16 +30,25 @@ def check_stated(queries: object, offer: str, explain: str | None = None) -> Non
     """
     if queries is None and explain is not None:
         raise ParameterError(
-            f"--explain {explain} needs the earlier run as it was: repeat its queries and options "
-            "(-q or --queries, --tau, --epsilon) and add --explain; what was paid for is replayed "
-            "at no cost. No table was opened and nothing was spent"
+            f"{option('--explain')} {explain} needs the earlier run as it was: repeat its queries "
+            f"and options ({option('--queries')}, {option('--tau')}, {option('--epsilon')}) and "
+            "add it; what was paid for is replayed at no cost. No table was opened and nothing "
+            "was spent"
         )
     if queries is None:
         raise ParameterError(
-            'there is no query; give one (-q "SELECT COUNT(*) FROM D") or a file of them '
-            "(--queries), with --tau 5% and --epsilon 0.25. To judge the whole copy without a "
-            f"query: {offer}. No table was opened and nothing was spent"
+            f"{_no_query()} To judge the whole copy without a query: {offer}. No table was opened "
+            "and nothing was spent"
         )
+
+
+def _no_query() -> str:
+    """Sentence on what a run with queries needs."""
+    query = option('--query "SELECT COUNT(*) FROM D"')
+    return (
+        f"there is no query; give one, such as {query}, or a file of them "
+        f"({option('--queries')}), with {option('--tau 5%')} and {option('--epsilon 0.25')}."
+    )
 
 
 def check_ranking(
@@ -61,15 +71,11 @@ def check_ranking(
     ranking = queries is None
     if ranking and total_epsilon is None:
         raise ParameterError(
-            'there is no query; give one (-q "SELECT COUNT(*) FROM D") or a file of them '
-            "(--queries), with --tau 5% and --epsilon 0.25. To rank the copies by their overall "
-            "quality, without a query, give total_epsilon alone (--total-epsilon 0.25). No table "
-            "was opened and nothing was spent"
+            f"{_no_query()} To rank the copies by their overall quality, without a query, give "
+            f"{option('--total-epsilon 0.25')} alone. No table was opened and nothing was spent"
         )
     others = (
-        of_queries
-        if ranking
-        else {"total_epsilon (--total-epsilon)": total_epsilon} | dict(of_ranking)
+        of_queries if ranking else {option("--total-epsilon"): total_epsilon} | dict(of_ranking)
     )
     stated = [name for name, value in others.items() if value]
     if stated:
@@ -171,8 +177,8 @@ def _first(queries: Sequence[Query]) -> Number:
     if not taus or without:
         who = f" for {names_and_more(without, _MOST_NAMED)}" if taus else ""
         raise ParameterError(
-            f"tau (--tau) is missing{who}; give it a value such as 10 or 3.2%, or every query one "
-            "of its own (-- tau: 5% before it in a .sql file, a column tau in a list)"
+            f"{option('--tau')} is missing{who}; give it a value such as 10 or 3.2%, or every query"
+            " one of its own (-- tau: 5% before it in a .sql file, a column tau in a list)"
         )
     return taus[0]
 

@@ -30,7 +30,10 @@ _ROWS = "rows"
 _MEANINGS = [
     (
         Standing.FAULT.badge.text,
-        "Contradicts a stated fact, or hardly any real table is so. --strict makes it exit code 1.",
+        (
+            "Contradicts a stated fact, or hardly any real table is so. pqd lint --strict then ends"
+            " with 1."
+        ),
     ),
     (Standing.LOOK.badge.text, "May be right; whoever knows the columns can tell."),
 ]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from pqd.deciders.options import option
 from pqd.reports.blocks import (
     NO_BADGE,
     PAGE,
@@ -429,10 +430,10 @@ def _price_lines(plan: PlanReport) -> Iterator[str]:
 def _price_sentence(plan: PlanReport) -> str:
     """Sentence on what an audit of all queries would cost; the plan itself costs nothing."""
     if plan.sure is not None and plan.queries:
-        options = f"--sure {_sure(plan)}% --at-most {limit_text(_price(plan))}"
+        again = option(f"pqd audit ... --sure {_sure(plan)}% --at-most {limit_text(_price(plan))}")
         return (
-            f"pqd audit with {options} would spend this, or less if it can replay; nothing was "
-            "spent, and no private table was read."
+            f"{again} would spend this, or less if it can replay; "
+            "nothing was spent, and no private table was read."
         )
     if not plan.budgeted or not plan.queries:
         return "Nothing was spent, and no private table was read."
@@ -458,7 +459,8 @@ def _next_step(plan: PlanReport) -> str:
         return ""
     if plan.total_epsilon is not None:
         more = plan.total_needed
-        return f"--total-epsilon {budget_text(more)} would decide all of them" if more else ""
+        total = option(f"--total-epsilon {budget_text(more)}") if more else ""
+        return f"{total} would decide all of them" if more else ""
     poor = _poor(plan)
     needed = [_needed(query, plan) for query in poor]
     able = [epsilon for epsilon in needed if not math.isinf(epsilon)]
@@ -466,7 +468,7 @@ def _next_step(plan: PlanReport) -> str:
         return next(filter(None, map(likely_sentence, poor)), "")
     every = "it" if len(plan.queries) == 1 else "all of them"
     who = every if len(able) == len(needed) else "all that any epsilon can decide"
-    return f"--epsilon {budget_text(max(able))} would decide {who}"
+    return f"{option(f'--epsilon {budget_text(max(able))}')} would decide {who}"
 
 
 def _reading(plan: PlanReport) -> Iterator[str]:
@@ -488,4 +490,5 @@ def _reading(plan: PlanReport) -> Iterator[str]:
         "is decidable; it may be more."
     )
     if not all(candidate.shown for query in plan.queries for candidate in query.candidates):
-        yield "Deciders that cannot prove both verdicts are left out; --verbose shows them."
+        every = option("--verbose")
+        yield f"Deciders that cannot prove both verdicts are left out; {every} shows them."

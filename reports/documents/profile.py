@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from pqd.deciders.options import option
 from pqd.reports.blocks import (
     PAGE,
     Block,
@@ -542,20 +543,22 @@ def next_step(report: ProfileReport) -> str:
         # The lines on the cost say what would do.
         return ""
     if report.dry:
-        return "Next: the same without --dry-run." if report.private else (
+        return f"Next: the same without {option('--dry-run')}." if report.private else (
             "Next: pqd profile PRIVATE COPY measures this."
         )  # fmt: skip
     counts = Counter(each.standing.fate for each in report.marginals)
     if counts["failed"] and not report.zoomed:
-        zoom = f"--zoom {min(5, counts['failed'])} shows in which cells the worst differ"
+        zoom = min(5, counts["failed"])
         # A run with --zoom spends a fifth of its total on cells.  The other four fifths must equal
         # what this run spent on distances: all of its total, or nine tenths if it had a target.
         measured = report.total_epsilon * (1 if report.target is None else Fraction(9, 10))
         more, step = epsilon_option(measured * Fraction(5, 4)), epsilon_text(measured / 4)
-        without = "" if report.target is None else " without --target"
-        return f"Next: pqd profile ... --total-epsilon {more} {zoom},{without} for {step} more."
+        without = "" if report.target is None else f" without {option('--target')}"
+        again = option(f"pqd profile ... --total-epsilon {more} --zoom {zoom}")
+        return f"Next: {again} shows in which cells the worst differ,{without} for {step} more."
     if counts["open"]:
-        return "Next: more --total-epsilon, or another --tau, decides what is undecided."
+        total, tau = option("--total-epsilon"), option("--tau")
+        return f"Next: more {total}, or another {tau}, decides what is undecided."
     return ""
 
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING
 
+from pqd.deciders.options import option
 from pqd.reports.blocks import (
     PAGE,
     Block,
@@ -21,7 +22,6 @@ from pqd.reports.blocks import (
     Key,
     Line,
     Lines,
-    Option,
     Picture,
     Row,
     Section,
@@ -85,8 +85,8 @@ if TYPE_CHECKING:
 
 _MEASURE = (
     "Each copy is measured in cells of its own, as in pqd profile, so a copy has the same quality "
-    "whatever it is compared with; a difference is that of two such qualities. --cells and "
-    "--cells-from give all copies one measure."
+    "whatever it is compared with; a difference is that of two such qualities. {0} and "
+    "{1} give all copies one measure."
 )
 _CHANCE = "chance: what an independent real sample of that copy's size would score"
 # Largest number of listed marginals of several columns, unless a reader asks for all.
@@ -130,12 +130,13 @@ def document(report: RankingReport) -> Document:
         ],
         closing=Closing(
             counts=f"{title}.",
-            step=() if report.marginals else (Option("marginals"), " shows which columns differ"),
+            step="" if report.marginals else f"{option('--marginals')} shows which columns differ",
             budget=budget_sentence(report.cost, report.private),
         ),
         made=report.cost.day or "",
         replays="figures" if report.cost.ledger is not None else "",
-        unknown="a ranking has no query {} to explain; --marginals shows which columns differ",
+        unknown=f"a ranking has no query {{}} to explain; {option('--marginals')} shows which "
+        "columns differ",
     )
 
 
@@ -156,7 +157,13 @@ def _definitions(report: RankingReport) -> Iterator[tuple[str, str]]:
     level = level_text(report.alpha)
     over = listed([f"all {ways_text(ways)}" for ways in range(1, report.ways + 1)])
     alike = ", each kind counting alike" if report.ways > 1 else ""
-    yield "Quality", f"100 % minus the mean of the total variations of {over}{alike}. {_MEASURE}"
+    yield (
+        "Quality",
+        (
+            f"100 % minus the mean of the total variations of {over}{alike}. "
+            f"{_MEASURE.format(option('--cells'), option('--cells-from'))}"
+        ),
+    )
     yield "Total variation", TOTAL_VARIATION
     if any(copy.relations for copy in report.copies):
         held = f"The intervals of all copies hold at once with probability {level}, and so do the"

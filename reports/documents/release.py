@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from pqd.deciders.options import option
 from pqd.reports.blocks import (
     Bars,
     Block,
@@ -144,7 +145,8 @@ def _opening(report: ReleaseReport) -> str:
     if any(query.condition for query in report.queries):
         text = f"{text} {_CONDITION}"
     if any(query.threshold is not None for query in report.queries):
-        text += " Values that are very large are cut off in sums (--explain tells where)."
+        where = option("--explain")
+        text += f" Values that are very large are cut off in sums ({where} tells where)."
     return text
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from pqd.deciders.options import option
 from pqd.reports.blocks import (
     PAGE,
     Bars,
@@ -59,11 +60,6 @@ if TYPE_CHECKING:
     from pqd.reports.models.figure import Figure
     from pqd.reports.models.risk import AttackFacts, ExcessFacts, RiskReport
 
-_ALONE = (
-    "Without held-out rows nobody can tell learning from leaking: a good copy lets everybody guess "
-    "well, whoever is in the private table. Give --held-out TABLE, rows of other persons that the "
-    "generator never saw, for verdicts."
-)
 _SILENCE = (
     "A small excess does not prove that the copy is safe: a stronger attack may succeed. Only a "
     "generator with differential privacy bounds every attack."
@@ -144,7 +140,10 @@ def _headline(report: RiskReport) -> tuple[str, str]:
     """Title, and the lead: how many attacks gain from the private rows, and what they gain."""
     number = counted(len(report.attacks), "attack")
     if not report.held_out:
-        return f"{number} tried, without held-out rows", f"{_tables(report)} {_ALONE}"
+        return (
+            f"{number} tried, without held-out rows",
+            f"{_tables(report)} {_alone()}",
+        )
     leaks = report.leaks
     gains = " ".join(_gain(report, each) for each in leaks[:1])
     if leaks:
@@ -203,7 +202,7 @@ def _sentences(report: RiskReport) -> Iterator[str]:
         yield from (_gain(report, each) for each in told)
         yield f"{_CUSTOMARY} Each verdict errs in at most {_alpha(report)} of runs."
     else:
-        yield _ALONE
+        yield _alone()
 
 
 def _alpha(report: RiskReport) -> str:
@@ -381,6 +380,14 @@ def _cost_lines(report: RiskReport) -> Iterator[str]:
         yield "All of this was paid for before."
 
 
+def _alone() -> str:
+    return (
+        "Without held-out rows nobody can tell learning from leaking: a good copy lets everybody "
+        f"guess well, whoever is in the private table. Give {option('--held-out TABLE')}, rows of "
+        "other persons that the generator never saw, for verdicts."
+    )
+
+
 def _closing(report: RiskReport) -> Closing:
     failed = [each.name for each in report.attacks if each.standing.fate == "failed"]
     leaks = [each.name for each in report.leaks if each.name not in failed]
@@ -388,7 +395,8 @@ def _closing(report: RiskReport) -> Closing:
     parts += [f"More than nothing: {first_names(leaks)}."] if leaks else []
     absent = absences_text(report.left_out)
     counts = _counts(report) if report.held_out else _headline(report)[0] + "."
-    step = "" if report.held_out else "pqd risk ... --held-out TABLE gives verdicts"
+    again = option("pqd risk ... --held-out TABLE")
+    step = "" if report.held_out else f"{again} gives verdicts"
     return Closing(
         failed=" ".join(parts),
         counts=f"{counts} {absent}." if absent else counts,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from pqd.deciders.options import option
 from pqd.reports.blocks import (
     Cell,
     Column,
@@ -38,8 +39,8 @@ _PROOFS = (
     "docs/limitations.md of the pqd project."
 )
 _NO_COLUMN = (
-    "Each row counts as one person. Nobody has stated that it is so (--row-is-person) and no "
-    "column of persons was named (--unit): a person with several rows has the guarantee for each "
+    "Each row counts as one person. Nobody has stated that it is so ({0}) and no "
+    "column of persons was named ({1}): a person with several rows has the guarantee for each "
     "of them alone."
 )
 
@@ -116,7 +117,7 @@ def _unit_sentences(data_set: DataSetFacts) -> Iterator[str]:
         elif all(run.row_is_person for run in data_set.runs if run.unit is None):
             yield "Each row is one person, as the caller of each run has stated."
         else:
-            yield _NO_COLUMN
+            yield _NO_COLUMN.format(option("--row-is-person"), option("--unit"))
 
 
 def _guaranteed(data_set: DataSetFacts, limits: Sequence[LimitFacts]) -> Iterator[str]:

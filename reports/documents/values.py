@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from pqd.deciders.options import option
 from pqd.reports.blocks import Block, Cell, Column, Group, Lines, Row, Section, Table
 from pqd.reports.documents.shared import lines
 from pqd.reports.models.standings import Standing
@@ -67,7 +68,7 @@ def _values_sentences(report: ProfileReport) -> Iterator[str]:
     noun = "persons" if report.cost.max_rows == 1 else "rows"
     yield (
         f"A value of fewer than about {number} {noun} may be missing in the copy and not show "
-        "here: more --total-epsilon shows rarer ones."
+        f"here: more {option('--total-epsilon')} shows rarer ones."
     )
 
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pqd.deciders.names import names_and_more
+from pqd.deciders.options import option
 from pqd.reports.blocks import Badge
 from pqd.reports.escape import caret_lines, visible
 from pqd.reports.models.query import SCORES
@@ -84,7 +85,7 @@ _STATE = (
 CONDITIONAL_HINT = f"NOT taken by a check, since it holds within the copy's bounds alone: {_STATE}"
 # First line on a spec with checks whose answer could never count.
 NEVER_COUNTED = (
-    "checks whose answer could never count, so nothing was measured and nothing was spent (--only "
+    "checks whose answer could never count, so nothing was measured and nothing was spent ({0} "
     "runs others)"
 )
 # What a spec must say so that a check accepts a verdict with this status.
@@ -330,8 +331,8 @@ def _subject(check: CheckResult) -> str:
 def _next_step(check: CheckResult) -> str | None:
     if not check.verdicts:
         # A check of a gate; what to do about a condition is said where it is named.
-        named = ALL_STEP if check.id == ALL_CHECKS else NAMED_STEP
-        return GATE_STEP if check.status == "undecided" else named
+        named = ALL_STEP.format(option("--names 0.5")) if check.id == ALL_CHECKS else NAMED_STEP
+        return GATE_STEP.format(option("--dry-run")) if check.status == "undecided" else named
     if check.status == "undecided":
         remedy = "give this check a larger epsilon or tau"
         milder = ', or set on_undecided = "warn"' if check.gate == "fail" else ""

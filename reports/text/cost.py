@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from pqd.deciders.options import option
 from pqd.reports.blocks import Line
 from pqd.reports.text.numbers import counted, epsilon_option, epsilon_text, factor_text
 from pqd.reports.text.query import persons_words, weights_words
@@ -42,7 +43,7 @@ def cost_sentences(cost: Cost, tables: str) -> Iterator[str]:
 def persons_text(cost: Cost) -> str:
     """Sentence on who is a person, as it was stated; empty if nobody stated it."""
     if cost.row_is_person:
-        return "Each row is one person, as was stated (--row-is-person)."
+        return f"Each row is one person, as was stated ({option('--row-is-person')})."
     if cost.unit is None:
         return ""
     where = f": {_of_persons(cost.max_rows)}" if cost.max_rows else ""

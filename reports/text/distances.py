@@ -7,6 +7,7 @@ from fractions import Fraction
 from statistics import median
 from typing import TYPE_CHECKING
 
+from pqd.deciders.options import option
 from pqd.reports.models.standings import Standing
 from pqd.reports.text.numbers import (
     counted,
@@ -142,20 +143,22 @@ def shortfall_sentence(shortfall: Shortfall) -> str:
 def remedies_sentence(shortfall: Shortfall) -> str:
     """Sentence on what would do: each remedy alone decides all distances that it leaves."""
     options = [
-        shortfall.needed_epsilon and f"--total-epsilon {epsilon_option(shortfall.needed_epsilon)}",
-        shortfall.needed_tau and f"--tau {number_text(100 * shortfall.needed_tau, 4)}%",
-        shortfall.singles_decide and "--ways 1 (columns without pairs)",
+        shortfall.needed_epsilon
+        and option(f"--total-epsilon {epsilon_option(shortfall.needed_epsilon)}"),
+        shortfall.needed_tau and option(f"--tau {number_text(100 * shortfall.needed_tau, 4)}%"),
+        shortfall.singles_decide and f"{option('--ways 1')} (columns without pairs)",
         shortfall.needed_columns
-        and f"--columns with at most {shortfall.needed_columns} of {shortfall.columns}",
+        and f"{option('--columns')} with at most {shortfall.needed_columns} of {shortfall.columns}",
     ]
     stated = [each for each in options if each]
     do = f"What would do: {', or '.join(stated)}." if stated else "A copy of more rows would do."
     if shortfall.private_rows is None:
-        do += " If the private table has more rows than the copy, state them: --private-rows N."
+        rows = option("--private-rows N")
+        do += f" If the private table has more rows than the copy, state them: {rows}."
+    compare = option(f"pqd compare ... --total-epsilon {epsilon_option(shortfall.total_epsilon)}")
     return (
-        f"{do} The overall quality alone takes less: pqd compare PRIVATE copy=COPY --total-epsilon "
-        f"{epsilon_option(shortfall.total_epsilon)}. With --anyway (in Python anyway=True) the "
-        "profile is measured all the same."
+        f"{do} The overall quality alone takes less: {compare}. "
+        f"With {option('--anyway')} the profile is measured all the same."
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pqd.deciders.names import names_and_more
+from pqd.deciders.options import option
 from pqd.reports.models.query import distance_of
 from pqd.reports.models.standings import Standing
 from pqd.reports.text.numbers import (
@@ -30,10 +31,10 @@ _MOST_NAMED = 3
 # Next steps after a gate that shows nothing, and for the check that it named.
 ALL_STEP = (
     "see the check that the gate named; if it named none, give names an epsilon of its own "
-    "([budget] names = 0.5, or --names 0.5): the gate itself is then replayed at no cost"
+    "([budget] names = 0.5, or {0}): the gate itself is then replayed at no cost"
 )
 NAMED_STEP = "make the copy better there, or give this check a larger tau"
-GATE_STEP = "give the gate a larger epsilon, or leave out what --dry-run calls not decidable"
+GATE_STEP = "give the gate a larger epsilon, or leave out what {0} calls not decidable"
 HOW_TO_READ = (
     "A gate is one test of whether all conditions hold: the least of their margins, with noise. If "
     "it passes, the p-value is the chance of passing if any of them failed. If it does not, each "
@@ -62,7 +63,8 @@ def outcome_message(gate: GateFacts) -> str:
     every = "the condition holds" if single else f"all {conditions} hold"
     if gate.outcome == "fails" and gate.p_value is None:
         columns = counted(gate.conditions, "column fails", "columns fail")
-        return f"{columns} in public, so nothing was measured; --columns names those to judge"
+        judged = option("--columns")
+        return f"{columns} in public, so nothing was measured; {judged} names those to judge"
     if gate.p_value is None:
         return f"one test of whether {every}, for epsilon {epsilon_text(gate.epsilon)}"
     odds = p_value_text(gate.p_value, gate.alpha)
@@ -127,8 +129,8 @@ def names_sentence(gate: GateFacts) -> str:
     if gate.names_refused:
         return f"The worst condition is not named: {gate.names_refused}"
     return (
-        "An epsilon of its own names the worst condition: [budget] names = 0.5, or --names 0.5. "
-        "The gate itself is then replayed at no cost."
+        "An epsilon of its own names the worst condition: [budget] names = 0.5, or "
+        f"{option('--names 0.5')}. The gate itself is then replayed at no cost."
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pqd.deciders.errors import readable
 from pqd.deciders.names import names_and_more, pasted
 from pqd.deciders.note import Note, sentence
+from pqd.deciders.options import option
 from pqd.reports.models.relations import Independence
 from pqd.reports.text.numbers import counted, epsilon_text, listed, number_text, share_text
 from pqd.reports.text.relations import independence_sentence
@@ -55,9 +56,9 @@ _WAYS = {
     "day-first": "with the day first",
 }
 _REMEDIES = {
-    "comma": "--decimal , reads it in CSV",
-    "thousands": "--thousands , reads it in CSV",
-    "day-first": "--dates, such as %d.%m.%Y, reads it in CSV",
+    "comma": "--decimal ,",
+    "thousands": "--thousands ,",
+    "day-first": "--dates %d.%m.%Y",
 }
 _ONE = {"number": "number", "time": "day or time", "boolean": "truth (true, false)", "text": "text"}
 _MOST_SIGNS = 40
@@ -79,8 +80,8 @@ def coarse_cells(copy: str, columns: Sequence[str]) -> str:
     """Warning that a copy is compared in far fewer cells than another copy."""
     return (
         f"{copy} is compared in less than half as many cells as another copy: "
-        f"{_first_names(columns)}. Few cells flatter. --cells or --cells-from TABLE give all "
-        "copies the same cells."
+        f"{_first_names(columns)}. Few cells flatter. {option('--cells')} or "
+        f"{option('--cells-from TABLE')} give all copies the same cells."
     )
 
 
@@ -98,27 +99,30 @@ def no_cell_fits(column: str, kind: str, table: str, cells: int, example: str, w
     """Error that no cell of a column of a synthetic table fits the column's kind."""
     return (
         f'"{column}" counts as {kind}, but none of its {cells:,} cells in {table} reads as a '
-        f"{_ONE[kind]}: all would be NULL{_example(example, way)}; mend the table, or the --type "
-        "of the column"
+        f"{_ONE[kind]}: all would be NULL{_example(example, way)}; mend the table, or state "
+        f"another kind ({option('--type')})"
     )
 
 
 def _example(example: str, way: str) -> str:
     """Example cell; if ``way`` is known, how the cell is written and what to write instead."""
     short = example if len(example) <= _MOST_SIGNS else f"{example[:_MOST_SIGNS]}..."
-    return f", such as {short!r}" + (f" {_WAYS[way]}: {_REMEDIES[way]}" if way else "")
+    return f", such as {short!r}" + (
+        f" {_WAYS[way]}: {option(_REMEDIES[way])} reads it in CSV" if way else ""
+    )
 
 
 @sentence
 def text_not_read(column: str, table: str, way: str, example: str, options: Sequence[str]) -> str:
     """Note that a column would be compared as text, because its numbers or days are not read."""
-    texts = f"--type {pasted(column, '=text')} to compare texts"
+    kind = option(f"--type {pasted(column, '=text')}")
+    texts = f"{kind} to compare texts"
     if way == "odd":
         reason = f"its cells are numbers but for a few, such as {example!r}"
     else:
         reason = f"{_IN_FORM[way]}, such as {example!r}"
     if options:
-        remedy = f"state {' or '.join(options)}, or {texts}"
+        remedy = f"state {' or '.join(map(option, options))}, or {texts}"
     else:
         remedy = f"{_INSTEAD[way]} in all tables, or state {texts}"
     return f'"{column}" is text in {table}: {reason}; {remedy}.'
@@ -142,9 +146,11 @@ def cells_missing(table: str, cells: Sequence[tuple[str, int]]) -> str:
     """Note on cells of a copy whose texts mean that they are missing; ``cells`` counts each."""
     counts = ", ".join(f"{text} ({number:,})" for text, number in cells[:_MOST_NAMES])
     number = sum(number for _, number in cells)
+    none_usual = option("--missing ''")
     return (
         f"{number:,} cells of {table} count as missing: {counts}. Such cells of the private table "
-        "do, too, where it is text (--missing '' sets the usual texts aside)."
+        "do, too, where it is text (an empty text sets the usual ones aside: "
+        f"{none_usual})."
     )
 
 
@@ -172,10 +178,13 @@ def bounds_stated(bounds: Sequence[tuple[str, str]], *, snapped: bool) -> str:
 Bounds = Sequence[tuple[str, Sequence[str]]]
 # The most bounds that a note lists for one attribute.
 _MOST_SPANS = 3
-_OUTSIDE = (
-    "values outside count as its ends, and between two steps as the nearer one. State bounds "
-    "(--bounds, or [columns.NAME] in a spec) if private values may lie outside."
-)
+
+
+def _outside() -> str:
+    return (
+        "values outside count as its ends, and between two steps as the nearer one. State bounds "
+        f"({option('--bounds')}) if private values may lie outside."
+    )
 
 
 @sentence
@@ -189,7 +198,7 @@ def bounds_half_stated(bounds: Bounds) -> str:
     """Note that one of the two bounds of these attributes is stated."""
     return (
         f"SUM and AVG are of {_within(bounds)}; the other bound follows the synthetic table: "
-        f"{_OUTSIDE}"
+        f"{_outside()}"
     )
 
 
@@ -198,7 +207,7 @@ def bounds_of_copy(bounds: Bounds) -> str:
     """Note that the bounds of these attributes are taken from the synthetic table."""
     return (
         f"SUM and AVG are of {_within(bounds)}, which are the bounds of the synthetic table: "
-        f"{_OUTSIDE}"
+        f"{_outside()}"
     )
 
 
@@ -207,7 +216,7 @@ def bounds_widened(bounds: Bounds) -> str:
     """Note that the bounds of these attributes are wider than those of the synthetic table."""
     return (
         f"AVG is of {_within(bounds)}: the bounds of the synthetic table, widened beyond the "
-        f"tolerance, so that a private mean may lie outside the tolerance; {_OUTSIDE}"
+        f"tolerance, so that a private mean may lie outside the tolerance; {_outside()}"
     )
 
 
@@ -269,17 +278,18 @@ def beyond_at_most(
     tau: str | None,
 ) -> str:
     """Note that a run costs more than its limit: what is dear, and what would fit."""
-    costs, limit = epsilon_text(total), epsilon_text(most)
+    costs, limit, most_option = epsilon_text(total), epsilon_text(most), option("--at-most")
     if queries == 1:
-        text = f"The query costs epsilon {costs}, more than the {limit} of --at-most."
+        text = f"The query costs epsilon {costs}, more than the {limit} of {most_option}."
     else:
         dear = ", ".join(f"{name} {epsilon_text(epsilon)}" for name, epsilon in dearest)
         dear = f"dearest: {dear}" if queries > len(dearest) else dear
-        text = f"The queries cost epsilon {costs}, more than the {limit} of --at-most; {dear}."
+        text = f"The queries cost epsilon {costs}, more than the {limit} of {most_option}; {dear}."
     if 0 < len(left_out) < queries:
         names = names_and_more(left_out, _MOST_LEFT_OUT)
         text += f" Without {names} the rest costs {epsilon_text(rest)}."
-    return f"{text} At --tau '{tau}' all would fit." if tau else text
+    at = option(f"--tau '{tau}'") if tau else ""
+    return f"{text} At {at} all would fit." if tau else text
 
 
 def _group(name: str, queries: int, epsilon: Fraction | None = None) -> str:
@@ -461,8 +471,8 @@ def other_size(table: str, rows: int, private: int, within: int, queries: Sequen
     share = number_text(100 * rows / max(private, 1), 3)
     return (
         f"{_sizes(table, rows, private, within)}. So a COUNT or a SUM of even a perfect copy is "
-        f"about {share} % of the private one: {names_and_more(queries, _MOST_NAMES)}. --scale rows "
-        "(scale in a spec and in Python) compares them per row, but for a COUNT of all rows; "
+        f"about {share} % of the private one: {names_and_more(queries, _MOST_NAMES)}. "
+        f"{option('--scale rows')} compares them per row, but for a COUNT of all rows; "
         "without it the tolerance must hold the difference."
     )
 
@@ -472,8 +482,8 @@ def other_size_of_shares(table: str, rows: int, private: int, within: int) -> st
     """Note that a copy has another size, where shares of the rows are compared."""
     return (
         f"{_sizes(table, rows, private, within)}. Shares of the rows are compared here, so the "
-        "size does not matter; a COUNT or a SUM of the copy needs --scale rows (pqd audit, check, "
-        "compare)."
+        f"size does not matter; a COUNT or a SUM of the copy needs {option('--scale rows')} (pqd "
+        "audit, check, compare)."
     )
 
 
@@ -580,9 +590,8 @@ def person_key(column: str, table: str) -> str:
     """Warning that a column looks like a person's key and repeats, but nobody says who is one."""
     return (
         f'"{readable(column)}" looks like the key of a person and repeats in {table}: state '
-        f"--unit {pasted(column)} if all rows with one value of it are one person, or "
-        "--row-is-person if each row is one (in Python unit= or row_is_person=True, in a spec unit "
-        "or row_is_person under [privacy]). Until then no run spends anything."
+        f"{option(f'--unit {pasted(column)}')} if all rows with one value of it are one person, or "
+        f"{option('--row-is-person')} if each row is one. Until then no run spends anything."
     )
 
 
@@ -854,18 +863,20 @@ def column_constant(column: str, value: str, filled: int, rows: int) -> str:
 @sentence
 def codes_as_text(column: str, example: str) -> str:
     """Finding that a column of codes with a zero in front counts as text."""
+    word = pasted(column, "=number")
     return (
         f'"{column}" is text: as numbers, codes such as {example.strip()} would lose the zero '
-        f"(--type {pasted(column, '=number')} makes them numbers all the same)."
+        f"({option(f'--type {word}')} makes them numbers all the same)."
     )
 
 
 @sentence
 def kind_nearly(column: str, kind: str, cells: int, unfit: int, example: str) -> str:
     """Finding that a few cells alone make a column text."""
+    word = pasted(column, f"={kind}")
     return (
         f'"{column}" is text, because {unfit:,} of its {cells:,} cells read as no {_ONE[kind]}'
-        f"{_example(example, '')}; --type {pasted(column, f'={kind}')} makes these cells NULL."
+        f"{_example(example, '')}; {option(f'--type {word}')} makes these cells NULL."
     )
 
 
@@ -883,7 +894,7 @@ def key_nearly(column: str, repeated: int, filled: int) -> str:
     """Finding that a column would be a key, but for some values that occur more than once."""
     return (
         f'"{column}" looks like a key, but {repeated:,} of its {filled:,} cells have a value that '
-        f"another cell has, too (--key {pasted(column)} states a key)."
+        f"another cell has, too ({option(f'--key {pasted(column)}')} states a key)."
     )
 
 
@@ -1013,7 +1024,8 @@ def metadata_beside_both(file: str) -> str:
     """Warning that the file of metadata beside the copy lies beside the private table, too."""
     return (
         f"{file} is not read: it lies beside the private table, too, and may hold that table's own "
-        f"least and largest values. If its facts are public, name it: --metadata {file}."
+        f"least and largest values. If its facts are public, name it: "
+        f"{option(f'--metadata {pasted(file)}')}."
     )
 
 
@@ -1032,8 +1044,8 @@ def metadata_key_repeats(column: str, table: str) -> str:
     """Note that a column that metadata states as a key repeats in a copy."""
     return (
         f'The metadata states "{column}" as a key or an identifier, and it repeats in {table}: if '
-        f"its values are persons, state --unit {pasted(column)}; if each row is one person, "
-        "--row-is-person."
+        f"its values are persons, state {option(f'--unit {pasted(column)}')}; if each row is one "
+        f"person, {option('--row-is-person')}."
     )
 
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
 from pqd.deciders.names import names_and_more
+from pqd.deciders.options import option
 from pqd.reports.models.query import MEAN_DISTANCE, RELATIONS_KEPT, SHARE, SUM_PER_ROW
 from pqd.reports.models.standings import VERDICTS, Standing, passes_first
 from pqd.reports.text.numbers import (
@@ -75,8 +76,8 @@ def outside_sentence(verdict: Verdict) -> str:
     if verdict.is_withheld:
         return (
             f"{number} lie {cut}, which nobody stated, so no verdict within these bounds "
-            "is given: state bounds that hold for everybody (--bounds), ask for a MEDIAN, or "
-            "release the answer within wider bounds"
+            f"is given: state bounds that hold for everybody ({option('--bounds')}), ask for a "
+            "MEDIAN, or release the answer within wider bounds"
         )
     sure = number_text(100 - 100 * float(verdict.alpha), 3)
     return f"{number} lie {cut}; {outside.found:,} or more would be found with probability {sure} %"
@@ -422,7 +423,8 @@ def estimating_sentence(verdict: Verdict) -> str | None:
     None if the gap is known, if the verdict is yes, or if no command fits.
     """
     if verdict.standing is Standing.NO_OR_BEYOND:
-        return "which of the two: state bounds that hold for everybody (--bounds), and ask again"
+        bounds = option("--bounds")
+        return f"which of the two: state bounds that hold for everybody ({bounds}), and ask again"
     if verdict.is_withheld:
         return None
     near = verdict.standing.answer == "yes"
@@ -431,7 +433,7 @@ def estimating_sentence(verdict: Verdict) -> str | None:
     if known or command is None:
         return None
     price = epsilon_text(verdict.epsilon)
-    return f"how far off, and which way: {command}, for epsilon {price} more"
+    return f"how far off, and which way: {option(command)}, for epsilon {price} more"
 
 
 def instead_sentence(verdict: Verdict) -> str | None:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from pqd.deciders.note import sentence
+from pqd.deciders.options import option
 from pqd.reports.text.distances import INDEPENDENT, digits_of, figure_text, names_text
 from pqd.reports.text.numbers import number_text, p_value_text, percent_text
 
@@ -84,7 +85,7 @@ def _without_figure(facts: RelationsFacts) -> Iterator[str]:
     else:
         yield (
             f"Whether there are relations to keep is undecided at this budget ({chance}); more "
-            "--total-epsilon tells."
+            f"{option('--total-epsilon')} tells."
         )
 
 

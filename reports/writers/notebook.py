@@ -46,7 +46,7 @@ def brief_text(report: Report) -> str:
 
 
 def _summary(report: Report) -> Summary:
-    return summary_of(document_of(report)).in_python()
+    return summary_of(document_of(report))
 
 
 def summary_of(document: Document) -> Summary:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 # Most rows of a table in a notebook; to_html and to_frame have all rows.
 MOST = 60
@@ -40,44 +39,3 @@ class Summary:
     account: Sequence[str] = ()
     lines: Sequence[str] = ()
     command: str = ""
-
-    def in_python(self) -> Summary:
-        """Summary whose sentences name arguments of Python in place of command-line options."""
-        account, lines = ([*map(in_python, texts)] for texts in (self.account, self.lines))
-        return replace(self, lead=in_python(self.lead), account=account, lines=lines)
-
-
-# Command with its options, such as "pqd profile ... --zoom 5".
-_COMMAND = re.compile(r"pqd ([a-z]+) \.\.\.((?: --[a-z-]+ [^\s,;]+)+)")
-# Options that reports name.  No other option is replaced, since it may be the name of a column.
-_NAMES = "cells|columns|dry-run|epsilon|row-is-person|target|tau|total-epsilon|type|unit|ways|zoom"
-_OPTION = re.compile(
-    rf"--({_NAMES})\b"
-    r"(?: (\d[\d./%]*(?<!\.)|COLUMN=\d+)|(?<=--unit) (?:\"([^\"]+)\"|([^\s\"]+)\b))?"
-)
-_BOUNDS = "--bounds, or [columns.NAME] in a spec"
-_BOUNDS_IN_PYTHON = 'columns={"NAME": {"bounds": (low, high)}}'
-
-
-def in_python(text: str) -> str:
-    """Text in which arguments of Python, such as ``zoom=5``, replace command-line options."""
-    text = text.replace(_BOUNDS, _BOUNDS_IN_PYTHON)
-    text = _COMMAND.sub(lambda found: f"pqd.{found[1]}(..., {_arguments(found[2])})", text)
-    return _OPTION.sub(_argument, text)
-
-
-def _arguments(options: str) -> str:
-    return ", ".join(
-        _OPTION.sub(_argument, f"--{each.strip()}") for each in options.split("--")[1:]
-    )
-
-
-def _argument(found: re.Match[str]) -> str:
-    name, value = found[1].replace("-", "_"), found[2] or found[3] or found[4]
-    if value is None:
-        return name
-    column, equals, number = value.partition("=")
-    if equals:
-        return f'{name}={{"{column}": {number}}}'
-    plain = re.fullmatch(r"\d+(\.\d+)?", value)
-    return f"{name}={value}" if plain else f'{name}="{value}"'

@@ -366,7 +366,7 @@ def test_only_a_total_is_shared(command: Command, account: Path) -> None:
     arguments = ["audit", *map(str, TABLES), "-q", next(iter(CENSUS)), "--tau", "5%"]
     code, out, err = command(*arguments, "--sharing", "auto")
     assert (code, out) == (2, "")
-    assert "epsilon (--epsilon) is missing" in err
+    assert "--epsilon is missing" in err
     assert not account.exists()
 
 

@@ -582,10 +582,10 @@ CASES: dict[str, tuple[list[str], str, int]] = {
     "a missing private table": (["nowhere.csv", *GOOD, "-q", SQL, *TERMS], "does not exist", 2),
     "no epsilon": (
         ["private.csv", *GOOD, "-q", SQL, "--tau", "5"],
-        "epsilon (--epsilon) is missing",
+        "--epsilon is missing",
         2,
     ),
-    "no tau": (["private.csv", *GOOD, "-q", SQL, "--epsilon", "1"], "tau (--tau) is missing", 2),
+    "no tau": (["private.csv", *GOOD, "-q", SQL, "--epsilon", "1"], "--tau is missing", 2),
     "no query": (["private.csv", *GOOD, *TERMS], "--total-epsilon 0.25", 2),
     "terms of queries without any": (
         ["private.csv", *GOOD, *TERMS, "--total-epsilon", "1"],
@@ -599,7 +599,7 @@ CASES: dict[str, tuple[list[str], str, int]] = {
     ),
     "terms of a ranking with queries": (
         on("--total-epsilon", "1", "--ways", "1", "--marginals"),
-        "total_epsilon (--total-epsilon), --ways, --marginals is of a ranking",
+        "--total-epsilon, --ways, --marginals is of a ranking",
         2,
     ),
     "an empty query file": (
@@ -631,7 +631,7 @@ CASES: dict[str, tuple[list[str], str, int]] = {
     "a budget for no reference": (on("--reference-epsilon", "1"), "go together", 2),
     "a reference of words": (
         on("--with-references", "--reference-epsilon", "some"),
-        "references (--reference-epsilon) is",
+        "--reference-epsilon is",
         2,
     ),
     "epsilon 0": (["private.csv", *GOOD, "-q", SQL, "--tau", "5", "--epsilon", "0"], "than 0", 2),

@@ -418,7 +418,9 @@ def test_budgets_and_deciders_of_single_queries_are_refused(
 
 
 def test_a_query_without_stated_bounds_is_refused() -> None:
-    with pytest.raises(PqdError, match=r"q1: nobody stated both bounds of age.*--bounds age=0:100"):
+    with pytest.raises(
+        PqdError, match=r"q1: nobody stated both bounds of age.*\"bounds\": \(0, 100\)"
+    ):
         pqd.gate("private.parquet", "copy.parquet", "SELECT SUM(age) FROM D", tau="5%", epsilon=1)
 
 

@@ -40,8 +40,8 @@ MISTAKES: dict[str, tuple[tuple[str, ...], Literal["A", "B"], tuple[str, ...]]] 
     "no copy for a spec": (("init", "private.csv"), "A", ("pqd init private.csv COPY",)),
     "query without -q": (("audit", *TABLES, OLD), "A", ("given by -q: -q", OLD)),
     "no query": (("audit", *TABLES), "A", ("there is no query", "pqd profile private.csv copy")),
-    "no epsilon": (audit(OLD, "--tau", "5%"), "A", ("epsilon (--epsilon) is missing", "0.25")),
-    "no tau": (audit(OLD, "--epsilon", "1"), "A", ("tau (--tau) is missing", "10 or 3.2%")),
+    "no epsilon": (audit(OLD, "--tau", "5%"), "A", ("--epsilon is missing", "0.25")),
+    "no tau": (audit(OLD, "--epsilon", "1"), "A", ("--tau is missing", "10 or 3.2%")),
     "tau an amount": (
         audit(OLD, "--tau", "5", "--epsilon", "0.1"),
         "B",

@@ -410,7 +410,7 @@ def test_bins_make_many_queries(command: Command) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["-q", "SELECT COUNT(*) FROM D"], "total_epsilon (--total-epsilon) is missing"),
+        (["-q", "SELECT COUNT(*) FROM D"], "--total-epsilon is missing"),
         (
             ["-q", "SELECT COUNT(*) FROM D", "--total-epsilon", "1", "--max-rows", "2"],
             "no unit says whose rows",

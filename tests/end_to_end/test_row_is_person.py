@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 import pqd
 from pqd.cli import command_line
+from pqd.deciders.options import for_shell
 from pqd.errors import ParameterError
 from pqd.pytest_plugin import Trust
 
@@ -96,7 +97,7 @@ def ledgers(folder: Path) -> list[Path]:
 @pytest.mark.parametrize("name", LIBRARY)
 def test_the_library_stops_and_goes_on_with_one_word(name: str, folder: Path) -> None:
     run = LIBRARY[name]
-    with pytest.raises(ParameterError) as refusal:
+    with for_shell(), pytest.raises(ParameterError) as refusal:
         run()
     assert all(word in str(refusal.value) for word in WORDS)
     assert not ledgers(folder)
@@ -104,7 +105,7 @@ def test_the_library_stops_and_goes_on_with_one_word(name: str, folder: Path) ->
     assert "person-key" not in [each.code for each in report.notes]
     if name != "dry run":
         assert report.cost.row_is_person
-        assert "Each row is one person, as was stated (--row-is-person)." in report.to_markdown()
+        assert "Each row is one person, as was stated (row_is_person=True)." in report.to_markdown()
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -139,7 +140,7 @@ def test_a_spec_states_it_once_for_checks_release_and_pytest(folder: Path) -> No
         lambda: Trust(path).assert_trusted("old"),
         lambda: Trust(path).assert_trusted(ALL, tau=50, epsilon=1),
     ):
-        with pytest.raises(ParameterError, match="--unit"):
+        with pytest.raises(ParameterError, match="unit = "):
             run()
     release = CliRunner().invoke(command_line(), ["release", "audit.toml"])
     assert isinstance(release.exception, ParameterError)

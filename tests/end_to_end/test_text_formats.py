@@ -29,6 +29,7 @@ from pqd.commands.profile import run_profile
 from pqd.commands.release import run_release
 from pqd.comparison.comparison_parameters import ComparisonParameters
 from pqd.deciders import SimulatedNoise
+from pqd.deciders.options import for_shell
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.errors import BudgetError, ParameterError
 from pqd.marginals.profile_parameters import ProfileParameters
@@ -296,7 +297,7 @@ def test_a_spec_states_the_format_and_stops_without_it(
     spec.write_text(bare, encoding="utf-8")
     code, told = run("check", "audit.toml")
     assert code == 2
-    assert "--dates %d.%m.%Y" in told
+    assert 'dates = ["%d.%m.%Y"] in [text]' in told
     common = '[text]\ndecimal = ","\nthousands = "."\nmissing = ["k.A."]\n'
     dates = 'dates = ["%d.%m.%Y", "%d.%m.%Y %H:%M"]\n'
     spec.write_text(f"{common}{dates}\n{bare}", encoding="utf-8")
@@ -316,10 +317,10 @@ def test_columns_that_are_not_used_or_that_are_stated_as_text_stop_nothing(folde
     born = "SELECT COUNT(*) FROM D WHERE \"Born\" LIKE '%1940'"
     text = {"Born": {"type": "text"}}
     pqd.audit(private, copy, born, tau="50%", epsilon=1, columns=text, ledger=ledger)
-    with pytest.raises(ParameterError, match=r"--dates %d\.%m\.%Y, or --type Born=text"):
+    with pytest.raises(ParameterError, match=r"dates=\[.%d\.%m\.%Y.\]\), or .*Born"):
         pqd.audit(private, copy, born, tau="50%", epsilon=1, ledger=ledger)
     notes = map(str, pqd.plan(copy, born, tau="50%").notes)
-    assert any("Born" in note and "--dates %d.%m.%Y" in note for note in notes)
+    assert any("Born" in note and 'dates=["%d.%m.%Y"]' in note for note in notes)
     assert "text-not-read" in {each.note.code for each in pqd.lint(copy).findings}
 
 
@@ -346,7 +347,7 @@ def test_a_style_is_named_with_what_reads_it(style: str, tmp_path: Path) -> None
     texts, words = STYLES[style]
     copy = written(tmp_path / "copy.csv", "x", texts)
     private = written(tmp_path / "private.csv", "x", ["0"] * 9)
-    with pytest.raises(ParameterError, match="is text in") as caught:
+    with for_shell(), pytest.raises(ParameterError, match="is text in") as caught:
         pqd.profile(private, copy, ledger=tmp_path / "ledger.sqlite")
     assert words in str(caught.value)
     assert not (tmp_path / "ledger.sqlite").exists()

@@ -17,6 +17,7 @@ from pqd.commands.compare import run_compare
 from pqd.comparison.comparison_parameters import ComparisonParameters
 from pqd.comparison.references import select_group_counts
 from pqd.deciders import SecureNoise
+from pqd.deciders.options import for_shell
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import ParameterError
@@ -68,10 +69,10 @@ def test_a_command_without_an_epsilon_is_refused(
     option = "--total-epsilon" if words[0] == "release" else "--epsilon"
     code, out, err = command(*words, *([option, ""] if empty else []))
     assert (code, out) == (2, "")
-    assert f"({option}) is missing" in err
+    assert f"{option} is missing" in err
 
 
-BOTH = "epsilon (--epsilon) and total_epsilon (--total-epsilon) are both given"
+BOTH = "epsilon and total_epsilon are both given"
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "both": (
         {"epsilon": 1, "total_epsilon": 1},
@@ -81,9 +82,9 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"epsilon": 1, "total_epsilon": 1, "sharing": "alone"},
         BOTH,
     ),
-    "nothing to share": ({"epsilon": 1, "sharing": "auto"}, "(--sharing) is 'auto', but epsilon"),
-    "sharing alone": ({"sharing": "alone"}, "epsilon (--epsilon) is missing"),
-    "neither": ({}, "epsilon (--epsilon) is missing"),
+    "nothing to share": ({"epsilon": 1, "sharing": "auto"}, "sharing is 'auto', but epsilon"),
+    "sharing alone": ({"sharing": "alone"}, "epsilon is missing"),
+    "neither": ({}, "epsilon is missing"),
     "no way": ({"total_epsilon": 1, "sharing": "magic"}, "sharing is 'magic'; use one of auto, "),
 }
 
@@ -92,7 +93,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 def test_budgets_that_contradict_each_other_are_refused(
     name: str, tmp_path: Path, command: Callable[..., tuple[int, str, str]]
 ) -> None:
-    """The library and the command line say the same, before anything is charged."""
+    """The library and the command line say the same, each with names of its own."""
     stated, message = WRONG[name]
     ledger = tmp_path / "ledger.sqlite"
     with pytest.raises(ParameterError, match=re.escape(message)) as refused:
@@ -103,6 +104,8 @@ def test_budgets_that_contradict_each_other_are_refused(
     ]
     code, out, err = command("audit", *TABLES, "-q", SQL, "--tau", "1", *options)
     assert (code, out) == (2, "")
+    with for_shell(), pytest.raises(ParameterError) as refused:
+        pqd.audit(SECRET, COPY, SQL, tau=1, ledger=ledger, **stated)
     assert err == f"pqd: {refused.value}\n"
     assert not ledger.exists()
 
@@ -121,7 +124,7 @@ def test_what_is_drawn_cannot_be_made_without_one(select: Callable[[BoundWorkloa
     tables = SyntheticTables([open_table(COPY, "synthetic")])
     bound = bind(tables, [QueryRequest(as_queries(SQL)[0], criteria)], {})
     bound.check()
-    with pytest.raises(ParameterError, match=r"epsilon \(--epsilon\) is missing"):
+    with pytest.raises(ParameterError, match="epsilon is missing"):
         select(bound).bound.check()
 
 

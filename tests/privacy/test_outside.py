@@ -198,7 +198,7 @@ def test_the_total_is_exact_and_the_question_is_another(tmp_path: Path) -> None:
 
 
 def test_queries_that_are_answered_together_count_no_rows() -> None:
-    with pytest.raises(ParameterError, match="--outside"):
+    with pytest.raises(ParameterError, match="outside=True"):
         pqd.audit(NEAR, COPY, SUM, tau="20%", total_epsilon=1, sharing="workload", outside=True)
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pqd.reports.writers.summary import Summary, in_python
 from pqd.reports.writers.terminal import terminal_text
 from tests.support import (
     audit_reports,
@@ -177,39 +176,6 @@ def test_every_kind_says_how_far_off() -> None:
     far = next(v for v in json.loads(AUDIT.to_json())["verdicts"] if v["id"] == "far")
     assert (far["gap"], far["gap_low"], far["gap_high"]) == (-339, -351, -327)
     assert (far["margin_low"], far["margin_high"]) == (-273, -249)
-
-
-@pytest.mark.parametrize(
-    ("told", "python"),
-    [
-        (
-            "Next: pqd profile ... --total-epsilon 1.25 --zoom 5 shows more, without --target.",
-            "Next: pqd.profile(..., total_epsilon=1.25, zoom=5) shows more, without target.",
-        ),
-        (
-            "Next: pqd profile ... --total-epsilon 4/67 --zoom 1 shows it.",
-            'Next: pqd.profile(..., total_epsilon="4/67", zoom=1) shows it.',
-        ),
-        ("more --total-epsilon, or another --tau", "more total_epsilon, or another tau"),
-        ("the same without --dry-run.", "the same without dry_run."),
-        ("fewer (--cells COLUMN=5)", 'fewer (cells={"COLUMN": 5})'),
-        ("state --unit person_id.", 'state unit="person_id".'),
-        ('state --unit " Patient ID " if', 'state unit=" Patient ID " if'),
-        ("as was stated (--row-is-person).", "as was stated (row_is_person)."),
-        ("it names the person (--unit)", "it names the person (unit)"),
-        (
-            "State bounds (--bounds, or [columns.NAME] in a spec) if",
-            'State bounds (columns={"NAME": {"bounds": (low, high)}}) if',
-        ),
-        ("--total-epsilon 1. Then", "total_epsilon=1. Then"),
-        ('"--odd" is never 5, nor --units 7', '"--odd" is never 5, nor --units 7'),
-        ("no limit is set (pqd ledger limit)", "no limit is set (pqd ledger limit)"),
-    ],
-)
-def test_hints_are_in_the_form_of_python(told: str, python: str) -> None:
-    assert in_python(told) == python
-    summary = Summary("title", told, [], account=[told], lines=[told]).in_python()
-    assert (summary.lead, *summary.account, *summary.lines) == (python,) * 3
 
 
 @pytest.mark.parametrize("kind", ["audit", "check", "compare", "plan", "profile", "release"])

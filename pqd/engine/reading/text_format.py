@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from pqd.deciders.errors import ParameterError
+from pqd.deciders.options import option
 from pqd.sql.schema import Kind
 
 # Texts that usually mean a missing cell; spreadsheets, pandas and R write them.
@@ -29,7 +30,6 @@ THOUSANDS = (".", ",", "'", "\u2019", " ", "\u00a0", "\u202f", "_")
 _DIRECTIVES = frozenset("YymdHMSfpIbBj%")
 _YEAR = re.compile(r"%[Yy]")
 _LONGEST, _MOST = 64, 100
-_NUMBERS = "write 1234.5 as --decimal . and 1.234,5 as --decimal , --thousands ."
 Field = Literal["decimal", "thousands", "dates", "missing"]
 FIELDS: tuple[Field, ...] = ("decimal", "thousands", "dates", "missing")
 
@@ -76,7 +76,8 @@ class TextFormat:
         if self.thousands == self.decimal:
             raise ParameterError(
                 f"{self.decimal!r} cannot stand both before decimals and between thousands; "
-                f"{_NUMBERS}"
+                f"write 1234.5 as "
+                f"{option('--decimal .')} and 1.234,5 as {option('--decimal , --thousands .')}"
             )
         for form in self.dates:
             _check_form(form)

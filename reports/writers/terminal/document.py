@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from pqd.deciders.errors import ParameterError
+from pqd.deciders.options import option
 from pqd.reports.blocks import (
     NO_BADGE,
     Bars,
@@ -182,7 +183,9 @@ class _Writer:
         """First notes and the last note, which may be a warning; all notes if that is asked."""
         every = list(document.always if self.quiet else document.notes)
         if self.extent is Extent.BRIEF and len(every) > _NOTES + 1:
-            left = Line(f"... {len(every) - _NOTES:,} more notes (--all lists them) ...")
+            left = Line(
+                f"... {len(every) - _NOTES:,} more notes ({option('--all')} lists them) ..."
+            )
             every = [*every[: _NOTES - 1], left, every[-1]]
         yield from self._lines(every)
 
@@ -293,7 +296,8 @@ class _Writer:
             yield from self._opened(table, row)
         if more := len(rows) - len(shown):
             yield Text()
-            yield from self.screen.wrapped(f"{more:,} more could not be decided (--all tells why)")
+            why = f"{option('--all')} tells why"
+            yield from self.screen.wrapped(f"{more:,} more could not be decided ({why})")
         if rows and self.quiet:
             yield Text()
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from rich.cells import cell_len
 from rich.text import Text
 
+from pqd.deciders.options import option
 from pqd.reports.blocks import Group, Table
 from pqd.reports.text.numbers import LISTED, MOST_IN_FULL
 from pqd.reports.writers.terminal.grid import GAP, Column, fits, grid_lines
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 
 TONES = {"yes": "bold green", "no": "bold red", "open": "bold yellow", "none": "dim"}
 PASSES = 10
-# Number of names in the line on rows that are not listed, and the hint how to list them.
-_NAMED, LISTER = 6, "   (--all lists them)"
+# Number of names in the line on rows that are not listed.
+_NAMED = 6
 # Default ids of queries, such as q3, which say nothing about the query.
 _NUMBERED = re.compile(r"q\d+")
 _OPEN = 5
@@ -141,9 +142,9 @@ class _Grid:
             blank = " " * max(self.lead - cell_len(badge), GAP if badge else 0)
             lead = Text.assemble((badge, TONES[group.badge.tone]), blank)
             # The hint names --all, which cannot be combined with --quiet.
-            lister = "" if self.extent is Extent.QUIET else LISTER
-            told = f"{said(group.fold, self.screen)}{lister}" if group.fold else ""
-            told = told or fold_text(rest, room, self.table.between, lister)
+            hint = "" if self.extent is Extent.QUIET else lister()
+            told = f"{said(group.fold, self.screen)}{hint}" if group.fold else ""
+            told = told or fold_text(rest, room, self.table.between, hint)
             yield lead.append(told, "default")
 
     def _most(self, group: Group) -> int:
@@ -244,7 +245,10 @@ class _Grid:
         lines = (f"{self.indent}{name:<{width}}  {asks}" for name, asks in shown.items())
         told = [Text(self.screen.cut(line, self.screen.width), "dim") for line in lines]
         if self.extent is Extent.BRIEF and len(told) > PASSES + 1:
-            more = f"{self.indent}{len(told) - PASSES:,} more   (--all tells what they ask)"
+            more = (
+                f"{self.indent}{len(told) - PASSES:,} more   ({option('--all')} tells what they "
+                "ask)"
+            )
             told = [*told[:PASSES], Text(more, "dim")]
         return rows, [Text(), *told]
 
@@ -287,11 +291,16 @@ def _grouping(row: Row) -> str:
     return row.grouping.name if row.grouping else row.id
 
 
-def fold_text(names: Sequence[str], room: int, between: str = ", ", lister: str = LISTER) -> str:
-    """First names that fit into ``room``, the number of other names, and the hint ``lister``."""
+def lister() -> str:
+    """Hint on how to list the rows that share a line."""
+    return f"   ({option('--all')} lists them)"
+
+
+def fold_text(names: Sequence[str], room: int, between: str = ", ", hint: str = "") -> str:
+    """First names that fit into ``room``, the number of other names, and a ``hint``."""
     for shown in range(min(_NAMED, len(names) - 1), 0, -1):
-        text = f"{between.join(names[:shown])} and {len(names) - shown:,} more{lister}"
+        text = f"{between.join(names[:shown])} and {len(names) - shown:,} more{hint}"
         if cell_len(text) <= room:
             return text
     text = f"{len(names):,} more"
-    return f"{text}{lister}" if cell_len(text + lister) <= room else text
+    return f"{text}{hint}" if cell_len(text + hint) <= room else text

@@ -195,7 +195,7 @@ def test_a_name_joins_a_data_set_without_a_name(tmp_path: Path, custodian: Custo
 
 @pytest.mark.parametrize("name", ["", "  ", "a\0b", "x" * 101, "a\x1bb"])
 def test_a_name_that_cannot_be(name: str) -> None:
-    with pytest.raises(ParameterError, match=r"--dataset.*1 to 100 characters"):
+    with pytest.raises(ParameterError, match=r"\(dataset\).*1 to 100 characters"):
         data_set_name(name)
 
 
@@ -221,7 +221,7 @@ def test_what_cannot_be_known_is_refused_where_a_limit_exists(
     with pytest.raises(ParameterError, match=r"1 is people\.csv") as caught:
         custodian.charge(copied)
     assert caught.value.exit_code == 2
-    assert "Nothing was spent. Name the data set (--dataset NAME" in str(caught.value)
+    assert "Nothing was spent. Name the data set (dataset=NAME" in str(caught.value)
     custodian.charge(copied, "1")
     assert custodian.spent() == [2]
     # From here on it is known.

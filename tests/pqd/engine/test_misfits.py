@@ -112,9 +112,9 @@ def test_a_copy_whose_column_is_empty_is_no_mistake_of_a_kind(tmp_path: Path) ->
 
 
 def test_numbers_and_days_that_are_text_are_named(german: Path) -> None:
-    with pytest.raises(QueryError, match=r"SUM needs a number(?s:.*)'1\.234,5'; state --decimal ,"):
+    with pytest.raises(QueryError, match=r"SUM needs a number(?s:.*)'1\.234,5'; state .*decimal="):
         pqd.plan(german, "SELECT SUM(income) FROM D", tau=5)
-    with pytest.raises(QueryError, match=r"born is text(?s:.*)state --dates %d\.%m\.%Y"):
+    with pytest.raises(QueryError, match=r"born is text(?s:.*)state .*%d\.%m\.%Y"):
         pqd.plan(german, f"{COUNT} WHERE born > DATE '1980-01-01'", tau=5)
     (note,) = map(str, pqd.plan(german, f"{COUNT} WHERE born LIKE '%1940'", tau=5).notes)
     assert note.startswith(

@@ -245,7 +245,7 @@ def test_marginals_of_too_many_cells_have_a_reason() -> None:
     assert check_cells(marginal(10, 100), 5) is None
     assert check_cells(marginal(1000, 100), 200_000) is None
     assert "has 1,010 cells" in (check_cells(marginal(10, 101), 5) or "")
-    assert "--cells" in (check_cells(marginal(10, 101), 1_009) or "")
+    assert "cells={" in (check_cells(marginal(10, 101), 1_009) or "")
     assert check_cells(marginal(10, 101), 1_010) is None
     assert "100,100 cells, more than 100,000" in (check_cells(marginal(1001, 100), 10**6) or "")
 

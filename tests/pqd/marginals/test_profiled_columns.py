@@ -73,11 +73,11 @@ def test_every_column_has_a_place_or_a_reason() -> None:
     assert names == ("age", "ratio", "job", "half", "years", "who")
     assert reasons == {
         "id": "looks like an identifier in the copy (300 values in 300 rows); judge it with "
-        "--columns id",
+        'columns=["id"]',
         "letter": "looks like an identifier or free text in the copy (300 values in 300 rows); "
-        "judge it with --columns letter",
+        'judge it with columns=["letter"]',
         "more": "looks like an identifier or free text in the copy (151 values in 300 rows); judge "
-        "it with --columns more",
+        'it with columns=["more"]',
         "own": "the private table has no such column",
     }
     kinds = dict.fromkeys(("id", "letter", "more"), Standing.NOT_JUDGED)
@@ -140,7 +140,7 @@ def test_free_text_and_identifiers_are_recognised_among_filled_rows() -> None:
 def test_the_column_of_the_unit_is_left_out() -> None:
     names, reasons = of(COPY, unit=PrivacyUnit("WHO", 1))
     assert "who" not in names
-    assert reasons["who"] == "it names the person (--unit)"
+    assert reasons["who"] == "it names the person (unit)"
     with pytest.raises(TableError, match='"who" is that of the privacy unit'):
         of(COPY, wanted=["who"], unit=PrivacyUnit("WHO", 1))
 

@@ -15,6 +15,7 @@ from pqd.cli import command_line
 from pqd.commands.audit import run_audit
 from pqd.deciders import SecureNoise
 from pqd.deciders.note import WARNING, Note, note
+from pqd.deciders.options import for_shell
 from pqd.errors import ParameterError
 from pqd.parameters import Parameters
 from pqd.progress import Step, strict, warn
@@ -277,7 +278,7 @@ def key_notes(frame: pd.DataFrame, **terms: Any) -> list[str]:
 def test_a_key_that_repeats_without_a_unit_is_told() -> None:
     (note,) = key_notes(KEYS)
     assert note.startswith(f'{WARNING}"Person_ID"')
-    assert "--unit Person_ID " in note
+    assert 'unit="Person_ID" ' in note
     assert key_notes(KEYS, unit="person_id") == []
     assert key_notes(KEYS, row_is_person=True) == []
     plan = pqd.profile(None, KEYS, dry_run=True)
@@ -377,7 +378,10 @@ def test_strict_runs_without_a_warning_are_as_others() -> None:
     a, b = note("alpha-wide", alpha=1), note("tau-wide", tolerance="100%")
     with strict(stated=True):
         warn([], lambda stage, *_: seen.append(stage))
-        with pytest.raises(ParameterError, match=r"^1 warning, which --strict makes an error"):
+        with (
+            for_shell(),
+            pytest.raises(ParameterError, match=r"^1 warning, which --strict makes an error"),
+        ):
             warn([a, a], lambda stage, *_: seen.append(stage))
     warn([b], lambda stage, *_: seen.append(stage))
     assert seen == [a, b]

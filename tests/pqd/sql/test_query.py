@@ -221,12 +221,12 @@ REFUSED: dict[str, tuple[str, str, str | None]] = {
     ),
     "a number in quotes": (
         where("age = '18'"),
-        "a number takes no quotes, or state that age is text: --type age=text",
+        'a number takes no quotes, or state that age is text: columns={"age": {"type": "text"}}',
         "age = '18'",
     ),
     "pattern over a number": (
         where("age LIKE '1%'"),
-        "LIKE needs text; state that age is text: --type age=text",
+        'LIKE needs text; state that age is text: columns={"age": {"type": "text"}}',
         "age",
     ),
     "part of a time": (where("EXTRACT(week FROM born) = 1"), "YEAR, MONTH or DAY, not WEEK", None),

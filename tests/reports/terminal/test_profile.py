@@ -14,6 +14,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from pqd.deciders.errors import ParameterError
+from pqd.deciders.options import for_shell
 from pqd.reports.documents.marginals import marginal_rows
 from pqd.reports.documents.profile import (
     at_once_sentences,
@@ -101,7 +102,7 @@ def test_columns_are_worst_first_with_their_other_distances_beside() -> None:
 
 
 def test_what_is_not_shown_is_counted_and_shown_when_asked_for() -> None:
-    folded = [line.split() for line in LINES if line.endswith("(--all lists them)")]
+    folded = [line.split() for line in LINES if line.endswith("(open() lists them)")]
     own = [(line[0], line[line.index("and") + 1]) for line in folded if "only" not in line]
     assert own == [("?", "11"), ("NO", "3"), ("?", "17"), ("yes", "44")]
     # Pairs that repeat a wrong column are one line.
@@ -239,7 +240,8 @@ def test_a_marginal_that_is_not_there_is_refused() -> None:
 
 def test_text_is_text_in_a_notebook_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
-    assert str(PLAIN).splitlines() == LINES
+    with for_shell(stated=False):
+        assert str(PLAIN).splitlines() == LINES
 
 
 @pytest.mark.parametrize("width", range(56, 81, 3))

@@ -100,8 +100,10 @@ def test_where_no_table_has_room_numbers_stand_below_with_their_titles() -> None
 
 def test_what_lists_the_others_is_named_where_it_can_be_given() -> None:
     names = [f"q{number}" for number in range(20)]
-    assert fold_text(names, 60).endswith(" and 14 more   (--all lists them)")
-    assert fold_text(names, 60, lister="").endswith(" and 14 more")
+    assert fold_text(names, 60, hint="   (--all lists them)").endswith(
+        " and 14 more   (--all lists them)"
+    )
+    assert fold_text(names, 60, hint="").endswith(" and 14 more")
     assert fold_text(["x" * 70, "y"], 20) == "2 more"
 
 
