@@ -12,7 +12,7 @@ from tests.support.shown import missing_rows
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(
-    r"```(console|python)\n(.*?)```(?:\n+(?:[^`\n]+\n+)?```text\n(.*?)```)?", re.DOTALL
+    r"```(console|python|toml)\n(.*?)```(?:\n+(?:[^`\n]+\n+)?```text\n(.*?)```)?", re.DOTALL
 )
 PAGES = {"custodian": 2, "pipeline": 2, "researcher": 2, "analyst": 1}
 TABLES = {"private": "private", "copy": "synthetic", "tree": "synthetic"} | {
@@ -48,6 +48,10 @@ def test_a_story_is_told_as_it_happens(
     blocks = BLOCK.findall(text)
     assert sum(bool(shown) for *_, shown in blocks) == PAGES[page]
     for language, code, shown in blocks:
+        if language == "toml":
+            with Path("audit.toml").open("a", encoding="utf-8") as spec:
+                spec.write(code)
+            continue
         if language == "python":
             exec(compile(code, page, "exec"), {})  # noqa: S102 - the point of the test
             printed = capsys.readouterr().out
