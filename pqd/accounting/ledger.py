@@ -59,7 +59,9 @@ if TYPE_CHECKING:
     from pqd.engine.tables import Table
 
 # Prefix of a fingerprint; it names the way in which pqd/engine/counting/recognition.py hashes rows.
-_SCHEME = "rows:"
+_SCHEME = "cells:"
+# Prefix of earlier ledgers, in which NULL and the names of all columns counted.
+_EARLIER = "rows:"
 # Name of the key under which rows are hashed (see ``Ledger.key``).
 ROWS = "rows"
 _NO_HASH = ""
@@ -136,9 +138,9 @@ class Ledger:
         """Secret key for one ``purpose``; the key never leaves the process."""
         return key_of(self._chain.secret, purpose)
 
-    def fingerprint(self, content: str) -> str:
-        """Keyed fingerprint of a table, given the engine's digest of its content."""
-        return _SCHEME + hmac.new(self.key("table"), content.encode(), "sha256").hexdigest()
+    def fingerprint(self, content: str, scheme: str = _SCHEME) -> str:
+        """Keyed fingerprint of a table, given the text of its content by the rule of a scheme."""
+        return scheme + hmac.new(self.key("table"), content.encode(), "sha256").hexdigest()
 
     def keyed_digest(self, digest: bytes | None) -> str | None:
         """Keyed hash of a file's digest, as the ledger stores it; None without a file."""
@@ -155,7 +157,8 @@ class Ledger:
     def fingerprint_of(self, engine: Engine, table: Table) -> str:
         """Fingerprint under which this ledger keeps the account of a table, now or in the future.
 
-        The rows are read only if the ledger does not know the file.
+        The rows are read only if the ledger does not know the file.  An account that was opened by
+        the earlier rule goes on.
 
         Raises
         ------
@@ -165,7 +168,11 @@ class Ledger:
         by_file = self.fingerprint_by_file(table)
         if by_file is not None:
             return by_file
-        return self.fingerprint(engine.content(table, self.key(ROWS)))
+        key = self.key(ROWS)
+        content = engine.content(table, key)
+        own = self.fingerprint(content.text)
+        earlier = self.fingerprint(content.earlier(key), _EARLIER)
+        return earlier if self.account(earlier) and not self.account(own) else own
 
     def account(self, fingerprint: str) -> Account | None:
         """Account of the table with this fingerprint; None if the table was never charged."""

@@ -14,6 +14,7 @@ from pqd.deciders import Histogram
 from pqd.engine.contingency import ContingencyCounter, ContingencyTable
 from pqd.engine.counting.arrow_sql import ArrowSQL
 from pqd.engine.counting.facts import Known, TypedSQL
+from pqd.engine.counting.recognition import Content
 from pqd.engine.counting.tally import Counter
 from pqd.engine.histograms import HistogramCounter
 from pqd.engine.marginals import MarginalCounter, MarginalCounts, MarginalPlan
@@ -64,7 +65,7 @@ class Engine:
         stored = [name for name in table.columns if fold_case(name) in lowered]
         self._scanner(table).read(stored, content_keys, ahead=ahead)
 
-    def content(self, table: Table, key: bytes) -> str:
+    def content(self, table: Table, key: bytes) -> Content:
         """Keyed hash of the whole content of ``table``; its name and row order do not count.
 
         Raises

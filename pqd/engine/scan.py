@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from pqd.engine.counting.arrow_sql import ArrowSQL
     from pqd.engine.counting.batch import Batch
+    from pqd.engine.counting.recognition import Content
     from pqd.engine.counting.tally import Counter
     from pqd.engine.scan_plan import TablePlan
     from pqd.engine.table import Table
@@ -77,7 +78,7 @@ class LocalScanner:
         memory.missing.clear()
         kept = _Kept(public=self._table.role == "synthetic")
 
-        def work(batches: Iterator[Batch]) -> list[str]:
+        def work(batches: Iterator[Batch]) -> list[Content]:
             counts = []
             for batch in batches:
                 if new:
@@ -87,13 +88,13 @@ class LocalScanner:
             return contents.whole(folded(counts)) if new else []
 
         read = list(dict.fromkeys((*every, *wanted))) if new else wanted or every[:1]
-        texts = _in_one_pass(self._table, read, work, ahead=ahead)
-        memory.contents |= dict(zip(new, texts, strict=True))
+        found = _in_one_pass(self._table, read, work, ahead=ahead)
+        memory.contents |= dict(zip(new, found, strict=True))
         if not known:
             memory.names = frozenset(wanted)
             memory.batches = kept.batches()
 
-    def content(self, key: bytes) -> str:
+    def content(self, key: bytes) -> Content:
         """Keyed hash of the whole content of the table."""
         with self._memory.lock:
             self._read((), (key,))

@@ -14,7 +14,7 @@ import numpy as np
 
 from pqd.engine.counting.batch import batch_of
 from pqd.engine.counting.persons import person_batches
-from pqd.engine.counting.recognition import ContentCounter, hashed
+from pqd.engine.counting.recognition import Content, ContentCounter, hashed
 from pqd.engine.counting.tally import Counter, Counts, JointCounter, folded
 from pqd.engine.reading.values import plain_values
 from pqd.engine.scan import CHANGED, LocalScanner, unreadable
@@ -43,7 +43,7 @@ _RECOGNISED = "recognised"
 _PERSON = 8
 
 
-class _Content(NamedTuple):
+class _ContentKey(NamedTuple):
     """Content to hash: its columns and key; ``loose`` takes equal values of any type as equal."""
 
     columns: tuple[str, ...]
@@ -57,7 +57,7 @@ class _Content(NamedTuple):
 
     def __repr__(self) -> str:
         """Name of the type alone, since the object holds a key."""
-        return "_Content(...)"
+        return "_ContentKey(...)"
 
 
 def open_spark_table(given: object, role: Role) -> Table:
@@ -92,12 +92,12 @@ class SparkScanner:
     ) -> None:
         """Hash the content under each key, and under the run's own key, in one job."""
         own = self._own_content(names)
-        self._contents([*(_Content(self._table.columns, key) for key in content_keys), own])
+        self._contents([*(_ContentKey(self._table.columns, key) for key in content_keys), own])
         self._source.known.setdefault(_RECOGNISED, own)
 
-    def content(self, key: bytes) -> str:
+    def content(self, key: bytes) -> Content:
         """Keyed hash of the whole content of the table."""
-        (content,) = self._contents([_Content(self._table.columns, key)])
+        (content,) = self._contents([_ContentKey(self._table.columns, key)])
         return content
 
     def same_rows(self, public: Table, names: Collection[str]) -> bool:
@@ -114,11 +114,11 @@ class SparkScanner:
         if not self._alike(public, own):
             return False
         try:
-            return self._alike(public, _Content(columns, self._source.key, loose=True))
+            return self._alike(public, _ContentKey(columns, self._source.key, loose=True))
         except Exception:  # noqa: BLE001 - whatever breaks is not told
             return False
 
-    def _alike(self, public: Table, own: _Content) -> bool:
+    def _alike(self, public: Table, own: _ContentKey) -> bool:
         """Whether ``public`` has the same content."""
         (content,) = self._contents([own])
         return content == loose_content(self._sql, public, own.columns, own.key)
@@ -147,12 +147,12 @@ class SparkScanner:
         """Raise ValueError: no row of a private table leaves Spark."""
         raise ValueError(f"{len(names)} columns of a private table of Spark")
 
-    def _own_content(self, names: Sequence[str]) -> _Content:
+    def _own_content(self, names: Sequence[str]) -> _ContentKey:
         """Content of the columns ``names`` (of the first column for none), under the run's key."""
         columns = tuple(dict.fromkeys(names)) or self._table.columns[:1]
-        return _Content(columns, self._source.key, loose=True)
+        return _ContentKey(columns, self._source.key, loose=True)
 
-    def _contents(self, each: Sequence[_Content]) -> list[str]:
+    def _contents(self, each: Sequence[_ContentKey]) -> list[Content]:
         """Hashes of contents; one job computes all hashes that are not cached."""
         with self._source.lock:
             known = self._source.known

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from pqd.engine.counting.arrow_sql import ArrowSQL
     from pqd.engine.counting.batch import Batch, Column
+    from pqd.engine.counting.recognition import Content
     from pqd.engine.counting.tally import Counter
     from pqd.engine.reading.text_format import TextFormat
     from pqd.engine.scan_plan import TablePlan
@@ -43,7 +44,7 @@ class Scanner(Protocol):
         """
         ...
 
-    def content(self, key: bytes) -> str:
+    def content(self, key: bytes) -> Content:
         """Keyed hash of the whole content; the order of rows and columns does not count."""
         ...
 
@@ -85,7 +86,7 @@ class TableMemory:
         self.version = version
         self.names: frozenset[str] | None = None
         self.batches: list[Batch] = []
-        self.contents: dict[bytes, str] = {}
+        self.contents: dict[bytes, Content] = {}
         self.odd: dict[str | None, str] = {}
         self.missing: dict[str, dict[str, int]] = {}
 

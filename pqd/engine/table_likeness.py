@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pqd.engine.counting.recognition import ContentCounter
+from pqd.engine.counting.recognition import Content, ContentCounter
 from pqd.engine.reading.text_format import USUAL
 from pqd.sql.schema import fold_case
 
@@ -54,7 +54,7 @@ class ContentPlan:
     unit: PrivacyUnit | None = None
 
 
-def loose_content(sql: ArrowSQL, table: Table, names: Sequence[str], key: bytes) -> str:
+def loose_content(sql: ArrowSQL, table: Table, names: Sequence[str], key: bytes) -> Content:
     """Keyed hash of the columns ``names`` of a table, by ``loose_texts`` of their cells.
 
     Raises

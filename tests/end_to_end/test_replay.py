@@ -15,6 +15,7 @@ import pqd
 from pqd.accounting.accounts import Budget
 from pqd.accounting.ledger import Ledger
 from pqd.accounting.ledger_location import FILE_NAME
+from pqd.engine.counting.recognition import Content
 from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import Table
 from pqd.errors import BudgetError, RunError
@@ -493,7 +494,7 @@ def test_a_table_that_changes_while_it_is_recognised_is_refused(
         path.write_text("".join(rows), encoding="utf-8")
     before = SyntheticTable.content
 
-    def swapped(engine: SyntheticTable, table: Table, key: bytes) -> str:
+    def swapped(engine: SyntheticTable, table: Table, key: bytes) -> Content:
         found = before(engine, table, key)
         private.write_text("age\n1\n2\n", encoding="utf-8")
         return found

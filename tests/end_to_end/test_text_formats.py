@@ -486,6 +486,10 @@ def test_json_lines_are_one_data_set_whatever_the_copy_and_the_order_of_keys(
     pqd.audit(private, narrow, query, tau=50, epsilon=1, ledger=ledger)
     pqd.audit(moved, wide, f"{query} AND sex = 'f'", tau=50, epsilon=1, ledger=ledger)
     assert pqd.audit(moved, narrow, query, tau=50, epsilon=1, ledger=ledger).verdicts[0].replayed
+    table = folder / "other.csv"
+    rows = [f"{row['own']},{row['sex'] or ''},{row['age']}\n" for row in lines[::-1]]
+    table.write_text("".join(["OWN,sex,age\n", *rows]), encoding="utf-8")
+    assert pqd.audit(table, narrow, query, tau=50, epsilon=1, ledger=ledger).verdicts[0].replayed
     (data_set,) = Accountant(ledger).ledger.data_sets
     assert len(data_set.versions) == 1
     with pytest.raises(pqd.PqdError, match="private table"):

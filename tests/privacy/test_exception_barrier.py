@@ -36,7 +36,7 @@ from pqd.engine.counting.batch import Batch, Column
 from pqd.engine.counting.combinations import combined
 from pqd.engine.counting.facts import ByValue, Facts, TypedSQL
 from pqd.engine.counting.persons import PersonCodes
-from pqd.engine.counting.recognition import ContentCounter, RowHash
+from pqd.engine.counting.recognition import CellNumbers, Content, ContentCounter, RowHash
 from pqd.engine.counting.tally import Counts, Tally
 from pqd.engine.histograms import HistogramCounter
 from pqd.engine.marginals import MarginalCounter, MarginalPlan
@@ -246,7 +246,7 @@ def test_no_traceback_shows_a_count_while_tables_are_held_against_each_other(
 ) -> None:
     content = engine.SyntheticTable.content
 
-    def broken(self: engine.SyntheticTable, table: Table, *args: Any, **named: Any) -> str:
+    def broken(self: engine.SyntheticTable, table: Table, *args: Any, **named: Any) -> Content:
         found = content(self, table, *args, **named)
         if table.role == "private":
             raise failure
@@ -309,6 +309,7 @@ def test_what_counts_rows_has_no_content_to_show() -> None:
         Column(numbers, pa.array(["a"])),
         ContentCounter(("age",), b"79193", worker_sql().texts),
         *(RowHash(("age",), b"79193", worker_sql().texts), TableMemory()),
+        *(CellNumbers("age", b"79193"), Content(("age",), 79193, (1, 5, 9))),
         Tally(numbers, numbers),
         Tally.among(numbers, numbers),
         Counts({0: Tally(numbers, numbers)}),

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from io import BufferedIOBase
 
-# Name of a column that no key has: the whole line, the same for each order of its keys.
+# Name of a column that no key has: all cells of a line, the same for each order of its keys.
 LINE = "\0line"
+# Sign between names and texts of the cells of a line: no cell holds it, and no column's name.
+_BETWEEN = "\0"
 # Lines of a batch.
 _LINES = 1 << 14
 _PARSED = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
@@ -137,9 +139,20 @@ def _text(value: Any) -> str | None:  # noqa: ANN401 - a value of JSON
 
 
 def _whole(held: dict[str, Any]) -> str:
-    """Object as one text, without keys whose value is null; any order of keys gives the same."""
-    written = _written({key: value for key, value in held.items() if value is not None})
-    return (written or "").encode("utf-8", "backslashreplace").decode()
+    """All cells of an object as one text; any order of keys gives the same.
+
+    A key with a NUL is no name of a column.  Of two keys that differ by case the last one counts.
+    """
+    cells = {fold_case(key): (key, _text(value) or "") for key, value in held.items()}
+    named = sorted(cell for cell in cells.values() if _BETWEEN not in cell[0])
+    whole = _BETWEEN.join(part for cell in named for part in cell)
+    return whole.encode("utf-8", "backslashreplace").decode()
+
+
+def cells_of(line: str) -> Iterator[tuple[str, str]]:
+    """Name and text of each cell of a line, as the column ``LINE`` has it; empty for NULL."""
+    parts = line.split(_BETWEEN) if line else []
+    return zip(parts[::2], parts[1::2], strict=True)
 
 
 def _written(value: Any) -> str | None:  # noqa: ANN401 - a value of JSON

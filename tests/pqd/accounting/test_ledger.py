@@ -708,7 +708,7 @@ def known(ledger: Ledger) -> Callable[[object], str]:
 def fingerprint(ledger: Ledger, source: object) -> str:
     table = open_table(source, "private")
     engine = SyntheticTable()
-    return ledger.fingerprint(engine.content(table, ledger.key("rows")))
+    return ledger.fingerprint(engine.content(table, ledger.key("rows")).text)
 
 
 def csv_of(path: Path, rows: Iterable[tuple[str, ...]], names: tuple[str, ...] = NAMED) -> Path:

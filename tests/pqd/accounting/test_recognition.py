@@ -1,11 +1,13 @@
 """Recognition of a private table: once in a run, anew when it was written, by every text it has."""
 
 import copy
+import json
 import os
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 
+import duckdb
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -14,12 +16,14 @@ from pqd.accounting.accountant import Accountant
 from pqd.accounting.composition import Charge
 from pqd.accounting.ledger import Ledger
 from pqd.engine.counting import batch, facts
-from pqd.engine.reading import csv_blocks, parquet_files
+from pqd.engine.counting.recognition import Content
+from pqd.engine.reading import csv_blocks, json_lines, parquet_files
 from pqd.engine.sources.files import DelimitedFile
 from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import Table, open_table
 from pqd.errors import LedgerError
 from pqd.planning.table_separation import separate_tables
+from tests.support.custodian import Custodian
 
 KEY = b"k" * 32
 
@@ -30,7 +34,7 @@ def scans(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     read: list[str] = []
     content = SyntheticTable.content
 
-    def watched(engine: SyntheticTable, table: Table, key: bytes) -> str:
+    def watched(engine: SyntheticTable, table: Table, key: bytes) -> Content:
         read.append(table.label)
         return content(engine, table, key)
 
@@ -78,7 +82,7 @@ def test_a_frame_is_read_each_time_since_it_may_have_changed(
 
 def content(values: Sequence[object], names: tuple[str, ...] = ("v",)) -> str:
     table = open_table(pd.DataFrame(dict.fromkeys(names, values)), "private")
-    return SyntheticTable().content(table, KEY)
+    return SyntheticTable().content(table, KEY).text
 
 
 # Told apart by what cells are written as, all but the last two.
@@ -108,13 +112,142 @@ def test_likeness_passes_over_how_numbers_are_written(place: int) -> None:
 
 
 def test_the_content_of_a_table_is_what_it_was() -> None:
-    """Ledgers hold fingerprints of it: another number would make a new table of every old one."""
+    """Ledgers hold fingerprints of it: another number would make a new table of every old one.
+
+    The second text is the one that ledgers of the earlier rule hold.
+    """
     table = pa.table({"b": ["x", "y", None], "A": [1, 2, 2], "c": [0.1, 1e300, -0.0]})
     times = pa.array([0, 1, None], pa.timestamp("us"))
     table = table.append_column("t", times).append_column("f", [[True, False, None]])
-    assert SyntheticTable().content(open_table(table, "private"), KEY) == (
+    found = SyntheticTable().content(open_table(table, "private"), KEY)
+    assert found.text == "[3, 1665696231, 2041003138, 170585261, 166768771]"
+    assert found.earlier(KEY) == (
         '[["a", "b", "c", "f", "t"], "3", "1183696893", "1206990082", "595637234", "1199253527"]'
     )
+
+
+Row = dict[str, object]
+PEOPLE: list[Row] = [
+    {"Age": 3, "pay": 3.0, "name": 'Zoë, "x"', "born": "1980-12-24", "fit": True, "none": None},
+    {"Age": 4, "pay": None, "name": "06680", "born": None, "fit": False, "none": None},
+    {"Age": 4, "pay": None, "name": "06680", "born": None, "fit": False, "none": None},
+    {"Age": None, "pay": 2.5, "name": None, "born": "2001-01-01", "fit": None, "none": None},
+    {"Age": None, "pay": None, "name": None, "born": None, "fit": None, "none": None},
+]
+
+
+def in_kinds(rows: Sequence[Row], folder: Path) -> dict[str, Path | str]:
+    """Files of every kind that hold ``rows``, as DuckDB writes them."""
+    folder.mkdir(exist_ok=True)
+    found: dict[str, Path | str] = {"store": f"{folder / 'store.duckdb'}::people"}
+    with duckdb.connect(folder / "store.duckdb") as store:
+        store.execute(
+            "CREATE TABLE people (Age INT, pay DOUBLE, name VARCHAR, born DATE, fit BOOL, none INT)"
+        )
+        store.executemany(
+            "INSERT INTO people VALUES (?, ?, ?, ?, ?, ?)", [[*r.values()] for r in rows]
+        )
+        for kind in ("csv", "parquet", "jsonl", "tsv"):
+            found[kind] = folder / f"people.{kind}"
+            mark = " (DELIMITER '\t')" if kind == "tsv" else ""
+            store.execute(f"COPY people TO '{found[kind]}'{mark}")
+    # As Spark writes it: a missing cell has no key; here in another order, and other capitals.
+    found["keys"] = keys = folder / "keys.jsonl"
+    lines = [{k.upper(): v for k, v in [*row.items()][::-1] if v is not None} for row in rows[::-1]]
+    keys.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
+    return found
+
+
+def test_the_same_rows_are_one_table_in_every_kind_of_file(tmp_path: Path) -> None:
+    found = in_kinds(PEOPLE, tmp_path / "one") | {
+        f"shuffled {kind}": file for kind, file in in_kinds(PEOPLE[::-1], tmp_path / "two").items()
+    }
+    texts = {kind: of_file(file).text for kind, file in found.items()}
+    assert texts == dict.fromkeys(found, texts["csv"])
+
+
+def of_file(source: object) -> Content:
+    return SyntheticTable().content(open_table(source, "private"), KEY)
+
+
+# Tables that are nearly the people: what is changed in a row.
+NEARLY: dict[str, Row] = {
+    "another number": {"Age": 5},
+    "another text": {"name": "Zoe"},
+    "a lost cell": {"pay": None},
+    "a cell more": {"none": 7},
+    "a day for no day": {"born": "1980-12-25"},
+    "values that two columns have swapped": {"name": "1980-12-24", "born": None},
+    "a cell under the name of another": {"Age": None, "none": 3},
+}
+
+
+@pytest.mark.parametrize("change", NEARLY)
+def test_one_changed_row_is_another_table(change: str, tmp_path: Path) -> None:
+    people = of_file(in_kinds(PEOPLE, tmp_path / "one")["csv"]).text
+    changed: list[Row] = [PEOPLE[0] | NEARLY[change], *PEOPLE[1:]]
+    texts = {of_file(file).text for file in in_kinds(changed, tmp_path / "two").values()}
+    assert len(texts) == 1
+    assert people not in texts
+
+
+def test_cells_of_two_rows_do_not_change_places(tmp_path: Path) -> None:
+    """Nor do two columns with each other."""
+    lines = {
+        "own": '{"a": "x", "b": "y"}\n{"a": "u", "b": "v"}\n',
+        "crossed": '{"a": "x", "b": "v"}\n{"a": "u", "b": "y"}\n',
+        "swapped": '{"a": "y", "b": "x"}\n{"a": "v", "b": "u"}\n',
+        "parted": '{"a": "x"}\n{"b": "y"}\n{"a": "u", "b": "v"}\n',
+        "one row": '{"a": "x", "b": "y"}\n',
+        "twice": '{"a": "x", "b": "y"}\n{"a": "u", "b": "v"}\n{"a": "u", "b": "v"}\n',
+        "joined": '{"a": "xb", "b": "y"}\n{"a": "u", "b": "v"}\n',
+        "no object": '{"a": "x", "b": "y"}\n{"a": "u", "b": "v"}\n7\n',
+    }
+    texts = []
+    for name, text in lines.items():
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text(text, "utf-8")
+        texts.append(of_file(path).text)
+    assert len(set(texts)) == len(lines)
+
+
+@pytest.mark.parametrize("cached", [1, 1 << 20])
+def test_json_lines_too_large_to_keep_are_the_same_table(
+    cached: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In batches of one line, and whatever is remembered of lines."""
+    files = in_kinds(PEOPLE, tmp_path / "files")
+    whole = of_file(files["csv"]).text
+    monkeypatch.setattr(json_lines, "_LINES", 1)
+    monkeypatch.setattr(batch, "ROWS", 1)
+    monkeypatch.setattr(facts, "MOST", cached)
+    assert of_file(files["jsonl"]).text == of_file(files["keys"]).text == whole
+
+
+def test_a_ledger_of_the_earlier_rule_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For the rows in every kind of file, where each key of JSON lines comes in a line."""
+    custodian = Custodian(tmp_path)
+    people, others = in_kinds(PEOPLE, tmp_path / "one"), in_kinds(PEOPLE[:3], tmp_path / "two")
+
+    def earlier(ledger: Ledger, engine: SyntheticTable, table: Table) -> str:
+        key = ledger.key("rows")
+        return ledger.fingerprint(engine.content(table, key).earlier(key), "rows:")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "fingerprint_of", earlier)
+        custodian.charge(people["parquet"])
+    for kind in ("csv", "store", "jsonl"):
+        assert custodian.charge(people[kind]).number == 1, kind
+    (data_set,) = custodian.data_sets()
+    (account,) = data_set.versions
+    assert account.fingerprint.startswith("rows:")
+    assert data_set.spent.epsilon == 4
+    other = custodian.charge(others["csv"])
+    assert other.number == 2
+    assert other.versions[0].fingerprint.startswith("cells:")
+    assert custodian.charge(others["keys"]).number == 2
 
 
 def test_a_new_ledger_takes_the_key_that_was_drawn_for_it(tmp_path: Path) -> None:

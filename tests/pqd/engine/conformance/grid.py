@@ -365,7 +365,7 @@ def sections(given: object) -> Iterator[Section]:
     combinations = zip(table.words[:, 0].tolist(), table.places[:, 0].tolist(), strict=True)
     names = [f"{word:b} at {place}" for word, place in combinations]
     yield "contingency table", dict(zip(names, table.counts.tolist(), strict=True))
-    yield "fingerprint", {"content": engine.content(private, KEY)}
+    yield "fingerprint", {"content": engine.content(private, KEY).earlier(KEY)}
 
 
 def counted(histogram: Histogram) -> list[tuple[int, int]]:

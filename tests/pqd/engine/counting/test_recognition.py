@@ -1,5 +1,6 @@
 """Hashes of rows: the same for the same multiset of rows in any order, another for any other."""
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Sequence
@@ -9,10 +10,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from pqd.engine.counting import facts, recognition
 from pqd.engine.counting.batch import Batch
-from pqd.engine.counting.recognition import ContentCounter
+from pqd.engine.counting.recognition import CellNumbers, ContentCounter
 from pqd.engine.counting.tally import folded
 from tests.support.batches import batches_of
 from tests.support.drawing import examples
@@ -39,9 +41,9 @@ def content(
     """Number of rows, and sums of their hashes."""
     one = counter(names, key)
     whole = one.whole(folded(map(one.count, batches(rows, names, size))))
-    known, *numbers = json.loads(whole)
-    assert known == sorted(name.lower() for name in names)
-    return tuple(map(int, numbers))
+    assert list(whole.names) == sorted(name.lower() for name in names)
+    assert json.loads(whole.text) == [whole.rows, *whole.sums]
+    return whole.rows, *whole.sums
 
 
 cells = st.sampled_from([None, "", "-", "x", "1", "+x"])
@@ -91,17 +93,10 @@ def test_a_hash_is_the_product_of_its_cells_numbers() -> None:
     for row in rows:
         products = [1] * 4
         for name, text in zip(names, row, strict=True):
-            key = recognition.column_key(name, KEY)
-            numbers = _numbers([text], key)
+            (numbers,) = CellNumbers(name, KEY).of([text]).tolist()
             products = [a * b % PRIME for a, b in zip(products, numbers, strict=True)]
         totals = [(a + b) % PRIME for a, b in zip(totals, products, strict=True)]
     assert content(rows, names, size=100) == (300, *totals)
-
-
-def _numbers(texts: Sequence[str | None], key: bytes) -> list[int]:
-    (found,) = recognition._numbers(lambda values: values.to_pylist(), key, pa.array(texts))
-    own: list[int] = found[0].tolist()
-    return own
 
 
 @pytest.mark.parametrize("width", range(1, 9))
@@ -110,7 +105,7 @@ def test_the_largest_numbers_do_not_overflow(
     width: int, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     largest = np.full((1, 4), PRIME - 1, np.uint64)
-    monkeypatch.setattr(recognition, "_numbers", lambda *_: [largest])
+    monkeypatch.setattr(CellNumbers, "of", lambda *_: largest)
     monkeypatch.setattr(recognition, "_COMBINED", most)
     names = [f"c{n}" for n in range(width)]
     rows: list[Row] = [("a",) * width] * 3
@@ -132,3 +127,41 @@ def test_rows_are_hashed_in_parts(
     for most in (0, 100, 1 << 14):
         monkeypatch.setattr(recognition, "_COMBINED", most)
         assert content(rows, size=size) == whole
+
+
+class Null(CellNumbers):
+    """Column whose NULL has the number 0 in some lanes: nothing can be divided by it."""
+
+    def _hashed(self, texts: Sequence[str | None]) -> NDArray[np.uint64]:
+        numbers = super()._hashed(texts)
+        if texts == [None]:
+            numbers = numbers * np.array([0, 1, 0, 1], np.uint64)
+        return numbers
+
+
+def test_a_null_is_one_whatever_its_number_is() -> None:
+    assert Null("a", KEY).null[0] == Null("a", KEY).null[2] == 1
+    assert Null("a", KEY).of(["x", None])[1].tolist() == [1] * 4
+    assert Null("a", KEY).of(["x"]).all()
+
+
+@examples(100)
+@given(tables, st.integers(1, 9))
+def test_earlier_ledgers_hold_what_the_content_still_gives(rows: list[Row], size: int) -> None:
+    """By the earlier rule NULL was a number like any other, and the names of columns counted."""
+
+    def number(name: str, text: str | None) -> list[int]:
+        keyed = hashlib.blake2b(name.encode(), key=KEY, digest_size=64).digest()
+        held = b"" if text is None else b"+" + text.encode()
+        found = hashlib.blake2b(held, key=keyed, digest_size=32).digest()
+        return [int.from_bytes(found[n : n + 8], "little") % PRIME for n in range(0, 32, 8)]
+
+    totals = [0] * 4
+    for row in rows:
+        pairs = zip(
+            *(number(name, text) for name, text in zip("ab", row, strict=True)), strict=True
+        )
+        totals = [(total + x * y) % PRIME for total, (x, y) in zip(totals, pairs, strict=True)]
+    one = counter("bA")
+    whole = one.whole(folded(map(one.count, batches(rows, "Ab", size))))
+    assert json.loads(whole.earlier(KEY)) == [["a", "b"], str(len(rows)), *map(str, totals)]

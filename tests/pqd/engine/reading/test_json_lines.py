@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqd.engine.reading.json_lines import LINE, json_batches
+from pqd.engine.reading.json_lines import LINE, cells_of, json_batches
 from pqd.engine.sources.locations import location_of
 from pqd.engine.tables import open_table
 from pqd.errors import TableError
@@ -64,9 +64,27 @@ def test_lines_end_with_a_line_feed_and_blank_lines_are_no_rows() -> None:
 
 
 def test_the_whole_line_is_one_text_for_each_order_of_keys() -> None:
-    lines = b'{"a": 1, "c": null, "b": "x"}\n{"b":"x","a":1}\n{"a": 2, "b": "x"}\n'
+    lines = b'{"a": 1, "b": "x"}\n{"b":"x","a":1}\n{"a": 2, "b": "x"}\n'
     first, second, third = (line for _, _, line in rows(lines))
     assert first == second != third
+
+
+@pytest.mark.parametrize(
+    ("line", "cells"),
+    [
+        ('{"b": 1.50, "a": null, "C": ""}', [("C", ""), ("a", ""), ("b", "1.50")]),
+        ('{"a": 1, "A": 2}', [("A", "2")]),
+        (r'{"a\u0000b": 1, "c": "\u0000", "\ud800": 2}', [("c", ""), ("\\ud800", "2")]),
+        ('{"": "x"}', [("", "x")]),
+        ("{}", []),
+        ("7", []),
+    ],
+)
+def test_the_whole_line_has_every_cell_that_it_names(
+    line: str, cells: list[tuple[str, str]]
+) -> None:
+    ((_, _, whole),) = rows(line.encode())
+    assert [*cells_of(whole or "")] == cells
 
 
 TEXTS = st.sampled_from(

@@ -14,7 +14,7 @@ FIRST = -9_223_372_022_400
 def content(ticks: list[int | None], kind: pa.DataType) -> str:
     cells = pa.array(ticks, pa.int64()).view(kind)
     table = open_table(pa.table({"at": cells}), "private")
-    return SyntheticTable().content(table, b"a key of 32 bytes for the tests.")
+    return SyntheticTable().content(table, b"a key of 32 bytes for the tests.").text
 
 
 @pytest.mark.parametrize("zone", [None, "UTC"])
