@@ -128,7 +128,11 @@ def quote_of(sets: Sets, budget: Budget = NO_LIMIT) -> Quote:
     BudgetError
         If ``budget`` does not cover all measurements.
     """
-    limit = Allowance(budget)
+    return quote_within(sets, Allowance(budget))
+
+
+def quote_within(sets: Sets, limit: Allowance) -> Quote:
+    """Quote of a table without an account; BudgetError if the measurements exceed ``limit``."""
     return Quote.of(sets, {}, lambda groups, _: charge_within(partial(charge_of, groups), limit))
 
 
@@ -208,7 +212,8 @@ class Accountant:
         """Private table as the ledger knows it.
 
         Two cases need no reading of the rows.  The file was charged before; or this accountant
-        recognised the table before, and nobody has written to the table since.
+        recognised the table before, and nobody has written to the table since.  A dry run reads no
+        row, and takes the table as ``Ledger.unread`` has it.
         """
         progress(Step.RECOGNISING)
         if self.replaying and not self.exists():
@@ -216,6 +221,8 @@ class Accountant:
                 f"there is no ledger {self.path}, so nothing can be replayed; run the same command "
                 f"without {option('--explain')} first. Nothing was spent."
             )
+        if private.dry:
+            return self.ledger.unread(private, self.dataset)
         ledger, version = self.ledger, private.version()
 
         def recognition() -> RecognisedTable:
@@ -245,6 +252,11 @@ class Accountant:
         ParameterError
             The errors of ``Ledger.check_budget``.
         """
+        if not table.fingerprint and self.ledger.data_set(table) is None:
+            # A dry run knows no account of the table; whether there is one, its rows would tell.
+            spent = after or Charge()
+            limit = Allowance(self.budget.least(self.ledger.limit), spent.epsilon, spent.delta)
+            return quote_within(sets, limit)
         facts = (m.ledger_facts() for measurements in sets for m in measurements[:1])
         unit = unit_of(facts)
 

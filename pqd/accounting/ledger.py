@@ -174,6 +174,18 @@ class Ledger:
         earlier = self.fingerprint(content.earlier(key), _EARLIER)
         return earlier if self.account(earlier) and not self.account(own) else own
 
+    def unread(self, table: Table, name: str | None) -> RecognisedTable:
+        """Table as this ledger knows it by place and ``name`` alone, as a dry run needs it.
+
+        It is taken to be the version that was charged last; without one its fingerprint is empty.
+        """
+        label, folder, places = table.label, table.source.folder, self.places(table)
+        unread = RecognisedTable(label, "", None, folder, places, name)
+        data_set = self.data_set(unread)
+        versions = [each for each in data_set.versions if each.public is None] if data_set else []
+        runs = [(run.number, each.fingerprint) for each in versions for run in each.runs]
+        return unread._replace(fingerprint=max(runs, default=(0, ""))[1])
+
     def account(self, fingerprint: str) -> Account | None:
         """Account of the table with this fingerprint; None if the table was never charged."""
         return self._current.account(fingerprint)

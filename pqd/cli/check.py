@@ -91,7 +91,7 @@ def check(
     gate: GateOption = None,
     names: NamesOption = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Plan and price; decide nothing, spend nothing.")
+        bool, typer.Option("--dry-run", help="Plan and price; read no private row, spend nothing.")
     ] = False,
 ) -> None:
     """Run the checks of a spec: each says whether a query is expected to be trustworthy.

@@ -226,7 +226,9 @@ def profile(
 
     # Open the table while the modules below are imported.
     formats = text.read()
-    secret = opened_ahead(private, formats.private)
+    secret = (
+        formats.table(private, "private") if dry_run else opened_ahead(private, formats.private)
+    )
     copy = formats.table(synthetic, "synthetic")
     people = unit.read()
     parameters = stated.read(marginals, columns.facts(private, [synthetic], unit), formats)

@@ -43,7 +43,7 @@ from pqd.progress import Progress, silent
 from pqd.reports.models.audit import Cost, Verdict
 from pqd.reports.models.check import BoundedColumn, CheckReport, CheckResult
 from pqd.reports.text.check import NEVER_COUNTED
-from pqd.run.costs import added_costs, cost_of
+from pqd.run.costs import added_costs, cost_of, dry_notes
 from pqd.run.execution import measure, quote_sets
 from pqd.run.measurement import MeasurementSet
 from pqd.spec import Spec, read_spec
@@ -175,7 +175,7 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
     with paths_as_written(spec):
         accountant = accountant_of(spec, ledger, fresh=fresh, replaying=replaying, dataset=dataset)
         detail = Detail.CURVES if detailed else Detail.THRESHOLDS
-        bound = BoundChecks(spec, only, accountant, detail, progress, explained)
+        bound = BoundChecks(spec, only, accountant, detail, progress, explained, dry_run=dry_run)
         plan = plan_checks(bound, None if spec.gate is not None else spec.shared_budget)
         if spec.gate is not None:
             report = _gated(spec, bound, plan, accountant, noise, progress, dry_run=dry_run)
@@ -280,6 +280,8 @@ def _gated(
     costs = [cost_of(quote, accountant, bound.unit) for quote in quotes]
     report = _report(spec, bound, plan, checks, added_costs(costs) if costs else Cost())
     notes = (*report.notes, *gate_notes(facts)) if facts else report.notes
+    if dry_run:
+        notes = (*notes, *dry_notes(quotes, accountant, bound.private.label))
     return replace(report, gate=facts, dry=dry_run, notes=notes)
 
 
@@ -334,7 +336,7 @@ def _bounded(verdict: PlannedVerdict) -> BoundedColumn | None:
 def _planned(
     spec: Spec, bound: BoundChecks, plan: CheckPlan, accountant: Accountant, progress: Progress
 ) -> CheckReport:
-    """Report of planned checks and their quote; the private table is read only with a ledger."""
+    """Report of planned checks and their quote."""
     sets = plan.sets
     known = accountant if accountant.exists() and sets else None
     quote = quote_sets(sets, known, progress, budget=accountant.budget)
@@ -343,7 +345,9 @@ def _planned(
         return planned(each.check, each.id, plan.of_check(each), quote)
 
     cost = cost_of(quote, known, bound.unit)
-    return replace(_report(spec, bound, plan, bound.results(result, broken), cost), dry=True)
+    report = _report(spec, bound, plan, bound.results(result, broken), cost)
+    notes = (*report.notes, *dry_notes([quote], known, bound.private.label))
+    return replace(report, dry=True, notes=notes)
 
 
 def _refuse_never_counted(

@@ -20,6 +20,7 @@ from pqd.deciders.note import Note, note
 from pqd.deciders.options import option
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
+from pqd.engine.tables import dry_table
 from pqd.errors import with_all_messages
 from pqd.keywords import with_keyword_advice
 from pqd.marginals.bound_profile import BoundProfile, bind_profile
@@ -55,7 +56,7 @@ from pqd.reports.text.gate import (
     table_condition,
 )
 from pqd.reports.text.numbers import percent_text
-from pqd.run.costs import added_costs, cost_of
+from pqd.run.costs import added_costs, cost_of, dry_notes
 from pqd.run.execution import measure, quote_sets
 from pqd.run.gate import ROWS_SHARE
 from pqd.run.means import Means
@@ -220,7 +221,11 @@ def run_query_gate(  # noqa: PLR0913 - the arguments of a gate, parsed
             f"bounds are counted; leave {option('--decider')} and {option('--outside')} out"
         )
     tables = separate_tables(
-        private, synthetic, accountant=accountant, names=column_names(queries, unit), unit=unit
+        dry_table(private) if dry_run else private,
+        synthetic,
+        accountant=accountant,
+        names=column_names(queries, unit),
+        unit=unit,
     )
     progress(Step.READING_COPY)
     criteria = replace(criteria, private_rows=terms.private_rows)
@@ -248,7 +253,10 @@ def run_query_gate(  # noqa: PLR0913 - the arguments of a gate, parsed
             _result(public.id, public.sql, public.tolerance, asked, facts, told=[public])
         )
     cost = _cost(quotes, accountant, unit)
-    return _report(tables, results, facts, cost, plan.bound.notes, dry_run=dry_run)
+    notes = plan.bound.notes
+    if dry_run:
+        notes = (*notes, *dry_notes(quotes, accountant, tables.private_label))
+    return _report(tables, results, facts, cost, notes, dry_run=dry_run)
 
 
 def _check_counts(verdict: PlannedVerdict) -> None:
@@ -283,7 +291,8 @@ def run_table_gate(  # noqa: PLR0913 - the arguments of a gate, parsed
     on it.  A plan takes the copy's number in its place.
     """
     names = parameters.request.column_names(unit)
-    tables = separate_tables(private, synthetic, accountant=accountant, names=names, unit=unit)
+    own = dry_table(private) if dry_run else private
+    tables = separate_tables(own, synthetic, accountant=accountant, names=names, unit=unit)
     progress(Step.READING_COPY)
     bound = bind_profile(tables, parameters.request, unit)
     if flaws := [each for each in bound.left_out if each.standing in _FLAWS]:
@@ -338,6 +347,8 @@ def run_table_gate(  # noqa: PLR0913 - the arguments of a gate, parsed
     notes = (*bound.notes, *sizes)
     if left_out:
         notes = (*notes, note("gate-left-out", conditions=tuple(left_out)))
+    if dry_run:
+        notes = (*notes, *dry_notes(more, accountant, tables.private_label))
     cost = _cost([*quotes, *more], accountant, unit)
     return _report(tables, results, facts, cost, notes, dry_run=dry_run)
 

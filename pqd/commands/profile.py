@@ -18,6 +18,7 @@ from pqd.deciders.numbers import epsilon_option
 from pqd.deciders.options import option
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
+from pqd.engine.tables import dry_table
 from pqd.errors import BudgetError, overtaken
 from pqd.keywords import with_keyword_advice
 from pqd.marginals.bound_profile import BoundProfile, bind_profile
@@ -36,7 +37,7 @@ from pqd.progress import Progress, Step, silent, warn
 from pqd.reports.models.profile import ProfileReport, ZoomedMarginal
 from pqd.reports.models.standings import Standing
 from pqd.reports.text.distances import refusal_sentence
-from pqd.run.costs import added_costs, cost_of
+from pqd.run.costs import added_costs, cost_of, dry_notes
 from pqd.run.execution import Outputs, measure, quote_sets
 from pqd.run.means import Means
 from pqd.sql.schema import fold_case
@@ -274,9 +275,9 @@ def run_profile_plan(
 ) -> ProfileReport:
     """Plan of a profile, from the copy alone: which distances can be decided, and the price.
 
-    If there is a private table, it is only compared with the copy, to make sure that they differ,
-    and looked up in the ledger.  Without a private table, and unless ``row_is_person`` is stated, a
-    note tells of a repeated key of persons.  Nothing is spent.
+    A private table is only looked up in the ledger, by its place and name.  Without a private
+    table, and unless ``row_is_person`` is stated, a note tells of a repeated key of persons.
+    Nothing is spent.
     """
     if private is None:
         tables = public_tables(
@@ -287,13 +288,14 @@ def run_profile_plan(
             cells_from=parameters.request.cells_from,
         )
     else:
-        tables = _separated(private, synthetic, parameters, accountant, unit)
+        tables = _separated(dry_table(private), synthetic, parameters, accountant, unit)
     plan = _plan(tables, parameters, unit, progress, accountant)
     warn(plan.bound.warnings, progress)
     known = accountant if private is not None and accountant and accountant.exists() else None
     quotes = _quotes(plan, known, progress)
     report = _report(plan, ProfileFigures(plan, None), quotes, known)
-    return replace(report, shortfall=shortfall_of(plan), dry=True)
+    notes = (*report.notes, *dry_notes(quotes, known, plan.bound.tables.private_label))
+    return replace(report, shortfall=shortfall_of(plan), dry=True, notes=notes)
 
 
 def _separated(

@@ -10,6 +10,7 @@ from pqd.accounting.accountant import Accountant
 from pqd.commands.gates import of_columns
 from pqd.deciders.names import names_and_more, nearest_names
 from pqd.engine.synthetic_tables import SyntheticTables
+from pqd.engine.tables import dry_table
 from pqd.errors import NothingSelectedError, NotPublicError, PqdError, TableError
 from pqd.marginals.bound_distances import BoundDistance, DistanceRequest, bind_distances
 from pqd.marginals.bound_profile import BoundProfile, bind_profile, unjudged_columns
@@ -110,10 +111,13 @@ class BoundChecks:
         detail: Detail,
         progress: Progress,
         explained: str | None = None,
+        *,
+        dry_run: bool = False,
     ) -> None:
         """Bind the selected checks; the run ends if a table given as public is private.
 
-        The check ``explained`` is evaluated in full, other checks in this ``detail``.
+        The check ``explained`` is evaluated in full, other checks in this ``detail``.  A dry run
+        reads no private row.
         """
         self._spec, self._detail, self._explained = spec, detail, explained
         self._accountant = accountant
@@ -121,7 +125,8 @@ class BoundChecks:
         self.broken: dict[str, PqdError] = {}
         self.unjudged: dict[str, tuple[LeftOut, ...]] = {}
         self.unit = privacy_unit(spec.unit, spec.max_rows or 1)
-        self.private = open_source(spec.private, "private")
+        private = open_source(spec.private, "private")
+        self.private = dry_table(private) if dry_run else private
         self._columns = facts_of(spec)
         queries = [each for each in self.checks if each.check.sql]
         others = [each for each in self.checks if not each.check.sql]

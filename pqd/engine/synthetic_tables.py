@@ -156,8 +156,8 @@ class SyntheticTables:
 
     @property
     def _every(self) -> tuple[Table, ...]:
-        """All tables, the private one last."""
-        return (*self.tables, *([self.private] if self.private else []))
+        """All tables that the run reads, the private one last; a dry run does not read it."""
+        return (*self.tables, *([self.private] if self.private and not self.private.dry else []))
 
     def schema(self, wanted: Iterable[str], stated: Schema, *, partial: bool = False) -> Schema:
         """Load the ``wanted`` columns and return the kind of every column of the first table.

@@ -122,7 +122,8 @@ class Table:
     ``label`` is its name in messages and reports; ``columns`` are the stored names of its columns
     (public); ``source`` gives its rows; ``given`` is the argument that it was opened from.
     ``memory`` caches what was read, and ``scanner`` makes the scanner of the table.  ``content``
-    are the columns by which a ledger recognises the rows; empty if they are ``columns``.
+    are the columns by which a ledger recognises the rows; empty if they are ``columns``.  ``dry``:
+    the run is a dry run, which reads neither a row nor the bytes of the table.
     """
 
     role: Role
@@ -132,6 +133,7 @@ class Table:
     given: object = field(default=None, repr=False)
     memory: TableMemory = field(default_factory=TableMemory, repr=False, compare=False)
     content: tuple[str, ...] = field(default=(), repr=False)
+    dry: bool = field(default=False, repr=False)
     scanner: Opened = field(repr=False, compare=False, kw_only=True)
 
     @property
@@ -185,10 +187,10 @@ class Table:
     def digest(self) -> bytes | None:
         """Hash of the stored bytes and of how they are read; None without readable bytes.
 
-        Another thread may read the table meanwhile.
+        Another thread may read the table meanwhile.  A dry run reads no byte.
         """
         version = self.version()
-        if not version:
+        if not version or self.dry:
             return None
         with self.memory.digest_lock:
             known = self.memory.digest

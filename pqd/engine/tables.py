@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
+from typing import TYPE_CHECKING, NoReturn
 
 from pqd.engine.reading.json_lines import LINE
 from pqd.engine.reading.text_format import USUAL, TextFormat
@@ -23,7 +24,10 @@ from pqd.engine.table import Table, missing
 from pqd.errors import PqdError
 from pqd.threads import thread_count
 
-__all__ = ["Role", "Table", "missing", "open_table", "opened_ahead", "table_of"]
+if TYPE_CHECKING:
+    from pqd.engine.counting.arrow_sql import ArrowSQL
+
+__all__ = ["Role", "Table", "dry_table", "missing", "open_table", "opened_ahead", "table_of"]
 
 
 def open_table(given: object, role: Role, text_format: TextFormat = USUAL) -> Table:
@@ -45,6 +49,15 @@ def open_table(given: object, role: Role, text_format: TextFormat = USUAL) -> Ta
 
         return open_spark_table(given, role)
     return table_of(_source(given, role, text_format), role, given)
+
+
+def dry_table(given: object) -> Table:
+    """Private table of a dry run, which is ``given`` as for ``open_table``; only names are read."""
+    return replace(open_table(given, "private"), dry=True, scanner=_no_scanner)
+
+
+def _no_scanner(table: Table, sql: ArrowSQL) -> NoReturn:  # noqa: ARG001 - a scanner takes it
+    raise ValueError(f"a dry run would read the {table.role} table")
 
 
 def table_of(source: Source, role: Role, given: object = None) -> Table:

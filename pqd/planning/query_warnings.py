@@ -362,7 +362,9 @@ def known_rows(
     ledger = accountant.ledger
     if not any(account.row_counts for account in ledger.accounts):
         return None
-    account = ledger.account(sealed(lambda: ledger.fingerprint_of(tables.engine, private)))
+    account = ledger.account(
+        sealed(lambda: accountant.recognise(tables.engine, private)).fingerprint
+    )
     return account.released_rows if account else None
 
 

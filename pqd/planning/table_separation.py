@@ -105,7 +105,8 @@ def check_separation(
     """Refuse a synthetic table that is private, a ledger that evades a limit, unclear persons.
 
     Every run begins with this check; a plan has neither a private table nor an accountant.  The
-    columns ``names`` (None: all columns) of all tables are read in one pass and compared.
+    columns ``names`` (None: all columns) of all tables are read in one pass and compared.  A dry
+    run does not read the private table, so it sees by places and by ledgers alone what is private.
 
     Raises
     ------
@@ -144,7 +145,7 @@ def check_separation(
     sealed(lambda: tables.read(columns, _content_keys(tables, accountant, by_rows)))
     for ledger in ledgers:
         _check_unknown(ledger, tables, by_rows=ledger in by_rows)
-    if private:
+    if private and not private.dry:
         _check_other_rows(tables, private, columns)
 
 
@@ -154,7 +155,7 @@ def _has_other_accounts(ledger: Ledger, private: Table | None) -> bool:
     If the ledger has no other account, a synthetic table that it knows holds the private table's
     rows.  These rows are compared in any case, so the ledger needs no hash of them.
     """
-    own = private and ledger.fingerprint_by_file(private)
+    own = ledger.fingerprint_by_file(private) if private else None
     return any(account.fingerprint != own for account in ledger.accounts)
 
 
@@ -170,7 +171,7 @@ def _content_keys(
         place: [ledger.key(ROWS) for ledger in ledgers if not ledger.fingerprint_by_file(table)]
         for place, table in enumerate(tables.tables)
     }
-    if tables.private and accountant:
+    if tables.private and not tables.private.dry and accountant:
         known = accountant.exists() and accountant.ledger.fingerprint_by_file(tables.private)
         keys[len(tables.tables)] = [] if known else [accountant.row_key]
     return keys

@@ -18,6 +18,7 @@ from pqd.accounting.composition import (
     SEQUENTIAL,
     Charge,
 )
+from pqd.deciders.note import Note, note
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.reports.models.audit import CompositionGroup, Cost, LedgerPlace
 
@@ -53,6 +54,23 @@ def cost_of(quote: Quote, accountant: Accountant | None, unit: PrivacyUnit | Non
         since=data_set.versions[0].since[:10] if data_set else None,
         periods=ledger.period_facts(data_set) if data_set else (),
     )
+
+
+def dry_notes(
+    quotes: Sequence[Quote], accountant: Accountant | None, private: str
+) -> tuple[Note, ...]:
+    """Note on what the price of a dry run takes for granted, since it reads no private row.
+
+    Without a ledger nothing is.
+    """
+    if accountant is None or not accountant.exists():
+        return ()
+    ledger = accountant.ledger.path.name
+    if any(quote.new and quote.table is None for quote in quotes):
+        return (note("account-unseen", table=private, ledger=ledger),)
+    if any(quote.paid_before for quote in quotes):
+        return (note("taken-as-unchanged", table=private, ledger=ledger),)
+    return ()
 
 
 def _place(ledger: Path, tables: Path | None) -> LedgerPlace | None:

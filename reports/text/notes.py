@@ -478,6 +478,26 @@ def other_size(table: str, rows: int, private: int, within: int, queries: Sequen
 
 
 @sentence
+def account_unseen(table: str, ledger: str) -> str:
+    """Note that a dry run does not know the account of the private table."""
+    return (
+        f"The ledger {ledger} knows no data set by the place or name of {table}. Whether it has an "
+        "account for the same rows under another name is seen only by the run itself, since a dry "
+        "run reads no private row."
+    )
+
+
+@sentence
+def taken_as_unchanged(table: str, ledger: str) -> str:
+    """Note that a dry run takes the private table as it was when it was charged last."""
+    return (
+        f"Answers in the ledger {ledger} cost nothing again if {table} is as it was when it was "
+        "charged last. A dry run takes this for granted, since it reads no private row; --fresh "
+        "shows the price otherwise."
+    )
+
+
+@sentence
 def other_size_of_shares(table: str, rows: int, private: int, within: int) -> str:
     """Note that a copy has another size, where shares of the rows are compared."""
     return (

@@ -528,10 +528,12 @@ def test_a_plan_reads_the_copy_and_spends_nothing(account: Path) -> None:
     assert parts == {"distances", "rows", "relations", "values", "cells"}
     assert plan.relations is not None
     assert plan.relations.estimate is plan.relations.relations is None
-    real = pqd.profile(SECRET, COPY, zoom=2, anyway=True)
+    real = pqd.profile(SECRET, COPY, zoom=2, anyway=True, dataset="people")
     assert [part.scale for part in real.budget] == [part.scale for part in plan.budget]
-    replay = pqd.profile(SECRET, COPY, dry_run=True, zoom=2)
+    replay = pqd.profile(SECRET, COPY, dry_run=True, zoom=2, dataset="people")
     assert replay.cost.epsilon == 0
+    unknown = pqd.profile(SECRET, COPY, dry_run=True, zoom=2)
+    assert unknown.cost.epsilon == 1, "a frame has no place, and a dry run reads no row"
 
 
 def test_less_noise_tells_smaller_tolerances() -> None:
