@@ -66,7 +66,8 @@ class StatedColumn:
 
     ``low`` and ``high`` are the stated ends of its range as they were written, and ``ends`` are
     the same ends as numbers (times in microseconds since 1970).  ``values`` are all values that
-    the column may have, as texts; ``of_texts`` says that range and values are not numbers.  An
+    the column may have, as texts; ``of_texts`` says that range and values are not numbers, and
+    ``kind_of_values`` that the kind is known by the values alone.  An
     ``identifier`` names a person or a thing, or is made up.  ``decimal``, ``thousands`` and
     ``dates`` are the signs of numbers and the form of days, such as ``%d.%m.%Y``; None if they are
     not stated.  ``place`` is where the file has the column.
@@ -78,6 +79,7 @@ class StatedColumn:
     ends: tuple[float, float] = (-math.inf, math.inf)
     values: tuple[str, ...] = ()
     of_texts: bool = False
+    kind_of_values: bool = False
     required: bool = False
     unique: bool = False
     identifier: bool = False
@@ -97,6 +99,20 @@ class StatedColumn:
             kind=self.kind,
             cells=StatedCells(values=self.values) if self.has_cells else None,
             judge=False if self.identifier else None,
+        )
+
+    @property
+    def without_values(self) -> StatedColumn:
+        """Column without its range and its list of values, and without what these tell."""
+        return replace(
+            self,
+            kind=None if self.kind_of_values else self.kind,
+            low=None,
+            high=None,
+            ends=(-math.inf, math.inf),
+            values=(),
+            of_texts=False,
+            kind_of_values=False,
         )
 
     @property
@@ -135,6 +151,12 @@ class Metadata:
     persons: tuple[str, ...] = ()
     ranged: bool = False
     label: str = field(default="", compare=False)
+
+    @property
+    def without_values(self) -> Metadata:
+        """Metadata of the form of cells alone: kinds, formats, keys and missing values."""
+        columns = {name: column.without_values for name, column in self.columns.items()}
+        return replace(self, columns=columns, ranged=False)
 
     def with_facts(self, facts: Facts, keys: Sequence[Sequence[str]] = ()) -> Metadata:
         """Metadata, in which kinds and bounds of ``facts`` go before those of the file."""
@@ -498,8 +520,9 @@ def _with_values(
     elif {value.lower() for value in values} <= {"true", "false"}:
         of_texts = True
     elif isinstance(items[0].value, str):
-        kind = Kind.TEXT if column.kind is None and not of_texts else column.kind
-        column, of_texts = replace(column, kind=kind), True
+        if column.kind is None and not of_texts:
+            column = replace(column, kind=Kind.TEXT, kind_of_values=True)
+        of_texts = True
     column = replace(column, values=values, of_texts=of_texts)
     if column.kind is Kind.TEXT and not column.has_cells:
         unread.append(f"the {len(values):,} values of {name} as cells (at most {MOST_STATED:,})")

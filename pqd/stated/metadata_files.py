@@ -2,6 +2,8 @@
 
 The file beside the copy is found by the path of the copy, whatever either table holds.  A file
 beside the private table may have been made from that table, so it is read only if it is named.
+For the same reason ranges and lists of values serve only in a named file: SDV writes those of the
+rows that it has seen, and whoever names the file says that they are public.
 """
 
 from __future__ import annotations
@@ -97,15 +99,18 @@ def table_metadata(
     return TableMetadata(known, notes)
 
 
-def _used(metadata: Metadata, *, found: bool) -> tuple[Note, ...]:
-    """Notes on metadata that is used: from where, of how many columns, and what is not read."""
+def _used(metadata: Metadata, *, found: bool, valued: bool = False) -> tuple[Note, ...]:
+    """Notes on metadata that is used: from where, of how many columns, and what is not read.
+
+    ``valued``: the found file has ranges or lists of values, which do not serve.
+    """
     number = sum(each != ColumnFacts() for each in metadata.facts.values())
     used = note(
         "metadata-used",
         file=metadata.label,
         columns=number,
         found=found,
-        ranged=metadata.ranged,
+        ranged=metadata.ranged or valued,
     )
     unread = metadata.unread
     return (used, note("metadata-unread", facts=unread)) if unread else (used,)
@@ -124,7 +129,8 @@ def _found(private: object, copy: object) -> TableMetadata:
     except ParameterError as error:
         unused = note("metadata-not-used", file=file.name, reason=str(error))
         return TableMetadata(notes=(unused,))
-    return TableMetadata(known, _used(known, found=True))
+    form = known.without_values
+    return TableMetadata(form, _used(form, found=True, valued=form.columns != known.columns))
 
 
 def _check_described(metadata: Metadata, copy: object) -> None:

@@ -1024,12 +1024,22 @@ def values_unlisted(column: str, cells: int, example: str, values: int) -> str:
 
 @sentence
 def metadata_used(file: str, columns: int, *, found: bool, ranged: bool) -> str:
-    """Note that facts of columns come from a file of metadata."""
+    """Note that facts of columns come from a file of metadata.
+
+    ``ranged``: a named file has ranges that SDV may have detected, a found one any that do not
+    serve.
+    """
     where = f"{file}, which lies beside the copy" if found else file
     seen = (
         " If SDV detected its ranges and values, they are those of the table that SDV has seen: "
         "put those of a data dictionary in their place."
     )
+    if found:
+        name_it = option(f"--metadata {pasted(file)}")
+        seen = (
+            " Its ranges and lists of values do not serve, since they may be those of private "
+            f"rows: if they are public, name the file: {name_it}."
+        )
     return f"Facts of {counted(columns, 'column')} come from {where}.{seen if ranged else ''}"
 
 

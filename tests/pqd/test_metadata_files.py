@@ -194,7 +194,8 @@ def test_a_file_is_found_beside_the_copy(copy: Path, private: Path, tmp_path: Pa
     file = beside(copy)
     for given in (copy, str(copy)):
         found = stated_facts(None, None, private, [given])
-        assert ends(found, "age") == (0, 120)
+        assert ends(found, "age") == (), "a range serves only in a named file"
+        assert ends(stated_facts(None, file, private, [given]), "age") == (0, 120)
         assert codes(found) == ["metadata-used"]
         assert "which lies beside the copy" in fact_notes(found)[0].sentence
     # Frames and servers lie nowhere; several copies may have several files.
@@ -209,6 +210,64 @@ def test_a_file_is_found_beside_the_copy(copy: Path, private: Path, tmp_path: Pa
     shutil.copy(copy, parts / "part-0.csv")
     shutil.copy(FILES / "schema.json", tmp_path / "parts.metadata.json")
     assert codes(stated_facts(None, None, private.parent / "no.csv", [parts])) == ["metadata-used"]
+
+
+SDV: dict[str, Any] = {
+    "METADATA_SPEC_VERSION": "V1",
+    "columns": {
+        "age": {"sdtype": "numerical"},
+        "pay": {"sdtype": "numerical"},
+        "zip": {"sdtype": "categorical"},
+    },
+}
+SCHEMA: dict[str, Any] = {
+    "fields": [
+        {"name": "age", "type": "integer"},
+        {"name": "pay", "type": "number"},
+        {"name": "zip", "type": "any"},
+    ]
+}
+# What each format says of values, by column.
+VALUES: dict[str, tuple[dict[str, Any], dict[str, dict[str, Any]]]] = {
+    "sdv": (
+        SDV,
+        {
+            "age": {"range_min": 17, "range_max": 90},
+            "pay": {"range_values": [1, 2, 30_000]},
+            "zip": {"range_values": ["06680", "10115"]},
+        },
+    ),
+    "schema": (
+        SCHEMA,
+        {
+            "age": {"constraints": {"minimum": 17, "maximum": 90}},
+            "pay": {"constraints": {"enum": [1, 2, 30_000]}},
+            "zip": {"categories": ["06680", "10115"]},
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_values_of_a_found_file_change_no_plan(copy: Path, private: Path, kind: str) -> None:
+    """They may be those of private rows, until the custodian names the file."""
+    form, values = VALUES[kind]
+    valued = json.loads(json.dumps(form))
+    for name, stated in values.items():
+        fields = valued["columns"] if kind == "sdv" else {f["name"]: f for f in valued["fields"]}
+        fields[name].update(stated)
+    file, told = copy.with_name("copy.metadata.json"), []
+    for content in (form, valued):
+        file.write_text(json.dumps(content), "utf-8")
+        found = stated_facts(None, None, private, [copy])
+        plan = pqd.plan(copy, [*QUERIES, "SELECT SUM(pay) FROM D"], tau="5%", epsilon=1)
+        (used,) = [note for note in plan.notes if note.code == "metadata-used"]
+        told.append((dict(found), plan.queries, pqd.lint(copy).findings, used.sentence))
+    assert told[0][:3] == told[1][:3]
+    assert "do not serve" not in told[0][3]
+    assert 'name the file: metadata="copy.metadata.json"' in told[1][3]
+    named = stated_facts(None, file, private, [copy])
+    assert (ends(named, "age"), ends(named, "pay")) == ((17, 90), (1, 30_000))
 
 
 @pytest.mark.parametrize(

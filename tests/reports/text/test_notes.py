@@ -202,6 +202,7 @@ EXAMPLES = (
     note("metadata-unread", facts=("the pattern of zip",)),
     note("metadata-used", file="people.json", columns=4, found=False, ranged=True),
     note("metadata-used", file="copy.metadata.json", columns=1, found=True, ranged=False),
+    note("metadata-used", file="copy.metadata.json", columns=1, found=True, ranged=True),
     note(
         "metadata-not-used",
         file="copy.metadata.json",
