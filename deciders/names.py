@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 
 def closest_name(name: str, known: Iterable[str]) -> str | None:
@@ -18,6 +18,21 @@ def closest_name(name: str, known: Iterable[str]) -> str | None:
 def nearest_names(name: str, known: Iterable[str], cutoff: float = 0.5) -> list[str]:
     """Up to three names in ``known`` that are similar to ``name``, the nearest first."""
     return difflib.get_close_matches(name, list(known), n=3, cutoff=cutoff)
+
+
+def nearest_tables(name: str, known: Mapping[str, str]) -> list[str]:
+    """Up to three tables whose names are similar to ``name`` in any letter case.
+
+    ``known`` has, by its whole name such as ``public.visits``, the name of each table.
+    """
+    lowered = {whole: own.lower() for whole, own in known.items()}
+    near = nearest_names(name.lower(), dict.fromkeys(lowered.values()))
+    return [whole for own in near for whole in lowered if lowered[whole] == own][:3]
+
+
+def near_hint(near: Sequence[str]) -> str:
+    """Part of a message that names the nearest names; empty if there are none."""
+    return f"; the nearest {'is' if len(near) == 1 else 'are'} {', '.join(near)}" if near else ""
 
 
 def suggestion(name: str, known: Collection[str]) -> str:

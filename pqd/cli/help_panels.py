@@ -73,8 +73,12 @@ class PanelCommand(TyperCommand):
         super().__init__(*arguments, **settings)
         options = [each for each in self.params if isinstance(each, TyperOption)]
         self._long = len(options) > _FEW
+        # Every command has --help-all; of a short one it shows what --help shows.
+        whole = _help_all()
+        whole.hidden = not self._long
+        options.append(whole)
+        self.params.append(whole)
         if self._long:
-            options.append(_help_all())
             for option in options:
                 option.rich_help_panel = _PANEL_OF.get(option.name or "")
             others = [each for each in self.params if not isinstance(each, TyperOption)]

@@ -69,6 +69,15 @@ def init(
         ),
     ] = "0.5",
     private_rows: options.PrivateRows = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="All rows with one value of this column are one person; by default the column of "
+            "the copy that looks so.",
+            show_default=False,
+        ),
+    ] = None,
     file: Annotated[
         str, typer.Option(metavar="FILE|-", help="Where the spec goes; - for standard output.")
     ] = "audit.toml",
@@ -106,7 +115,15 @@ def init(
 
     folder = Path.cwd() if file == "-" else Path(file).resolve().parent
     template = spec_template(
-        private, synthetic, folder, *budgets, rows, metadata, formats=text.read(), columns=columns
+        private,
+        synthetic,
+        folder,
+        *budgets,
+        rows,
+        metadata,
+        formats=text.read(),
+        columns=columns,
+        unit=unit,
     )
     outputs.write(template.text, file)
     if template.metadata is not None:

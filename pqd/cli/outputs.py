@@ -34,6 +34,11 @@ if TYPE_CHECKING:
     from pqd.spec import Problem
 
 FILES, GITHUB, JUNIT = ("json", "markdown", "html"), "github", "junit"
+# Renderings of the tables alone, which --output names.
+TABLES = ("csv", "latex")
+# First column of a CSV of a report; by it a file is known as one that may be overwritten.
+_FIRST_COLUMN = "table,"
+_KINDS = "markdown=FILE, html=FILE, csv=FILE, latex=FILE (- for standard output) or github"
 # Ends of names of documents that no rendering is.
 _OF_OFFICES = {".pdf", ".docx", ".xlsx", ".xls", ".doc", ".odt"}
 _SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
@@ -102,12 +107,14 @@ class Targets:
         """
         targets = replace(self, inputs=(*self.inputs, *inputs), ledger=ledger or self.ledger)
         for target in targets.renderings:
-            targets.check_place(_file_of(target), append=target.kind == GITHUB)
+            targets.check_place(target.kind, _file_of(target))
         return targets
 
-    def check_place(self, place: str | None, *, append: bool = False) -> None:
+    def check_place(self, kind: str, place: str | None) -> None:
         """Refuse a file that cannot or must not be written."""
-        check_place(place, *self.inputs, ledger=self.ledger, append=append)
+        known = _is_report if kind == "csv" else None
+        appended = kind == GITHUB
+        check_place(place, *self.inputs, ledger=self.ledger, append=appended, known=known)
 
     def tell_missing_summary(self) -> None:
         """Tell the caller before the run if ``github`` has no summary to write to."""
@@ -155,7 +162,7 @@ class Targets:
         path, append = Path(place), kind == GITHUB
         # During the run a ledger may have been created at this place, even by this run.
         with told_as_unwritten(path):
-            self.check_place(place, append=append)
+            self.check_place(kind, place)
         when(partial(write_text, path, text, append=append))
 
     def _streams(self, report: Report, when: _Condition | None = None) -> Iterator[_Act]:
@@ -210,8 +217,9 @@ class OutputOptions:
         list[str] | None,
         typer.Option(
             metavar="KIND=FILE",
-            help="Also write json=FILE, markdown=FILE or html=FILE; or github, a summary of the "
-            "step in GitHub Actions. May be given several times.",
+            help="Also write json=FILE, markdown=FILE, html=FILE, or the tables as csv=FILE or "
+            "latex=FILE; or github, a summary of the step in GitHub Actions. May be given several "
+            "times.",
         ),
     ] = None
 
@@ -251,9 +259,9 @@ class CheckOutputOptions(OutputOptions):
         list[str] | None,
         typer.Option(
             metavar="KIND=FILE",
-            help="Also write json=FILE, junit=FILE, markdown=FILE or html=FILE; or github, "
-            "annotations of the spec and a summary of the step in GitHub Actions. May be given "
-            "several times.",
+            help="Also write json=FILE, junit=FILE, markdown=FILE, html=FILE, or the tables as "
+            "csv=FILE or latex=FILE; or github, annotations of the spec and a summary of the step "
+            "in GitHub Actions. May be given several times.",
         ),
     ] = None
 
@@ -262,18 +270,21 @@ def _target(text: str, *, checks: bool) -> Target:
     kind, sign, place = text.partition("=")
     if kind == GITHUB and not sign:
         return Target(kind, None)
-    if kind not in {*FILES, JUNIT} or not place:
+    if kind not in {*FILES, *TABLES, JUNIT} or not place:
         junit = "junit=FILE, " if checks else ""
-        raise ParameterError(
-            f"output {text!r} is not understood; write json=FILE, {junit}markdown=FILE, html=FILE "
-            "(- for standard output) or github"
-        )
+        raise ParameterError(f"output {text!r} is not understood; write json=FILE, {junit}{_KINDS}")
     if kind == JUNIT and not checks:
         raise ParameterError(
-            f"output {text!r} is for the checks of a spec (pqd check); write json=FILE, "
-            "markdown=FILE, html=FILE (- for standard output) or github"
+            f"output {text!r} is for the checks of a spec (pqd check); write json=FILE, {_KINDS}"
         )
     return Target(kind, place)
+
+
+def _is_report(path: Path) -> bool:
+    """Whether a file is a CSV of an earlier report."""
+    with suppress(OSError), path.open(encoding="utf-8", errors="replace") as file:
+        return file.readline().startswith(_FIRST_COLUMN)
+    return False
 
 
 def _file_of(target: Target) -> str | None:
@@ -329,11 +340,15 @@ def new_table(path: str | None) -> Path | None:
 
 
 def rendering(kind: str, report: Report) -> str:
-    """Report as ``json``, ``markdown``, ``html`` or ``junit``."""
+    """Report as ``json``, ``markdown``, ``html``, ``csv``, ``latex`` or ``junit``."""
     if kind == "json":
         return report.to_json()
     if kind == "markdown":
         return report.to_markdown()
+    if kind == "csv":
+        return report.to_csv()
+    if kind == "latex":
+        return report.to_latex()
     if kind == JUNIT:
         from pqd.reports.junit import junit_text
 

@@ -50,6 +50,8 @@ def _of_extra(extra: str, arguments: Sequence[str]) -> str:
     if place < 2 or not arguments[place - 2].startswith("-"):
         return ""
     option, value = arguments[place - 2], arguments[place - 1]
+    if value.startswith("--"):
+        return f"{option} lacks its value: {option} VALUE {value} {first}"
     if option in {"--columns", "--key"}:
         return f"Separate several names by commas: {option} {value},{first}"
     if option.startswith("--"):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pqd.accounting.accountant import Accountant, Quote
+from pqd.accounting.accounts import Budget
 from pqd.accounting.charge_report import reporting_charges
 from pqd.batches.mechanisms import RunBudget
 from pqd.batches.shared_budget import verdict_plans_beside
@@ -26,7 +27,7 @@ from pqd.commands.gates import (
 )
 from pqd.commands.spec_checks import BoundChecks, SelectedCheck
 from pqd.commands.verdicts import look_notes, verdicts_of
-from pqd.deciders import ParameterError, SecureNoise
+from pqd.deciders import ParameterError
 from pqd.deciders.exact import Number, positive
 from pqd.deciders.note import Note
 from pqd.deciders.options import for_spec, option
@@ -45,6 +46,7 @@ from pqd.reports.models.check import BoundedColumn, CheckReport, CheckResult
 from pqd.reports.text.check import NEVER_COUNTED
 from pqd.run.costs import added_costs, cost_of, dry_notes
 from pqd.run.execution import measure, quote_sets
+from pqd.run.means import is_simulation, noise_of_run
 from pqd.run.measurement import MeasurementSet
 from pqd.spec import Spec, read_spec
 from pqd.spec.problems import Code, Place, Problem, SpecError
@@ -112,7 +114,7 @@ def check(  # noqa: PLR0913 - the facts of a run, all but one by keyword
     with cell_progress() as progress:
         return run_check(
             read_gated_spec(spec, gate, names),
-            SecureNoise(),
+            noise_of_run(),
             only=only,
             ledger=ledger,
             dataset=dataset,
@@ -173,7 +175,11 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
         check_baseline_fits(spec)
     earlier = read_baseline(baseline) if baseline else None
     with paths_as_written(spec):
-        accountant = accountant_of(spec, ledger, fresh=fresh, replaying=replaying, dataset=dataset)
+        accountant = None
+        if not is_simulation():
+            accountant = accountant_of(
+                spec, ledger, fresh=fresh, replaying=replaying, dataset=dataset
+            )
         detail = Detail.CURVES if detailed else Detail.THRESHOLDS
         bound = BoundChecks(spec, only, accountant, detail, progress, explained, dry_run=dry_run)
         plan = plan_checks(bound, None if spec.gate is not None else spec.shared_budget)
@@ -183,7 +189,7 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
             report = _planned(spec, bound, plan, accountant, progress)
         else:
             report = _decided(spec, bound, plan, accountant, noise, progress)
-    if report.cost.ledger and spec.ledger and accountant.path == spec.ledger.path:
+    if accountant and report.cost.ledger and spec.ledger and accountant.path == spec.ledger.path:
         # Take the name as the spec writes it, so that no message shows the value of ``${NAME}``.
         name = Path(spec.ledger.written).name
         report = replace(report, cost=replace(report.cost, ledger=name))
@@ -194,7 +200,7 @@ def _decided(
     spec: Spec,
     bound: BoundChecks,
     plan: CheckPlan,
-    accountant: Accountant,
+    accountant: Accountant | None,
     noise: Noise,
     progress: Progress,
 ) -> CheckReport:
@@ -205,7 +211,7 @@ def _decided(
     SpecError
         If no answer to some check could count; nothing is spent.
     """
-    if not accountant.replaying:
+    if accountant is None or not accountant.replaying:
         _refuse_never_counted(spec, bound, plan)
     sets = plan.sets
     if not any(each.measurements for each in sets):
@@ -233,7 +239,7 @@ def _gated(
     spec: Spec,
     bound: BoundChecks,
     plan: CheckPlan,
-    accountant: Accountant,
+    accountant: Accountant | None,
     noise: Noise,
     progress: Progress,
     *,
@@ -249,7 +255,7 @@ def _gated(
     SpecError
         If no answer to some check could count; nothing is spent.
     """
-    if not accountant.replaying and not dry_run:
+    if not (accountant and accountant.replaying) and not dry_run:
         _refuse_never_counted(spec, bound, plan, is_gated=True)
     inputs = {each.id: _gate_inputs(spec, bound, each, plan) for each in bound.checks}
     every = [one for each in inputs.values() for one in each]
@@ -334,12 +340,17 @@ def _bounded(verdict: PlannedVerdict) -> BoundedColumn | None:
 
 
 def _planned(
-    spec: Spec, bound: BoundChecks, plan: CheckPlan, accountant: Accountant, progress: Progress
+    spec: Spec,
+    bound: BoundChecks,
+    plan: CheckPlan,
+    accountant: Accountant | None,
+    progress: Progress,
 ) -> CheckReport:
     """Report of planned checks and their quote."""
     sets = plan.sets
-    known = accountant if accountant.exists() and sets else None
-    quote = quote_sets(sets, known, progress, budget=accountant.budget)
+    known = accountant if accountant and accountant.exists() and sets else None
+    budget = accountant.budget if accountant else Budget()
+    quote = quote_sets(sets, known, progress, budget=budget)
 
     def result(each: SelectedCheck) -> CheckResult:
         return planned(each.check, each.id, plan.of_check(each), quote)

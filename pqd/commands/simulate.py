@@ -14,8 +14,8 @@ from pqd.run.means import seeded
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-# Commands that draw noise.  A check keeps the account that its spec names.
-_COMMANDS = ("audit", "profile", "compare", "release", "risk", "gate")
+# Commands that draw noise.
+_COMMANDS = ("audit", "profile", "compare", "release", "risk", "gate", "check")
 # Costs of a report, one for each private table.
 _COSTS = ("cost", "held_out_cost")
 # Arguments of an account, of a plan, and of a file that could not be marked.
@@ -25,6 +25,7 @@ _REFUSED = {
     "held_out_dataset": "it keeps no account",
     "fresh": "it keeps no account, so nothing is ever replayed",
     "dry_run": "a plan draws no noise",
+    "baseline": "a baseline is of real runs",
     "table": "a table has no place for the mark SIMULATED",
 }
 
@@ -44,7 +45,8 @@ def simulate(command: Command, *, seed: int) -> Command:
     ----------
     command
         ``pqd.audit``, ``pqd.profile``, ``pqd.compare``, ``pqd.release``, ``pqd.risk`` or
-        ``pqd.gate``.
+        ``pqd.gate`` or
+        ``pqd.check``, whose spec may name a ledger and limits: these are left aside.
     seed
         A whole number of at least 0.
 
@@ -72,7 +74,8 @@ def simulate(command: Command, *, seed: int) -> Command:
     @functools.wraps(command)
     def simulated(*arguments: Any, **keywords: Any) -> Any:  # noqa: ANN401 - those of the command
         for stated, reason in _REFUSED.items():
-            if keywords.get(stated) not in {None, False}:
+            value = keywords.get(stated)
+            if value is not None and value is not False:
                 raise ParameterError(f"a simulation has no argument {stated}: {reason}")
         with seeded(number):
             report = command(*arguments, **keywords)

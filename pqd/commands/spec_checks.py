@@ -107,7 +107,7 @@ class BoundChecks:
         self,
         spec: Spec,
         only: str | Sequence[str],
-        accountant: Accountant,
+        accountant: Accountant | None,
         detail: Detail,
         progress: Progress,
         explained: str | None = None,
@@ -148,7 +148,7 @@ class BoundChecks:
         for name in names:
             self._bind_values(name, tables[name])
 
-    def _tables(self, name: str, accountant: Accountant) -> SyntheticTables | TableError:
+    def _tables(self, name: str, accountant: Accountant | None) -> SyntheticTables | TableError:
         """Synthetic table, or the error that says why it cannot be used."""
         try:
             with paths_as_written(self._spec):

@@ -29,6 +29,17 @@ def seeded(seed: int) -> Iterator[None]:
         _SEED.reset(token)
 
 
+def is_simulation() -> bool:
+    """Whether the context is a simulation, which keeps no account."""
+    return _SEED.get() is not None
+
+
+def noise_of_run() -> Noise:
+    """New source of noise: secure, or in a simulation seeded."""
+    seed = _SEED.get()
+    return SecureNoise() if seed is None else SimulatedNoise(seed)
+
+
 @dataclass(frozen=True, slots=True)
 class Means:
     """Account of a run, or the seed of a simulation; exactly one of them is None."""

@@ -23,7 +23,7 @@ from pqd.engine.tables import Table, open_table
 from pqd.errors import NothingSelectedError, TableError
 from pqd.marginals.bound_profile import bind_profile
 from pqd.marginals.profile_parameters import ProfileRequest
-from pqd.parameters import Criteria
+from pqd.parameters import Criteria, privacy_unit
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.query_warnings import person_key
@@ -31,7 +31,7 @@ from pqd.planning.table_separation import check_other_places, check_separation
 from pqd.spec.metadata_template import metadata_template
 from pqd.spec.suggested_checks import Sizes, number_queries, suggested_checks, unjudged
 from pqd.sql.schema import Kind, Schema, fold_case, quote_identifier
-from pqd.stated.column_facts import Facts, cells_of_facts, stated_kinds
+from pqd.stated.column_facts import Facts, cells_of_facts, stated_kinds, unknown_column
 from pqd.stated.metadata_files import stated_facts
 from pqd.stated.text_formats import TextFormats
 
@@ -165,6 +165,7 @@ def spec_template(  # noqa: PLR0913 - the facts of a first spec
     *,
     formats: TextFormats | None = None,
     columns: Mapping[str, Mapping[str, Any]] | None = None,
+    unit: str | None = None,
 ) -> Template:
     """Text of a spec for two tables; the caller writes it into ``spec_folder``.
 
@@ -181,7 +182,7 @@ def spec_template(  # noqa: PLR0913 - the facts of a first spec
     copy = formats.table(synthetic, "synthetic")
     made = metadata is not None and not metadata.exists()
     stated = stated_facts(columns, None if made else metadata, private, ())
-    facts = _copy_facts(private, synthetic, copy, gate, private_rows, stated)
+    facts = _copy_facts(private, synthetic, copy, gate, private_rows, stated, unit)
     # A file of facts states its kinds itself.
     own = set(map(fold_case, columns or ()))
     kinds = {name: kind for name, kind in facts.kinds.items() if fold_case(name) in own}
@@ -233,6 +234,16 @@ def spec_template(  # noqa: PLR0913 - the facts of a first spec
     return Template("".join(parts), tuple(_unchecked(facts)), text)
 
 
+def _column(table: Table, stated: str) -> str:
+    """Name of the column of a person as the copy has it; ParameterError if it has none."""
+    unit = privacy_unit(stated)
+    name = unit.column if unit else stated
+    known = {fold_case(column): column for column in table.columns}
+    if fold_case(name) not in known:
+        raise unknown_column(name, table.columns, "unit")
+    return known[fold_case(name)]
+
+
 def _format_lines(text_format: TextFormat) -> str:
     """Lines that state a format of text; none for the usual format."""
     stated = [name for name in FIELDS if getattr(text_format, name) != getattr(USUAL, name)]
@@ -250,6 +261,7 @@ def _copy_facts(
     gate: Fraction,
     private_rows: int | None,
     stated: Facts,
+    stated_unit: str | None = None,
 ) -> _CopyFacts:
     table = open_table(copy, "synthetic")
     if is_address(private) and private == synthetic:
@@ -259,7 +271,7 @@ def _copy_facts(
     tables = SyntheticTables([table])
     # Every column is needed, so one pass reads all columns and computes the hashes for ledgers.
     check_separation(tables, names=None)
-    person = person_key(table)
+    person = person_key(table) if stated_unit is None else _column(table, stated_unit)
     unit = PrivacyUnit(person) if person else None
     try:
         request = ProfileRequest(distances=("tv",), cells=cells_of_facts(stated), facts=stated)

@@ -20,6 +20,7 @@ from sqlglot.errors import SqlglotError
 
 from pqd.deciders.names import nearest_names
 from pqd.errors import QueryError
+from pqd.sql.select import unclosed_quote
 from pqd.sql.shapes import tokens
 
 # Names of the facts that can be stated beside a query, in comments and in columns.
@@ -275,7 +276,15 @@ def _places(text: str, path: Path) -> Iterable[_Place]:
     """Start and end of each token except comments, and whether the token is a semicolon."""
     every = _tokens(text)
     if every is None:
-        raise QueryError(f"the query file {path} is not SQL; check its quotes")
+        start = unclosed_quote(text)
+        # Of a file that does not begin as queries do, not even a line is told.
+        if start is None or not re.match(r"\s*(--|SELECT\b)", text, re.IGNORECASE):
+            raise QueryError(f"the query file {path} is not SQL; check its quotes")
+        line = text.count("\n", 0, start) + 1
+        raise QueryError(
+            f"the query file {path} is not SQL: line {line} has a quote that is not closed; close "
+            "it"
+        )
     return every
 
 

@@ -58,6 +58,12 @@ def quiet() -> Iterator[None]:
         logger.disabled = before
 
 
+# Comments, texts and names in quotes, and a quote that nothing closes.
+_QUOTED = re.compile(
+    r"--[^\n]*|/\*.*?\*/|(?P<literal>'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\")|(?P<open>['\"])", re.DOTALL
+)
+
+
 @dataclass(frozen=True)
 class BoundExpression:
     """Query in terms of typed columns: its predicate, the SQL of its operand, its columns.
@@ -198,8 +204,18 @@ def statements(sql: str) -> list[exp.Expr]:
     except RecursionError:
         raise QueryError(TOO_DEEP, sql) from None
     except Exception:  # noqa: BLE001 - sqlglot fails on odd texts by whatever its own code raises
+        if (start := unclosed_quote(sql)) is not None:
+            raise QueryError("this quote is not closed; close it", sql, start, start + 1) from None
         raise QueryError("this is not SQL; check quotes and parentheses", sql) from None
     return nodes
+
+
+def unclosed_quote(text: str) -> int | None:
+    """Place of the first quote that is not closed on its line; None if all are closed."""
+    for found in _QUOTED.finditer(text):
+        if found["open"] is not None or (found["literal"] and "\n" in found["literal"]):
+            return found.start()
+    return None
 
 
 def _malformed(sql: str, error: ParseError) -> QueryError:

@@ -492,8 +492,8 @@ def taken_as_unchanged(table: str, ledger: str) -> str:
     """Note that a dry run takes the private table as it was when it was charged last."""
     return (
         f"Answers in the ledger {ledger} cost nothing again if {table} is as it was when it was "
-        "charged last. A dry run takes this for granted, since it reads no private row; --fresh "
-        "shows the price otherwise."
+        f"charged last. A dry run takes this for granted, since it reads no private row; "
+        f"{option('--fresh')} shows the price otherwise."
     )
 
 

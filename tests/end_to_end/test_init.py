@@ -51,6 +51,16 @@ def test_a_copy_of_the_same_distribution_passes(census: pd.DataFrame, tmp_path: 
     assert float(report.cost.epsilon) == 0.25
 
 
+def test_a_column_of_persons_is_stated(tmp_path: Path, command: Command) -> None:
+    copy = pd.DataFrame({"client": [1, 1, 2, 3] * 60, "x": range(240)})
+    copy.to_csv(tmp_path / "copy.csv", index=False)
+    tables = ("init", str(tmp_path / "private.csv"), str(tmp_path / "copy.csv"), "--file", "-")
+    assert 'unit = "client"' in command(*tables, "--unit", "Client")[1]
+    code, out, err = command(*tables, "--unit", "cliemt")
+    assert (code, out) == (2, "")
+    assert err == 'pqd: unit: there is no column "cliemt"; the nearest is "client"\n'
+
+
 def shuffled(copy: pd.DataFrame) -> pd.DataFrame:
     rng = np.random.default_rng(3)
     return copy.apply(lambda column: rng.permutation(column.to_numpy()))

@@ -155,6 +155,54 @@ def test_an_account_is_refused(stated: dict[str, Any], reason: str) -> None:
         audit("nowhere.csv", "copy.csv", QUERY, tau=1, epsilon=1, **stated)
 
 
+def test_a_ledger_that_is_no_text_is_refused_too() -> None:
+    audit: Any = pqd.simulate(pqd.audit, seed=3)
+    with pytest.raises(pqd.PqdError, match="a simulation has no argument ledger: it keeps no"):
+        audit("a.csv", "b.csv", QUERY, tau=1, epsilon=1, ledger=["x"])
+
+
+SPEC = """
+[private]
+path = "private.csv"
+[synthetic.copy]
+path = "copy.csv"
+[budget]
+epsilon = 0.001
+{gate}
+[ledger]
+path = "own.sqlite"
+[[check]]
+id = "ones"
+sql = "SELECT COUNT(*) FROM D WHERE x = 1"
+tau = 30
+{epsilon}
+"""
+
+
+@pytest.mark.parametrize(("gate", "epsilon"), [("", "epsilon = 1"), ("gate = 0.5", "")])
+def test_a_check_is_simulated_without_the_account_and_the_limit_of_its_spec(
+    gate: str, epsilon: str, tmp_path: Path
+) -> None:
+    for name, ones in (("private.csv", 301), ("copy.csv", 300)):
+        pd.DataFrame({"x": [0] * 300 + [1] * ones}).to_csv(tmp_path / name, index=False)
+    spec = tmp_path / "audit.toml"
+    spec.write_text(SPEC.format(gate=gate, epsilon=epsilon))
+    one, again = (pqd.simulate(pqd.check, seed=3)(spec) for _ in "ab")
+    assert one == again
+    for text in (str(one), one.to_html(), one.to_markdown(), one.to_json(), one.to_csv()):
+        assert "SIMULATED" in text.upper()
+    assert "SIMULATED" in junit_text(one)
+    assert "SIMULATED" in github_text(one, "audit.toml")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "audit.toml",
+        "copy.csv",
+        "private.csv",
+    ]
+    # Without a simulation the limit of the spec holds.
+    with pytest.raises(pqd.PqdError, match="this run needs epsilon"):
+        pqd.check(spec)
+
+
 def test_a_table_and_a_plan_are_refused() -> None:
     with pytest.raises(pqd.PqdError, match="no argument table: a table has no place for the mark"):
         pqd.simulate(pqd.release, seed=3)("a.csv", "b.csv", QUERY, total_epsilon=1, table="c.csv")
@@ -162,7 +210,7 @@ def test_a_table_and_a_plan_are_refused() -> None:
         pqd.simulate(pqd.gate, seed=3)("a.csv", "b.csv", epsilon=1, dry_run=True)
 
 
-@pytest.mark.parametrize("command", [pqd.plan, pqd.lint, pqd.check, print, "audit", None])
+@pytest.mark.parametrize("command", [pqd.plan, pqd.lint, print, "audit", None])
 def test_only_commands_that_draw_are_simulated(command: Any) -> None:
     with pytest.raises(pqd.PqdError, match=r"pqd\.simulate takes one of pqd\.audit, "):
         pqd.simulate(command, seed=3)

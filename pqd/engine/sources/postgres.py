@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from pqd.deciders.names import near_hint, nearest_tables
 from pqd.engine.reading.buffers import numpy_of
 from pqd.engine.sources.computed_copies import bounded
 from pqd.engine.sources.postgres_address import PostgresAddress, address_of
@@ -69,6 +70,18 @@ SELECT n.nspname::pg_catalog.text AS schema, c.relname::pg_catalog.text AS name,
 FROM pg_catalog.pg_namespace n JOIN pg_catalog.pg_class c
   ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
 WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass({name})
+"""
+# Tables that the user may read, by name; names of the catalogue, and no rows.
+_NAMES = """
+SELECT c.relname::pg_catalog.text AS name,
+  pg_catalog.concat_ws('.', n.nspname, c.relname) AS whole
+FROM pg_catalog.pg_namespace n JOIN pg_catalog.pg_class c
+  ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+WHERE c.relkind OPERATOR(pg_catalog.=) ANY ('{r,p,v,m,f}'::pg_catalog."char"[])
+  AND n.nspname OPERATOR(pg_catalog.<>) ALL ('{pg_catalog,information_schema}'::pg_catalog.name[])
+  AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')
+  AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
+ORDER BY 2
 """
 # Columns with their types; a domain is replaced by the server's own type under it.
 _COLUMNS = """
@@ -272,9 +285,12 @@ def _relation(session: PostgresSession, address: PostgresAddress, what: str) -> 
     """Schema, name, kind and encoding of the table that an address names."""
     relations = session.rows(_RELATION.format(name=quote_literal(address.identifier)))
     if not relations:
+        # Names of tables are metadata that this user may list; no row is read.
+        known = {row["whole"]: row["name"] for row in session.rows(_NAMES)}
+        near = nearest_tables(address.table, known)
         raise TableError(
-            f"{what} is not in the database; give its name as it is stored, capitals too, and its "
-            "schema: ?table=schema.name"
+            f"{what} is not in the database{near_hint(near)}; give its name as it is stored, "
+            "capitals too, and its schema: ?table=schema.name"
         )
     (relation,) = relations
     if relation["kind"] not in _LOCKED + _UNLOCKED:

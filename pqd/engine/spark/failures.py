@@ -6,10 +6,14 @@ from pqd.engine.spark.jobs import WorkerError
 from pqd.engine.spark.workers import OTHER_VERSION
 
 # Words in messages of Spark, Java and Python that mark a failure, and pqd's words on this failure.
+UNKNOWN_TABLE = (
+    "is not known to Spark; check its name, and that the catalog is in Spark's configuration"
+)
 _OPENING = {
-    ("TABLE_OR_VIEW_NOT_FOUND", "NoSuchTable", "SCHEMA_NOT_FOUND", "CATALOG_NOT_FOUND"): (
-        "is not known to Spark; check its name, and that the catalog is in Spark's configuration"
-    ),
+    (
+        *("TABLE_OR_VIEW_NOT_FOUND", "NoSuchTable"),
+        *("SCHEMA_NOT_FOUND", "CATALOG_NOT_FOUND"),
+    ): UNKNOWN_TABLE,
     ("PATH_NOT_FOUND", "FileNotFound"): "does not exist where Spark looks for it; check its path",
     ("ermission", "AccessControl", "AccessDenied", "Forbidden", "orbidden"): (
         "may not be read by this user of Spark; ask for the right to read it"

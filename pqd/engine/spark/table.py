@@ -11,9 +11,10 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
+from pqd.deciders.names import nearest_tables
 from pqd.engine.sources.source import Place, TypedSource, UnreadableError, checked_names
 from pqd.engine.sources.spark_address import Address, parsed_address
-from pqd.engine.spark.failures import advice_on, refusal_of
+from pqd.engine.spark.failures import UNKNOWN_TABLE, advice_on, refusal_of
 from pqd.engine.spark.jobs import counted, rows_of
 from pqd.engine.spark.sessions import LOST, Quiet, is_lost, session
 from pqd.errors import TableError
@@ -104,15 +105,19 @@ def _at_address(given: str, role: Role) -> SparkTable:
     address = parsed_address(given)
     spark = session()
     what = f"the {role} table {address.label}"
-    refusal = ""
+    refusal, near = "", []
     with Quiet(spark):
         try:
             frame = _opened(spark, address)
             names = frame.columns
         except Exception as error:  # noqa: BLE001 - errors of Spark are of many types
             refusal = _refusal(spark, error)
+            near = _nearest(spark, address) if refusal_of(error) == UNKNOWN_TABLE else []
     if refusal:
-        raise TableError(f"{what} {refusal}")
+        hint = (
+            f"; the nearest {'is' if len(near) == 1 else 'are'} {', '.join(near)}" if near else ""
+        )
+        raise TableError(f"{what} {refusal}{hint}")
     own = f"spark://{address.path or address.name}"
     place = Place(table=own, address=own)
     places = (place, *_files(frame))
@@ -138,6 +143,16 @@ def _of_frame(given: Any, role: Role) -> SparkTable:  # noqa: ANN401 - a DataFra
     if names is None:
         raise TableError(f"{what} {refusal}")
     return SparkTable(role, f"{role} frame", checked_names(what, names), given, _files(given))
+
+
+def _nearest(spark: SparkSession, address: Address) -> list[str]:
+    """Tables of the same schema with similar names, which the catalogue lists; no row is read."""
+    schema, _, name = (address.name or "").rpartition(".")
+    known = {}
+    with suppress(Exception):
+        tables = spark.catalog.listTables(schema) if schema else spark.catalog.listTables()
+        known = {f"{schema}.{each.name}" if schema else each.name: each.name for each in tables}
+    return nearest_tables(name, known)
 
 
 def _refusal(spark: SparkSession, error: Exception) -> str:

@@ -116,6 +116,28 @@ def test_the_help_names_the_kinds_of_the_command(name: str, command: Command) ->
     assert ("junit=FILE" in words) == (name == "check")
 
 
+@pytest.mark.parametrize("name", REPORTS)
+def test_tables_go_to_a_spreadsheet_and_to_a_paper(
+    name: str, folder: Path, command: Command
+) -> None:
+    code, out, _ = command(
+        *REPORTS[name], "--output", "csv=report.csv", "--output", "latex=report.tex"
+    )
+    assert code == 0
+    assert out
+    first, *rows = (folder / "report.csv").read_text(encoding="utf-8").splitlines()
+    assert first.startswith("table,")
+    assert rows
+    assert "\\begin{tabular}" in (folder / "report.tex").read_text(encoding="utf-8")
+    # A report is written again; another table is not overwritten.
+    assert command(*REPORTS[name], "--output", "csv=report.csv")[0] == 0
+    (folder / "other.csv").write_text("age\n3\n", encoding="utf-8")
+    code, _, err = command(*REPORTS[name], "--output", "csv=other.csv")
+    assert code == 2
+    assert "other.csv is named like a table" in err
+    assert (folder / "other.csv").read_text(encoding="utf-8") == "age\n3\n"
+
+
 REFUSED: dict[str, tuple[list[str], str]] = {
     "an unknown kind": (["--output", "pdf=x"], "output 'pdf=x' is not understood"),
     "no file": (["--output", "json="], "output 'json=' is not understood"),

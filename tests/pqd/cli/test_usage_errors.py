@@ -24,6 +24,19 @@ def test_an_argument_too_many_shows_no_password(arguments: list[str]) -> None:
     assert "hunter-2" not in without_address(str(result.exception))
 
 
+def test_an_option_without_its_value_is_told(command: Callable[..., tuple[int, str, str]]) -> None:
+    code, _, err = command("audit", "a.csv", "b.csv", "-q", "SELECT 1", "--sure", "--at-most", "1")
+    assert code == 2
+    assert "--sure lacks its value: --sure VALUE --at-most 1" in err
+
+
+@pytest.mark.parametrize("name", ["audit", "lint", "check", "init", "spec"])
+def test_every_command_shows_its_whole_help(name: str) -> None:
+    result = CliRunner().invoke(command_line(), [name, "--help-all"])
+    assert result.exit_code == 0
+    assert "Usage: " in result.output
+
+
 def test_the_argument_is_told_by_its_table() -> None:
     result = CliRunner().invoke(
         command_line(), ["ledger", "verify", "a.sqlite", URL], env={"COLUMNS": "200"}

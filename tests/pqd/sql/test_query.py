@@ -270,7 +270,7 @@ REFUSED: dict[str, tuple[str, str, str | None]] = {
     "no FROM": ("SELECT COUNT(*)", "no FROM", None),
     "no predicate": ("SELECT COUNT(*) FROM D WHERE", "malformed", "WHERE"),
     "open parenthesis": (where("(age > 17"), "malformed", "17"),
-    "open text": (where("sex = 'a"), "quotes", None),
+    "open text": (where("sex = 'a"), "this quote is not closed", "'"),
     "loose parenthesis": (where("age > 1)"), "malformed", ")"),
     "no SQL at all": ("hello", "not a SELECT", "hello"),
 }

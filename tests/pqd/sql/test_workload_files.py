@@ -127,7 +127,7 @@ def test_more_columns_of_a_list_are_passed_over(tmp_path: Path) -> None:
         ("w.csv", "aggregate,where_sql\nCOUNT\nCOUNT,age >\n", "query q2"),
         ("w.csv", "aggregate,where_sql\n,\n", "no aggregate"),
         ("w.sql", f"-- id: mine\n{COUNT} LIMIT 1;", "query mine"),
-        ("w.sql", f"{COUNT}; SELECT 'open", "quotes"),
+        ("w.sql", f"{COUNT}; SELECT 'open", "line 1 has a quote"),
         ("w.sql", f"{COUNT};\nSELECT nonsense FROM D;", "query q2"),
         ("w.sql", b"\xff\xfe\0", "is not text in UTF-8"),
     ],

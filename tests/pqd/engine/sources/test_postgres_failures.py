@@ -17,7 +17,7 @@ OPENING = {
     "user": ("people", {"user": "stranger"}, "does not let the user in"),
     "database": ("people", {"base": "lost"}, "no such database"),
     "table": ("lost", {}, "not in the database"),
-    "capitals": ("People", {}, "not in the database; give its name as it is stored, capitals too"),
+    "capitals": ("People", {}, "not in the database; the nearest are public.people, "),
     "schema": ("lost.people", {}, "not in the database"),
     "sequence": ("pg_catalog.pg_class_oid_index", {}, "no table and no view"),
     "no name": ("", {}, "names no table"),
