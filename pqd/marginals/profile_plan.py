@@ -18,6 +18,7 @@ from pqd.engine.marginals import RowMap
 from pqd.engine.scan_plan import PrivacyUnit, rows_per_person
 from pqd.marginals.bound_distances import DISTANCES
 from pqd.marginals.bound_profile import BoundMarginal, BoundProfile
+from pqd.marginals.chance import CopyChance
 from pqd.marginals.measurements import (
     CellsMeasurement,
     DistancesMeasurement,
@@ -172,22 +173,26 @@ class ProfilePlan:
     def worst(self, released: Sequence[int]) -> tuple[BoundMarginal, ...]:
         """Marginals whose cells are measured, chosen by the released distances alone.
 
+        Neither the tolerance nor alpha chooses, so that a replay at others chooses the same.
+        What counts of a distance is what an independent real sample would not have on average.
         A marginal's rank is by its distance minus the largest distance of a marginal of fewer of
         its columns.  The reason: the distance of a pair is at least the distance of each of its
         columns.  So a pair may have a large distance only because one column has.
         """
         marginals = self.bound.marginals
-        rows = released[1 : 1 + len(marginals)]
+        chance = CopyChance(self.bound, released[0])
+        shares = zip(released[1:], chance.references, strict=False)
+        rows = [own - share * chance.rows for own, share in shares]
         known = {frozenset(each.columns): own for each, own in zip(marginals, rows, strict=True)}
 
-        def excess(place: int) -> int:
+        def excess(place: int) -> float:
             columns = marginals[place].columns
             smaller = (
-                known.get(frozenset(part), 0)
+                known.get(frozenset(part), 0.0)
                 for size in range(1, len(columns))
                 for part in combinations(columns, size)
             )
-            return rows[place] - max(smaller, default=0)
+            return rows[place] - max(smaller, default=0.0)
 
         ranked = sorted(range(len(marginals)), key=excess, reverse=True)
         # The cells of a column that the copy lacks would tell nothing.

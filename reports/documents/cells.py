@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pqd.reports.blocks import (
@@ -39,7 +40,7 @@ from pqd.reports.text.numbers import (
 )
 
 if TYPE_CHECKING:
-    from pqd.reports.models.profile import CellFacts, ProfileReport, ZoomedMarginal
+    from pqd.reports.models.profile import CellFacts, DistanceFacts, ProfileReport, ZoomedMarginal
 
 # Largest numbers of listed cells of a marginal, of bars of a column, and of labels of an axis.
 _CELLS, _BARS, _AXIS = 8, 60, 20
@@ -175,9 +176,23 @@ def noise_bound(report: ProfileReport, marginal: ZoomedMarginal) -> float:
     if not scales or report.rows is None:
         return 0.0
     spread = 0.5 / math.asinh(1 / (math.sqrt(2) * max(scales)))
+    return _noise_share(report, spread, len(marginal.cells))
+
+
+def _noise_share(report: ProfileReport, spread: float, cells: int) -> float:
+    """The same bound for so many cells, with noise of parameter ``spread``."""
     tail = 2 / (1 + math.exp(-1 / spread))
-    rows = spread * math.log(tail * max(1, len(marginal.cells)) / float(report.alpha))
-    return rows / max(1.0, report.rows.low)
+    rows = spread * math.log(tail * max(1, cells) / float(report.alpha))
+    return rows / max(1.0, report.rows.low if report.rows else report.copy_rows)
+
+
+def hides_cells(report: ProfileReport, each: DistanceFacts, epsilon: Fraction) -> bool:
+    """Whether noise would hide every cell of a marginal if its cells were measured at ``epsilon``.
+
+    No cell differs by more than the total variation, which is half the sum of all differences.
+    """
+    spread = (report.cost.max_rows or 1) / float(epsilon)
+    return (each.value or 0.0) <= _noise_share(report, spread, each.cells)
 
 
 def differs(cell: CellFacts, bound: float) -> bool:

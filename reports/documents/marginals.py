@@ -29,7 +29,7 @@ from pqd.reports.documents.shared import (
     lines,
 )  # fmt: skip
 from pqd.reports.models.profile import DistanceFacts
-from pqd.reports.models.standings import COLUMNS, DISTANCES, Standing
+from pqd.reports.models.standings import COLUMNS, DISTANCES, OUTLOOKS, Standing
 from pqd.reports.text.distances import (
     INDEPENDENT,
     NAMES,
@@ -89,7 +89,7 @@ def marginals_table(report: ProfileReport, rows: Sequence[Marginal], ways: int) 
 
 
 def _planned_groups(report: ProfileReport, rows: Sequence[Marginal]) -> Iterator[Group]:
-    for standing in (Standing.TOO_LITTLE, Standing.DECIDABLE):
+    for standing in OUTLOOKS:
         badge = standing.badge
         planned = [_planned(report, row) for row in rows if row[0].planned is standing]
         yield Group(name=badge.text, badge=badge, rows=planned, fate=standing.fate)
@@ -107,6 +107,7 @@ def _groups(
     repeats = report.repeats
     for standing in DISTANCES:
         own = [row for row in rows if _worst(row) is standing]
+        own.sort(key=lambda row: not any(each.is_fault for each in row))
         measured = [
             _measured(report, row, others, digits, top, about)
             for row in own
@@ -207,7 +208,7 @@ def _planned(report: ProfileReport, row: Marginal) -> Row:
     chance = chance_text(each.reference, None, 1)
     name = names_text(each.columns)
     cells = (
-        Cell(badge=badge, sort=int(bool(each.decidable))),
+        Cell(badge=badge, sort=int(each.planned is Standing.DECIDABLE)),
         Cell(name),
         Cell(f"{each.cells:,}", each.cells),
         Cell(_least_text(each), each.tau_min),
@@ -335,7 +336,11 @@ def pair_heat(report: ProfileReport) -> Heat | None:
 def _pair_keys(report: ProfileReport, tau: str) -> list[Key]:
     if report.dry:
         able = f"can be decided at {tau}; reliable from the tolerance in it, in per cent"
-        return [Key([("t1", "1.3")], able), Key([("hatched", "?")], "cannot be decided")]
+        low = [Key([("t1", "1.3")], able), Key([("hatched", "?")], "cannot be decided")]
+        if any(each.is_out_of_reach for each in report.marginals):
+            sign = ("t3", Standing.BEYOND.sign)
+            low.append(Key([sign], f"chance alone is beyond {tau}, whatever the copy"))
+        return low
     return [
         Key([], "Total variation in per cent:"),
         Key([("t0", "0"), ("t1", "·"), ("t2", "·")], f"up to the tolerance of {tau}"),
@@ -350,6 +355,8 @@ def _heat_cell(each: DistanceFacts, digits: int, full: float | None) -> HeatCell
     if each.estimate is None:
         least = _least_text(each)
         shade, sign = ("t1", "") if each.decidable else ("hatched", "?")
+        if each.is_out_of_reach:
+            shade, sign = "t3", Standing.BEYOND.sign
         return HeatCell(shade, least.removesuffix(" %"), f"{name}: reliable from {least}", sign)
     odds = p_value_text(each.p_value, each.alpha)
     words = f"{name}: {figure_text(each.estimate)}, {each.standing}, {odds}"

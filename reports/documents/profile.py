@@ -26,7 +26,7 @@ from pqd.reports.blocks import (
     Section,
     Table,
 )  # fmt: skip
-from pqd.reports.documents.cells import cell_blocks, column_histogram
+from pqd.reports.documents.cells import cell_blocks, column_histogram, hides_cells
 from pqd.reports.documents.marginals import (
     marginal_rows,
     marginals_table,
@@ -73,11 +73,13 @@ from pqd.reports.text.distances import (
     chance_text,
     columns_sentence,
     digits_of,
+    fewer_cells,
     figure_text,
     level_text,
     names_text,
     reference_text,
     remedies_sentence,
+    tolerance_text,
     ways_text,
 )  # fmt: skip
 from pqd.reports.text.numbers import (
@@ -113,6 +115,8 @@ if TYPE_CHECKING:
 
 # Findings in the copy alone that stand on top, and where the others are.
 _MOST_FINDINGS = 3
+# Largest tolerance that is proposed to be doubled.
+_WIDEST = 0.2
 _LINTED = "This is said of the copy alone; pqd lint says all that can be said of it at no cost."
 _EXACT = "These tools read the private table as it is; their figures are exact and not protected."
 _ZOOMED = (
@@ -297,7 +301,7 @@ def _score_lines(report: ProfileReport) -> Iterator[Line]:
     if absent := absences_text(report.left_out):
         yield Line(f"{absent}.", "strong")
     yield Line(_scores_sentence(report))
-    if facts is not None and (remark := relations_remark(facts)):
+    if facts is not None and (remark := relations_remark(facts, report.columns)):
         yield Line(remark)
 
 
@@ -347,19 +351,28 @@ def _closing(report: ProfileReport) -> Closing:
     failed = [
         each
         for each in report.marginals
-        if (not each.decidable if report.dry else each.standing.fate == "failed")
+        if (each.planned is Standing.TOO_LITTLE if report.dry else each.standing.fate == "failed")
     ]
     repeats = {} if report.dry else report.repeats
+    failed.sort(key=lambda each: not each.is_fault)
     names = dict.fromkeys(names_text(e.columns) for e in failed if e.columns not in repeats)
+    beyond = [e.columns for e in report.marginals if report.dry and e.is_out_of_reach]
     values = (each for each in report.values if each.standing.fate == "failed")
     names |= dict.fromkeys(f"values of {each.column}" for each in values)
     title = Standing.TOO_LITTLE.badge.text if report.dry else "Beyond the tolerance"
     dry = " ".join(_cost_lines(report)) if report.dry else ""
     missing = [e.columns[0] for e in report.left_out if e.standing is Standing.MISSING]
     lacking = f"Missing in the copy: {first_names(missing)}." if missing else ""
-    beyond = f"{title}: {first_names(names, '; ')}." if names else ""
+    chance = dict.fromkeys(map(names_text, beyond))
+    word = Standing.OUT_OF_REACH.badge.text
     return Closing(
-        failed=" ".join(filter(None, (lacking, beyond))),
+        failed=" ".join(
+            (
+                *([lacking] if lacking else []),
+                *([f"{word}: {first_names(chance, '; ')}."] if chance else []),
+                *([f"{title}: {first_names(names, '; ')}."] if names else []),
+            )
+        ),
         counts=f"{_counts(report)}.",
         step=next_step(report).removeprefix("Next: ").removesuffix("."),
         budget=dry or budget_sentence(report.cost, report.private),
@@ -383,7 +396,7 @@ def headline(report: ProfileReport) -> tuple[str, str]:
     if not count:
         return "Nothing was profiled", "There is nothing to tell."
     if score.estimate is None:
-        enough = sum(each.decidable for each in report.marginals)
+        enough = sum(each.planned is Standing.DECIDABLE for each in report.marginals)
         some = "All" if enough == count > 1 else f"{enough:,} of" if enough else "None of"
         title = f"{some} {counted(count, 'distance')} can be decided"
         return title, " ".join(filter(None, _plan_sentences(report)))
@@ -433,13 +446,30 @@ def _plan_sentences(report: ProfileReport) -> Iterator[str]:
         f"{reference_text(report.overall.reference, share_digits(report.overall.half_width))}."
     )
     yield from _relations_plan(report)
+    yield _out_of_reach(report)
+
+
+def _out_of_reach(report: ProfileReport) -> str:
+    """Sentence on marginals of which chance alone is beyond the tolerance; empty without any."""
+    found = [each for each in report.marginals if each.is_out_of_reach]
+    if not found:
+        return ""
+    wide = [each for each in report.columns if any(each.name in own.columns for own in found)]
+    least = math.ceil(100 * max(each.reference or 0.0 for each in found))
+    verb = "is" if len(found) == 1 else "are"
+    return (
+        f"{counted(len(found), 'distance')} {verb} out of reach: {INDEPENDENT} would itself be "
+        f"beyond {report_tolerance(report)} on average. What would do: "
+        f"{option(f'--tau {least}%')}, or "
+        f"{fewer_cells(wide)}, or a larger copy."
+    )
 
 
 def _relations_plan(report: ProfileReport) -> Iterator[str]:
     """Sentences of a plan on relations."""
     if report.relations is not None:
         yield relations_plan(report.relations)
-        yield relations_remark(report.relations)
+        yield relations_remark(report.relations, report.columns)
 
 
 def _scores_sentence(report: ProfileReport) -> str:
@@ -503,8 +533,10 @@ def _table_sentences(report: ProfileReport) -> Iterator[str]:
 
 def _plan_counts(distances: Sequence[DistanceFacts]) -> str:
     """Numbers of distances that can, and that cannot, be decided at the tolerance."""
-    enough = sum(each.decidable for each in distances)
-    return f"{enough:,} can be decided, {len(distances) - enough:,} cannot"
+    counts = Counter(each.planned for each in distances)
+    text = f"{counts[Standing.DECIDABLE]:,} can be decided, {counts[Standing.TOO_LITTLE]:,} cannot"
+    beyond = counts[Standing.OUT_OF_REACH]
+    return f"{text}, {beyond:,} {'is' if beyond == 1 else 'are'} out of reach" if beyond else text
 
 
 def _paid_lines(report: ProfileReport) -> Iterator[str]:
@@ -546,20 +578,45 @@ def next_step(report: ProfileReport) -> str:
         return f"Next: the same without {option('--dry-run')}." if report.private else (
             "Next: pqd profile PRIVATE COPY measures this."
         )  # fmt: skip
-    counts = Counter(each.standing.fate for each in report.marginals)
-    if counts["failed"] and not report.zoomed:
-        zoom = min(5, counts["failed"])
-        # A run with --zoom spends a fifth of its total on cells.  The other four fifths must equal
-        # what this run spent on distances: all of its total, or nine tenths if it had a target.
-        measured = report.total_epsilon * (1 if report.target is None else Fraction(9, 10))
-        more, step = epsilon_option(measured * Fraction(5, 4)), epsilon_text(measured / 4)
-        without = "" if report.target is None else f" without {option('--target')}"
-        again = option(f"pqd profile ... --total-epsilon {more} --zoom {zoom}")
-        return f"Next: {again} shows in which cells the worst differ,{without} for {step} more."
-    if counts["open"]:
+    wider = _wider_step(report)
+    if zoom := _zoom_step(report):
+        return f"Next: {zoom}{f'; {wider}' if wider else ''}."
+    if wider:
+        return f"Next: {wider}."
+    if any(each.standing.is_open for each in report.marginals):
         total, tau = option("--total-epsilon"), option("--tau")
         return f"Next: more {total}, or another {tau}, decides what is undecided."
     return ""
+
+
+def _zoom_step(report: ProfileReport) -> str:
+    """Words on a zoom into the worst faults; empty if there is none that it would show."""
+    if report.zoomed:
+        return ""
+    # A run with --zoom spends a fifth of its total on cells.  The other four fifths must equal
+    # what this run spent on distances: all of its total, or nine tenths if it had a target.
+    measured = report.total_epsilon * (1 if report.target is None else Fraction(9, 10))
+    repeats = report.repeats
+    faults = [e for e in report.marginals if e.is_fault and e.columns not in repeats]
+    for number in range(min(5, len(faults)), 0, -1):
+        shown = sum(not hides_cells(report, each, measured / 4 / number) for each in faults)
+        if shown >= number:
+            more, step = epsilon_option(measured * Fraction(5, 4)), epsilon_text(measured / 4)
+            without = "" if report.target is None else f" without {option('--target')}"
+            again = option(f"pqd profile ... --total-epsilon {more} --zoom {number}")
+            return f"{again} shows in which cells the worst differ,{without} for {step} more"
+    return ""
+
+
+def _wider_step(report: ProfileReport) -> str:
+    """Words on a wider tolerance, if some distance is beyond this one and no fault is shown."""
+    if report.cost.ledger is None or not any(
+        each.standing is Standing.BEYOND and not each.is_fault and each.tau <= _WIDEST
+        for each in report.marginals
+    ):
+        return ""
+    twice = tolerance_text(2 * report.marginals[0].tau).replace(" ", "")
+    return f"{option(f'--tau {twice}')} is worked out from the same numbers, for nothing"
 
 
 def _definitions(report: ProfileReport) -> Iterator[tuple[str, str]]:

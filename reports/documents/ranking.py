@@ -260,7 +260,7 @@ def _relations_sentences(report: RankingReport) -> Iterator[tuple[str, Relations
     """Sentence on the relations of each copy, with the facts."""
     for copy in report.copies:
         if copy.relations and (text := relations_sentence(copy.relations)):
-            parts = (text, relations_remark(copy.relations))
+            parts = (text, relations_remark(copy.relations, copy.columns))
             yield f"{copy.candidate}: {' '.join(filter(None, parts))}", copy.relations
 
 

@@ -69,13 +69,35 @@ class DistanceFacts(Estimated):
 
     @property
     def planned(self) -> Standing:
-        """Standing in a plan: whether the tolerance can be decided at this epsilon."""
+        """Standing in a plan: whether the tolerance can be decided at this epsilon.
+
+        Where chance alone is beyond the tolerance, no copy but a leaked one would be within it.
+        """
+        if self.is_out_of_reach:
+            return Standing.OUT_OF_REACH
         return Standing.DECIDABLE if self.decidable else Standing.TOO_LITTLE
 
     @property
     def chance(self) -> Standing | None:
         """Standing beside an independent real sample: at chance or beyond it; None if unknown."""
         return chance_of(self.low, self.high, self.mark)
+
+    @property
+    def is_out_of_reach(self) -> bool:
+        """Whether chance alone is beyond the tolerance on average, whatever the copy; public."""
+        return self.reference is not None and self.reference > self.tau
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether it is established that it is beyond the tolerance, and not by chance.
+
+        Without a mark of chance, a distance is no fault if chance alone is beyond the tolerance.
+        """
+        if self.standing is not Standing.BEYOND:
+            return False
+        if self.mark is None:
+            return not self.is_out_of_reach
+        return self.chance is Standing.BEYOND_CHANCE
 
     def computed(self) -> dict[str, Any]:
         """Values that JSON holds in addition to the fields."""

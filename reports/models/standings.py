@@ -98,9 +98,10 @@ class Standing(StrEnum):
     FAULT = "fault",        "finding", Badge("FAULT", "no"), "failed"
     LOOK  = "worth a look", "finding", _open("LOOK"),        "open"
 
-    TOO_LITTLE  = "too little", "plan", _open("LOW"),       "failed"
+    OUT_OF_REACH = "out of reach", "outlook", Badge("CHANCE", "no"), "failed"
+    TOO_LITTLE  = "too little", "plan outlook", _open("LOW"),       "failed"
     PLAUSIBLE   = "likely right", "plan", _open("LIKELY"),  "open"
-    DECIDABLE   = "decidable",  "plan", Badge("OK", "yes"), "passed"
+    DECIDABLE   = "decidable",  "plan outlook", Badge("OK", "yes"), "passed"
 
     #         name       subject  badge                   fate      -   -   gate     tag        exit
     BROKEN  = "broken",  "check", Badge("ERROR", "no"),   "failed", "", "", "error", "error",   2
@@ -138,6 +139,8 @@ def _of(subject: str) -> tuple[Standing, ...]:
 VERDICTS, DISTANCES, PLANS, CHECKS = map(_of, ("query", "distance", "plan", "check"))
 CHANCES, ALARMS, FINDINGS, COLUMNS = map(_of, ("chance", "alarm", "finding", "column"))
 ATTACKS = _of("attack")
+# What a plan foretells of a distance.
+OUTLOOKS = _of("outlook")
 
 
 # Standings of verdicts that a legend always lists, even if no verdict has them.

@@ -7,6 +7,7 @@ from fractions import Fraction
 from statistics import median
 from typing import TYPE_CHECKING
 
+from pqd.deciders.names import pasted
 from pqd.deciders.options import option
 from pqd.reports.models.standings import Standing
 from pqd.reports.text.numbers import (
@@ -64,6 +65,8 @@ RELATIONS: tuple[tuple[str, str], ...] = (
     ),
     ("SDNist", "The k-marginal score is 1,000 times the mean of 1 - TV over sampled marginals."),
 )
+# Numbers of cells that are proposed in place of these and more.
+_LEAST_CELLS, _MANY_CELLS, _FEWER = 7, 20, (5, 10)
 # Names of distances that are short enough for the title of a column.
 SHORT = {"tv": "TV", "ks": "KS", "emd": "EMD"}
 _HOW = {
@@ -73,6 +76,21 @@ _HOW = {
     "stated": "as stated",
     "missing": "none, since the copy lacks it",
 }
+
+
+def fewer_cells(columns: Sequence[ProfiledColumn]) -> str:
+    """Words on fewer cells, with the option for the column that has the most of them."""
+    widest = max(columns, key=lambda each: each.cells, default=None)
+    if widest is None or widest.how == "missing" or widest.cells <= _LEAST_CELLS:
+        return "fewer cells"
+    number = _FEWER[widest.cells > _MANY_CELLS]
+    made = (
+        f"{number} bins"
+        if widest.kind in {"number", "time"}
+        else f"its {number} most frequent values, and one cell for all others"
+    )
+    cells = option(f"--cells {pasted(widest.name, f'={number}')}")
+    return f"fewer cells, such as {cells} ({made})"
 
 
 def ways_text(ways: int, number: int = 2) -> str:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from pqd.deciders.note import sentence
 from pqd.deciders.options import option
-from pqd.reports.text.distances import INDEPENDENT, digits_of, figure_text, names_text
+from pqd.reports.text.distances import INDEPENDENT, digits_of, fewer_cells, figure_text, names_text
 from pqd.reports.text.numbers import number_text, p_value_text, percent_text
 
 if TYPE_CHECKING:
+    from pqd.reports.models.profile import ProfiledColumn
     from pqd.reports.models.relations import Independence, RelationsFacts
 
 RELATIONS_KEPT = (
@@ -89,14 +90,15 @@ def _without_figure(facts: RelationsFacts) -> Iterator[str]:
         )
 
 
-def relations_remark(facts: RelationsFacts) -> str:
+def relations_remark(facts: RelationsFacts, columns: Sequence[ProfiledColumn]) -> str:
     """Remark that an independent real sample would not reach the bar itself; empty if it would."""
     if facts.reference is None or facts.reference > facts.bar:
         return ""
     sampled = percent_text(facts.reference, 0)
     return (
         f"{INDEPENDENT.capitalize()} would itself keep only {sampled} of the relations, so a bar "
-        f"of {bar_text(facts.bar)} is out of reach here: take fewer cells or a larger copy."
+        f"of {bar_text(facts.bar)} is out of reach here: take {fewer_cells(columns)}, or a larger "
+        f"copy. {option('--dry-run')} shows at no cost what that changes."
     )
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from pqd.deciders.names import names_and_more
 from pqd.reports.models.standings import Standing
-from pqd.reports.text.numbers import counted
+from pqd.reports.text.distances import INDEPENDENT, tolerance_text, ways_text
+from pqd.reports.text.numbers import counted, listed, number_text
 
 if TYPE_CHECKING:
     from pqd.reports.models.profile import DistanceFacts, ProfileReport
@@ -21,7 +22,8 @@ def use_sentence(report: ProfileReport) -> str:
     """What the copy can be used for and what not; empty in a plan, or if nothing is decided.
 
     A column or a pair counts if its verdict is conclusive.  A pair that only repeats a wrong column
-    is not named beside it.  If the relations are lost, no pair is recommended.
+    is not named beside it.  If the relations are lost, no pair is recommended.  What is beyond the
+    tolerance, but not shown to be beyond chance, is counted in sentences of its own.
     """
     if report.dry:
         return ""
@@ -29,7 +31,47 @@ def use_sentence(report: ProfileReport) -> str:
     parts = [f"Use it for {used}." if used else ""]
     if unused:
         parts.append(f"Do not use it for {names_and_more(unused, _MOST_NAMED)}.")
-    return " ".join(filter(None, parts))
+    return " ".join((*filter(None, parts), *_by_chance(report)))
+
+
+def _by_chance(report: ProfileReport) -> Iterator[str]:
+    """Sentences on what is beyond the tolerance, but not shown to be farther off than chance.
+
+    Of a marginal with very many cells, chance alone is beyond the tolerance: that is public.
+    """
+    found = [
+        each
+        for each in (*report.of_ways(1), *report.of_ways(2))
+        if each.standing is Standing.BEYOND
+        and not each.is_fault
+        and each.columns not in report.repeats
+    ]
+    crowded = [each for each in found if each.is_out_of_reach]
+    others = [each for each in found if not each.is_out_of_reach]
+    if crowded:
+        tau, rows = tolerance_text(crowded[0].tau), number_text(report.copy_rows)
+        verb = "has" if len(crowded) == 1 else "have"
+        yield (
+            f"{_counted(crowded)} {verb} too many values for {rows} rows: {INDEPENDENT} would be "
+            f"beyond {tau} on average, too."
+        )
+        unsure = sum(each.chance is not Standing.AT_CHANCE for each in crowded)
+        if unsure:
+            them = "it" if len(crowded) == 1 else f"{unsure:,} of them"
+            verb = "is" if unsure == 1 else "are"
+            yield f"Whether {them} {verb} farther off than that is undecided."
+    if others:
+        verb, tau = "is" if len(others) == 1 else "are", tolerance_text(others[0].tau)
+        yield f"{_counted(others)} {verb} beyond {tau}, but not shown to be beyond chance."
+
+
+def _counted(distances: Sequence[DistanceFacts]) -> str:
+    """Numbers of columns and of pairs, such as ``1 column and 10 pairs``."""
+    sizes = [len(each.columns) for each in distances]
+    return listed(
+        [counted(sizes.count(ways), ways_text(ways, 1), ways_text(ways))
+         for ways in sorted(set(sizes))]
+    )  # fmt: skip
 
 
 def _used(report: ProfileReport) -> Iterator[str]:
@@ -44,12 +86,12 @@ def _used(report: ProfileReport) -> Iterator[str]:
 
 
 def _unused(report: ProfileReport) -> Iterator[str]:
-    """Names of what is beyond the tolerance, the worst first; columns come before pairs."""
+    """Names of faults, the worst first; columns come before pairs."""
     if report.relations is not None and report.relations.is_lost:
         yield _RELATIONS
     for ways in (1, 2):
-        for each in _beyond(report.of_ways(ways)):
-            if each.columns not in report.repeats:
+        for each in report.of_ways(ways):
+            if each.is_fault and each.columns not in report.repeats:
                 yield " with ".join(each.columns)
         if ways == 1:
             yield from _of_values(report)
@@ -57,11 +99,7 @@ def _unused(report: ProfileReport) -> Iterator[str]:
 
 def _of_values(report: ProfileReport) -> Iterator[str]:
     """Names of columns that lost values or have far too few or many of them, if nothing else."""
-    wrong = {each.columns for each in _beyond(report.of_ways(1))}
+    wrong = {each.columns for each in report.of_ways(1) if each.is_fault}
     for each in report.values:
         if each.standing is Standing.BEYOND and (each.column,) not in wrong:
             yield f"rare values of {each.column}"
-
-
-def _beyond(distances: Sequence[DistanceFacts]) -> list[DistanceFacts]:
-    return [each for each in distances if each.standing is Standing.BEYOND]

@@ -7,11 +7,13 @@ import pytest
 
 from pqd.reports.models.standings import (
     ALARMS,
+    ATTACKS,
     CHANCES,
     CHECKS,
     COLUMNS,
     DISTANCES,
     FINDINGS,
+    OUTLOOKS,
     PLANS,
     VERDICTS,
     Standing,
@@ -21,11 +23,11 @@ from pqd.reports.models.standings import (
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = ROOT / "reports" / "models" / "standings.py"
-SUBJECTS = (VERDICTS, DISTANCES, PLANS, CHECKS, CHANCES)
+SUBJECTS = (VERDICTS, DISTANCES, PLANS, CHECKS, CHANCES, OUTLOOKS)
 # "undecided" is a status of a check too, "within" the title of a column, "?" an unknown number.
 OWN = {*Standing, *(each.badge.text for each in Standing)} - {"undecided", "within", "?", "yes"}
-# Words of a check's counts and of a release's page are no standings of a check.
-GATES = {"broken", "planned", "failed", "passed", "known", "not told", "untold"}
+# Words of a check's counts, of a release's page, and of an attack are no standings.
+GATES = {"rate", "broken", "planned", "failed", "passed", "known", "not told", "untold"}
 
 
 def constants(path: Path) -> set[str]:
@@ -50,7 +52,7 @@ def test_a_subject_stands_worst_first_and_passes_last(subject: tuple[Standing, .
 
 
 def test_every_standing_has_a_subject() -> None:
-    assert set().union(*SUBJECTS, ALARMS, FINDINGS, COLUMNS) == set(Standing)
+    assert set().union(*SUBJECTS, ALARMS, ATTACKS, FINDINGS, COLUMNS) == set(Standing)
 
 
 @pytest.mark.parametrize("subject", [VERDICTS, DISTANCES])

@@ -20,6 +20,7 @@ from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.marginals.bound_profile import BoundProfile, bind_profile
+from pqd.marginals.chance import CopyChance
 from pqd.marginals.measurements import (
     CellsMeasurement,
     ClaimMeasurement,
@@ -171,7 +172,11 @@ def test_cells_that_are_not_chosen_are_priced_and_never_drawn() -> None:
     assert isinstance(unchosen[0], UnchosenCells)
 
 
-def test_worst_marginals_are_worse_than_the_columns_in_them() -> None:
+def test_worst_marginals_are_worse_than_the_columns_in_them_and_than_chance(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chance = [0.0] * 6
+    monkeypatch.setattr(CopyChance, "references", chance)
     (private,) = private_tables(12, 1)
     plan = planned(private, zoom=3)
     names = [each.columns for each in plan.bound.marginals]
@@ -180,6 +185,13 @@ def test_worst_marginals_are_worse_than_the_columns_in_them() -> None:
     assert [each.columns for each in plan.worst(released)] == [
         ("age",),
         ("sex", "pay"),
+        ("pay",),
+    ]
+    # What an independent real sample would have as well counts for nothing.
+    chance[0], chance[5] = 0.45, 0.25
+    assert [each.columns for each in plan.worst(released)] == [
+        ("age", "sex"),
+        ("age", "pay"),
         ("pay",),
     ]
 

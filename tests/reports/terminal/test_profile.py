@@ -23,11 +23,16 @@ from pqd.reports.documents.profile import (
     overall_sentence,
 )
 from pqd.reports.models.figure import Figure
+from pqd.reports.models.profile import DistanceFacts
+from pqd.reports.models.standings import Standing
+from pqd.reports.text.distances import fewer_cells
+from pqd.reports.text.use import use_sentence
 from pqd.reports.writers.terminal import TerminalReport, terminal_text
 from pqd.reports.writers.terminal.layout import Extent
 from tests.support.profile_reports import (
     ADULT_PROFILE,
     BUDGET,
+    COST,
     DRY,
     ODD,
     ONE_COLUMN,
@@ -37,6 +42,7 @@ from tests.support.profile_reports import (
     TARGET,
     WIDE,
     distance,
+    planned,
 )
 from tests.support.ranking_reports import DETAILED, RANKING
 from tests.support.ranking_reports import REPORTS as RANKINGS
@@ -146,6 +152,66 @@ def test_the_next_step_fits_what_was_found() -> None:
     assert next_step(ONE_COLUMN) == ""
     assert next_step(DRY) == "Next: the same without --dry-run."
     assert next_step(PLAN) == "Next: pqd profile PRIVATE COPY measures this."
+
+
+def crowded(columns: tuple[str, ...], value: float, mark: float) -> DistanceFacts:
+    """Distance of a marginal with so many cells that chance alone is beyond the tolerance."""
+    return replace(distance(columns, value, 600, "tv"), reference=0.9 * mark, mark=mark)
+
+
+def test_the_headline_names_faults_and_counts_apart_what_chance_explains() -> None:
+    fault = distance(("a", "b"), 0.12, 4, "tv")
+    good = tuple(distance((name,), 0.01, 4, "tv") for name in "abcd")
+    at_chance = [crowded(("a", name), 0.13, 0.2) for name in "cd"]
+    unsure = crowded(("b", "c"), 0.13, 0.131)
+    narrow = replace(distance(("b", "d"), 0.12, 4, "tv"), mark=0.121)
+    report = replace(PLAIN, marginals=(*good, fault, *at_chance, unsure, narrow), values=())
+    use = use_sentence(report)
+    assert "Do not use it for a with b. 3 pairs have too many values for 48,842 rows: " in use
+    assert "would be beyond 5 % on average, too." in use
+    assert "Whether 1 of them is farther off than that is undecided." in use
+    assert "1 pair is beyond 5 %, but not shown to be beyond chance." in use
+    # Without a fault nothing is named; what is next costs nothing, and no zoom is proposed.
+    by_chance = replace(report, marginals=(*good, *at_chance))
+    assert "Do not use" not in use_sentence(by_chance)
+    assert "undecided" not in use_sentence(by_chance)
+    assert next_step(replace(by_chance, budget=WHOLE, cost=COST)) == (
+        "Next: --tau 10% is worked out from the same numbers, for nothing."
+    )
+    # Without marks, as of small copies, what chance alone explains is not named as a fault.
+    unmarked = replace(report, marginals=(*good, *(replace(e, mark=None) for e in at_chance)))
+    assert "Do not use" not in use_sentence(unmarked)
+    closing = terminal_text(report)
+    assert "Beyond the tolerance: a, b; a, c; a, d; b, c; b, d." in closing
+
+
+def test_a_zoom_is_proposed_only_if_it_can_show_something() -> None:
+    budget = (replace(WHOLE[0], epsilon=Fraction(1, 1000)),)
+    assert "--zoom 5" in next_step(replace(PLAIN, budget=WHOLE))
+    assert "--zoom" not in next_step(replace(PLAIN, budget=budget))
+
+
+def test_a_plan_says_what_no_copy_can_reach() -> None:
+    cells = tuple(replace(each, cells=600) for each in PLAN.columns)
+    wide = planned(crowded(("age", "sex"), 0.13, 0.16))
+    others = [each for each in PLAN.marginals if set(each.columns) != set(wide.columns)]
+    report = replace(PLAN, marginals=(*others, wide), columns=cells)
+    assert wide.planned is Standing.OUT_OF_REACH
+    text = terminal_text(report, 120)
+    assert "CHANCE  age, sex" in text
+    assert "CHANCE: age, sex." in text
+    assert "106 can be decided, 19 cannot, 1 is out of reach." in text
+    words = " ".join(text.split())
+    assert "--tau 15%, or fewer cells, such as --cells age=10 (10 bins), or" in words
+
+
+def test_fewer_cells_are_proposed_for_the_widest_column() -> None:
+    few, many = replace(PLAIN.columns[0], cells=7), replace(PLAIN.columns[1], cells=44)
+    assert fewer_cells([]) == fewer_cells([few]) == "fewer cells"
+    assert fewer_cells([few, many]) == (
+        "fewer cells, such as --cells workclass=10 (its 10 most frequent values, and one cell for "
+        "all others)"
+    )
 
 
 def test_a_plan_says_what_can_be_decided_and_spends_nothing() -> None:
