@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from importlib.metadata import EntryPoint, entry_points
@@ -127,13 +126,24 @@ class RegisteredDecider(DeciderDefaults):
         BrokenDeciderError
             It raised an error, or gave something else than a ``Decision``.  What it raised or gave
             may hold a private value, so nothing of it is shown.
+        KeyboardInterrupt
+            Somebody pressed Ctrl-C, or the decider raised an error of this kind, whose words are
+            not shown either.
         """
-        given, how = None, "raised an error"
+        given, how, interrupted = None, "raised an error", False
         # A warning, such as numpy's of a division by zero, would tell of the private rows.
-        with suppress(Exception, SystemExit), warnings.catch_warnings():
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            given = self.own.decide(histogram, interval, epsilon, noise)
-            how = "gave no pqd.deciders.Decision with True or False"
+            try:
+                given = self.own.decide(histogram, interval, epsilon, noise)
+                how = "gave no pqd.deciders.Decision with True or False"
+            except KeyboardInterrupt:
+                interrupted = True
+            except BaseException:  # noqa: BLE001, S110 - errors of its own kinds have words, too
+                pass
+        # Raised outside the handlers, so that the error of the decider is no context of this one.
+        if interrupted:
+            raise KeyboardInterrupt
         if type(given) is Decision and isinstance(given.outcome, bool):
             return Decision(given.outcome)
         raise BrokenDeciderError(

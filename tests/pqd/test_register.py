@@ -116,6 +116,14 @@ def test_what_a_verdict_claims_beside_its_bit_is_dropped() -> None:
     assert str(SECRET) not in audit().to_json()
 
 
+class OwnError(BaseException):
+    """Error of a package that is no Exception."""
+
+
+class OwnInterrupt(KeyboardInterrupt):
+    """Interrupt with words of its own."""
+
+
 def broken(error: BaseException) -> Callable[[Histogram], Any]:
     """Function that raises an error."""
 
@@ -131,6 +139,7 @@ def broken(error: BaseException) -> Callable[[Histogram], Any]:
         broken(ValueError(f"{SECRET} rows")),
         broken(pqd.PqdError(f"{SECRET} rows")),
         broken(SystemExit(f"{SECRET} rows")),
+        broken(OwnError(f"{SECRET} rows")),
         lambda _: SECRET,
         lambda _: Decision(SECRET),  # type: ignore[arg-type]
         lambda _: (True, SECRET),
@@ -144,6 +153,16 @@ def test_nothing_of_a_broken_decider_is_shown_but_the_charge(act: Callable[..., 
     assert str(SECRET) not in shown
     assert met.value.__cause__ is met.value.__context__ is None
     assert met.value.exit_code == 3
+
+
+def test_an_interrupt_of_a_decider_has_no_words() -> None:
+    register("capped", deciding(broken(OwnInterrupt(f"{SECRET} rows"))))
+    with pytest.raises(KeyboardInterrupt) as met:
+        audit()
+    shown = "".join(traceback.format_exception(met.value))
+    assert f"{SECRET} rows" not in shown
+    assert type(met.value) is KeyboardInterrupt
+    assert met.value.__cause__ is met.value.__context__ is None
 
 
 def test_a_warning_of_a_decider_is_not_shown(recwarn: pytest.WarningsRecorder) -> None:
