@@ -365,6 +365,34 @@ class Bars(NamedTuple):
     words: Sequence[Line] = ()
 
 
+class Trace(NamedTuple):
+    """Line of a plot, with a band.
+
+    A point is a place from the left, the low end of the band, the value and its high end; all are
+    shares of the plot.
+    """
+
+    name: str
+    points: Sequence[tuple[float, float, float, float]]
+
+
+class Plot(NamedTuple):
+    """Plot of at most three lines; ``words`` replace it in a format that does not draw.
+
+    ``across`` and ``up`` are the marks of the axes: a share of the plot and a text.  ``diagonal``
+    draws a line from corner to corner, and says what it means.
+    """
+
+    lines: Sequence[Trace]
+    titles: tuple[str, str]
+    across: Sequence[tuple[float, str]]
+    up: Sequence[tuple[float, str]]
+    label: str
+    band: str
+    diagonal: str = ""
+    words: Sequence[Line] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
     """Blocks under a title.
@@ -393,6 +421,7 @@ Block = (
     | Curves
     | Heat
     | Bars
+    | Plot
 )  # fmt: skip
 
 

@@ -107,13 +107,13 @@ class Excess:
 
     def _rates(self, excess: float) -> Floats:
         """Held-out rates that the released numbers do not exclude, and that fit the excess."""
-        low, high = self._held_out_range
+        low, high = self.held_out_range
         least, most = max(0.0, -excess), min(1.0, 1.0 - excess)
         low, high = min(max(low, least), most), max(min(high, most), least)
         return np.linspace(low, max(low, high), _RATES)
 
     @cached_property
-    def _held_out_range(self) -> tuple[float, float]:
+    def held_out_range(self) -> tuple[float, float]:
         """Range of the held-out rate: of these very rows by the noise, of all by Wilson's form."""
         _, low, high = self.held_out.interval(_OUTSIDE / 4)
         least = self._sides[1].least
@@ -156,9 +156,7 @@ class _Side(NamedTuple):
 
     def added(self, rate: float) -> float:
         """Most by which smoothing and rounding move the released rate."""
-        return (
-            self.successes.noise(rate).added + (1 + rate) * self.successes.rounding
-        ) / self.least
+        return (self.successes.noise(rate).added + self.successes.rounded(rate)) / self.least
 
     def transforms(self, rates: Floats, step: float) -> tuple[Floats, Floats]:
         """Characteristic functions of the error at each rate, at odd multiples of ``step``.

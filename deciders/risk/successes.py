@@ -2,6 +2,9 @@
 
 An attack is a public function of one row: it succeeds on the row, or it fails.  So one row moves
 each count, and the number of rows, by at most 1 (docs/theory.md, Theorem R1).
+
+What is released of an attack is its balance, successes less failures, which one row moves by 1 up
+or down.  A count would use half of what cube noise hides: one row never moves it the other way.
 """
 
 from collections.abc import Sequence
@@ -18,21 +21,21 @@ from pqd.deciders.noise import Noise
 
 # Name of the mechanism in keys and reports.
 CUBE_SUCCESSES = "cube_successes"
-# Steps by which an interval shrinks, and parts of 1 to which a rate is rounded up.
+# Steps by which an interval shrinks, and parts of 1 to which a weight is rounded up.
 _STEPS, _PARTS = 4, 64
 
 
 def release_successes(
     rows: Fraction, successes: Sequence[Fraction], epsilon: Number, noise: Noise
 ) -> tuple[int, ...]:
-    """Noisy number of rows, then the noisy number of successes of each attack.
+    """Noisy number of rows, then the noisy balance of each attack: successes less failures.
 
-    Guarantee: epsilon-DP.  One row moves every number by at most 1, so it moves the vector by at
-    most 1 in the largest coordinate (Hardt and Talwar 2010; Theorem R1).
+    Guarantee: epsilon-DP.  One row moves every number by at most 1, up or down, so it moves the
+    vector by at most 1 in the largest coordinate (Hardt and Talwar 2010; Theorem R1).
     """
     if not successes:
         raise ParameterError("there is no attack; at least 1 is needed")
-    exact = [whole_rows(rows), *map(whole_rows, successes)]
+    exact = [whole_rows(rows), *(whole_rows(2 * each - rows) for each in successes)]
     return tuple(noise.cube(exact, 1 / budget_of(epsilon)))
 
 
@@ -43,15 +46,21 @@ def law_of(attacks: int, epsilon: Number) -> CubeLaw:
 
 @dataclass(frozen=True, slots=True)
 class Successes:
-    """Released number of rows and of successes of one attack, and the law of each noise.
+    """Released number of rows, and of successes of one attack, and the law of each noise.
 
-    ``rounding`` is the most by which a number was rounded to whole rows before the noise.
+    ``successes`` are half the sum of the released rows and the released balance.  ``rounding`` is
+    the most by which a released number was rounded to whole rows before the noise.
     """
 
     rows: int
-    successes: int
+    successes: float
     law: CubeLaw
     rounding: float = 0.0
+
+    @classmethod
+    def of(cls, rows: int, balance: int, law: CubeLaw, rounding: float = 0.0) -> "Successes":
+        """Successes by a released balance."""
+        return cls(rows, (rows + balance) / 2, law, rounding)
 
     @property
     def rate(self) -> float:
@@ -59,19 +68,27 @@ class Successes:
         return min(max(self.successes / self.rows, 0.0), 1.0) if self.rows > 0 else 0.0
 
     def noise(self, rate: float) -> CubeNoise:
-        """Noise of ``successes - rate * rows``; the rate is rounded up, which only widens it."""
-        return CubeNoise(self.law, ((1.0, 1), (rounded_up(rate), 1)) if rate > 0 else ((1.0, 1),))
+        """Noise of ``successes - rate * rows``.
+
+        It is half the noise of the balance, and the noise of the rows times ``1/2 - rate``, which
+        is rounded up; this only widens it.
+        """
+        return CubeNoise(self.law, tuple((weight, 1) for weight in _weights(rate)))
+
+    def rounded(self, rate: float) -> float:
+        """Most by which rounding to whole rows moves ``successes - rate * rows``."""
+        return sum(_weights(rate)) * self.rounding
 
     def interval(self, alpha: float) -> ShareEstimate:
         """Share of these very rows on which the attack succeeds, with its interval.
 
         It holds every share t for which the noise does not reject ``successes = t rows``.  The
-        critical value at the largest t of an interval holds for all of it (Theorem D7), so each
-        step keeps what was not rejected before.
+        critical value at the end of an interval that is farther from 1/2 holds for all of it
+        (Theorem D7), so each step keeps what was not rejected before.
         """
         low, high = 0.0, 1.0
         for _ in range(_STEPS):
-            reach = self._reach(high, alpha)
+            reach = max(self._reach(low, alpha), self._reach(high, alpha))
             if self.rows <= reach:
                 break
             low = max(low, (self.successes - reach) / self.rows)
@@ -87,10 +104,15 @@ class Successes:
         )
 
     def _reach(self, rate: float, alpha: float) -> float:
-        weights = (1.0, rounded_up(rate)) if rate > 0 else (1.0,)
-        return critical(self.law, weights, alpha) + (1 + rate) * self.rounding
+        return critical(self.law, _weights(rate), alpha) + self.rounded(rate)
 
 
-def rounded_up(rate: float) -> float:
-    """Rate, rounded up to one of few values, so that laws are computed once."""
-    return min(1.0, -(-rate * _PARTS // 1) / _PARTS)
+def _weights(rate: float) -> tuple[float, ...]:
+    """Weights of the noises of the balance and of the rows in ``successes - rate * rows``."""
+    rows = rounded_up(abs(0.5 - rate))
+    return (0.5, rows) if rows else (0.5,)
+
+
+def rounded_up(weight: float) -> float:
+    """Weight, rounded up to one of few values, so that laws are computed once."""
+    return min(1.0, -(-weight * _PARTS // 1) / _PARTS)

@@ -85,10 +85,16 @@ def bind_risk(
     codes = bound.codes(partitions)
     known = _places(parameters.known, columns, "known")
     stated = _places(parameters.secrets, columns, "secret")
-    if stated is None:
+    if "inference" not in parameters.kinds:
+        stated = ()
+    elif stated is None:
         stated = _usual_secrets(partitions, codes, known)
     secrets = _secrets(bound, columns, stated)
-    attacks, trial = attacks_on(partitions, codes, secrets, known)
+    attacks, trial = attacks_on(partitions, codes, secrets, known, parameters.kinds)
+    if not attacks.attacks:
+        raise NothingSelectedError(
+            "there is no secret to guess: no judged column has texts; name some (--secret)"
+        )
     notes = [*parameters.warnings(), *bound.notes]
     if len(codes) > MOST_COPY:
         notes.append(note("risk-of-part", rows=MOST_COPY, copy=len(codes)))

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pqd.attacks.bound_risk import BoundRisk
-from pqd.attacks.outcomes import NEAR, SHARES
+from pqd.attacks.outcomes import MEMBERS, SHARES, AttackId
 from pqd.attacks.parameters import RiskParameters
 from pqd.deciders.distances.ratio_intervals import ShareEstimate
 from pqd.deciders.exact import as_float
+from pqd.deciders.risk.bounds import excess_bound
 from pqd.deciders.risk.excess import Excess
 from pqd.deciders.risk.successes import Successes
 from pqd.reports.models.figure import Figure
-from pqd.reports.models.risk import AttackFacts, CurvePoint, ExcessFacts
+from pqd.reports.models.risk import AttackFacts, CurvePoint, ExcessFacts, RocPoint
 from pqd.reports.models.standings import ATTACKS
 
 
@@ -56,6 +57,10 @@ def _excess(
     estimate, verdict = excess.estimate, excess.verdict(as_float(parameters.tau))
     leak = excess.p_more(0.0)
     rows = max(private.rows, 0)
+    bound, breaks = None, False
+    if parameters.copy_epsilon is not None:
+        bound = excess_bound(parameters.copy_epsilon, *excess.held_out_range)
+        breaks = excess.p_more(bound) <= alpha / attacks
     return ExcessFacts(
         rate=_figure(held_out.interval(alpha)),
         excess=_figure(estimate),
@@ -67,6 +72,8 @@ def _excess(
         leak_p_value=leak,
         leaks=leak <= alpha,
         at_once=leak <= alpha / attacks,
+        bound=bound,
+        breaks_bound=breaks,
     )
 
 
@@ -76,11 +83,9 @@ def curve_points(
     private: Sequence[Successes],
     held_out: Sequence[Successes] | None,
 ) -> tuple[CurvePoint, ...]:
-    """Shares of rows up to each distance that was counted."""
-    attacks, alpha = bound.attacks, as_float(parameters.alpha)
-    near = next(place for place, each in enumerate(attacks.attacks) if each.id == "near")
-    others = iter(range(len(attacks.attacks), len(attacks.counted)))
-    places = [near if place == NEAR else next(others) for place in range(len(attacks.thresholds))]
+    """Shares of rows up to each distance that was counted; all intervals hold at once."""
+    attacks, places = bound.attacks, _places(bound, "near")
+    alpha = as_float(parameters.alpha) / len(SHARES)
     return tuple(
         CurvePoint(
             distance=steps / attacks.nearest.whole,
@@ -88,8 +93,43 @@ def curve_points(
             private=_figure(private[place].interval(alpha)),
             held_out=_figure(held_out[place].interval(alpha)) if held_out else None,
         )
-        for place, steps, share in zip(places, attacks.thresholds, SHARES, strict=True)
+        for place, steps, share in zip(places, attacks.thresholds, SHARES, strict=False)
     )
+
+
+def roc_points(
+    bound: BoundRisk,
+    parameters: RiskParameters,
+    private: Sequence[Successes],
+    held_out: Sequence[Successes] | None,
+) -> tuple[RocPoint, ...]:
+    """Shares of rows that are told to be members at each threshold; all intervals hold at once."""
+    alpha = as_float(parameters.alpha) / len(MEMBERS)
+    return tuple(
+        RocPoint(
+            copy=share,
+            private=_figure(private[place].interval(alpha)),
+            held_out=_figure(held_out[place].interval(alpha)) if held_out else None,
+            advantage=_figure(Excess(private[place], held_out[place], alpha).estimate)
+            if held_out
+            else None,
+        )
+        for place, share in zip(_places(bound, "membership"), MEMBERS, strict=False)
+    )
+
+
+def _places(bound: BoundRisk, kind: AttackId) -> list[int]:
+    """Places of the points of a curve among the released numbers; none without this attack."""
+    attacks = bound.attacks
+    first = len(attacks.attacks)
+    for curve in attacks.curves:
+        others = iter(range(first, first + len(curve.others)))
+        if curve.id == kind:
+            own = next(at for at, each in enumerate(attacks.attacks) if each.id == kind)
+            every = range(len(curve.cells))
+            return [own if place == curve.attack else next(others) for place in every]
+        first += len(curve.others)
+    return []
 
 
 def rows_figure(released: Sequence[Successes], parameters: RiskParameters) -> Figure:

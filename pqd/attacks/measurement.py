@@ -61,17 +61,17 @@ class AttacksMeasurement(MarginalMeasurement[EstimatorOutput]):
         return {"kind": "attacks", "id": CUBE_SUCCESSES}
 
     def run(self, counts: MarginalCounts, noise: Noise) -> EstimatorOutput:
-        """Noisy number of rows, then the noisy number of rows in each set of outcomes."""
+        """Noisy number of rows, then the noisy balance of each set of outcomes."""
         own = counts[self.attacks]
         rows = self.in_rows(int(own.sum()))
         successes = [self.in_rows(int(own[each].sum())) for each in self.attacks.counted]
         return EstimatorOutput(release_successes(rows, successes, self.epsilon, noise))
 
     def released(self, numbers: Sequence[int]) -> tuple[Successes, ...]:
-        """Released number of each set of outcomes, with the number of rows and the noise."""
-        rows, *successes = numbers
+        """Released number of rows in each set of outcomes, with all rows and the noise."""
+        rows, *balances = numbers
         rounding = 0.5 if self.parts > 1 else 0.0
-        return tuple(Successes(rows, each, self.law, rounding) for each in successes)
+        return tuple(Successes.of(rows, each, self.law, rounding) for each in balances)
 
     def _key_facts(self) -> Any:  # noqa: ANN401 - JSON values
         return self.attacks.facts()

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
 # Most steps of a column, and of all columns together: sums of two distances fit into 16 bits.
 _STEPS, _MOST = 500, 10_000
-# Rows, and rows of the copy, that are compared at a time, so that they stay in the cache.
-_ROWS, _COPY = 16, 3_000
+# Rows that are compared at a time, so that they stay in the cache, and parts of the copy.
+_ROWS, _PARTS = 16, 16
+# Steps of a closeness of 1.
+_CLOSE = 1_000
 _SHORT, _BYTE = np.int16, 1 << 8
 
 
@@ -31,11 +33,15 @@ class Nearest(NamedTuple):
     """Nearest rows of the copy, for each of some rows.
 
     ``distance`` is the least distance by all columns.  ``linked`` says whether some row of the copy
-    is nearest by both halves of the columns.  ``guesses`` has, for each secret, the place of the
-    row that is nearest by the columns that an attacker knows.
+    is nearest by both halves of the columns.  ``closeness`` is the least distance as a share of
+    the distance that is usual there: the median, over equal parts of the copy, of the distance to
+    the nearest row of the part.  It is about the ratio of two densities of the copy.  ``guesses``
+    has, for each secret, the place of the row that is nearest by the columns that an attacker
+    knows.
     """
 
     distance: NDArray[np.int64]
+    closeness: NDArray[np.int64]
     linked: NDArray[np.bool_]
     guesses: NDArray[np.int64]
 
@@ -89,6 +95,7 @@ class NearestRows:
         rows = len(codes)
         found = Nearest(
             np.zeros(rows, np.int64),
+            np.zeros(rows, np.int64),
             np.zeros(rows, bool),
             np.zeros((rows, len(self.secrets)), np.int64),
         )
@@ -115,19 +122,21 @@ class NearestRows:
         found: Nearest,
         part: slice,
     ) -> None:
-        """Search for a few rows; the rows of the copy are taken in blocks."""
-        number, size = len(rows[0]), len(self.codes)
-        least = [np.full(number, 2 * _MOST, np.int64) for _ in range(3)]
+        """Search for a few rows; the rows of the copy are taken part by part."""
+        number, size = len(rows[0]), -(-len(self.codes) // _PARTS)
+        least = [np.full(number, 2 * _MOST, np.int64) for _ in range(2)]
         nearest = [np.full(number, 2 * _MOST, np.int64) for _ in self.secrets]
-        for first in range(0, size, _COPY):
-            block = slice(first, first + _COPY)
+        each_part = []
+        for first in range(0, len(self.codes), size):
+            block = slice(first, first + size)
             sums, apart = self._distances(rows, [each[block] for each in self._copy])
             if own is not None:
-                inside = np.flatnonzero((own >= first) & (own < first + _COPY))
+                inside = np.flatnonzero((own >= first) & (own < first + size))
                 for half in sums:
                     half[inside, own[inside] - first] = _MOST
             every = sums[0] + sums[1]
-            for place, each in enumerate((*sums, every)):
+            each_part.append(every.min(axis=1).astype(np.int64))
+            for place, each in enumerate(sums):
                 np.minimum(least[place], each.min(axis=1), out=least[place])
             for place, away in enumerate(apart):
                 known = every - away if self.known is None else away
@@ -138,8 +147,11 @@ class NearestRows:
                 nearer = distance < nearest[place]
                 nearest[place][nearer] = distance[nearer]
                 found.guesses[part, place][nearer] = first + at[nearer]
-        found.distance[part] = least[2]
-        found.linked[part] = least[0] + least[1] == least[2]
+        distances = np.sort(each_part, axis=0)
+        nearest_row, usual = distances[0], distances[(len(distances) - 1) // 2]
+        found.distance[part] = nearest_row
+        found.closeness[part] = _CLOSE * (nearest_row + 1) // (usual + 1)
+        found.linked[part] = least[0] + least[1] == nearest_row
 
     def _distances(
         self, rows: Sequence[NDArray[Any]], copy: Sequence[NDArray[Any]]

@@ -1,4 +1,4 @@
-"""Attacks on one row by the copy alone: near copies, linkability, singling out, guesses.
+"""Attacks on one row by the copy alone: membership, linkability, singling out, guesses.
 
 Each private row has one joint outcome of all attacks, which depends on this row and on the copy
 alone.  So the rows are counted by one cell each, and a count of successes is a sum of cells.
@@ -10,7 +10,7 @@ import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -24,18 +24,23 @@ if TYPE_CHECKING:
 
     from pqd.engine.marginals import Codes
 
-AttackId = Literal["copied", "near", "linkability", "singling-out", "inference"]
+AttackId = Literal["copied", "near", "membership", "linkability", "singling-out", "inference"]
+KINDS: tuple[AttackId, ...] = get_args(AttackId)
 # Shares of the copy's own rows that are nearer to another row than each distance that is counted.
 # A row is a near copy up to the first of these distances.
 SHARES = (0.01, 0.1, 0.5)
 NEAR = 0
+# Shares of the copy's own rows that are closer to another row than each closeness that is counted.
+# A row is told to be a member up to the second of these.
+MEMBERS = (0.001, 0.01, 0.1, 0.5)
+MEMBER = 1
 # The most rows of the copy among which the nearest are found, and of its own rows that are tried.
 MOST_COPY, MOST_TRIED = 50_000, 2_000
 # The most secrets: each doubles the number of joint outcomes.
 MOST_SECRETS = 8
 # Outcomes that are true or false, before the guesses.
 _FLAGS = 3
-_VERSION = 1
+_VERSION = 2
 
 
 class Attack(NamedTuple):
@@ -48,6 +53,22 @@ class Attack(NamedTuple):
     id: AttackId
     column: str
     cells: NDArray[np.bool_]
+
+
+class Curve(NamedTuple):
+    """Curve of an attack: the sets of joint outcomes up to each of its points.
+
+    ``attack`` is the place of the point at which the attack succeeds.
+    """
+
+    id: AttackId
+    cells: tuple[NDArray[np.bool_], ...]
+    attack: int
+
+    @property
+    def others(self) -> tuple[NDArray[np.bool_], ...]:
+        """Sets of outcomes of the points other than the attack's."""
+        return (*self.cells[: self.attack], *self.cells[self.attack + 1 :])
 
 
 class Trial(NamedTuple):
@@ -72,8 +93,12 @@ class Attacks(RowMap):
     ----------
     nearest
         The rows of the copy among which the nearest are found.
+    kinds
+        The kinds of attacks whose successes are counted.
     thresholds
         The ascending distances, in steps, by which rows are counted.
+    closenesses
+        The ascending closenesses by which rows are counted.
     guessed
         The cell of each secret in each row of ``nearest``.
     whole
@@ -85,7 +110,9 @@ class Attacks(RowMap):
     """
 
     nearest: NearestRows = field(repr=False)
+    kinds: tuple[AttackId, ...]
     thresholds: tuple[int, ...]
+    closenesses: tuple[int, ...]
     guessed: NDArray[np.int64] = field(repr=False)
     whole: frozenset[bytes] = field(repr=False)
     single: tuple[frozenset[bytes], ...] = field(repr=False)
@@ -97,9 +124,14 @@ class Attacks(RowMap):
         return tuple(each.column for each in self.partitions[len(self.nearest.partitions) :])
 
     @property
+    def _bits(self) -> int:
+        """Number of outcomes that are true or false."""
+        return _FLAGS + len(self.secrets)
+
+    @property
     def size(self) -> int:
         """Number of joint outcomes."""
-        return (len(self.thresholds) + 1) << (_FLAGS + len(self.secrets))
+        return (len(self.thresholds) + 1) * (len(self.closenesses) + 1) << self._bits
 
     def cells(self, codes: Codes) -> NDArray[np.int64]:
         """Joint outcome of each row; it depends on the codes of this row alone."""
@@ -123,6 +155,8 @@ class Attacks(RowMap):
     ) -> NDArray[np.int64]:
         """Joint outcome from the outcome of each attack."""
         cells = np.searchsorted(np.array(self.thresholds), found.distance, side="left")
+        close = np.searchsorted(np.array(self.closenesses), found.closeness, side="left")
+        cells = (len(self.closenesses) + 1) * cells + close
         right = [
             self.guessed[found.guesses[:, place], place] == truth
             for place, truth in enumerate(truths)
@@ -134,32 +168,47 @@ class Attacks(RowMap):
     @cached_property
     def attacks(self) -> tuple[Attack, ...]:
         """Attacks with their successes."""
-        bits = _FLAGS + len(self.secrets)
         every = np.arange(self.size)
 
         def flag(place: int) -> NDArray[np.bool_]:
-            flags: NDArray[np.bool_] = (every >> (bits - 1 - place)) % 2 == 1
+            flags: NDArray[np.bool_] = (every >> (self._bits - 1 - place)) % 2 == 1
             return flags
 
-        near = (every >> bits) <= NEAR
-        guesses = [
-            Attack("inference", name, flag(_FLAGS + place))
-            for place, name in enumerate(self.secrets)
-        ]
-        return (
+        attacks = (
             Attack("copied", "", flag(0)),
-            Attack("near", "", near),
+            Attack("near", "", self._nearer[NEAR]),
+            Attack("membership", "", self._closer[MEMBER]),
             Attack("linkability", "", flag(1)),
             Attack("singling-out", "", flag(2)),
-            *guesses,
+            *(Attack("inference", n, flag(_FLAGS + i)) for i, n in enumerate(self.secrets)),
         )
+        return tuple(each for each in attacks if each.id in self.kinds)
+
+    @cached_property
+    def _nearer(self) -> tuple[NDArray[np.bool_], ...]:
+        """Outcomes of rows up to each distance."""
+        bins = (np.arange(self.size) >> self._bits) // (len(self.closenesses) + 1)
+        return tuple(bins <= place for place in range(len(self.thresholds)))
+
+    @cached_property
+    def _closer(self) -> tuple[NDArray[np.bool_], ...]:
+        """Outcomes of rows up to each closeness."""
+        bins = (np.arange(self.size) >> self._bits) % (len(self.closenesses) + 1)
+        return tuple(bins <= place for place in range(len(self.closenesses)))
+
+    @cached_property
+    def curves(self) -> tuple[Curve, ...]:
+        """Curves of the attacks that have one: the sets of outcomes up to each of their points."""
+        curves = (Curve("near", self._nearer, NEAR), Curve("membership", self._closer, MEMBER))
+        return tuple(each for each in curves if each.id in self.kinds)
 
     @cached_property
     def counted(self) -> tuple[NDArray[np.bool_], ...]:
-        """Sets of outcomes whose rows are released: successes, then rows up to each distance."""
-        bins = np.arange(self.size) >> (_FLAGS + len(self.secrets))
-        curve = [bins <= place for place in range(len(self.thresholds)) if place != NEAR]
-        return (*(each.cells for each in self.attacks), *curve)
+        """Sets of outcomes whose rows are released: successes, then the points of each curve."""
+        return (
+            *(each.cells for each in self.attacks),
+            *(cells for curve in self.curves for cells in curve.others),
+        )
 
     def facts(self) -> Any:  # noqa: ANN401 - JSON values
         """Facts for a cache key: the cells, the copy's rows, what is known, and the distances."""
@@ -167,7 +216,7 @@ class Attacks(RowMap):
         known = None if self.nearest.known is None else list(self.nearest.known)
         return [
             *("attacks", _VERSION, cells, list(self.nearest.secrets), known),
-            *(list(self.thresholds), self.content),
+            *(list(self.kinds), list(self.thresholds), list(self.closenesses), self.content),
         ]
 
     def trial(self, copy: CopyRows, found: Nearest) -> Trial:
@@ -206,6 +255,7 @@ def attacks_on(
     codes: NDArray[np.int64],
     secrets: tuple[tuple[Partition, NDArray[np.int64]], ...],
     known: tuple[int, ...] | None = None,
+    kinds: tuple[AttackId, ...] = KINDS,
 ) -> tuple[Attacks, Trial]:
     """Attacks by the copy's ``codes`` in the finest cells, and their rates on the copy itself.
 
@@ -223,18 +273,24 @@ def attacks_on(
     nearest = NearestRows(partitions, codes[:MOST_COPY], places, known)
     own = tried(len(nearest.codes))
     found = nearest.search(nearest.codes[own], own)
-    distances = np.sort(found.distance)
-    thresholds = tuple(int(distances[int(share * (len(own) - 1))]) for share in SHARES)
     attacks = Attacks(
         (*partitions, *(each for each, _ in secrets)),
         nearest,
-        thresholds,
+        kinds,
+        _points(found.distance, SHARES),
+        _points(found.closeness, MEMBERS),
         guessed[:MOST_COPY],
         frozenset(copy.whole),
         tuple(frozenset(row for row, rows in each.items() if rows == 1) for each in copy.halves),
         content.hexdigest(),
     )
     return attacks, attacks.trial(copy, found)
+
+
+def _points(scores: NDArray[np.int64], shares: tuple[float, ...]) -> tuple[int, ...]:
+    """Scores up to which there are so large shares of the copy's own rows."""
+    ascending = np.sort(scores)
+    return tuple(int(ascending[int(share * (len(scores) - 1))]) for share in shares)
 
 
 def gains(

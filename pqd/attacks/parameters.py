@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from pqd.attacks.outcomes import MOST_SECRETS
-from pqd.deciders.exact import Number, probability
+from pqd.attacks.outcomes import KINDS, MOST_SECRETS, AttackId
+from pqd.deciders.exact import Number, budget_of, probability
+from pqd.deciders.names import suggestion
 from pqd.deciders.note import Note, note
 from pqd.deciders.options import option
 from pqd.errors import ParameterError
@@ -40,6 +41,10 @@ class RiskParameters:
         The columns that an attacker guesses; None for a public choice.
     known
         The columns that an attacker knows; None for all but the secret.
+    kinds
+        The kinds of attacks that are tried.
+    copy_epsilon
+        The epsilon with which the copy was made; None if it was made without.
     """
 
     request: ProfileRequest
@@ -49,9 +54,11 @@ class RiskParameters:
     alpha: Fraction
     secrets: tuple[str, ...] | None
     known: tuple[str, ...] | None
+    kinds: tuple[AttackId, ...]
+    copy_epsilon: Fraction | None
 
     @classmethod
-    def parse(
+    def parse(  # noqa: PLR0913 - the facts of a risk report, all by keyword
         cls,
         *,
         total_epsilon: Number = USUAL_EPSILON,
@@ -60,6 +67,8 @@ class RiskParameters:
         columns: Sequence[str] | None = None,
         secrets: Sequence[str] | None = None,
         known: Sequence[str] | None = None,
+        attacks: Sequence[str] | None = None,
+        copy_epsilon: Number | None = None,
         facts: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> RiskParameters:
         """Parameters that a caller states; ParameterError names the mistake and allowed values."""
@@ -73,6 +82,12 @@ class RiskParameters:
             raise ParameterError(
                 f"{len(hidden)} secrets ({option('--secret')}) are stated; at most "
                 f"{MOST_SECRETS} are allowed in one run"
+            )
+        kinds = _kinds(attacks)
+        if "inference" not in kinds and (hidden is not None or given is not None):
+            raise ParameterError(
+                "a secret (--secret) or a known column (--known) is of inference, which is not "
+                f"among the attacks (--attacks {','.join(kinds)}); add it, or leave the columns out"
             )
         both = {*map(fold_case, hidden or ())} & {*map(fold_case, given or ())}
         if given is not None and hidden and both == {*map(fold_case, given)} and len(given) == 1:
@@ -90,6 +105,8 @@ class RiskParameters:
             alpha=probability(alpha, "alpha"),
             secrets=hidden,
             known=given,
+            kinds=kinds,
+            copy_epsilon=None if copy_epsilon is None else budget_of(copy_epsilon, "copy_epsilon"),
         )
 
     def warnings(self) -> Iterator[Note]:
@@ -97,6 +114,20 @@ class RiskParameters:
         yield from budget_warnings(self.total_epsilon)
         if self.alpha > Fraction(1, 2):
             yield note("alpha-wide", alpha=self.alpha)
+
+
+def _kinds(names: Sequence[str] | None) -> tuple[AttackId, ...]:
+    """Kinds of attacks that are stated, in their usual order; all without a statement."""
+    stated = names_of(names, "attacks")
+    if stated is None:
+        return KINDS
+    folded = [name.strip().lower().replace(" ", "-") for name in stated]
+    for name in folded:
+        if name not in KINDS:
+            raise ParameterError(
+                f'there is no attack "{name}" (attacks, --attacks); {suggestion(name, KINDS)}'
+            )
+    return tuple(kind for kind in KINDS if kind in folded)
 
 
 def names_of(names: Sequence[str] | None, what: str) -> tuple[str, ...] | None:

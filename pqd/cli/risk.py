@@ -79,6 +79,22 @@ class RiskOptions:
             "Else all other columns.",
         ),
     ] = None
+    attacks: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Attacks to try, such as copied,inference; may be given several times. Fewer have "
+            "less noise at the same budget.",
+        ),
+    ] = None
+    copy_epsilon: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EPSILON",
+            help="The epsilon with which the copy was made, if its generator is differentially "
+            "private: the bound on what any attack gains stands beside.",
+        ),
+    ] = None
 
     def read(self, facts: ColumnOptions) -> RiskParameters:
         """Parameters of the risk report."""
@@ -92,6 +108,8 @@ class RiskOptions:
             columns=listed_names(self.columns or []) or None,
             secrets=listed_names(self.secret or []) or None,
             known=listed_names(self.known or []) or None,
+            attacks=listed_names(self.attacks or []) or None,
+            copy_epsilon=self.copy_epsilon,
             facts=facts.read(),
         )
 

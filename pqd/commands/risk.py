@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.charge_report import reporting_charges
 from pqd.attacks.bound_risk import BoundRisk, bind_risk
-from pqd.attacks.figures import attack_facts, curve_points, rows_figure
+from pqd.attacks.figures import attack_facts, curve_points, roc_points, rows_figure
 from pqd.attacks.parameters import USUAL_EPSILON, USUAL_TAU, RiskParameters
 from pqd.commands.cell_progress import cell_progress
 from pqd.deciders import ParameterError
@@ -54,6 +54,8 @@ def risk(  # noqa: PLR0913 - the facts of a risk report, all but two by keyword
     columns: Sequence[str] | None = None,
     secrets: Sequence[str] | None = None,
     known: Sequence[str] | None = None,
+    attacks: Sequence[str] | None = None,
+    copy_epsilon: Number | None = None,
     facts: Mapping[str, Mapping[str, Any]] | None = None,
     unit: str | None = None,
     row_is_person: bool = False,
@@ -62,7 +64,7 @@ def risk(  # noqa: PLR0913 - the facts of a risk report, all but two by keyword
     held_out_dataset: str | None = None,
     fresh: bool = False,
 ) -> RiskReport:
-    """Success of attacks on the copy: copied rows, near copies, linkability, singling out, guesses.
+    """Success of attacks on the copy: copied rows, membership, linkability, singling out, guesses.
 
     Parameters
     ----------
@@ -87,6 +89,12 @@ def risk(  # noqa: PLR0913 - the facts of a risk report, all but two by keyword
         texts that the copy's own rows give away most.
     known
         Names of the columns that an attacker knows; by default all but the secret.
+    attacks
+        Kinds of attacks to try, such as ``["copied", "inference"]``; by default all.  Fewer attacks
+        have less noise at the same budget.
+    copy_epsilon
+        The epsilon with which the copy was made, if its generator is differentially private.  It
+        bounds what any attack can gain, which the report shows beside.
     facts
         Public facts of columns, as ``columns`` of ``pqd.audit``: ``{"zip": {"type": "text"}}``.
     unit
@@ -116,6 +124,8 @@ def risk(  # noqa: PLR0913 - the facts of a risk report, all but two by keyword
         columns=columns,
         secrets=secrets,
         known=known,
+        attacks=attacks,
+        copy_epsilon=copy_epsilon,
         facts=facts,
     )
     people = privacy_unit(unit, 1, row_is_person=row_is_person)
@@ -193,6 +203,8 @@ def run_risk(  # noqa: PLR0913 - two private tables, each with its account
         alpha=parameters.alpha,
         attacks=attack_facts(bound, parameters, released, compared),
         curve=curve_points(bound, parameters, released, compared),
+        roc=roc_points(bound, parameters, released, compared),
+        copy_epsilon=parameters.copy_epsilon,
         columns=tuple(each.column for each in bound.attacks.nearest.partitions),
         known=parameters.known,
         rows=rows_figure(released, parameters),

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from pqd.deciders.options import option
 from pqd.reports.blocks import (
     PAGE,
-    Bars,
     Block,
     Cell,
     Closing,
@@ -21,10 +20,12 @@ from pqd.reports.blocks import (
     Line,
     Lines,
     Picture,
+    Plot,
     Row,
     Section,
     Table,
     Tone,
+    Trace,
 )
 from pqd.reports.documents.shared import (
     absences_text,
@@ -33,6 +34,7 @@ from pqd.reports.documents.shared import (
     lines,
     omitted_columns,
 )
+from pqd.reports.models.figure import Figure
 from pqd.reports.models.standings import ATTACKS, Standing
 from pqd.reports.text.cost import (
     account_sentences,
@@ -57,7 +59,8 @@ from pqd.reports.text.numbers import (
 from pqd.reports.text.query import SIMULATED
 
 if TYPE_CHECKING:
-    from pqd.reports.models.figure import Figure
+    from fractions import Fraction
+
     from pqd.reports.models.risk import AttackFacts, ExcessFacts, RiskReport
 
 _SILENCE = (
@@ -76,6 +79,10 @@ _ATTACKS = {
         "another: Gower's distance, the mean over the columns of 1 for texts that differ, and for "
         "numbers of the share of the copy's values between them."
     ),
+    "membership": (
+        "The row is closer to some row of the copy than is usual at its place, as only 1 of 100 of "
+        "the copy's own rows are: its distance over the median distance to 16 parts of the copy."
+    ),
     "linkability": (
         "The columns are dealt in turn to two attackers. One row of the copy is nearest to what "
         "each of them knows, so they can join it."
@@ -89,6 +96,8 @@ _ATTACKS = {
         "the person."
     ),
 }
+# Least share of a logarithmic scale, and its marks with their digits.
+_LEAST, _MARKS = 5e-4, ((0.001, 1), (0.01, 0), (0.1, 0), (1.0, 0))
 
 
 def document(report: RiskReport) -> Document:
@@ -192,7 +201,10 @@ def _points(report: RiskReport) -> str:
 def _body(report: RiskReport) -> Iterator[Block]:
     yield Section(title="Attacks", blocks=[_table(report)], brief=False)
     yield Lines(lines(_sentences(report)))
-    yield Section(title="Distance to the copy", blocks=[_curve(report)], drop=1)
+    if report.roc:
+        yield Section(title="Membership", blocks=[_roc(report)], drop=1)
+    if report.curve:
+        yield Section(title="Distance to the copy", blocks=[_curve(report)], drop=1)
 
 
 def _sentences(report: RiskReport) -> Iterator[str]:
@@ -203,6 +215,24 @@ def _sentences(report: RiskReport) -> Iterator[str]:
         yield f"{_CUSTOMARY} Each verdict errs in at most {_alpha(report)} of runs."
     else:
         yield _alone()
+    if report.copy_epsilon is not None:
+        yield from _declared(report, report.copy_epsilon)
+
+
+def _declared(report: RiskReport, epsilon: Fraction) -> Iterator[str]:
+    """Sentences on what the declared epsilon of the copy bounds."""
+    told, most = (percent_text(math.tanh(float(epsilon) / parts), 1) for parts in (2, 1))
+    yield (
+        f"The copy is declared to be made with epsilon {number_text(epsilon)}. Then no attack "
+        f"tells with an advantage above {told} whether one person was in the private table, and no "
+        f"excess is above {most} on average; the details of each attack have its own bound."
+    )
+    broken = [each.name for each in report.attacks if each.held_out and each.held_out.breaks_bound]
+    if broken:
+        yield (
+            f"{first_names(broken)}: more than this is established. Either the copy was not made "
+            "with this epsilon, or the held-out rows are of another population."
+        )
 
 
 def _alpha(report: RiskReport) -> str:
@@ -223,6 +253,9 @@ def _gain(report: RiskReport, attack: AttackFacts) -> str:
     words = {
         "copied": f"{rate} of the private {persons} stand in the copy, of others {other}",
         "near": f"{rate} of the private {persons} are near copies, of others {other}",
+        "membership": (
+            f"An attacker takes {rate} of the private {persons} for members, of others {other}"
+        ),
         "linkability": f"What two attackers know is joined for {rate}, of others for {other}",
         "singling-out": f"The copy points to {rate} of the private {persons}, of others to {other}",
         "inference": (
@@ -336,6 +369,11 @@ def _details(report: RiskReport, attack: AttackFacts) -> Iterator[str]:
         odds = p_value_text(facts.p_value, report.alpha)
         yield f"The excess is {attack.standing.words} {of} {_points(report)}: {odds}."
         yield f"More than nothing: {p_value_text(facts.leak_p_value, report.alpha)}."
+        if facts.bound is not None:
+            yield (
+                f"A copy made with the declared epsilon has an excess of at most "
+                f"{points_text(facts.bound, 2)} points here, on average."
+            )
     yield (
         f"On {report.tried:,} of the copy's own rows, each left out in turn: "
         f"{percent_text(attack.copy_rate, 1)}."
@@ -344,24 +382,85 @@ def _details(report: RiskReport, attack: AttackFacts) -> Iterator[str]:
         yield f"The most frequent value alone: {percent_text(attack.majority, 1)} of the copy."
 
 
-def _curve(report: RiskReport) -> Bars:
-    """Shares of rows up to some distances from the copy."""
-    rows, words = [], []
+def _curve(report: RiskReport) -> Plot:
+    """Shares of rows up to some distances from the copy: one curve for each table."""
+    words, most = [], max(point.distance for point in report.curve) or 1.0
     for point in report.curve:
-        label = f"up to {percent_text(point.distance, 1)}"
-        other = point.held_out.value if point.held_out else point.copy
-        text = f"{label}: private {_share(point.private)}"
+        text = f"up to {percent_text(point.distance, 1)}: private {_share(point.private)}"
         text += f", held out {_share(point.held_out)}" if point.held_out else ""
-        text += f", the copy's own {percent_text(point.copy, 0)}"
-        value, low, high = point.private
-        rows.append((label, Picture((0.0, 1.0), value, low, high, mark=other, label=text)))
-        words.append(text)
-    mark = "held-out rows" if report.held_out else "the copy's own rows"
-    keys = [
-        Key([("dot", "")], "share of the private rows up to this distance from the copy"),
-        Key([("fresh", "")], f"of {mark}"),
+        words.append(f"{text}, the copy's own {percent_text(point.copy, 0)}")
+    places = [point.distance / most for point in report.curve]
+    tables = [("private rows", [point.private for point in report.curve])]
+    if report.held_out:
+        own = [point.held_out for point in report.curve if point.held_out]
+        tables.append(("held-out rows", own))
+    else:
+        own = [Figure(point.copy, point.copy, point.copy) for point in report.curve]
+        tables.append(("the copy's own rows", own))
+    top = max(figure.high for _, figures in tables for figure in figures) or 1.0
+    lines_ = [
+        Trace(
+            name,
+            [
+                (x, f.low / top, f.value / top, f.high / top)
+                for x, f in zip(places, own, strict=True)
+            ],
+        )
+        for name, own in tables
     ]
-    return Bars(rows, keys, lines(words, "detail"))
+    return Plot(
+        lines=lines_,
+        titles=("distance to the nearest row of the copy", "share of the rows up to the distance"),
+        across=[(share, percent_text(share * most, 1)) for share in (0.0, 0.5, 1.0)],
+        up=[(share, percent_text(share * top, 0)) for share in (0.0, 0.5, 1.0)],
+        label="; ".join(words),
+        band=f"{level_text(report.alpha)} of the noise, at once",
+        words=lines(words, "detail"),
+    )
+
+
+def _roc(report: RiskReport) -> Plot:
+    """Rate of true positives by the rate of false positives, on logarithmic scales.
+
+    The band is the interval of the advantage, so it holds the noise and the sampling error of both
+    tables.
+    """
+    words, points = [], []
+    for point in report.roc:
+        text = f"at {number_text(100 * point.copy, 3)} % of the copy's own rows: "
+        text += f"{_share(point.private)} of the private rows are told to be members"
+        other, gain = point.held_out, point.advantage
+        if other and gain:
+            digits = max(1, digits_of(gain))
+            ends = f"{points_text(gain.low, digits)} to {points_text(gain.high, digits)}"
+            text += f", {_share(other)} of held-out rows"
+            text += f"; advantage {points_text(gain.value, digits)} points ({ends})"
+            values = (other.value + gain.low, other.value + gain.value, other.value + gain.high)
+            points.append((other.value, *values))
+        else:
+            points.append((point.copy, *point.private))
+        words.append(text)
+    against = "held-out rows" if report.held_out else "the copy's own rows"
+    marks = [(_log(share), percent_text(share, digits)) for share, digits in _MARKS]
+    traced = [(_log(x), _log(low), _log(value), _log(high)) for x, low, value, high in points]
+    return Plot(
+        lines=[Trace("attacker who sees the copy alone", traced)],
+        titles=(
+            f"{against} that are told to be members",
+            "private rows that are told to be members",
+        ),
+        across=marks,
+        up=marks,
+        label="; ".join(words),
+        band=f"{level_text(report.alpha)}, at all points at once",
+        diagonal="an attacker who guesses at random",
+        words=lines(words, "detail"),
+    )
+
+
+def _log(share: float) -> float:
+    """Place of a share on a logarithmic scale."""
+    return max(0.0, math.log(max(share, _LEAST) / _LEAST) / -math.log(_LEAST))
 
 
 def _accounts(report: RiskReport, answers: Sequence[bool]) -> Iterator[str]:

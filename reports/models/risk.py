@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pqd.reports.models.audit import Cost
     from pqd.reports.models.profile import LeftOut
 
-AttackId = Literal["copied", "near", "linkability", "singling-out", "inference"]
+AttackId = Literal["copied", "near", "membership", "linkability", "singling-out", "inference"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,9 @@ class ExcessFacts:
     ``persons`` is the excess as a number of private rows or persons.  ``outcome`` says whether the
     excess is at most ``tau``, and ``p_value`` how sure this is.  ``leak_p_value`` is the p-value of
     "more than 0".  ``at_once`` says that this is established even if all attacks of the report are
-    tested together (Bonferroni).
+    tested together (Bonferroni).  ``bound`` is the most that the excess can be, on average over the
+    ways to split the rows, if the copy was made with the epsilon that is declared; None without a
+    declaration.  ``breaks_bound`` says that more is established, for all attacks at once.
     """
 
     rate: Figure
@@ -41,6 +43,8 @@ class ExcessFacts:
     leak_p_value: float
     leaks: bool
     at_once: bool
+    bound: float | None = None
+    breaks_bound: bool = False
 
     @property
     def standing(self) -> Standing:
@@ -53,7 +57,8 @@ class AttackFacts:
     """Success of one attack.
 
     ``id`` is ``copied`` (the row stands in the copy), ``near`` (it is as near to the copy as few of
-    the copy's own rows are to each other), ``linkability``, ``singling-out`` or ``inference``;
+    the copy's own rows are to each other), ``membership`` (it is so near for its place),
+    ``linkability``, ``singling-out`` or ``inference``;
     ``column`` is the secret of an inference.  ``rate`` is the share of the private rows on which it
     succeeds.  ``held_out`` compares it with rows that the generator never saw; None without them.
     ``copy_rate`` is the share of the copy's own rows, each left out in turn, and ``majority`` the
@@ -87,13 +92,28 @@ class CurvePoint:
     """Share of rows up to one distance from the copy, of its own rows and of the private rows.
 
     ``distance`` is a share of the largest distance, and ``copy`` is public: of the copy's own rows,
-    each to the nearest other row.
+    each to the nearest other row.  All intervals of the points hold at once.
     """
 
     distance: float
     copy: float
     private: Figure
     held_out: Figure | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RocPoint:
+    """Shares of rows that are told to be members, at one threshold of the score.
+
+    ``copy`` is public: the share of the copy's own rows, each left out in turn.  ``private`` is the
+    rate of true positives, and ``held_out`` that of false positives; ``advantage`` is their
+    difference, with noise and sampling error.  All intervals of the points hold at once.
+    """
+
+    copy: float
+    private: Figure
+    held_out: Figure | None = None
+    advantage: Figure | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -105,7 +125,9 @@ class RiskReport(IndexedReport[AttackFacts]):
     ones.  ``tried`` is the number of the copy's own rows on which an attack was tried, ``searched``
     the number of its rows among which the nearest were found.  ``known`` are the columns that an
     attacker is stated to know; None stands for all but the secret.  ``held_out_cost`` is what was
-    charged to the held-out table, which has an account of its own.
+    charged to the held-out table, which has an account of its own.  ``curve`` has the shares of
+    rows up to some distances from the copy, and ``roc`` those that are told to be members.
+    ``copy_epsilon`` is the epsilon with which the copy was made, if it is declared.
     """
 
     kind: ClassVar[str] = "risk"
@@ -128,6 +150,8 @@ class RiskReport(IndexedReport[AttackFacts]):
     tried: int
     cost: Cost
     held_out_cost: Cost | None = None
+    roc: tuple[RocPoint, ...] = ()
+    copy_epsilon: Fraction | None = None
     left_out: tuple[LeftOut, ...] = ()
     notes: tuple[Note, ...] = ()
     replayed: bool = False
@@ -152,6 +176,7 @@ class RiskReport(IndexedReport[AttackFacts]):
         names = [
             *("attack", "column", "standing", "rate", "low", "high", "copy_rate", "majority"),
             *("held_out", "excess", "excess_low", "excess_high", "p_value", "leak_p_value"),
+            "bound",
         ]
         return data_frame([_frame_row(each) for each in self.attacks], names)
 
@@ -172,6 +197,7 @@ def _frame_row(attack: AttackFacts) -> dict[str, object]:
         "excess_high": facts.excess.high,
         "p_value": facts.p_value,
         "leak_p_value": facts.leak_p_value,
+        "bound": facts.bound,
     }  # fmt: skip
     return {
         "attack": attack.id,

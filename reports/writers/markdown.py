@@ -14,6 +14,7 @@ from pqd.reports.blocks import (
     Definitions,
     Heat,
     Lines,
+    Plot,
     Section,
     Shares,
     Table,
@@ -115,7 +116,7 @@ class _Writer:
             yield from _listed(map(_text, block.lines))
         elif isinstance(block, Definitions):
             yield from _listed(f"{name}: {text}" for name, text in block.pairs)
-        elif isinstance(block, Shares | Heat | Bars):
+        elif isinstance(block, Shares | Heat | Bars | Plot):
             yield from _listed(map(_text, block.words))
         elif isinstance(block, Code):
             yield verbatim(_with_carets(block))

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from pqd.attacks.measurement import AttacksMeasurement
-from pqd.attacks.outcomes import Attacks, attacks_on
+from pqd.attacks.outcomes import AttackId, Attacks, attacks_on
 from pqd.attacks.parameters import RiskParameters
 from pqd.commands.risk import run_risk
 from pqd.engine.marginals import MarginalCounts
@@ -111,11 +111,13 @@ def test_each_number_is_that_of_an_attack() -> None:
     numbers, _ = release(TABLES[-2])
     assert numbers[0] == len(COPY)
     names = [each.id for each in ATTACKS.attacks]
+    # Successes less failures, of rows that all stand in the copy.
     copied = numbers[1 + names.index("copied")]
     # Rows of the copy are copied rows, singled out unless another row has their cells.
     assert copied == len(COPY)
     assert numbers[1 + names.index("near")] == len(COPY)
-    assert len(numbers) == 1 + len(names) + 2
+    # The curves have two more distances, and three more closenesses.
+    assert len(numbers) == 1 + len(names) + 2 + 3
 
 
 def from_private(rows: Sequence[Row]) -> Numbers:
@@ -149,9 +151,30 @@ def by_rank(rows: Sequence[Row]) -> Numbers:
     return (*numbers, nearer), scale
 
 
-@pytest.mark.parametrize("twin", [from_private, trained_on_private, overlapping, by_rank])
+def against_private(rows: Sequence[Row]) -> Numbers:
+    """Wrong: a row is a member if it is closer than at the private rows' median closeness."""
+    found = ATTACKS.nearest.search(np.array(rows, np.int64).reshape(-1, 3)).closeness
+    middle = int(np.sort(found)[len(found) // 2]) if len(found) else 0
+    return release(rows, replace(ATTACKS, closenesses=(middle, middle, middle, middle)))
+
+
+@pytest.mark.parametrize(
+    "twin", [against_private, from_private, trained_on_private, overlapping, by_rank]
+)
 def test_broken_twins_are_caught(twin: Release) -> None:
     assert worst(twin) > EPSILON
+
+
+@pytest.mark.parametrize("kinds", [("copied",), ("membership",), ("near", "inference")])
+def test_fewer_attacks_cost_epsilon_too(kinds: tuple[AttackId, ...]) -> None:
+    few = replace(ATTACKS, kinds=kinds)
+    every, _ = release(TABLES[-1])
+    numbers, _ = release(TABLES[-1], few)
+    names = [each.id for each in ATTACKS.attacks]
+    chosen = [number for name, number in zip(names, every[1:], strict=False) if name in kinds]
+    assert list(numbers[1 : 1 + len(chosen)]) == chosen
+    assert worst(lambda rows: release(rows, few)) == EPSILON
+    assert measurement(few).cache_key != measurement(ATTACKS).cache_key
 
 
 def test_the_outcome_of_a_row_is_its_own() -> None:

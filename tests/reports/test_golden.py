@@ -184,6 +184,7 @@ REPORTS: dict[str, tuple[Report, dict[str, Callable[[Report], str]]]] = {
     "risk-alone": (risk_reports.ALONE, MAIN),
     "risk-quiet": (risk_reports.QUIET, MAIN),
     "risk-failed": (risk_reports.FAILED, MAIN),
+    "risk-declared": (risk_reports.DECLARED, MAIN),
     "risk-simulated": (risk_reports.SIMULATED, MAIN),
     "risk-replayed": (risk_reports.REPLAYED, {"80.txt": ALL["80.txt"]}),
 }

@@ -45,7 +45,7 @@ def releases(
             successes = sure + int(rng.binomial(rows - sure, rate))
             numbers = [Fraction(successes)] * ATTACKS
             n, k, *_ = release_successes(Fraction(rows), numbers, 1, noise)
-            sides.append(Successes(n, k, LAW))
+            sides.append(Successes.of(n, k, LAW))
         pairs.append((sides[0], sides[1]))
     return pairs
 
@@ -55,7 +55,7 @@ def false_alarms(make: Make, rows: tuple[int, int], rate: float) -> float:
     return sum(make(*pair).p_more(0.0) <= ALPHA for pair in pairs) / RUNS
 
 
-CLEAN = [((20_000, 5_000), 0.0002), ((1_000, 1_000), 0.3), ((500, 200), 0.02)]
+CLEAN = [((20_000, 5_000), 0.0002), ((1_000, 1_000), 0.3), ((500, 200), 0.002)]
 
 
 @pytest.mark.parametrize(("rows", "rate"), CLEAN)
@@ -65,7 +65,7 @@ def test_clean_copies_raise_at_most_alpha_false_alarms(rows: tuple[int, int], ra
 
 
 def test_wrong_laws_raise_more() -> None:
-    assert false_alarms(without_noise, (500, 200), 0.02) > 0.1
+    assert false_alarms(without_noise, (500, 200), 0.002) > 0.1
     assert false_alarms(without_sampling, (20_000, 1_000), 0.3) > 0.15
 
 

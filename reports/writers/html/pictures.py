@@ -175,3 +175,49 @@ def side_by_side(sizes: Iterable[float]) -> list[Box]:
         boxes.append(Box(round(100 * left / total, 2), round(100 * size / total, 2)))
         left += size
     return boxes
+
+
+# Edges of a plot within its drawing, whose size the template has.
+_LEFT, _RIGHT, _TOP, _BOTTOM = 46.0, 352.0, 8.0, 176.0
+
+
+class Traced(NamedTuple):
+    """Line of a plot as paths; ``style`` is the name of its look."""
+
+    style: str
+    name: str
+    line: str
+    band: str
+
+
+class Plotted(NamedTuple):
+    """Plot with the places of its parts in the drawing."""
+
+    plot: blocks.Plot
+    lines: list[Traced]
+    across: list[tuple[float, str]]
+    up: list[tuple[float, str]]
+
+
+def plotted(plot: blocks.Plot) -> Plotted:
+    """Places of all parts of a plot."""
+    traces = []
+    for style, trace in zip(("first", "second", "third"), plot.lines, strict=False):
+        line = [(_across(x), _up(y)) for x, _, y, _ in trace.points]
+        low = [(_across(x), _up(y)) for x, y, _, _ in trace.points]
+        high = [(_across(x), _up(y)) for x, _, _, y in trace.points]
+        traces.append(Traced(style, trace.name, _path(line), f"{_path([*high, *low[::-1]])}Z"))
+    across = [(_across(place), text) for place, text in plot.across]
+    return Plotted(plot, traces, across, [(_up(place), text) for place, text in plot.up])
+
+
+def _across(share: float) -> float:
+    return round(_LEFT + (_RIGHT - _LEFT) * min(max(share, 0.0), 1.0), 2)
+
+
+def _up(share: float) -> float:
+    return round(_BOTTOM - (_BOTTOM - _TOP) * min(max(share, 0.0), 1.0), 2)
+
+
+def _path(points: Iterable[tuple[float, float]]) -> str:
+    return "M" + "L".join(f"{x:g} {y:g}" for x, y in points)

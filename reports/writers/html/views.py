@@ -15,6 +15,7 @@ from pqd.reports.writers.html.pictures import (
     Placed,
     interval_picture,
     placed,
+    plotted,
     side_by_side,
 )
 from pqd.reports.writers.html.texts import cell_content, code_text, titled, told
@@ -126,6 +127,9 @@ class Views:
     def _bars(self, part: b.Bars, **_: bool) -> dict[str, Any]:
         rows = [(label, placed(picture)) for label, picture in part.rows]
         return {"rows": rows, "signs": part.keys}
+
+    def _plot(self, part: b.Plot, **_: bool) -> dict[str, Any]:
+        return {"plot": plotted(part)}
 
     def _table(self, table: b.Table, *, small: bool) -> dict[str, Any]:
         table = _without_empty_columns(table)

@@ -21,6 +21,7 @@ from pqd.reports.blocks import (
     Heat,
     Line,
     Lines,
+    Plot,
     Section,
     Shares,
     Table,
@@ -225,7 +226,7 @@ class _Writer:
             yield from self._lines(Line(f"{name}: {text}") for name, text in block.pairs)
         elif isinstance(block, Shares):
             yield from self._set_in(self._within().block(Lines(block.words)))
-        elif isinstance(block, Heat | Bars):
+        elif isinstance(block, Heat | Bars | Plot):
             yield from self._lines(block.words)
         elif isinstance(block, Curves):
             yield from curve_lines(block, self.screen)

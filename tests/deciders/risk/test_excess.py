@@ -27,7 +27,8 @@ def excess(
 
 def test_a_release_is_the_rows_then_each_attack() -> None:
     numbers = [Fraction(7), Fraction(5, 2)]
-    assert release_successes(Fraction(9), numbers, 1, Absent()) == (9, 7, 3)
+    assert release_successes(Fraction(9), numbers, 1, Absent()) == (9, 5, -4)
+    assert Successes.of(9, 5, LAW).successes == 7
     with pytest.raises(ParameterError, match="no attack"):
         release_successes(Fraction(9), [], 1, Absent())
 
@@ -50,7 +51,7 @@ def test_rounding_widens_an_interval() -> None:
     assert Successes(100, 50, LAW, 0.5).rows_interval(0.05).low < 100
 
 
-def test_a_rate_is_rounded_up_to_few_values() -> None:
+def test_a_weight_is_rounded_up_to_few_values() -> None:
     assert [rounded_up(rate) for rate in (0, 1e-9, 0.5, 1)] == [0, 1 / 64, 0.5, 1]
 
 

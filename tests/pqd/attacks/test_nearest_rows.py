@@ -73,11 +73,11 @@ def expected(
 
 
 @pytest.mark.parametrize("known", [None, (0, 3), (1, 3)])
-@pytest.mark.parametrize("block", [7, 1000])
+@pytest.mark.parametrize("parts", [1, 10, 1000])
 def test_search_is_by_the_definition(
-    known: tuple[int, ...] | None, block: int, monkeypatch: pytest.MonkeyPatch
+    known: tuple[int, ...] | None, parts: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(nearest_rows, "_COPY", block)
+    monkeypatch.setattr(nearest_rows, "_PARTS", parts)
     secrets = (1, 2)
     nearest = NearestRows(PARTITIONS, COPY, secrets, known)
     found = nearest.search(PRIVATE)
@@ -86,6 +86,17 @@ def test_search_is_by_the_definition(
         assert found.distance[place] == least
         assert found.linked[place] == linked
         assert found.guesses[place].tolist() == guesses
+        # Each part of the copy has as many rows, but for the last.
+        size = -(-len(COPY) // parts)
+        each_part = sorted(
+            min(
+                sum(apart(c, row, other, nearest.steps) for c in range(5))
+                for other in COPY[first : first + size]
+            )
+            for first in range(0, len(COPY), size)
+        )
+        usual = each_part[(len(each_part) - 1) // 2]
+        assert found.closeness[place] == 1_000 * (least + 1) // (usual + 1)
 
 
 @pytest.mark.parametrize("known", [None, (0, 3)])
