@@ -93,7 +93,8 @@ def bind_risk(
     attacks, trial = attacks_on(partitions, codes, secrets, known, parameters.kinds)
     if not attacks.attacks:
         raise NothingSelectedError(
-            "there is no secret to guess: no judged column has texts; name some (--secret)"
+            "there is no secret to guess: no judged column has texts; name some "
+            f"({option('--secret')})"
         )
     notes = [*parameters.warnings(), *bound.notes]
     if len(codes) > MOST_COPY:

@@ -103,7 +103,7 @@ def roc_points(
     private: Sequence[Successes],
     held_out: Sequence[Successes] | None,
 ) -> tuple[RocPoint, ...]:
-    """Shares of rows that are told to be members at each threshold; all intervals hold at once."""
+    """Shares of rows that are taken for members at each threshold; all intervals hold at once."""
     alpha = as_float(parameters.alpha) / len(MEMBERS)
     return tuple(
         RocPoint(

@@ -31,7 +31,7 @@ KINDS: tuple[AttackId, ...] = get_args(AttackId)
 SHARES = (0.01, 0.1, 0.5)
 NEAR = 0
 # Shares of the copy's own rows that are closer to another row than each closeness that is counted.
-# A row is told to be a member up to the second of these.
+# A row is taken for a member up to the second of these.
 MEMBERS = (0.001, 0.01, 0.1, 0.5)
 MEMBER = 1
 # The most rows of the copy among which the nearest are found, and of its own rows that are tried.

@@ -86,8 +86,9 @@ class RiskParameters:
         kinds = _kinds(attacks)
         if "inference" not in kinds and (hidden is not None or given is not None):
             raise ParameterError(
-                "a secret (--secret) or a known column (--known) is of inference, which is not "
-                f"among the attacks (--attacks {','.join(kinds)}); add it, or leave the columns out"
+                f"a secret ({option('--secret')}) or a known column ({option('--known')}) is of "
+                f"inference, which is not among the attacks ({option('--attacks')}); add it, or "
+                "leave the columns out"
             )
         both = {*map(fold_case, hidden or ())} & {*map(fold_case, given or ())}
         if given is not None and hidden and both == {*map(fold_case, given)} and len(given) == 1:
@@ -125,7 +126,7 @@ def _kinds(names: Sequence[str] | None) -> tuple[AttackId, ...]:
     for name in folded:
         if name not in KINDS:
             raise ParameterError(
-                f'there is no attack "{name}" (attacks, --attacks); {suggestion(name, KINDS)}'
+                f'there is no attack "{name}" ({option("--attacks")}); {suggestion(name, KINDS)}'
             )
     return tuple(kind for kind in KINDS if kind in folded)
 

@@ -11,6 +11,7 @@ from pqd.cli.display import DisplayOptions
 from pqd.cli.option_groups import option_group, with_groups
 from pqd.cli.options import ColumnOptions, LedgerOptions, UnitOptions, with_threads
 from pqd.cli.outputs import OutputOptions
+from pqd.errors import ParameterError
 
 if TYPE_CHECKING:
     from pqd.attacks.parameters import RiskParameters
@@ -125,6 +126,14 @@ def risk(
     ledger: LedgerOptions,
     outputs: OutputOptions,
     display: DisplayOptions,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Exit with 1 unless each attack is established to gain at most TAU; needs "
+            "--held-out.",
+        ),
+    ] = False,
 ) -> None:
     """Say whether the copy gives anybody away: copied rows, linking, singling out, guessed secrets.
 
@@ -135,6 +144,11 @@ def risk(
 
     Example: pqd risk private.csv copy.csv --held-out others.csv --html risk.html
     """
+    if check and stated.held_out is None:
+        raise ParameterError(
+            "--check needs held-out rows, since there are no verdicts without them; add --held-out "
+            "TABLE, or leave --check out"
+        )
     targets = outputs.targets(private, synthetic, stated.held_out, ledger=ledger.ledger)
     display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
     from pqd.engine.tables import opened_ahead
@@ -170,3 +184,5 @@ def risk(
             unit=people,
         )
     targets.finish(report, display)
+    if check:
+        raise typer.Exit(0 if explains else report.exit_code)

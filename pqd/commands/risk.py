@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqd.accounting.accountant import Accountant
+from pqd.accounting.accountant import Accountant, Quote
 from pqd.accounting.charge_report import reporting_charges
 from pqd.attacks.bound_risk import BoundRisk, bind_risk
 from pqd.attacks.figures import attack_facts, curve_points, roc_points, rows_figure
@@ -40,6 +40,7 @@ _SPARK = (
     "a risk report reads its tables in this process, and cannot read a table of Spark yet; give a "
     "file, a frame or a database table"
 )
+_OTHERS = "give rows of other persons, which the generator never saw"
 
 
 @with_keyword_advice
@@ -182,9 +183,10 @@ def run_risk(  # noqa: PLR0913 - two private tables, each with its account
     apart = others and _held_out_set(bound, own, others)
     if apart:
         # If one of the budgets does not cover the report, refuse before the other is spent.
-        quote_sets([own], accountant, progress)
+        quote = quote_sets([own], accountant, progress)
         with _named_apart():
-            quote_sets([apart], held_out_accountant, progress)
+            other_quote = quote_sets([apart], held_out_accountant, progress)
+        _check_other_rows(quote, other_quote, accountant, held_out_accountant)
     outputs = measure([own], accountant, noise, progress, command="risk")
     released = measurement.released(outputs[measurement].numbers)
     compared, held_out_cost, replayed = None, None, not outputs.quote.new
@@ -246,9 +248,29 @@ def _held_out(given: object, private: Table) -> Table:
     if same or any(place_key(each) in own for each in table.source.places):
         raise ParameterError(
             f"the held-out table ({option('--held-out')}) is the private table, or shares a part "
-            "with it; give rows of other persons, which the generator never saw. Nothing was spent"
+            f"with it; {_OTHERS}. Nothing was spent"
         )
     return table
+
+
+def _check_other_rows(
+    own: Quote,
+    other: Quote,
+    accountant: Accountant | None,
+    held_out_accountant: Accountant | None,
+) -> None:
+    """Refuse held-out rows that one ledger recognises as the private rows.
+
+    Whole tables are compared, as a copy is with the private table (docs/limitations.md).
+    """
+    one, two = own.table, other.table
+    if one is None or two is None or accountant is None or held_out_accountant is None:
+        return
+    if accountant.path == held_out_accountant.path and one.fingerprint == two.fingerprint:
+        raise ParameterError(
+            f"the held-out table ({option('--held-out')}) holds the same rows as the private "
+            f"table; {_OTHERS}. Nothing was spent"
+        )
 
 
 def _held_out_set(bound: BoundRisk, own: MeasurementSet, tables: SyntheticTables) -> MeasurementSet:

@@ -428,7 +428,7 @@ def _roc(report: RiskReport) -> Plot:
     words, points = [], []
     for point in report.roc:
         text = f"at {number_text(100 * point.copy, 3)} % of the copy's own rows: "
-        text += f"{_share(point.private)} of the private rows are told to be members"
+        text += f"{_share(point.private)} of the private rows are taken for members"
         other, gain = point.held_out, point.advantage
         if other and gain:
             digits = max(1, digits_of(gain))
@@ -446,8 +446,8 @@ def _roc(report: RiskReport) -> Plot:
     return Plot(
         lines=[Trace("attacker who sees the copy alone", traced)],
         titles=(
-            f"{against} that are told to be members",
-            "private rows that are told to be members",
+            f"{against} that are taken for members",
+            "private rows that are taken for members",
         ),
         across=marks,
         up=marks,

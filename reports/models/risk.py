@@ -103,7 +103,7 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RocPoint:
-    """Shares of rows that are told to be members, at one threshold of the score.
+    """Shares of rows that are taken for members, at one threshold of the score.
 
     ``copy`` is public: the share of the copy's own rows, each left out in turn.  ``private`` is the
     rate of true positives, and ``held_out`` that of false positives; ``advantage`` is their
@@ -126,7 +126,7 @@ class RiskReport(IndexedReport[AttackFacts]):
     the number of its rows among which the nearest were found.  ``known`` are the columns that an
     attacker is stated to know; None stands for all but the secret.  ``held_out_cost`` is what was
     charged to the held-out table, which has an account of its own.  ``curve`` has the shares of
-    rows up to some distances from the copy, and ``roc`` those that are told to be members.
+    rows up to some distances from the copy, and ``roc`` those that are taken for members.
     ``copy_epsilon`` is the epsilon with which the copy was made, if it is declared.
     """
 
@@ -166,6 +166,11 @@ class RiskReport(IndexedReport[AttackFacts]):
     def leaks(self) -> tuple[AttackFacts, ...]:
         """Attacks that are established to succeed more often on private rows, all at once."""
         return tuple(each for each in self.attacks if each.held_out and each.held_out.at_once)
+
+    @property
+    def exit_code(self) -> int:
+        """0 if each attack is established to gain at most the tolerance, else 1."""
+        return 0 if all(each.standing is Standing.WITHIN for each in self.attacks) else 1
 
     def computed(self) -> dict[str, Any]:
         """Epsilon that was spent, and the number of leaks that are established all at once."""

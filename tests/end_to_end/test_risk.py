@@ -231,7 +231,7 @@ def test_a_declared_epsilon_bounds_each_attack() -> None:
         ({"secrets": []}, "secrets names no column"),
         ({"known": [3]}, "known are names of columns"),
         ({"secrets": list("abcdefghi")}, "at most 8"),
-        ({"attacks": ["copid"]}, 'no attack "copid" (attacks, --attacks); did you mean copied?'),
+        ({"attacks": ["copid"]}, 'no attack "copid" (attacks); did you mean copied?'),
         ({"attacks": ["copied"], "secrets": ["town"]}, "is of inference, which is not among"),
         ({"copy_epsilon": 0}, "copy_epsilon"),
         ({"tau": "120%"}, "120%"),
@@ -320,6 +320,39 @@ def test_a_run_that_one_account_cannot_pay_spends_nothing(tmp_path: Path) -> Non
         )
     report = run_risk(SECRET, CLEAN, stated, Absent(), accountant=own)
     assert report.cost.total == report.cost.epsilon == 1
+
+
+def test_the_same_rows_in_another_file_are_no_others(
+    command: Command, files: dict[str, str], tmp_path: Path
+) -> None:
+    again = tmp_path / "again.csv"
+    SECRET[:400].sample(frac=1, random_state=1).to_csv(again, index=False)
+    given = ("risk", files["private"], files["copy"], "--held-out", str(again))
+    code, _, told = command(*given)
+    assert code == 2
+    assert "holds the same rows as the private table; give rows of other" in " ".join(told.split())
+    code, shown, _ = command("ledger", "show", files["private"])
+    assert "epsilon 1" not in shown
+    # A table that shares some rows is not noticed.
+    SECRET[:399].to_csv(again, index=False)
+    code, _, _ = command(*given)
+    assert code == 0
+
+
+def test_a_check_passes_only_with_a_yes_for_each_attack(
+    command: Command, files: dict[str, str]
+) -> None:
+    given = ("risk", files["private"], files["copy"], "--check", "--attacks", "copied")
+    code, _, told = command(*given)
+    assert code == 2
+    assert "--check needs held-out rows" in told
+    apart = (*given, "--held-out", files["held"], "--total-epsilon", "20")
+    for tau, expected in (("90%", 0), ("2%", 1)):
+        code, shown, _ = command(*apart, "--tau", tau)
+        assert code == expected, shown
+    # Without --check a NO is no failure.
+    code, _, _ = command(*(each for each in apart if each != "--check"), "--tau", "2%")
+    assert code == 0
 
 
 def test_the_function_of_python_keeps_both_accounts(tmp_path: Path) -> None:

@@ -33,7 +33,11 @@ def without_sampling(own: Successes, other: Successes) -> Excess:
 
 
 def releases(
-    own: tuple[int, float], other: tuple[int, float], planted: int = 0, runs: int = RUNS
+    own: tuple[int, float],
+    other: tuple[int, float],
+    planted: int = 0,
+    runs: int = RUNS,
+    epsilon: Fraction = Fraction(1),
 ) -> list[tuple[Successes, Successes]]:
     """Releases of tables whose rows succeed with a rate, and of some that surely succeed."""
     pairs = []
@@ -44,8 +48,8 @@ def releases(
         for (rows, rate), sure in ((own, planted), (other, 0)):
             successes = sure + int(rng.binomial(rows - sure, rate))
             numbers = [Fraction(successes)] * ATTACKS
-            n, k, *_ = release_successes(Fraction(rows), numbers, 1, noise)
-            sides.append(Successes.of(n, k, LAW))
+            n, k, *_ = release_successes(Fraction(rows), numbers, epsilon, noise)
+            sides.append(Successes.of(n, k, law_of(ATTACKS, epsilon)))
         pairs.append((sides[0], sides[1]))
     return pairs
 
@@ -65,7 +69,14 @@ def test_clean_copies_raise_at_most_alpha_false_alarms(rows: tuple[int, int], ra
 
 
 def test_wrong_laws_raise_more() -> None:
-    assert false_alarms(without_noise, (500, 200), 0.002) > 0.1
+    # Noise of 36 rows, and rates of 4 rows.
+    pairs = releases((2_000, 0.002), (2_000, 0.002), epsilon=Fraction(1, 8))
+    alarms = {
+        make: sum(make(*pair).p_more(0.0) <= ALPHA for pair in pairs) / RUNS
+        for make in (found, without_noise)
+    }
+    assert alarms[found] <= 0.095
+    assert alarms[without_noise] > 0.2
     assert false_alarms(without_sampling, (20_000, 1_000), 0.3) > 0.15
 
 
