@@ -212,7 +212,7 @@ def test_a_file_is_found_beside_the_copy(copy: Path, private: Path, tmp_path: Pa
     assert codes(stated_facts(None, None, private.parent / "no.csv", [parts])) == ["metadata-used"]
 
 
-SDV: dict[str, Any] = {
+SDV_FORM: dict[str, Any] = {
     "METADATA_SPEC_VERSION": "V1",
     "columns": {
         "age": {"sdtype": "numerical"},
@@ -220,7 +220,7 @@ SDV: dict[str, Any] = {
         "zip": {"sdtype": "categorical"},
     },
 }
-SCHEMA: dict[str, Any] = {
+SCHEMA_FORM: dict[str, Any] = {
     "fields": [
         {"name": "age", "type": "integer"},
         {"name": "pay", "type": "number"},
@@ -230,7 +230,7 @@ SCHEMA: dict[str, Any] = {
 # What each format says of values, by column.
 VALUES: dict[str, tuple[dict[str, Any], dict[str, dict[str, Any]]]] = {
     "sdv": (
-        SDV,
+        SDV_FORM,
         {
             "age": {"range_min": 17, "range_max": 90},
             "pay": {"range_values": [1, 2, 30_000]},
@@ -238,7 +238,7 @@ VALUES: dict[str, tuple[dict[str, Any], dict[str, dict[str, Any]]]] = {
         },
     ),
     "schema": (
-        SCHEMA,
+        SCHEMA_FORM,
         {
             "age": {"constraints": {"minimum": 17, "maximum": 90}},
             "pay": {"constraints": {"enum": [1, 2, 30_000]}},
