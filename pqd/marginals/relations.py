@@ -248,7 +248,8 @@ def relations_facts(
         relations = Figure(*found)
         there = relations.value
         if relations.low > mark:
-            estimate = Figure(*estimates.kept)
+            # A share: what is worse than shuffled columns has kept nothing.
+            estimate = Figure(*(max(0.0, end) for end in estimates.kept))
             outcome, alone = estimates.verdict(bar)
             p_value = min(1.0, number * alone)
     reference = min(max(1 - lost / there, 0.0), 1.0) if there > mark else None

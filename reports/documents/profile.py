@@ -271,8 +271,9 @@ def _scores(report: ProfileReport) -> Table:
     words = lines(_plan_sentences(report)) if report.dry else list(_score_lines(report))
     width = _scored_width(report)
     rows = [_score(score, width) for score in (report.overall, *several)]
-    if report.relations and report.relations.estimate:
-        rows.append(_relations_row(report.relations, report.relations.estimate))
+    facts = report.relations
+    if facts and facts.estimate and (facts.is_known or facts.is_lost):
+        rows.append(_relations_row(facts, facts.estimate))
     fresh = Key([("fresh", "")], INDEPENDENT)
     full = Key([("full", "")], "quality: 100 % minus the mean distance")
     return Table(

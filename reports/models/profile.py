@@ -152,6 +152,11 @@ class Score(Estimated):
         return self.value
 
 
+def _shown(share: float) -> float:
+    """Share as a report shows it beside a mark; equal ones raise no note."""
+    return round(share, 4)
+
+
 @dataclass(frozen=True, slots=True)
 class Alarm:
     """Comparison of a copy's quality with two marks; a copy above a mark may repeat private rows.
@@ -176,7 +181,7 @@ class Alarm:
         low, standing = score.low, None
         if low is not None and low > drawn and copy_epsilon is None:
             standing = Standing.DRAWN
-        elif low is not None and low > min(independent, drawn):
+        elif low is not None and _shown(low) > _shown(min(independent, drawn)):
             standing = Standing.INDEPENDENT
         return cls(independent, drawn, copy_epsilon, standing)
 

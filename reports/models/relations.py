@@ -27,11 +27,15 @@ class Independence:
     is_near: bool
 
 
+# Widest interval with which a share that is kept is shown as a figure.
+WIDEST = 0.4
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationsFacts(Estimated):
     """Relations kept by one copy, as a share: 1 is exact, 0 is what shuffled columns keep.
 
-    The share is ``1 - (T - M)/(T0 - M)``, cut to at least -1.  T is the mean distance of the
+    The share is ``1 - (T - M)/(T0 - M)``, cut to at least 0.  T is the mean distance of the
     pairs, T0 that from the product of the copy's columns, M the mean of the larger distance of a
     pair's columns.
 
@@ -68,6 +72,12 @@ class RelationsFacts(Estimated):
         if self.estimate is None:
             return None
         return standing_of(self.outcome, DISTANCES, conclusive=self.conclusive)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the interval of the estimate is narrow enough to mean something."""
+        estimate = self.estimate
+        return estimate is not None and estimate.high - estimate.low <= WIDEST
 
     @property
     def is_lost(self) -> bool:

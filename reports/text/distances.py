@@ -141,7 +141,8 @@ def alarm_words(alarm: Alarm, figures: str, name: str = "the copy") -> str:
     )  # fmt: skip
     return (
         f"{word}: {name} is closer to the private table than {INDEPENDENT} ({figures}). It is "
-        f"fitted closely to these rows, or balanced, or made of some of them.{made}"
+        f"fitted closely to these rows, or balanced, or made of some of them.{made} Ask "
+        f"the maker whether real rows are in it; pqd risk looks for them."
     )
 
 

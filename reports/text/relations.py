@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from pqd.deciders.note import sentence
 from pqd.deciders.options import option
+from pqd.reports.models.relations import WIDEST
 from pqd.reports.text.distances import INDEPENDENT, digits_of, fewer_cells, figure_text, names_text
-from pqd.reports.text.numbers import number_text, p_value_text, percent_text
+from pqd.reports.text.numbers import interval_text, number_text, p_value_text, percent_text
 
 if TYPE_CHECKING:
     from pqd.reports.models.profile import ProfiledColumn
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 RELATIONS_KEPT = (
     "How much the copy has kept of what pairs of columns tell beyond the columns side by side: "
     "100 % is exact, 0 % is what columns keep that were shuffled one by one. Wrong columns are "
-    "taken out. Below 0 %: the copy's pairs are farther off than shuffled columns."
+    "taken out. 0 % is also what a copy keeps whose pairs are farther off than shuffled columns."
 )
 BETWEEN = "bars run from what shuffled columns would score to what an independent real sample would"
 
@@ -27,15 +29,21 @@ def relations_sentence(facts: RelationsFacts) -> str:
     """Sentence on what is kept, with its interval and verdict, or on why there is no figure."""
     if facts.estimate is None or facts.p_value is None:
         return "".join(_without_figure(facts))
-    bar, standing = bar_text(facts.bar), facts.standing
+    bar = bar_text(facts.bar)
     odds = p_value_text(facts.p_value, facts.alpha)
     figure = figure_text(facts.estimate, _digits(facts))
     if facts.is_lost:
         return f"Relations are NOT kept: {figure}, no more than {bar} ({odds}); {_beside(facts)}."
-    verdict = f"undecided whether more than {bar}"
-    if standing is not None and standing.answer:
-        verdict = f"more than {bar}"
-    return f"Relations kept {figure}, {verdict} ({odds}); {_beside(facts)}."
+    verdict = f"more than {bar}" if facts.is_kept else f"undecided whether more than {bar}"
+    if facts.is_known:
+        return f"Relations kept {figure}, {verdict} ({odds}); {_beside(facts)}."
+    _, low, high = facts.estimate
+    ends = interval_text(low, high, 0)
+    times = number_text(math.ceil(10 * (high - low) / WIDEST) / 10, 2)
+    return (
+        f"Relations kept: {f'{verdict} ({odds}), ' if facts.is_kept else ''}not known at this "
+        f"budget ({ends} %); about {times} times the epsilon would tell; {_beside(facts)}."
+    )
 
 
 def relations_title(facts: RelationsFacts | None) -> str:
@@ -43,7 +51,9 @@ def relations_title(facts: RelationsFacts | None) -> str:
     if facts is None or facts.estimate is None:
         return ""
     value = percent_text(facts.estimate.value, _digits(facts))
-    return f"relations NOT kept ({value})" if facts.is_lost else f"relations kept {value}"
+    if facts.is_lost:
+        return f"relations NOT kept ({value})"
+    return f"relations kept {value}" if facts.is_known else _unknown(facts)
 
 
 def kept_text(facts: RelationsFacts) -> str:
@@ -55,7 +65,16 @@ def kept_text(facts: RelationsFacts) -> str:
     value = percent_text(facts.estimate.value, _digits(facts))
     if facts.is_lost:
         return f"NOT kept, {value}"
+    if not facts.is_known:
+        return f"more than {bar_text(facts.bar)}" if facts.is_kept else "not known"
     return value if facts.is_kept else f"undecided, {value}"
+
+
+def _unknown(facts: RelationsFacts) -> str:
+    """Words for a title where the interval is too wide for a figure."""
+    if facts.is_kept:
+        return f"relations kept more than {bar_text(facts.bar)}"
+    return "relations not known at this budget"
 
 
 def _digits(facts: RelationsFacts) -> int:

@@ -81,7 +81,7 @@ def test_a_refusal_costs_nothing_and_says_what_would_do(tmp_path: Path) -> None:
     message = str(error.value)
     assert message == refusal_sentence(shortfall())
     assert "0 of 24 distances can be decided at epsilon 1 and a tolerance of 5 %" in message
-    assert "--total-epsilon" in message
+    assert "total_epsilon" in message
     assert "anyway=True" in message
 
 

@@ -111,7 +111,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a total of queries": (
         {"queries": "SELECT COUNT(*) FROM D", "tau": 5, "total_epsilon": 1},
-        "--total-epsilon is of a ranking",
+        "total_epsilon is of a ranking",
     ),
     "names with queries": (
         {"queries": "SELECT COUNT(*) FROM D", "tau": 5, "epsilon": 1, "columns": ["age"]},

@@ -415,7 +415,7 @@ def test_the_epsilon_of_a_copy_explains_its_alarm_alone() -> None:
     [
         ({"bot": 1}, r"names 'bot'; did you mean boot\?"),
         ({"boot": 0}, "greater than 0"),
-        (1, "by the name of a copy"),
+        (1, "of a copy is by its name"),
     ],
 )
 def test_an_epsilon_is_of_a_copy_that_is_there(stated: Any, message: str) -> None:

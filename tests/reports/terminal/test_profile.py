@@ -23,9 +23,10 @@ from pqd.reports.documents.profile import (
     overall_sentence,
 )
 from pqd.reports.models.figure import Figure
-from pqd.reports.models.profile import DistanceFacts
+from pqd.reports.models.profile import Alarm, DistanceFacts
 from pqd.reports.models.standings import Standing
 from pqd.reports.text.distances import fewer_cells
+from pqd.reports.text.relations import kept_text, relations_sentence, relations_title
 from pqd.reports.text.use import use_sentence
 from pqd.reports.writers.terminal import TerminalReport, terminal_text
 from pqd.reports.writers.terminal.layout import Extent
@@ -183,6 +184,40 @@ def test_the_headline_names_faults_and_counts_apart_what_chance_explains() -> No
     assert "Do not use" not in use_sentence(unmarked)
     closing = terminal_text(report)
     assert "Beyond the tolerance: a, b; a, c; a, d; b, c; b, d." in closing
+
+
+def test_relations_are_a_figure_only_where_their_interval_is_narrow() -> None:
+    facts = PLAIN.relations
+    assert facts is not None
+    assert "relations kept 56.2 %" in relations_title(facts)
+    wide = replace(
+        facts, estimate=Figure(0.48, 0.16, 0.79), outcome="no", p_value=0.43, conclusive=False
+    )
+    assert relations_title(wide) == "relations not known at this budget"
+    assert kept_text(wide) == "not known"
+    assert relations_sentence(wide).startswith(
+        "Relations kept: not known at this budget (16 to 79 %); about 1.6 times the epsilon would "
+    )
+    more = replace(
+        facts, estimate=Figure(0.9, 0.55, 1.0), outcome="yes", p_value=0.01, conclusive=True
+    )
+    assert relations_title(more) == "relations kept more than 50 %"
+    assert kept_text(more) == "more than 50 %"
+    assert "more than 50 % (p = 0.010), not known" in relations_sentence(more)
+    lost = replace(more, estimate=Figure(0.1, 0.0, 0.45), outcome="no")
+    assert relations_title(lost) == "relations NOT kept (10 %)"
+    text = terminal_text(replace(PLAIN, relations=wide))
+    assert "48 %" not in text
+
+
+def test_a_note_of_nearness_needs_bounds_that_differ_as_they_are_shown() -> None:
+    def standing(low: float) -> Standing | None:
+        score = replace(PLAIN.overall, estimate=Figure(low, low, low))
+        return Alarm.of(score, independent=0.96531, drawn=0.98, copy_epsilon=None).standing
+
+    assert standing(0.96534) is None
+    assert standing(0.96544) is Standing.INDEPENDENT
+    assert standing(0.98001) is Standing.DRAWN
 
 
 def test_a_zoom_is_proposed_only_if_it_can_show_something() -> None:
