@@ -214,7 +214,7 @@ def test_a_declared_epsilon_bounds_each_attack() -> None:
         assert any(each.breaks_bound for each in facts) == broken
         told = " ".join(str(report).split())
         assert "declared to be made with epsilon 0.01" in told
-        assert ("more than this is established" in told) == broken
+        assert ("an excess beyond its own bound is established" in told) == broken
     assert attacked(LEAKED).attacks[0].held_out.bound is None  # type: ignore[union-attr]
 
 
