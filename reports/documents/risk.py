@@ -230,8 +230,8 @@ def _declared(report: RiskReport, epsilon: Fraction) -> Iterator[str]:
     broken = [each.name for each in report.attacks if each.held_out and each.held_out.breaks_bound]
     if broken:
         yield (
-            f"{first_names(broken)}: an excess beyond its own bound is established. Either the copy "
-            "was not made with this epsilon, or the held-out rows are of another population."
+            f"{first_names(broken)}: an excess beyond its own bound is established. Either the "
+            "copy was not made with this epsilon, or the held-out rows are of another population."
         )
 
 
