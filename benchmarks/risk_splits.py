@@ -1,35 +1,124 @@
-"""Risk reports of clean splits and of planted rows: false alarms, and power.
+"""Risk reports of clean splits and of planted rows: false alarms, power, and widths.
 
-    python -m benchmarks.risk_splits clean --data ../shared/data --out risk.jsonl [--runs 1000]
-    python -m benchmarks.risk_splits planted --data ../shared/data --out risk.jsonl [--runs 50]
+    python -m benchmarks.risk_splits clean DATA --table adult --out risk.jsonl [--runs 1000]
+    python -m benchmarks.risk_splits planted DATA --out risk.jsonl [--runs 10]
+    python -m benchmarks.risk_splits widths DATA --csv docs/experiments
     python -m benchmarks.risk_splits show risk.jsonl [--csv docs/experiments]
 
-A split draws private rows, held-out rows and the rows of the copy from Adult, without a row twice.
-In ``clean`` splits the copy has independent rows, so every established excess is a false alarm.  In
-``planted`` splits a share of the private rows stands in the copy, as it is or with one cell taken
-from another row.  Each run appends a line to the file.  Noise is seeded, which protects nobody.
+A split draws private rows, held-out rows and the rows of the copy from one table, without a row
+twice.  In ``clean`` splits the copy has independent rows, so every established excess is a false
+alarm.  In ``planted`` splits a share of the private rows stands in the copy, as it is or with one
+cell taken from another row.  Each split appends a line to the file: the numbers of rows on which
+each attack succeeds.  ``show`` draws noise for them, several times, and applies the laws of a
+report.  ``widths`` does so for halves of Adult and a copy of a Gaussian copula.  Noise is seeded,
+which protects nobody.
 """
 
 import argparse
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from benchmarks.result_tables import ResultTable, add_csv_option
+from pqd.attacks.bound_risk import BoundRisk, bind_risk
 from pqd.attacks.parameters import RiskParameters
-from pqd.commands.risk import run_risk
 from pqd.deciders import SimulatedNoise
+from pqd.deciders.distances.ratio_intervals import ShareEstimate
+from pqd.deciders.risk.excess import Excess
+from pqd.deciders.risk.successes import Successes, law_of, release_successes
+from pqd.engine.tables import open_table
+from pqd.planning.table_separation import separate_tables
+from pqd.run.execution import measure
+from pqd.run.measurement import MeasurementSet
 
-SEED, LEVEL = 42, 0.05
+SEED, LEVEL, TAU = 42, 0.05, 0.01
 # Rows of the private table, of the held-out table and of the copy.
-CLEAN, PLANTED = (1000, 1000, 1000), (20_000, 5_000, 20_000)
-KEY = "fnlwgt"
-SHARES, CHANGES, COLUMNS = (0.005, 0.01, 0.02, 0.05), (0, 1), ("all", "without a key")
+CLEAN = {"adult": (1000, 1000, 1000), "bank": (2000, 500, 2000), "cps": (5000, 1000, 5000)}
+PLANTED = (20_000, 5_000, 20_000)
+KEY, COLUMNS = "fnlwgt", ("all", "without a key")
+# Shares of planted rows, by the number of changed cells.
+SHARES = {0: (0.005, 0.01), 1: (0.005, 0.01, 0.02, 0.03, 0.05)}
+# Releases of each split, by epsilon.
+DRAWS: dict[str, dict[float, int]] = {"clean": {1: 2, 100: 1}, "planted": {0.1: 10, 1: 50}}
+WIDTHS, WIDTH_RUNS = (0.1, 0.25, 1), 3
+ANY = "any attack"
+# All but membership.
+ATTACKS = ("copied", "near", "linkability", "singling-out", "inference")
+
+
+class Recorder(SimulatedNoise):
+    """Noise that adds nothing."""
+
+    def cube(self, statistics: Sequence[int], scale: Fraction) -> tuple[int, ...]:
+        """Exact numbers."""
+        del scale
+        return tuple(statistics)
+
+
+class Counts(NamedTuple):
+    """Exact numbers of a report: rows, successes of each attack, rows up to each distance."""
+
+    names: tuple[str, ...]
+    private: tuple[int, ...]
+    held_out: tuple[int, ...]
+
+    def released(self, epsilon: float, noise: SimulatedNoise) -> list[Excess]:
+        """Excess of each attack, from one release of both tables."""
+        successes = [_released(side, epsilon, noise) for side in (self.private, self.held_out)]
+        pairs = zip(*successes, strict=True)
+        return [Excess(own, other, LEVEL) for own, other in pairs][: len(self.names)]
+
+    @property
+    def rates(self) -> list[float]:
+        """Exact rate of each attack on the private rows."""
+        return [each / self.private[0] for each in self.private[1:]][: len(self.names)]
+
+    @property
+    def excesses(self) -> list[float]:
+        """Exact excess of each attack."""
+        sides = zip(self.private[1:], self.held_out[1:], strict=True)
+        return [a / self.private[0] - b / self.held_out[0] for a, b in sides][: len(self.names)]
+
+
+def _released(numbers: Sequence[int], epsilon: float, noise: SimulatedNoise) -> list[Successes]:
+    budget = Fraction(str(epsilon))
+    rows, *exact = map(Fraction, numbers)
+    whole, *balances = release_successes(rows, exact, budget, noise)
+    law = law_of(len(exact), budget)
+    return [Successes.of(whole, each, law) for each in balances]
+
+
+def counted(
+    private: pd.DataFrame,
+    held_out: pd.DataFrame,
+    copy: pd.DataFrame,
+    parameters: RiskParameters | None = None,
+) -> tuple[Counts, BoundRisk]:
+    """Exact numbers of the report of ``pqd risk``, by its own functions."""
+    stated = parameters or RiskParameters.parse(attacks=ATTACKS)
+    tables = separate_tables(open_table(private, "private"), copy, names=None)
+    bound = bind_risk(tables, stated)
+    measurement = bound.measurement(stated)
+    own = bound.profile.measurement_set([measurement])
+    other = MeasurementSet(
+        own.engine, open_table(held_out, "private"), own.schema, None, own.measurements
+    )
+    sides = []
+    for each in (own, other):
+        numbers = measure([each], None, Recorder(), command="risk")[measurement].numbers
+        found = measurement.released(numbers)
+        sides.append((found[0].rows, *(int(attack.successes) for attack in found)))
+    names = tuple(f"{each.id} {each.column}".strip() for each in bound.attacks.attacks)
+    return Counts(names, *sides), bound
 
 
 def split(data: pd.DataFrame, sizes: Sequence[int], rng: np.random.Generator) -> list[pd.DataFrame]:
@@ -56,111 +145,217 @@ def planted(
     return pd.concat([rows, copy.iloc[number:]], ignore_index=True)
 
 
-def outcome(tables: Sequence[pd.DataFrame], seed: int, epsilon: str = "1") -> dict[str, Any]:
-    """P-values of each attack."""
-    private, held_out, copy = tables
-    noise = SimulatedNoise(np.random.default_rng(seed))
-    parameters = RiskParameters.parse(total_epsilon=epsilon)
-    report = run_risk(private, copy, parameters, noise, held_out=held_out)
-    return {
-        each.id if not each.column else f"{each.id} {each.column}": {
-            "excess": each.held_out.excess.value,
-            "standing": each.standing.value,
-            "leak": each.held_out.leak_p_value,
-            "covered": each.held_out.excess.low <= 0 <= each.held_out.excess.high,
-        }
-        for each in report.attacks
-        if each.held_out
-    }
+def clean_runs(table: str, data: pd.DataFrame, seeds: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Yield a line for each clean split."""
+    for seed in seeds:
+        private, held_out, copy = split(data, CLEAN[table], np.random.default_rng([SEED, seed]))
+        found, _ = counted(private, held_out, copy)
+        yield {"kind": "clean", "table": table, "seed": seed, **found._asdict()}
 
 
-def runs(kind: str, data: pd.DataFrame, number: int, first: int) -> Iterator[dict[str, Any]]:
-    """Yield a line for each run."""
-    for seed in range(first, first + number):
-        rng = np.random.default_rng([SEED, seed])
-        if kind == "clean":
-            yield {"kind": kind, "seed": seed, "attacks": outcome(split(data, CLEAN, rng), seed)}
-            continue
-        for share, changes, columns in product(SHARES, CHANGES, COLUMNS):
-            own = data if columns == "all" else data.drop(columns=KEY)
+def planted_runs(data: pd.DataFrame, seeds: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Yield a line for each split with planted rows."""
+    for seed, (changes, shares), columns in product(seeds, SHARES.items(), COLUMNS):
+        own = data if columns == "all" else data.drop(columns=KEY)
+        for share in shares:
+            # The same rows for every share.
+            rng = np.random.default_rng([SEED, seed])
             private, held_out, copy = split(own, PLANTED, rng)
             mixed = planted(private, copy, share, changes, rng)
-            facts = {"kind": kind, "seed": seed, "share": share, "changes": changes}
-            found = outcome((private, held_out, mixed), seed)
-            yield {**facts, "columns": columns, "attacks": found}
+            facts = {"kind": "planted", "seed": seed, "share": share, "changes": changes}
+            found, _ = counted(private, held_out, mixed)
+            yield {**facts, "columns": columns, **found._asdict()}
+
+
+def counts_of(line: dict[str, Any]) -> Counts:
+    """Exact numbers of a line."""
+    return Counts(*(tuple(line[name]) for name in Counts._fields))
+
+
+def releases(line: dict[str, Any]) -> Iterator[tuple[float, list[Excess]]]:
+    """Yield epsilon and the excesses of each release of a split."""
+    counts = counts_of(line)
+    for epsilon, draws in DRAWS[line["kind"]].items():
+        for draw in range(draws):
+            noise = SimulatedNoise(np.random.default_rng([SEED, line["seed"], draw]))
+            yield epsilon, counts.released(epsilon, noise)
+
+
+class Alarms(NamedTuple):
+    """Which false verdicts the release of one attack has, if the true excess is 0.
+
+    ``at_once`` are those of all attacks at once; ``missed`` says that the interval lacks 0.
+    """
+
+    leak: bool
+    at_once: bool
+    no: bool
+    missed: bool
+
+    @classmethod
+    def of(cls, excess: Excess, attacks: int) -> "Alarms":
+        """Verdicts on one attack of so many."""
+        if not is_far(excess):
+            return cls(*4 * (False,))
+        if excess.value < 0:
+            return cls(*3 * (False,), missed=excess.p_less(0.0) <= LEVEL / 2)
+        p_value = excess.p_more(0.0)
+        no = p_value <= LEVEL and excess.value > TAU and excess.verdict(TAU).p_value <= LEVEL
+        return cls(p_value <= LEVEL, p_value <= LEVEL / attacks, no, p_value <= LEVEL / 2)
+
+
+def is_far(excess: Excess) -> bool:
+    """Whether an excess is a deviation away from 0: else no p-value is small, nor computed."""
+    variance = 0.0
+    for side in (excess.private, excess.held_out):
+        noise = side.noise(side.rate).deviation / max(side.rows, 1)
+        variance += side.rate * (1 - side.rate) / max(side.rows, 1) + noise**2
+    return excess.value**2 > variance
+
+
+def clean_rows(lines: Sequence[dict[str, Any]]) -> Iterator[dict[str, object]]:
+    """Yield the shares of false alarms of each attack, by table and epsilon.
+
+    Each share is a mean over splits, with its standard error; a split has several releases.
+    """
+    found: dict[tuple[str, float, str], dict[int, list[Alarms]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    for line in lines:
+        for epsilon, excesses in releases(line):
+            alarms = [Alarms.of(each, len(excesses)) for each in excesses]
+            for name, each in zip(line["names"], alarms, strict=True):
+                found[line["table"], epsilon, name.partition(" ")[0]][line["seed"]].append(each)
+            every = Alarms(*map(any, zip(*alarms, strict=True)))
+            found[line["table"], epsilon, ANY][line["seed"]].append(every)
+    for (table, epsilon, name), splits in sorted(found.items()):
+        means = np.array([np.mean(own, axis=0) for own in splits.values()])
+        errors = _errors(means)
+        row: dict[str, object] = {
+            "table": table, "epsilon": epsilon, "attack": name, "splits": len(means),
+            "verdicts": sum(map(len, splits.values())),
+        }  # fmt: skip
+        for place, kind in enumerate(Alarms._fields):
+            row |= {kind: means[:, place].mean(), f"{kind}_error": errors[place]}
+        yield row
+
+
+def _errors(means: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Standard error of the mean of each column; 0 for one row."""
+    spread = means.std(axis=0, ddof=1) if len(means) > 1 else 0 * means[0]
+    return np.asarray(spread / np.sqrt(len(means)))
+
+
+def planted_rows(lines: Sequence[dict[str, Any]]) -> Iterator[dict[str, object]]:
+    """Yield the shares of releases in which planted rows were found, over all splits."""
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
+    for line in lines:
+        groups[line["columns"], line["changes"], line["share"]].append(line)
+    for (columns, changes, share), own in sorted(groups.items()):
+        found: dict[float, dict[int, list[tuple[bool, ...]]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
+        for line in own:
+            for epsilon, excesses in releases(line):
+                flags = [
+                    is_far(each) and each.p_more(0.0) <= LEVEL / len(excesses) for each in excesses
+                ]
+                found[epsilon][line["seed"]].append((any(flags), flags[0], flags[1]))
+        exact = np.mean([counts_of(line).excesses[:2] for line in own], axis=0)
+        for epsilon, splits in found.items():
+            means = np.array([np.mean(each, axis=0) for each in splits.values()])
+            row: dict[str, object] = {
+                "columns": columns, "changed": changes, "planted": share, "epsilon": epsilon,
+                "splits": len(means), "releases": sum(map(len, splits.values())),
+            }  # fmt: skip
+            for place, name in enumerate(("found", "copied", "near")):
+                row |= {name: means[:, place].mean(), f"{name}_error": _errors(means)[place]}
+            yield row | {"copied_excess": exact[0], "near_excess": exact[1]}
+
+
+def width_rows(data: pd.DataFrame, copy: pd.DataFrame) -> Iterator[dict[str, object]]:
+    """Yield mean half-widths over the attacks, with errors over releases.
+
+    The private rows are a half of the data, and the held-out rows the other half.
+    """
+    half = len(data) // 2
+    private, held_out = split(data, (half, half), np.random.default_rng(SEED))
+    counts, _ = counted(private, held_out, copy, RiskParameters.parse())
+    for epsilon in WIDTHS:
+        found = []
+        for draw in range(WIDTH_RUNS):
+            noise = SimulatedNoise(np.random.default_rng([SEED, draw]))
+            own = counts.released(epsilon, noise)
+            intervals = [(each.private.interval(LEVEL), each.estimate) for each in own]
+            found.append(
+                [
+                    [_half(each) for each, _ in intervals],
+                    [_half(each) for _, each in intervals],
+                    [
+                        not low <= exact <= high
+                        for (_, low, high), exact in zip(
+                            (each for each, _ in intervals), counts.rates, strict=True
+                        )
+                    ],
+                ]
+            )
+        rate, excess, missed = np.array(found, dtype=float).transpose(1, 0, 2)
+        yield {
+            "rows": counts.private[0], "attacks": len(counts.names), "epsilon": epsilon,
+            "releases": WIDTH_RUNS, "rate": rate.mean(),
+            "rate_error": _errors(rate.mean(axis=1))[()], "excess": excess.mean(),
+            "excess_error": _errors(excess.mean(axis=1))[()], "least": excess.mean(0).min(),
+            "most": excess.mean(axis=0).max(), "missed": missed.mean(),
+        }  # fmt: skip
+
+
+def _half(interval: ShareEstimate) -> float:
+    return (interval.high - interval.low) / 2
 
 
 def show(lines: Sequence[dict[str, Any]], folder: Path | None) -> None:
     """Print tables of false alarms and of power, and write them into ``folder``."""
-    clean = [line["attacks"] for line in lines if line["kind"] == "clean"]
-    if clean:
-        with ResultTable("risk-clean", folder) as table:
-            for row in _clean(clean):
-                table.add(**row)
-    plants = [line for line in lines if line["kind"] == "planted"]
-    if plants:
-        with ResultTable("risk-planted", folder) as table:
-            for row in _planted(plants):
-                table.add(**row)
-
-
-def _clean(lines: Sequence[dict[str, Any]]) -> Iterator[dict[str, object]]:
-    """Yield the numbers of false alarms of each attack."""
-    for name in sorted({name for line in lines for name in line}):
-        own = [line[name] for line in lines if name in line]
-        yield {
-            "attack": name,
-            "splits": len(own),
-            "leak": sum(each["leak"] <= LEVEL for each in own),
-            "NO": sum(each["standing"] == "beyond" for each in own),
-            "yes": sum(each["standing"] == "within" for each in own),
-            "covered": sum(each["covered"] for each in own),
-        }
-
-
-def _planted(lines: Sequence[dict[str, Any]]) -> Iterator[dict[str, object]]:
-    """Yield the numbers of runs in which planted rows were found."""
-    for columns, changes, share in product(COLUMNS, CHANGES, SHARES):
-        own = [
-            line["attacks"]
-            for line in lines
-            if (line["columns"], line["changes"], line["share"]) == (columns, changes, share)
-        ]
+    for kind, rows in (("clean", clean_rows), ("planted", planted_rows)):
+        own = [line for line in lines if line["kind"] == kind]
         if own:
-            yield {
-                "columns": columns,
-                "cells changed": changes,
-                "planted": share,
-                "runs": len(own),
-                "found": sum(
-                    any(each["leak"] <= LEVEL / len(line) for each in line.values()) for line in own
-                ),
-                "copied": sum(line["copied"]["leak"] <= LEVEL for line in own),
-                "near": sum(line["near"]["leak"] <= LEVEL for line in own),
-            }
+            with ResultTable(f"risk-{kind}", folder) as table:
+                for row in rows(own):
+                    table.add(**row)
 
 
 def main() -> None:
     """Run splits, or show what they gave."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
-    for kind in ("clean", "planted"):
+    for kind, number in (("clean", 1000), ("planted", 10)):
         command = commands.add_parser(kind)
-        command.add_argument("--data", type=Path, required=True)
+        command.add_argument("data", type=Path)
         command.add_argument("--out", type=Path, required=True)
-        command.add_argument("--runs", type=int, default=1000 if kind == "clean" else 50)
+        command.add_argument("--runs", type=int, default=number)
         command.add_argument("--first", type=int, default=0)
+        if kind == "clean":
+            command.add_argument("--table", choices=[*CLEAN], default="adult")
+    widths = commands.add_parser("widths")
+    widths.add_argument("data", type=Path)
+    add_csv_option(widths)
     shown = commands.add_parser("show")
     shown.add_argument("lines", type=Path)
     add_csv_option(shown)
     given = parser.parse_args()
     if given.command == "show":
-        lines = [json.loads(line) for line in given.lines.read_text("utf-8").splitlines()]
-        show(lines, given.csv)
+        show([json.loads(line) for line in given.lines.read_text("utf-8").splitlines()], given.csv)
         return
-    data = pd.read_parquet(given.data / "adult_private.parquet")
+    if given.command == "widths":
+        tables = (given.data / f"adult_{name}.parquet" for name in ("private", "gcopula"))
+        with ResultTable("risk-widths", given.csv) as table:
+            for row in width_rows(*map(pd.read_parquet, tables)):
+                table.add(**row)
+        return
+    name = given.table if given.command == "clean" else "adult"
+    data = pd.read_parquet(given.data / f"{name}_private.parquet")
+    run = partial(clean_runs, name) if given.command == "clean" else planted_runs
     with given.out.open("a", encoding="utf-8") as file:
-        for line in runs(given.command, data, given.runs, given.first):
+        for line in run(data, range(given.first, given.first + given.runs)):
             print(json.dumps(line), file=file, flush=True)
 
 

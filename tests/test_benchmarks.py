@@ -9,10 +9,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import audit_time, mutants, processes, source_time, sourced_audit
+from benchmarks import audit_time, mutants, processes, risk_splits, source_time, sourced_audit
 from benchmarks.audit_time import (
     AGAIN,
     BOUND,
@@ -26,6 +27,9 @@ from benchmarks.audit_time import (
 )
 from benchmarks.mixed_queries import prefixes, queries, ranges, values_of, workload
 from benchmarks.processes import Program, Usage, imports, in_turn, measured, table_text
+from pqd.attacks.parameters import RiskParameters
+from pqd.commands.risk import run_risk
+from pqd.deciders import SimulatedNoise
 from pqd.sql.schema import Kind
 from pqd.sql.workload_files import read_queries
 
@@ -248,3 +252,23 @@ def test_a_change_is_tried_on_the_tests_of_its_module() -> None:
         "tests/pqd/accounting/test_ledger.py"
     ]
     assert mutants.tests_of(Path("deciders/single/sum.py")) == ["tests/deciders/single"]
+
+
+def test_numbers_of_a_split_give_the_verdicts_of_its_report() -> None:
+    """So what is said of many releases is said of reports."""
+    rng = np.random.default_rng(3)
+    data = pd.DataFrame({"age": rng.integers(20, 60, 240), "job": rng.choice([*"abc"], 240)})
+    private, held_out, copy = risk_splits.split(data, (90, 80, 70), rng)
+    mixed = risk_splits.planted(private, copy, 0.5, 0, rng)
+    assert mixed.iloc[:45].equals(private.iloc[:45])
+    counts, _ = risk_splits.counted(private, held_out, mixed)
+    excesses = counts.released(2, SimulatedNoise(5))
+    parameters = RiskParameters.parse(total_epsilon=2, attacks=risk_splits.ATTACKS)
+    report = run_risk(private, mixed, parameters, SimulatedNoise(5), held_out=held_out)
+    found = {f"{each.id} {each.column}".strip(): each.held_out for each in report.attacks}
+    assert len(found) == len(counts.names) == len(excesses)
+    for name, excess in zip(counts.names, excesses, strict=True):
+        own = found[name]
+        assert own is not None
+        assert own.excess.value == excess.value
+        assert own.leak_p_value == excess.p_more(0.0)

@@ -10,9 +10,10 @@ from benchmarks.experiments.plans import PLANS
 from benchmarks.experiments.profiles import PROFILES
 from benchmarks.experiments.record import Topic
 from benchmarks.experiments.relations import RELATIONS
+from benchmarks.experiments.risk import RISK
 from benchmarks.experiments.verdict_words import WORDS_OF_VERDICTS
 
 TOPICS: tuple[Topic, ...] = (
     WORDS_OF_VERDICTS, PLANS, BATCHES, PROFILES, RELATIONS, CHANCE, COMPARISONS, DAMAGES,
-    GATES_PAGE, PERSONS,
+    GATES_PAGE, PERSONS, RISK,
 )  # fmt: skip

@@ -8,7 +8,7 @@ from types import ModuleType
 import pandas as pd
 import pytest
 
-from benchmarks import damages, honest_halves, least_damage, persons, relations_kept
+from benchmarks import damages, honest_halves, least_damage, persons, relations_kept, risk_splits
 from benchmarks.experiments.__main__ import ROOT, pages
 from benchmarks.experiments.page import FOLDER, read_tables, summary_page, topic_page
 from benchmarks.experiments.topics import TOPICS
@@ -67,6 +67,8 @@ def test_least_damages_are_computed_again(tmp_path: Path, monkeypatch: pytest.Mo
 
 GATED = {"init + check": [], "profile --gate": ["age"]}
 FIGURES = dict.fromkeys(relations_kept.FIGURES, 0.5)
+COUNTS = {"private": [90, 2, 3, 9], "held_out": [80, 1, 2, 9]}
+RISK = {"seed": 0, "names": ["copied", "near"], **COUNTS}
 # Lines of results, by the table that is made of them.
 RESULTS: dict[str, tuple[ModuleType, dict[str, object]]] = {
     "honest-halves": (honest_halves, {"table": "adult", "size": "all", "failures": GATED}),
@@ -93,6 +95,11 @@ RESULTS: dict[str, tuple[ModuleType, dict[str, object]]] = {
     "persons-halves": (
         persons,
         {"table": "halves", "law": ["even", "alike"], "persons": 9, "failures": GATED},
+    ),
+    "risk-clean": (risk_splits, {"kind": "clean", "table": "t", **RISK}),
+    "risk-planted": (
+        risk_splits,
+        {"kind": "planted", "columns": "all", "changes": 1, "share": 0.01, **RISK},
     ),
 }
 

@@ -1,0 +1,425 @@
+"""Risk: false alarms, power and widths of its verdicts, copies of many kinds, Anonymeter, time."""
+
+from collections.abc import Iterator
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from benchmarks.experiments.drawing import Series, dots, from_zero, mark
+from benchmarks.experiments.record import Study, Topic, claim, number, per_cent
+from benchmarks.paper.pictures import INK, LINES, MARKS, STYLES, legend, panels
+from benchmarks.paper.record import Claim
+from benchmarks.risk_splits import ANY, COLUMNS, LEVEL
+
+# What is below this excess is drawn on a linear scale.
+_LINEAR = 1.0
+# Its name stands lower, since another one would stand upon it.
+_LOWER = "training rows, 4 cells changed"
+
+
+def draw_clean(frame: pd.DataFrame) -> Figure:
+    """Shares of false leaks, by attack and table, at epsilon 1; bars are two standard errors."""
+    own = frame[(frame["epsilon"] == 1) & (frame["attack"] != ANY)]
+    figure, (axis,) = panels(1, width=7.2, height=1.7)
+    attacks = list(dict.fromkeys(own["attack"]))
+    series = {}
+    for table, part in own.groupby("table", sort=False):
+        rows = part.set_index("attack").reindex(attacks)
+        shares = (100 * rows[name] for name in ("leak", "leak_error"))
+        values, errors = (each.tolist() for each in shares)
+        series[str(table)] = Series(values, [2 * each for each in errors])
+    dots(axis, attacks, series)
+    mark(axis, 100 * LEVEL)
+    from_zero(axis)
+    axis.set_xlabel("per cent of the verdicts with a false leak; dashed: alpha")
+    legend(figure, axis)
+    return figure
+
+
+def shown_clean(frame: pd.DataFrame) -> pd.DataFrame:
+    """Table of false alarms of any attack."""
+    own = frame[frame["attack"] == ANY]
+    return pd.DataFrame(
+        {
+            "table": own["table"],
+            "epsilon": own["epsilon"].map("{:g}".format),
+            "splits": own["splits"],
+            "releases": own["verdicts"],
+            "some leak at once": _shares(own, "at_once"),
+            "some NO": _shares(own, "no"),
+        }
+    )
+
+
+def _shares(frame: pd.DataFrame, name: str) -> list[str]:
+    """Texts of shares in per cent, with their standard errors."""
+    pairs = zip(frame[name], frame[f"{name}_error"], strict=True)
+    # A single split has no standard error.
+    return [
+        f"{100 * share:.2f} %" if not error else f"{100 * share:.2f} +- {100 * error:.2f} %"
+        for share, error in pairs
+    ]
+
+
+def claims_clean(frame: pd.DataFrame) -> Iterator[Claim]:
+    """Claims on clean splits."""
+    each = frame[frame["attack"] != ANY]
+    for name, text in (
+        ("leak", "a leak is told falsely with probability alpha at most, for each attack"),
+        ("no", "a NO is false with probability alpha at most, for each attack"),
+        ("missed", "an interval of 95 % misses an excess of 0 in 5 % at most, for each attack"),
+    ):
+        row = each.sort_values(name).iloc[-1]
+        above = each[each[name] - 2 * each[f"{name}_error"] > LEVEL]
+        yield claim(
+            text,
+            f"worst of {len(each)}: {100 * row[name]:.2f} +- {100 * row[f'{name}_error']:.2f} % "
+            f"({row['table']}, {row['attack']}, epsilon {row['epsilon']:g}, {row['splits']:,} "
+            "splits)",
+            holds=above.empty,
+        )
+    whole = frame[frame["attack"] == ANY]
+    row = whole.sort_values("at_once").iloc[-1]
+    yield claim(
+        'the sentence "gives private rows away" is false in 5 % of the reports at most',
+        f"worst of {len(whole)}: {100 * row['at_once']:.2f} +- "
+        f"{100 * row['at_once_error']:.2f} % ({row['table']}, epsilon {row['epsilon']:g})",
+        holds=bool((whole["at_once"] - 2 * whole["at_once_error"] <= LEVEL).all()),
+    )
+
+
+def draw_planted(frame: pd.DataFrame) -> Figure:
+    """Power by the share of planted rows, with one cell changed, by epsilon."""
+    figure, axes = panels(2, columns=2, width=3.6, height=1.6)
+    own = frame[frame["changed"] == 1]
+    for axis, (epsilon, part) in zip(axes, own.groupby("epsilon"), strict=True):
+        for place, columns in enumerate(COLUMNS):
+            rows = part[part["columns"] == columns].sort_values("planted")
+            axis.errorbar(
+                100 * rows["planted"], 100 * rows["found"], 100 * rows["found_error"],
+                fmt=MARKS[place], linestyle=STYLES[place], color=LINES[place], label=columns,
+                elinewidth=1,
+            )  # fmt: skip
+        axis.set_title(f"epsilon {epsilon:g}", loc="left")
+        axis.set_ylim(-3, 103)
+        axis.set_xlabel("planted rows, per cent")
+    axes[0].set_ylabel("found, per cent")
+    legend(figure, axes[0])
+    return figure
+
+
+def shown_planted(frame: pd.DataFrame) -> pd.DataFrame:
+    """Table of power."""
+    one = frame[frame["epsilon"] == 1]
+    low = frame[frame["epsilon"] < 1].set_index(["columns", "changed", "planted"])["found"]
+    keys = list(zip(one["columns"], one["changed"], one["planted"], strict=True))
+    return pd.DataFrame(
+        {
+            "columns": one["columns"],
+            "cells changed": one["changed"],
+            "planted": [per_cent(share) for share in one["planted"]],
+            "found, epsilon 1": _shares(one, "found"),
+            "by copied rows": _shares(one, "copied"),
+            "by near copies": _shares(one, "near"),
+            "found, epsilon 0.1": [per_cent(low.loc[key]) for key in keys],
+        }
+    )
+
+
+def claims_planted(frame: pd.DataFrame) -> Iterator[Claim]:
+    """Claims on planted rows."""
+    one = frame[frame["epsilon"] == 1]
+    exact = one[(one["changed"] == 0) & (one["planted"] == 0.01)].set_index("columns")
+    whys = (
+        "",
+        (
+            "without fnlwgt one row in eight stands in other rows, too, so sampling alone moves "
+            "the excess by half a point"
+        ),
+    )
+    texts = ("with a column that is nearly a key", "without one")
+    for columns, text, why in zip(COLUMNS, texts, whys, strict=True):
+        found, releases, splits = (
+            number(exact, columns, name) for name in ("found", "releases", "splits")
+        )
+        yield claim(
+            f"1 % of the private rows in the copy as they are is found, {text}",
+            f"{per_cent(found)} of {releases:.0f} releases of {splits:.0f} splits at epsilon 1",
+            holds=found >= 0.99,
+            why=why,
+        )
+    changed = one[one["changed"] == 1].set_index(["columns", "planted"])["found"]
+    told = [
+        ", ".join(
+            f"{100 * found:.0f} % where {100 * at:g} % are planted"
+            for at, found in zip(map(float, part.index), part, strict=True)
+        )
+        for part in (changed.xs(columns) for columns in COLUMNS)
+    ]
+    yield claim(
+        "with one cell changed 2 % of the rows are found with such a column, 5 % without it",
+        f"found with it: {told[0]}; without it: {told[1]}",
+        holds=bool(changed[COLUMNS[0], 0.02] > 0.9 and changed[COLUMNS[1], 0.05] > 0.9),
+    )
+
+
+def shown_widths(frame: pd.DataFrame) -> pd.DataFrame:
+    """Table of half-widths in points."""
+    return pd.DataFrame(
+        {
+            "attacks": frame["attacks"],
+            "epsilon": frame["epsilon"].map("{:g}".format),
+            "rate, points": [f"{100 * each:.3f}" for each in frame["rate"]],
+            "excess, points": [f"{100 * each:.2f}" for each in frame["excess"]],
+            "excess, by attack": [
+                f"{100 * low:.2f} to {100 * high:.2f}"
+                for low, high in zip(frame["least"], frame["most"], strict=True)
+            ],
+        }
+    )
+
+
+def claims_widths(frame: pd.DataFrame) -> Iterator[Claim]:
+    """Claims on widths."""
+    own = frame.set_index("epsilon")
+    rows = number(own, 1, "rows")
+    least = 100 * number(own, own.index.min(), "rate")
+    yield claim(
+        "a rate is known to 0.1 points at epsilon 0.1",
+        f"+-{least:.2f} points of {rows:,.0f} rows, all attacks at once; at epsilon 1 "
+        f"+-{100 * number(own, 1, 'rate'):.3f}",
+        holds=least <= 0.1,
+        why="the noise of a number grows with the number of all numbers",
+    )
+    sampling = 1.96 * (0.5 / rows) ** 0.5
+    yield claim(
+        "at epsilon 1 an excess is nearly as sure as sampling allows",
+        f"+-{100 * number(own, 1, 'most'):.2f} points for the attack of the widest, by sampling "
+        f"alone +-{100 * sampling:.2f} at a rate of a half",
+        holds=number(own, 1, "most") < 1.1 * sampling,
+    )
+
+
+def worst(frame: pd.DataFrame) -> pd.DataFrame:
+    """Attack with the largest excess, of each copy."""
+    return frame.loc[frame.groupby("copy", sort=False)["excess"].idxmax()].set_index("copy")
+
+
+def draw_copies(frame: pd.DataFrame) -> Figure:
+    """Largest excess of each copy against its quality."""
+    own = worst(frame)
+    figure, (axis,) = panels(1, width=7.2, height=2.9)
+    for place, (name, row) in enumerate(own.iterrows()):
+        x, y = 100 * row["quality"], 100 * row["excess"]
+        axis.errorbar(
+            x, y, xerr=100 * row["quality_error"], yerr=100 * row["excess_error"],
+            fmt=MARKS[place % len(MARKS)], color=LINES[place % len(LINES)], elinewidth=1,
+        )  # fmt: skip
+        right, down = x > 70, 10 if name == _LOWER else 0
+        axis.annotate(
+            str(name), (x, y), xytext=(-7 if right else 7, -down), textcoords="offset points",
+            va="center", ha="right" if right else "left", color=INK["text"],
+        )  # fmt: skip
+    axis.set_yscale("symlog", linthresh=_LINEAR, linscale=0.4)
+    axis.set_yticks([0, 1, 10, 100], ["0", "1", "10", "100"])
+    axis.set_ylim(-0.5, 150)
+    axis.set_xlabel("overall quality of a profile, per cent")
+    axis.set_ylabel("largest excess, points")
+    return figure
+
+
+def shown_copies(frame: pd.DataFrame) -> pd.DataFrame:
+    """Table of copies: quality, excess of each attack in points, what one release establishes."""
+    attacks = list(dict.fromkeys(frame["attack"]))
+    lines = []
+    for name, part in frame.groupby("copy", sort=False):
+        rows = part.set_index("attack")
+        line: dict[str, object] = {"copy": name, "seeds": rows["seeds"].iloc[0]}
+        line["quality"] = f"{100 * rows['quality'].iloc[0]:.1f} %"
+        for attack in attacks:
+            value, error = (100 * float(rows[key][attack]) for key in ("excess", "excess_error"))
+            line[attack] = f"{round(value, 1) + 0:.1f}" + (f" +- {error:.1f}" if error else "")
+        line["NO of an attack, epsilon 1"] = per_cent(rows["no"].max(), 0)
+        lines.append(line)
+    return pd.DataFrame(lines)
+
+
+def claims_copies(frame: pd.DataFrame) -> Iterator[Claim]:
+    """Claims on the order of copies."""
+    largest = 100 * worst(frame)["excess"]
+    calm = [name for name in largest.index if name.startswith(("indep", "PrivBayes", "Gauss"))]
+    order = ["trees, leaves of 50", "trees, leaves of 5", "trees, leaves of 1", "training rows"]
+    rising = largest.loc[order]
+    yield claim(
+        "the risk rises from models of few parameters over finer trees to the training rows",
+        f"largest excess: at most {largest[calm].max():.1f} points ({', '.join(calm)}); "
+        + ", ".join(f"{name}: {each:.1f}" for name, each in rising.items()),
+        holds=bool(rising.is_monotonic_increasing and largest[calm].max() < rising.iloc[0]),
+    )
+    quality = frame.drop_duplicates("copy").set_index("copy")["quality"]
+    yield claim(
+        "quality does not tell risk",
+        f"{per_cent(quality[order[2]])} with leaves of 1 and {per_cent(quality[order[0]])} with "
+        f"leaves of 50, whose excesses are {largest[order[2]]:.0f} and {largest[order[0]]:.0f} "
+        "points",
+        holds=bool(abs(quality[order[2]] - quality[order[0]]) < 0.01),
+    )
+    rows = frame[frame["copy"] == "training rows"]
+    least = rows["leak"].min()
+    yield claim(
+        "the training rows are found by every attack in every release at epsilon 1",
+        f"least: {per_cent(least, 0)}",
+        holds=bool(least == 1),
+    )
+
+
+def shown_others(frame: pd.DataFrame) -> pd.DataFrame:
+    """Table of the rates of another tool beside ours."""
+    return pd.DataFrame(
+        {
+            "copy": frame["copy"],
+            "metric": frame["tool"] + ": " + frame["metric"],
+            "theirs, private and held-out": _both(frame["private"], frame["held_out"]),
+            "ours": _both(frame["pqd_private"], frame["pqd_held_out"]),
+            "their score": ["" if pd.isna(each) else f"{each:.3f}" for each in frame["score"]],
+        }
+    )
+
+
+def _both(first: pd.Series, second: pd.Series) -> list[str]:
+    return [
+        "" if pd.isna(a) else f"{100 * a:.1f}, {100 * b:.1f} %"
+        for a, b in zip(first, second, strict=True)
+    ]
+
+
+def claims_others(frame: pd.DataFrame) -> Iterator[Claim]:
+    """Claims on another tool."""
+    guesses = frame[(frame["tool"] == "Anonymeter") & frame["metric"].str.startswith("inference")]
+    theirs, ours = (
+        guesses["private"] - guesses["held_out"],
+        (guesses["pqd_private"] - guesses["pqd_held_out"]),
+    )
+    rates, excesses = (guesses["private"] - guesses["pqd_private"]).abs(), (theirs - ours).abs()
+    yield claim(
+        "guesses succeed as often as Anonymeter's, whose distance scales numbers otherwise",
+        f"rates apart by at most {100 * rates.max():.1f} points, excesses by "
+        f"{100 * excesses.max():.1f}",
+        holds=bool(excesses.max() < 0.06),
+    )
+    links = frame[frame["metric"] == "linkability"]
+    yield claim(
+        "linkability succeeds more often by our rule, by which ties count, on both kinds of rows",
+        "; ".join(
+            f"{name}: {both}, theirs {other}"
+            for name, both, other in zip(
+                links["copy"],
+                _both(links["pqd_private"], links["pqd_held_out"]),
+                _both(links["private"], links["held_out"]),
+                strict=True,
+            )
+        ),
+        holds=bool(
+            (links["pqd_private"] > links["private"]).all()
+            and (links["pqd_held_out"] > links["held_out"]).all()
+        ),
+    )
+
+
+def shown_time(frame: pd.DataFrame) -> pd.DataFrame:
+    """Table of time and memory."""
+    return pd.DataFrame(
+        {
+            "private rows, rows of the copy": [f"{rows:,}" for rows in frame["rows"]],
+            "seconds": frame["seconds"].map("{:.0f}".format),
+            "CPU s": frame["cpu_seconds"].map("{:.0f}".format),
+            "peak MB": frame["peak_mb"].map("{:.0f}".format),
+        }
+    )
+
+
+def claims_time(frame: pd.DataFrame) -> Iterator[Claim]:
+    """Claims on time and memory."""
+    own = frame.set_index("rows").loc[50_000]
+    yield claim(
+        "50,000 rows against 50,000 of 15 columns take a minute and 2 GB at most on two cores",
+        f"{own['cpu_seconds']:.0f} s of CPU, {own['peak_mb']:.0f} MB ({own['seconds']:.0f} s while "
+        "others used the cores, too)",
+        holds=bool(own["cpu_seconds"] <= 120 and own["peak_mb"] <= 2000),
+    )
+
+
+RISK = Topic(
+    "risk",
+    "Does a copy give anybody away? Risk against the truth",
+    (
+        Study(
+            "clean",
+            "Shares of verdicts on clean copies that tell a leak",
+            ("risk-clean",),
+            draw_clean,
+            claims_clean,
+            command=(
+                "python -m benchmarks.risk_splits clean DATA --table adult --out risk.jsonl    "
+                "# and cps, bank\n"
+                "python -m benchmarks.risk_splits show risk.jsonl --csv docs/experiments"
+            ),
+            shown=shown_clean,
+        ),
+        Study(
+            "planted",
+            "Power by the share of planted rows with one cell changed",
+            ("risk-planted",),
+            draw_planted,
+            claims_planted,
+            command=(
+                "python -m benchmarks.risk_splits planted DATA --out risk.jsonl\n"
+                "python -m benchmarks.risk_splits show risk.jsonl --csv docs/experiments"
+            ),
+            shown=shown_planted,
+        ),
+        Study(
+            "widths",
+            "Half-widths",
+            ("risk-widths",),
+            None,
+            claims_widths,
+            command="python -m benchmarks.risk_splits widths DATA --csv docs/experiments",
+            shown=shown_widths,
+        ),
+        Study(
+            "copies",
+            "Largest excess of each copy against its quality",
+            ("risk-copies",),
+            draw_copies,
+            claims_copies,
+            command=(
+                "python benchmarks/risk_others.py make DATA FOLDER    # its own environment\n"
+                "python -m benchmarks.risk_copies FOLDER --csv docs/experiments"
+            ),
+            shown=shown_copies,
+        ),
+        Study(
+            "Anonymeter",
+            "Rates of Anonymeter beside ours",
+            ("risk-others",),
+            None,
+            claims_others,
+            command=(
+                "python benchmarks/risk_others.py score FOLDER > risk-others.json\n"
+                "python -m benchmarks.risk_copies FOLDER --others risk-others.json "
+                "--csv docs/experiments"
+            ),
+            shown=shown_others,
+        ),
+        Study(
+            "time",
+            "Time and memory",
+            ("risk-time",),
+            None,
+            claims_time,
+            command="python -m benchmarks.risk_time DATA --csv docs/experiments",
+            shown=shown_time,
+        ),
+    ),
+)
