@@ -253,7 +253,7 @@ class SyntheticTables:
             return
         told = [hint.sentence for hint in self.hints.values()]
         if all_options := joined_options(self._options.values()):
-            told.append(f"All together: {option(all_options)}.")
+            told.append(f"All together: {option(all_options)}")
         raise ParameterError("\n".join([*told, _UNSPENT]))
 
     def _check_fit(

@@ -216,6 +216,7 @@ _KEY = re.compile(
     r"((person|patient|patienten|client|customer|kunden|user|member|student|pupil|employee|worker"
     r"|resident|subject|respondent|participant|insured|beneficiary|taxpayer|(policy|card)?holder)"
     r"[ _.-]?(id|identifier|no|nr|number|nummer|key|code|uuid)"
+    r"|person|patient|client|customer|kunde|user|member|student|pupil|employee|respondent|participant"
     r"|ssn|pid|uid|uuid)",
     re.IGNORECASE,
 )

@@ -345,7 +345,8 @@ def _unchecked(facts: _CopyFacts) -> Iterator[str]:
         yield f"columns {names_and_more(columns, _MOST_NAMED)}, which look like identifiers or text"
     number = sum(len(names) for _, names in facts.checks.left_out)
     if number:
-        yield f"{number:,} conditions that an honest copy of this size would not surely pass"
+        conditions = "1 condition" if number == 1 else f"{number:,} conditions"
+        yield f"{conditions} that an honest copy of this size would not surely pass"
     yield "rules, keys and limits, which you state (pqd lint holds the copy itself to them)"
 
 

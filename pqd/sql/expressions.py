@@ -353,7 +353,7 @@ def _article(kind: Kind | None) -> str:
 
 
 def _advice_on_kinds(parts: list[exp.Expr], kinds: list[Kind | None]) -> str:
-    """How to compare a column with a text that was written for another kind; empty if unknown."""
+    """How to write a value so that its kind is that of the column; empty if unknown."""
     texts = [part.this for part in parts if isinstance(part, exp.Literal) and part.is_string]
     for part, kind in zip(parts, kinds, strict=True):
         if not texts or not isinstance(part, exp.Column):
@@ -362,6 +362,8 @@ def _advice_on_kinds(parts: list[exp.Expr], kinds: list[Kind | None]) -> str:
             return f"; write {_name(part)} = {texts[0].upper()}"
         if kind is Kind.NUMBER:
             return f"; a number takes no quotes, or {_as_text(part.name)}"
+    if Kind.TIME in kinds and Kind.NUMBER in kinds:
+        return "; a day or time takes single quotes, such as '1980-12-24'"
     return ""
 
 

@@ -21,6 +21,7 @@ from typing import Any
 
 from pqd.deciders import ParameterError
 from pqd.deciders.exact import as_float, exact
+from pqd.deciders.names import pasted
 from pqd.paths import usable
 from pqd.sql.schema import Kind, fold_case
 from pqd.stated.column_facts import (
@@ -208,6 +209,9 @@ def read_metadata(path: str | Path, name: str | None = None) -> Metadata:
     try:
         # A pipe may have no writer, and is not waited for.
         content = b"" if file.is_fifo() else _beginning(file)
+    except FileNotFoundError:
+        advice = f"pqd init PRIVATE COPY --metadata {pasted(str(path))} writes one from the copy"
+        raise ParameterError(f"metadata: there is no {path}; {advice}") from None
     except OSError:
         raise ParameterError(f"metadata: {path} cannot be read; name a JSON file") from None
     if len(content) > _MOST_BYTES:

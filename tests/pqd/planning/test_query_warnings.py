@@ -287,6 +287,12 @@ def test_a_key_that_repeats_without_a_unit_is_told() -> None:
     assert note in [str(each.note) for each in pqd.lint(KEYS).findings]
 
 
+@pytest.mark.parametrize("name", ["patient", "Customer", "kunde"])
+def test_a_key_may_be_named_like_the_person_alone(name: str) -> None:
+    (note,) = key_notes(KEYS.rename(columns={"Person_ID": name}))
+    assert f'unit="{name}"' in note
+
+
 @pytest.mark.parametrize(
     "frame",
     [
@@ -296,6 +302,7 @@ def test_a_key_that_repeats_without_a_unit_is_told() -> None:
         KEYS.rename(columns={"Person_ID": "education-num"}),
         KEYS.rename(columns={"Person_ID": "zip"}),
         KEYS.rename(columns={"Person_ID": "subject_code"}),
+        KEYS.rename(columns={"Person_ID": "customers"}),
         KEYS.assign(Person_ID=["unknown"] * 5 + [f"p{n}" for n in range(55)]),
         KEYS.assign(Person_ID=[n % 19 for n in range(60)]),
         KEYS.assign(Person_ID=""),

@@ -224,6 +224,11 @@ REFUSED: dict[str, tuple[str, str, str | None]] = {
         'a number takes no quotes, or state that age is text: columns={"age": {"type": "text"}}',
         "age = '18'",
     ),
+    "a day without quotes": (
+        where("born > 1980-12-24"),
+        "a day or time takes single quotes, such as '1980-12-24'",
+        "born > 1980-12-24",
+    ),
     "pattern over a number": (
         where("age LIKE '1%'"),
         'LIKE needs text; state that age is text: columns={"age": {"type": "text"}}',
