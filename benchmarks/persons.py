@@ -3,6 +3,7 @@
     python -m benchmarks.persons run coverage --out persons.jsonl [--runs 200] [--persons 150]
     python -m benchmarks.persons run marks --out persons.jsonl [--runs 60] [--persons 300]
     python -m benchmarks.persons run halves --out persons.jsonl [--runs 5] [--persons 2000]
+    python -m benchmarks.persons run specs --out persons.jsonl [--runs 40] [--persons 300]
     python -m benchmarks.persons show persons.jsonl [--csv docs/experiments]
 
 Persons are drawn from one law, and have from 1 to 50 rows each.  Their numbers of rows are even, or
@@ -11,8 +12,10 @@ alike.  A copy has the rows of as many other persons of the same law.
 
 ``coverage`` asks how many 95 % intervals contain the exact figure.  The figure is computed here, by
 weights min(1, k/j), from the rows alone.  ``marks`` asks how often the exact distances of two such
-samples are beyond the marks of chance.  ``halves`` asks how many gates such a copy passes.  Each
-run appends a line to the file.  Noise is seeded, which protects nobody.
+samples are beyond the marks of chance.  ``halves`` asks how many gates such a copy passes.
+``specs`` asks the same of the spec that ``pqd init`` writes for orders of customers and visits of
+members: of an honest copy, which has the rows of about as many other persons, and of copies that
+are damaged.  Each run appends lines to the file.  Noise is seeded, which protects nobody.
 """
 
 import argparse
@@ -30,6 +33,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.alarm_level import WORDS
+from benchmarks.damages import gate_failures
 from benchmarks.honest_halves import passed
 from benchmarks.result_tables import ResultTable, add_csv_option
 from pqd.commands.audit import run_audit
@@ -311,7 +315,7 @@ def judged(judge: Callable[[], Any]) -> list[str]:
         report = judge()
     except PqdError as error:
         return [f"refused: {str(error)[:60]}"]
-    return [each.id for each in report.checks if each.exit_code]
+    return gate_failures(json.loads(report.to_json()))
 
 
 def halves(run: int, persons: int) -> Lines:
@@ -349,8 +353,111 @@ def show_halves(results: ResultTable, lines: Sequence[Line]) -> None:
             results.add(**names, gate=gate, **counts)
 
 
-RUNS = {"coverage": coverage, "marks": marks, "halves": halves}
-SHOWN = {"coverage": show_coverage, "marks": show_marks, "halves": show_halves}
+def orders(customers: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Orders, from 1 to 20 of each customer, whose taste they share."""
+    number = rng.integers(1, 21, customers)
+    who = np.repeat(np.arange(customers), number)
+    taste, rows = rng.random(customers)[who], who.size
+    product = (6 * np.minimum(1.6 * rng.random(rows) * taste, 0.99)).astype(int)
+    return pd.DataFrame(
+        {
+            "order_id": rng.permutation(10 * rows)[:rows],
+            "customer": [f"C{each:05d}" for each in who],
+            "date": (np.datetime64("2025-01-01") + rng.integers(0, 365, rows)).astype(str),
+            "product": np.array(["book", "toy", "tool", "food", "garden", "music"])[product],
+            "price": np.round(np.exp(2 + 1.2 * taste + rng.normal(0, 0.6, rows)), 2),
+            "quantity": 1 + rng.poisson(1.2, rows),
+            "country": rng.choice(["DE", "FR", "ES", "IT"], customers, p=[0.5, 0.25, 0.15, 0.1])[
+                who
+            ],
+            "channel": np.where(rng.random(rows) < 0.3 + 0.4 * taste, "web", "shop"),
+        }
+    )
+
+
+def visits(members: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Visits of a gym: most members come a few times, some very often; plan and age are theirs."""
+    number = np.minimum(1 + rng.pareto(1, members).astype(int), 60)
+    who = np.repeat(np.arange(members), number)
+    age, rows = np.clip(rng.normal(38, 13, members), 16, 80).round().astype(int), who.size
+    plan = np.where(rng.random(members) < age / 80, "year", "month")
+    hour = np.where(plan[who] == "year", rng.normal(12, 3, rows), rng.normal(18, 2, rows))
+    return pd.DataFrame(
+        {
+            "member_id": who + 1000,
+            "plan": plan[who],
+            "age": age[who],
+            "branch": rng.choice(["north", "south", "river"], members, p=[0.5, 0.3, 0.2])[who],
+            "hour": np.clip(hour, 6, 22).round().astype(int),
+            "minutes": np.round(rng.gamma(6, 10, rows)),
+        }
+    )
+
+
+TABLES_OF_PERSONS = {"orders": (orders, "customer"), "visits": (visits, "member_id")}
+
+
+def copies(table: pd.DataFrame, person: str, rng: np.random.Generator) -> dict[str, pd.DataFrame]:
+    """Damaged copies of a table."""
+    texts = {"customer": "product", "member_id": "branch"}
+    column, numbers = texts[person], table.select_dtypes("number").columns.difference([person])
+    common = table[column].mode()[0]
+    others = [name for name in table.columns if name != person]
+    shuffled = {name: rng.permutation(table[name].to_numpy()) for name in others}
+    return {
+        "columns shuffled": table.assign(**shuffled),
+        "a common value lost": table[table[column] != common].reset_index(drop=True),
+        "numbers times 1.5": table.assign(**{name: table[name] * 1.5 for name in numbers}),
+        "one person in three": table[table[person].isin(table[person].unique()[::3])],
+    }
+
+
+def specs(run: int, persons: int) -> Lines:
+    """What the spec that ``pqd init`` writes finds in copies, damaged ones in each fourth run."""
+    for number, (name, (draw, person)) in enumerate(TABLES_OF_PERSONS.items()):
+        rng = np.random.default_rng([SEED, persons, run, number])
+        every = draw(2 * persons, rng)
+        known = every[person].unique()
+        chosen = every[person].isin(known[rng.random(known.size) < 0.5])
+        private, other = every[chosen], every[~chosen].reset_index(drop=True)
+        damaged = copies(other, person, rng) if run % 4 == 0 else {}
+        for kind, copy in {"honest": other, **damaged}.items():
+            with tempfile.TemporaryDirectory() as temporary:
+                folder = Path(temporary)
+                private.to_parquet(folder / "private.parquet", index=False)
+                copy.to_parquet(folder / "copy.parquet", index=False)
+                found = first_spec(folder, SimulatedNoise(rng))
+            yield {"name": name, "persons": persons, "copy": kind, "failures": found}
+
+
+def first_spec(folder: Path, noise: Noise) -> list[str]:
+    """Failures of the spec that ``pqd init`` writes of a copy."""
+    text = spec_template(
+        folder / "private.parquet", folder / "copy.parquet", folder, GATE, NAMES
+    ).text
+    (folder / "audit.toml").write_text(text, encoding="utf-8")
+    return judged(lambda: run_check(read_spec(folder / "audit.toml"), noise, fresh=True))
+
+
+def show_specs(results: ResultTable, lines: Sequence[Line]) -> None:
+    """Add how many copies of each kind pass."""
+    kinds = dict.fromkeys((line["name"], line["persons"], line["copy"]) for line in lines)
+    for name, persons, kind in kinds:
+        own = [
+            line["failures"]
+            for line in lines
+            if (line["name"], line["persons"], line["copy"]) == (name, persons, kind)
+        ]
+        results.add(table=name, persons=persons, copy=kind, **passed(own))
+
+
+RUNS = {"coverage": coverage, "marks": marks, "halves": halves, "specs": specs}
+SHOWN = {
+    "coverage": show_coverage,
+    "marks": show_marks,
+    "halves": show_halves,
+    "specs": show_specs,
+}
 
 
 def run_all(options: argparse.Namespace) -> None:

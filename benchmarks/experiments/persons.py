@@ -112,6 +112,44 @@ def claims_halves(frame: pd.DataFrame) -> Iterator[Claim]:
     )
 
 
+SHUFFLED = "columns shuffled"
+
+
+def claims_specs(frame: pd.DataFrame) -> Iterator[Claim]:
+    """Claims on the specs that ``pqd init`` writes."""
+    honest = frame[frame["copy"] == "honest"]
+    green, pairs = honest["green"].sum(), honest["pairs"].sum()
+    yield claim(
+        "the first spec passes an honest copy in 95 % of the runs and more",
+        "; ".join(
+            f"{table}, {persons:,} persons: {passed} of {runs}"
+            for table, persons, passed, runs in honest[
+                ["table", "persons", "green", "pairs"]
+            ].to_numpy()
+        ),
+        holds=bool(green >= 0.95 * pairs),
+    )
+    damaged = frame[(frame["copy"] != "honest") & (frame["copy"] != SHUFFLED)]
+    yield claim(
+        "it fails a copy with a common value lost, other numbers, or a third of the persons",
+        f"{damaged['pairs'].sum() - damaged['green'].sum()} of {damaged['pairs'].sum()}",
+        holds=bool(damaged["green"].sum() == 0),
+    )
+    shuffled = frame[frame["copy"] == SHUFFLED]
+    yield claim(
+        "it fails a copy whose columns were shuffled",
+        "; ".join(
+            f"{table}, {persons:,} persons: {runs - passed} of {runs}"
+            for table, persons, passed, runs in shuffled[
+                ["table", "persons", "green", "pairs"]
+            ].to_numpy()
+        ),
+        holds=bool(shuffled["green"].sum() == 0),
+        partly=True,
+        why="relations of few persons are not judged, and `pqd init` says so",
+    )
+
+
 def _command(table: str, runs: int, persons: int) -> str:
     return (
         f"python -m benchmarks.persons run {table} --out persons.jsonl --runs {runs} "
@@ -146,6 +184,13 @@ PERSONS = Topic(
             ("persons-halves",),
             claims=claims_halves,
             command=_command("halves", 7, 1500),
+        ),
+        Study(
+            "specs",
+            "Copies that the spec of pqd init passes",
+            ("persons-specs",),
+            claims=claims_specs,
+            command=_command("specs", 24, 300),
         ),
     ),
 )

@@ -392,6 +392,7 @@ def _table_gate(
         epsilon=epsilon,
         alpha=terms.alpha,
         is_private_copy=parameters.copy_epsilon is not None,
+        rows_epsilon=terms.epsilon * ROWS_SHARE if terms.private_rows is None else None,
     )
 
 

@@ -286,6 +286,7 @@ class BoundChecks:
             tau=self._criteria(selected).tolerance.share,
             epsilon=epsilon * (1 - ROWS_SHARE) if rows is None else epsilon,
             alpha=selected.check.alpha,
+            rows_epsilon=epsilon * ROWS_SHARE if rows is None else None,
         )
 
     def _distances(self, selected: SelectedCheck) -> list[DistanceRequest]:

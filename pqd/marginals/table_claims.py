@@ -93,6 +93,7 @@ def table_claims(
     epsilon: Number,
     *,
     rare: Fraction = RARE_TOLERANCE,
+    off: int = 0,
 ) -> TableClaims:
     """Claims about one copy, for a gate of ``epsilon``.
 
@@ -108,8 +109,10 @@ def table_claims(
         The budget of one margin.
     rare
         The relative tolerance of the rows that have one value.
+    off
+        The number of rows by which ``rows`` may be off, since it was released with noise.
     """
-    judge = _Judge(bound, rows, tau, epsilon)
+    judge = _Judge(bound, rows, tau, epsilon, off=off)
     within, thrice = judge.marginals()
     values = [claim for each in bound.column_values for claim in judge.values(each, rare)]
     return TableClaims(
@@ -128,9 +131,10 @@ def column_claims(
     epsilon: Number,
     *,
     rare: Fraction = RARE_TOLERANCE,
+    off: int = 0,
 ) -> TableClaims:
     """Claims about the values of one column alone, the same that ``table_claims`` makes of it."""
-    judge = _Judge(bound, rows, tau, epsilon)
+    judge = _Judge(bound, rows, tau, epsilon, off=off)
     own = [each for each in bound.column_values if each.histogram.columns == (column,)]
     values = [claim for each in own for claim in judge.values(each, rare)]
     return TableClaims(within=(), thrice=(), columns=tuple(values), left_out=tuple(judge.left_out))
@@ -159,8 +163,10 @@ class _Judge:
         epsilon: Number,
         *,
         spare: int | None = None,
+        off: int = 0,
     ) -> None:
         """No claim is made yet; ``spare`` rows are for noise, if not those of a gate."""
+        self._off = off
         self._bound, self._rows, self._tau, self._epsilon = bound, rows, tau, epsilon
         self._copy_rows = bound.copy_rows
         spare = spare_rows(epsilon) if spare is None else spare
@@ -251,11 +257,20 @@ class _Judge:
         """
         if 2 * count > self._copy_rows:
             return
-        claim = CountKept(cells, count, self._copy_rows, rare, self._chance)
+        claim = self._count_kept(cells, count, rare)
         if claim.judged(self._rows):
             yield self._named(title, own, claim)
         else:
             self._leave_out(title, own, claim.allowed(self._rows) / self._rows)
+
+    def _count_kept(self, cells: tuple[int, ...], count: int, rare: Fraction) -> CountKept:
+        """Claim on a count, which allows for the share of the rows that the public number is off.
+
+        Without this allowance, few persons of whom a noisy number was released would fail.
+        """
+        share = -(-self._off * count // self._copy_rows)
+        chance = self._chance._replace(spare=self._chance.spare + share)
+        return CountKept(cells, count, self._copy_rows, rare, chance)
 
     def _tails(self, name: str, order: BoundMarginal, rare: Fraction) -> Iterator[NamedClaim]:
         """Claims that the lowest and the highest values are about as frequent as in the copy.
@@ -280,7 +295,7 @@ class _Judge:
     def _least_missed(self) -> int:
         """Least number of copy rows of which it is found that the private table has none."""
         for count in range(1, self._copy_rows):
-            claim = CountKept((), count, self._copy_rows, RARE_TOLERANCE, self._chance)
+            claim = self._count_kept((), count, RARE_TOLERANCE)
             if claim.margin(np.zeros(0, np.int64), self._rows) <= -self._needed:
                 return count
         return self._copy_rows

@@ -16,6 +16,7 @@ from pqd.deciders.distances.claims import AnyHolds, Claim, DistanceBelow
 from pqd.deciders.distances.relations import Relations, RelationsKept, RelationsNear
 from pqd.deciders.distances.value_claims import spare_rows
 from pqd.deciders.errors import UnanswerableError
+from pqd.deciders.single.inverse_sensitivity import least_margin
 from pqd.engine.marginals import EveryRow
 from pqd.engine.scan_plan import rows_per_person
 from pqd.marginals.bound_distances import mean_distance
@@ -77,6 +78,8 @@ class TableGate:
         The level of the alarm.
     is_private_copy
         Whether the copy was made under differential privacy, so that there is no alarm.
+    rows_epsilon
+        The budget of the number of private rows, for a person; None if it is stated.
     """
 
     bound: BoundProfile
@@ -85,11 +88,12 @@ class TableGate:
     epsilon: Fraction
     alpha: Fraction
     is_private_copy: bool = False
+    rows_epsilon: Fraction | None = None
 
     @cached_property
     def claims(self) -> TableClaims:
         """Claims about the marginals and about the values of the columns."""
-        return table_claims(self.bound, self.rows, self.tau, self._per_row)
+        return table_claims(self.bound, self.rows, self.tau, self._per_row, off=self._off)
 
     def of_column(self, column: str) -> ColumnConditions:
         """Conditions on the values of one column, the same that are among ``inputs``.
@@ -101,7 +105,7 @@ class TableGate:
         """
         names = {fold_case(each.name): each.name for each in self.bound.columns}
         name = names.get(fold_case(column), column)
-        claims = column_claims(self.bound, name, self.rows, self.tau, self._per_row)
+        claims = column_claims(self.bound, name, self.rows, self.tau, self._per_row, off=self._off)
         if not claims.columns:
             raise UnanswerableError(f"the values of {column} cannot be judged: {self._why(name)}")
         inputs = tuple(self._input(each, OTHERS) for each in claims.columns)
@@ -118,6 +122,13 @@ class TableGate:
     def _per_row(self) -> Fraction:
         """Budget for one row: a margin in persons is as sharp as one in rows at this budget."""
         return self.epsilon / rows_per_person(self.bound.unit)
+
+    @property
+    def _off(self) -> int:
+        """Rows by which a released number of rows is off in one run of twenty at most."""
+        if self.rows_epsilon is None:
+            return 0
+        return least_margin(self.rows_epsilon / rows_per_person(self.bound.unit), Fraction(1, 40))
 
     @property
     def misses(self) -> Mapping[str, int]:
@@ -221,11 +232,15 @@ class TableGate:
 
         Its pairs are about as far from the product of the copy's columns as the copy's own are.
         """
+        return self.relations_epsilon((self.epsilon,)) is not None
+
+    def relations_epsilon(self, choices: Sequence[Fraction]) -> Fraction | None:
+        """First of several budgets at which ``keeps_relations`` would be true; None if none is."""
         if not self._pairs:
-            return False
-        product = self._scores.own_product
-        columns = float(self._by_chance[1].mean())
-        return (1 - KEPT) * (product - Fraction(columns)) >= self._excess_by_chance + self._spare
+            return None
+        columns = Fraction(float(self._by_chance[1].mean()))
+        room = (1 - KEPT) * (self._scores.own_product - columns) - self._excess_by_chance
+        return next((each for each in choices if room >= self._spare_of(each)), None)
 
     @cached_property
     def _scores(self) -> Relations:
@@ -234,7 +249,11 @@ class TableGate:
     @property
     def _spare(self) -> Fraction:
         """Share of the rows by which noise moves a claim about relations."""
-        return Fraction(2 * spare_rows(self._per_row), self.rows)
+        return self._spare_of(self.epsilon)
+
+    def _spare_of(self, epsilon: Fraction) -> Fraction:
+        """The same share at another budget."""
+        return Fraction(2 * spare_rows(epsilon / rows_per_person(self.bound.unit)), self.rows)
 
     @cached_property
     def _excess_by_chance(self) -> Fraction:

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pqd.deciders.distances.claims import DistanceBelow
+from pqd.deciders.distances.value_claims import spare_rows
 from pqd.deciders.errors import PqdError
-from pqd.deciders.numbers import number_text
+from pqd.deciders.numbers import epsilon_option, number_text
 from pqd.marginals.bound_profile import BoundProfile
 from pqd.marginals.table_claims import TableClaims
 from pqd.marginals.table_gate import ALARM, TableGate
@@ -27,6 +28,7 @@ from pqd.planning.lattices import lattice_of
 from pqd.planning.query_verdict import planned_verdict
 from pqd.reports.models.profile import LeftOut
 from pqd.reports.models.standings import Standing
+from pqd.run.gate import ROWS_SHARE
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind, quote_identifier
 
@@ -46,6 +48,8 @@ _LEVEL = Fraction(1, 20) * Fraction(1, 1000)
 # A median with a tolerance above this share of its range is left out: it would say too little.
 _MOST_OF_RANGE = Fraction(1, 4)
 _USUAL = Fraction(1, 20)
+# Budgets of a gate that are tried where a cheaper gate cannot judge relations.
+_DEARER = tuple(map(Fraction, ("0.5", "1", "2", "4")))
 
 
 class SuggestedCheck(NamedTuple):
@@ -57,10 +61,15 @@ class SuggestedCheck(NamedTuple):
 
 
 class Suggestions(NamedTuple):
-    """Checks for one gate, and what is left out: the names, by the reason."""
+    """Checks for one gate, and what is left out: the names, by the reason.
+
+    ``unrelated`` says that the table is too small for a check of relations, and what to do; it is
+    empty if they are checked, or if there is no pair of columns.
+    """
 
     checks: tuple[SuggestedCheck, ...]
     left_out: tuple[tuple[str, tuple[str, ...]], ...]
+    unrelated: str = ""
 
 
 class Sizes(NamedTuple):
@@ -74,11 +83,6 @@ class Sizes(NamedTuple):
         """Stated number of private rows; without one, that of the copy."""
         return self.copy if self.stated is None else self.stated
 
-    @property
-    def differ(self) -> bool:
-        """Whether the sizes differ so much that numbers of different values do not compare."""
-        return 10 * abs(self.private - self.copy) > self.copy
-
 
 def suggested_checks(
     profile: BoundProfile | None, workload: BoundWorkload, sizes: Sizes, epsilon: Fraction
@@ -89,14 +93,21 @@ def suggested_checks(
     bound queries of ``number_queries``.
     """
     checks = [_COLUMNS]
+    rows_epsilon = None
     if sizes.stated is None:
+        # The gate releases the number of private rows.
+        rows_epsilon, epsilon = ROWS_SHARE * epsilon, (1 - ROWS_SHARE) * epsilon
         checks += _counted(workload, epsilon)
-    if not sizes.differ:
-        checks += _distinct(workload)
     left_out: dict[str, list[str]] = {}
+    unrelated = ""
     if profile:
         gate = TableGate(
-            bound=profile, rows=sizes.private, tau=_USUAL, epsilon=epsilon, alpha=_USUAL
+            bound=profile,
+            rows=sizes.private,
+            tau=_USUAL,
+            epsilon=epsilon,
+            alpha=_USUAL,
+            rows_epsilon=rows_epsilon,
         )
         for each in gate.left_out:
             left_out.setdefault(each.reason, []).append(each.name)
@@ -104,6 +115,8 @@ def suggested_checks(
             checks.append(_ALARM)
         if gate.keeps_relations:
             checks.append(_RELATIONS)
+        elif len(profile.columns) > 1:
+            unrelated = _unrelated(gate, sizes, "rows" if workload.unit is None else "persons")
         checks += _marginals(gate.claims, {each.name for each in profile.columns if each.constant})
         checks += _values(gate.claims)
     for bound in _named(workload, "MEDIAN"):
@@ -115,16 +128,23 @@ def suggested_checks(
                 reason = "chance and noise alone would explain a quarter of the range"
                 left_out.setdefault(reason, []).append(bound.query.id or "")
     told = tuple((reason, tuple(names)) for reason, names in left_out.items())
-    return Suggestions(tuple(checks), told)
+    return Suggestions(tuple(checks), told, unrelated)
+
+
+def _unrelated(gate: TableGate, sizes: Sizes, noun: str) -> str:
+    """Why relations are not checked, and which budget of the gate would do."""
+    dearer = [each for each in _DEARER if each > gate.epsilon]
+    epsilon = gate.relations_epsilon(dearer)
+    size = f"of {min(sizes.copy, sizes.private):,} {noun}"
+    if epsilon is None:
+        return f"whether relations of columns are kept ({size} chance alone may explain half)"
+    advice = f"pqd init --gate {epsilon_option(epsilon)} checks them"
+    return f"whether relations of columns are kept ({size} noise hides half; {advice})"
 
 
 def number_queries(profile: BoundProfile | None) -> list[Query]:
-    """Queries for the number of rows, different values of identifiers, and medians of numbers."""
+    """Queries for the number of rows and medians of numbers."""
     queries = [Query("SELECT COUNT(*) FROM D", "rows")]
-    for each in unjudged(profile.left_out if profile else ()):
-        sql = f"SELECT COUNT(DISTINCT {quote_identifier(each)}) FROM D"
-        if _admitted(sql):
-            queries.append(Query(sql, f"{each} distinct values"))
     columns = profile.columns if profile else ()
     numbers = [each.name for each in columns if each.kind == Kind.NUMBER and not each.constant]
     for name in numbers[:_MOST_NUMBERS]:
@@ -183,15 +203,18 @@ def _least_tolerance(bound: BoundQuery, tau: Fraction, epsilon: Fraction) -> Fra
 
 
 def _counted(workload: BoundWorkload, epsilon: Fraction) -> Iterator[SuggestedCheck]:
-    """Yield a check of the number of rows: within 5 %, or more if 5 % cannot be decided."""
+    """Yield a check of the number of rows: within 5 %, or what chance and noise add up to.
+
+    Two samples of one population differ by three standard errors, the root of twice the rows each.
+    """
+    noun = "rows" if workload.unit is None else "persons"
     for bound in _named(workload, "COUNT"):
         rows = bound.synthetic[0].mass
-        threshold = _least_tolerance(bound, Fraction(1), epsilon) or Fraction(rows)
-        enough = threshold <= _USUAL * rows
-        comment = f"The copy has {rows:,} rows."
-        if not enough:
-            comment += " So few that less than this cannot be told at this epsilon."
-        tau = "5%" if enough else rounded_up(threshold)
+        apart = math.ceil(_DEVIATIONS * math.sqrt(2 * rows)) + spare_rows(epsilon)
+        comment = f"The copy has {rows:,} {noun}."
+        if apart > _USUAL * rows:
+            comment += f" Sampling and noise explain {apart:,} more or fewer."
+        tau = "5%" if apart <= _USUAL * rows else rounded_up(Fraction(apart))
         yield SuggestedCheck("rows", {"sql": bound.query.sql, "tau": tau}, comment)
 
 
@@ -215,17 +238,6 @@ _RELATIONS = SuggestedCheck(
     "Fails if half of what pairs of columns tell beyond single columns is lost: 0 % as shuffled "
     "columns, 100 % exactly.",
 )
-
-
-def _distinct(workload: BoundWorkload) -> Iterator[SuggestedCheck]:
-    """Yield a check of the different values of each column that looks like an identifier."""
-    for bound in _named(workload, "COUNT DISTINCT"):
-        yield SuggestedCheck(
-            bound.query.id or "",
-            {"sql": bound.query.sql, "tau": "10%"},
-            "The column looks like an identifier or free text in the copy. If the private one has "
-            "far fewer different values, a generator has destroyed it.",
-        )
 
 
 def _marginals(claims: TableClaims, constant: set[str]) -> Iterator[SuggestedCheck]:

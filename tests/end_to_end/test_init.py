@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks.persons import TABLES_OF_PERSONS, copies
 from pqd.commands.check import run_check
 from pqd.deciders.noise import SimulatedNoise
 from pqd.engine import scan
@@ -103,6 +104,19 @@ def test_a_copy_of_a_tenth_of_the_rows_passes(census: pd.DataFrame, tmp_path: Pa
     report = checked(private, copy, tmp_path, 1, len(census))
     assert len(report.checks) > 20
     assert report.exit_code == 0
+
+
+@pytest.mark.parametrize("name", TABLES_OF_PERSONS)
+def test_rows_of_other_persons_pass_and_a_lost_value_fails(name: str, tmp_path: Path) -> None:
+    """Half of the persons, by a coin for each, so that there are not as many in both tables."""
+    draw, person = TABLES_OF_PERSONS[name]
+    rng = np.random.default_rng(8)
+    every = draw(800, rng)
+    chosen = every[person].isin(every[person].unique()[rng.random(800) < 0.5])
+    private, copy = every[chosen], every[~chosen].reset_index(drop=True)
+    assert checked(private, copy, tmp_path, 1).exit_code == 0
+    damaged = copies(copy, person, rng)["a common value lost"]
+    assert checked(private, damaged, tmp_path, 2).exit_code == 1
 
 
 def test_a_copy_is_read_once_even_where_a_ledger_asks_for_its_rows(

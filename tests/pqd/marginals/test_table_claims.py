@@ -1,5 +1,6 @@
 """Claims about a whole table: an honest sample passes them all, each damage fails one by name."""
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -7,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from pqd.deciders.distances.value_claims import CountKept
 from pqd.deciders.single.inverse_sensitivity import least_margin
 from pqd.engine.marginals import MarginalPlan
 from pqd.engine.synthetic_tables import SyntheticTables
@@ -174,3 +176,18 @@ def test_tolerances_have_chance_and_the_rows_of_noise() -> None:
     deviation = 0.5 * (2 / 1_000_000) ** 0.5
     mark = chance_mark([500_000, 500_000], 1_000_000, 1)
     assert mark == pytest.approx(deviation * (0.7979 + 1.96 * 0.6028), rel=0.01)
+
+
+def test_a_number_of_rows_that_may_be_off_widens_counts_by_their_share() -> None:
+    bound = bound_to(people(ROWS, 2))
+    stated = table_claims(bound, ROWS, TAU, EPSILON)
+    released = table_claims(bound, ROWS, TAU, EPSILON, off=100)
+    known = {each.name: each.claim for each in stated.columns if isinstance(each.claim, CountKept)}
+    wider = {e.name: e.claim for e in released.columns if isinstance(e.claim, CountKept)}
+    assert wider
+    for name in known.keys() & wider.keys():
+        one, other = known[name], wider[name]
+        assert isinstance(one, CountKept)
+        assert isinstance(other, CountKept)
+        more = math.ceil(100 * Fraction(one.copy, one.copy_rows))
+        assert other.allowed(ROWS) - one.allowed(ROWS) == more

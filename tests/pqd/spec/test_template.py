@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pqd
+from benchmarks.persons import orders
 from pqd.errors import TableError
 from pqd.spec import Spec, read_spec
 from pqd.spec.template import spec_template, toml_text
@@ -76,7 +77,7 @@ def test_every_bound_is_there_and_too_few_rows_are_told(tmp_path: Path) -> None:
     (tmp_path / "audit.toml").write_text(with_hints(text), encoding="utf-8")
     spec = read_spec(tmp_path / "audit.toml", {})
     assert [check.id for check in spec.checks] == ["columns", "rows"]
-    assert "So few that less than this cannot be told" in text
+    assert "The copy has 3 rows. Sampling and noise explain " in text
     assert "Left out, since an honest copy of this size would not surely pass" in text
     assert {name: facts["bounds"] for name, facts in spec.columns.items()} == {
         "age": "copy",
@@ -106,7 +107,7 @@ def test_a_check_of_each_kind(tmp_path: Path) -> None:
     shown = {check.id: (check.sql_text, check.tau or check.at_least) for check in spec.checks}
     marginals = ["a", "b", "age", "same", "a-b", "a-age", "b-age"]
     values = ["a-values", "b-values", "age-values", "same-values"]
-    names = ["columns", "rows", "id-distinct-values", "relations", *marginals, *values]
+    names = ["columns", "rows", "relations", *marginals, *values]
     assert list(shown) == [*names, "age-median"]
     assert shown["relations"] == ("RELATIONS KEPT", "50%")
     assert shown["rows"] == ("SELECT COUNT(*) FROM D", "5%")
@@ -163,6 +164,34 @@ def test_another_size_is_compared_by_shares(tmp_path: Path) -> None:
     assert "id, which look like identifiers" in template.unchecked[0]
 
 
+def test_a_column_that_names_persons_is_the_unit_and_few_persons_are_told(tmp_path: Path) -> None:
+    """Numbers of persons differ by sampling; identifiers of rows are no question of a gate."""
+    table = orders(300, np.random.default_rng(4))
+    table.to_parquet(tmp_path / "copy.parquet", index=False)
+    template = spec_template(tmp_path / "p.csv", tmp_path / "copy.parquet", tmp_path)
+    spec = read_of(template.text, tmp_path)
+    assert spec.unit == "customer"
+    rows = next(check for check in spec.checks if check.id == "rows")
+    assert 3 * math.sqrt(600) < float(str(rows.tau)) < 150
+    assert "The copy has 300 persons. " in template.text
+    assert not any("order_id" in check.sql for check in spec.checks)
+    few = "whether relations of columns are kept (of 300 persons chance alone may explain half)"
+    assert template.unchecked[0] == few
+    assert few in " ".join(template.text.replace("\n# ", " ").split())
+
+
+def test_a_gate_that_would_judge_relations_is_named(tmp_path: Path) -> None:
+    texts = ["x", "y", "z"] * 50
+    columns = {"a": texts, "b": [2 * text for text in texts]}
+    pq.write_table(pa.table(columns), tmp_path / "copy.parquet")
+    cheap, dear = (
+        spec_template(tmp_path / "p.csv", tmp_path / "copy.parquet", tmp_path, Fraction(gate))
+        for gate in ("0.25", "0.5")
+    )
+    assert "noise hides half; pqd init --gate 0.5 checks them" in cheap.unchecked[0]
+    assert '[[check]]\nid = "relations"' in dear.text
+
+
 def test_a_column_without_values_gets_no_check(tmp_path: Path) -> None:
     assert made(TABLES["empty columns"], tmp_path).count("\n[[check]]") == 2
     assert "[columns." not in made(TABLES["texts"], tmp_path)
@@ -176,8 +205,8 @@ def test_comments_stay_comments(tmp_path: Path) -> None:
         "b\r\n": list(range(rows)),
     }
     spec = read_of(made(odd, tmp_path), tmp_path)
-    assert [check.id for check in spec.checks][1:4] == ["rows", "b-distinct-values", "a-check-id-1"]
-    assert spec.checks[3].marginal == ("a\n[[check]]\nid = 1",)
+    assert [check.id for check in spec.checks][1:3] == ["rows", "a-check-id-1"]
+    assert spec.checks[2].marginal == ("a\n[[check]]\nid = 1",)
     same: dict[str, list[object]] = {
         "a b": ["x", "y"] * (rows // 2),
         "A-b": ["x", "y"] * (rows // 2),
