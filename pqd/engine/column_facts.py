@@ -58,8 +58,8 @@ class ColumnFacts:
 
         With the stored column ``person`` the lattice also holds the total of each person's rows.
 
-        The step is the coarsest of 1, 0.1, ... 0.000001 that fits all values.  It is coarser for
-        numbers so large that a double cannot tell these steps apart.
+        The step is the coarsest of 1, 0.1, ... 0.000001 that fits all values but for rounding.  It
+        is coarser for numbers so large that a double cannot tell these steps apart.
         """
         names = self._sql.names(value)
         combinations = self._all_rows(names) if person else self._occupied(names)
@@ -201,5 +201,10 @@ class ColumnFacts:
 
 
 def _whole_sql(value: str, decimals: int) -> str:
-    """SQL that is true where ``value`` has at most ``decimals`` decimals."""
-    return f"COALESCE(round(({value}) * 1e{decimals}) / 1e{decimals} = ({value}), FALSE)"
+    """SQL that is true where ``value`` has at most ``decimals`` decimals.
+
+    Doubles in products and sums of cents are a little off, such as 0.1 + 0.2, so they need not be
+    equal but to some units in the last place.
+    """
+    steps = f"(({value}) * 1e{decimals})"
+    return f"COALESCE(abs(round({steps}) - {steps}) <= 1e-9 + 1e-15 * abs({steps}), FALSE)"

@@ -1,6 +1,7 @@
 """What only a fold promises: batches of any size in any order, and each row by itself."""
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -251,6 +252,18 @@ def value_counts(facts: ColumnFacts) -> dict[tuple[str, Any], int]:
         every |= {(name, value): rows for value, rows in pairs}
         every[name, None] = counts.nulls
     return every
+
+
+@pytest.mark.parametrize(
+    ("value", "step"),
+    [('"x"', "0.01"), ('"x" * 3', "0.01"), ('"x" + 0.1', "0.01"), ('"x" * "x" * "x"', "0.000001")],
+)
+def test_the_step_of_sums_and_products_of_cents_is_a_cent(value: str, step: str) -> None:
+    """A double is a little off: 0.1 + 0.2 is no multiple of a cent, but for rounding."""
+    rows: list[Row] = [(number, "s", "p") for number in ("0.29", "0.2", "1.15", "0.3")]
+    lattice = column_facts(rows).lattice(value, None)
+    assert lattice is not None
+    assert lattice.step == Fraction(step)
 
 
 @given(divided())
