@@ -357,6 +357,13 @@ class Heat(NamedTuple):
     words: Sequence[Line] = ()
 
 
+class Heats(NamedTuple):
+    """Heat maps side by side on a page, each under its title, with keys for all of them."""
+
+    maps: Sequence[tuple[str, Heat]]
+    keys: Sequence[Key] = ()
+
+
 class Bars(NamedTuple):
     """Histogram: a label and a picture for each bar, in the order of the axis."""
 
@@ -420,6 +427,7 @@ Block = (
     | Interval
     | Curves
     | Heat
+    | Heats
     | Bars
     | Plot
 )  # fmt: skip

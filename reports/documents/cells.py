@@ -21,6 +21,7 @@ from pqd.reports.blocks import (
     Group,
     Heat,
     HeatCell,
+    Heats,
     Key,
     Line,
     Lines,
@@ -44,6 +45,10 @@ if TYPE_CHECKING:
 
 # Largest numbers of listed cells of a marginal, of bars of a column, and of labels of an axis.
 _CELLS, _BARS, _AXIS = 8, 60, 20
+# Number of pairs of which both tables are drawn.
+_PAIRS = 2
+# Shares of the largest cell above which the next shade begins.
+_SHARES = (0.05, 1 / 3, 2 / 3)
 
 
 def cell_blocks(report: ProfileReport, marginal: ZoomedMarginal) -> Iterator[Block]:
@@ -52,6 +57,10 @@ def cell_blocks(report: ProfileReport, marginal: ZoomedMarginal) -> Iterator[Blo
     widest = max((max(c.copy, c.private.high) for c in marginal.cells), default=1.0) * 1.02 or 1.0
     yield on_page(Lines([Line(f"It cost epsilon {epsilon_text(marginal.epsilon)}.", "detail")]))
     if len(marginal.columns) == 2:
+        pairs = [each for each in report.zoomed if len(each.columns) == 2]
+        if any(marginal is each for each in pairs[:_PAIRS]):
+            lead = Line("Private table minus copy, in percentage points:", "detail")
+            yield on_page(_both_tables(marginal, digits), Lines([lead]))
         yield difference_heat(marginal, bound, digits)
     if len(marginal.columns) == 1 and len(marginal.cells) <= _BARS:
         yield _histogram(report, marginal, widest, digits)
@@ -143,6 +152,38 @@ def difference_heat(marginal: ZoomedMarginal, bound: float, digits: int) -> Heat
         Key([("z0", "0")], "noise may account for it"),
     ]
     return Heat(along, rows, f"{names[0]} down, {names[1]} along", names[0], keys, note)
+
+
+def _both_tables(marginal: ZoomedMarginal, digits: int) -> Heats:
+    """Shares of a pair's cells in both tables, of the cells that ``difference_heat`` shows."""
+    cells = {cell.labels: cell for cell in marginal.cells}
+    largest = max((max(c.copy, c.private.value) for c in marginal.cells), default=0.0)
+    down, along = (_axis(marginal, place) for place in (0, 1))
+    names = [names_text([name]) for name in marginal.columns]
+
+    def shaded(cell: CellFacts | None, *, copied: bool) -> HeatCell | None:
+        if cell is None:
+            return None
+        share = cell.copy if copied else cell.private.value
+        step = sum(share > part * largest for part in _SHARES)
+        text = percent_text(share, digits).removesuffix(" %")
+        told = "" if copied else f"{names_text(cell.labels)}: {figure_text(cell.private, digits)}"
+        return HeatCell(f"less{step}" if step else "z0", text, told)
+
+    def drawn(title: str, *, copied: bool) -> tuple[str, Heat]:
+        rows = [(r, [shaded(cells.get((r, c)), copied=copied) for c in along]) for r in down]
+        return title, Heat(along, rows, f"{title}: {names[0]} down, {names[1]} along", names[0])
+
+    return Heats(
+        [
+            drawn("Copy, exact, in per cent of its rows", copied=True),
+            drawn("Private table, about, with its noise", copied=False),
+        ],
+        [
+            Key([("z0", "0"), ("less1", "·"), ("less2", "·"), ("less3", "·")],
+                f"from few rows to many, the most {percent_text(largest, digits)}"),
+        ],
+    )  # fmt: skip
 
 
 def difference_shade(cell: CellFacts, bound: float, largest: float) -> str:

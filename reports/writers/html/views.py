@@ -124,6 +124,9 @@ class Views:
             return {"heat": part, "anchors": self._anchors}
         return {"type": "lines", "lines": [(told(text), role) for text, role in part.words]}
 
+    def _heats(self, part: b.Heats, **_: bool) -> dict[str, Any]:
+        return {"maps": part.maps, "signs": part.keys}
+
     def _bars(self, part: b.Bars, **_: bool) -> dict[str, Any]:
         rows = [(label, placed(picture)) for label, picture in part.rows]
         return {"rows": rows, "signs": part.keys}
