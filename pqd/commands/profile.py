@@ -36,7 +36,7 @@ from pqd.planning.table_separation import public_tables, separate_tables
 from pqd.progress import Progress, Step, silent, warn
 from pqd.reports.models.profile import ProfileReport, ZoomedMarginal
 from pqd.reports.models.standings import Standing
-from pqd.reports.text.distances import refusal_sentence
+from pqd.reports.text.distances import refusal_text
 from pqd.run.costs import added_costs, cost_of, dry_notes
 from pqd.run.execution import Outputs, measure, quote_sets
 from pqd.run.means import Means
@@ -228,7 +228,7 @@ def run_profile(
     shortfall = None if accountant and accountant.replaying else shortfall_of(plan)
     if shortfall:
         # This is a function of public facts, so the refusal tells nothing of the private table.
-        raise ParameterError(refusal_sentence(shortfall))
+        raise ParameterError(refusal_text(shortfall))
     if plan.zoom:
         # If the budget does not cover the whole profile, refuse before the distances are paid for.
         _quotes(plan, accountant, progress)

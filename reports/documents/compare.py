@@ -87,6 +87,10 @@ _HEAT = "Every query on every candidate"
 _KINDS = {"marginals": "reference: independent marginals", "bootstrap": "reference: resampled rows"}
 _SIGNS = f"{Standing.TRUSTED.sign} within tolerance, {Standing.NOT_TRUSTED.sign} outside"
 _WIDEST = 9
+_UNRELATED = (
+    "The ranking is of these queries alone, and tells nothing of the relations between columns, "
+    "which a copy of shuffled columns has lost: a comparison without queries judges them."
+)
 # Largest number of queries that a sentence names.
 _NAMED = 6
 
@@ -153,6 +157,7 @@ def _board(report: CompareReport) -> Iterator[Block]:
     yield Lines(lines(_apart_sentences(report), "warning"))
     yield Lines(lines((*tie_sentences(report), *_named_sentence(report), *references)))
     if report.queries:
+        yield Lines([Line(_UNRELATED, "detail")])
         yield on_page(_extremes(report))
 
 

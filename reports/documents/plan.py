@@ -323,11 +323,19 @@ def _needed_answer(plan: PlanReport) -> str:
 
 
 def _sure_answer(plan: PlanReport) -> str:
-    """Sentence on what all queries cost, each at the epsilon that the plan chose for it."""
+    """Sentence on what all queries cost, each at the epsilon that the plan chose for it.
+
+    The promise is of each query by itself: of many, some stay undecided in most runs.
+    """
     total = len(plan.queries)
+    every = "the query" if total == 1 else f"each of {total:,} queries"
+    if plan.refused:
+        every = f"{total:,} of {counted(total + len(plan.refused), 'query', 'queries')}"
     own = ", each at its own" if total > 1 else ""
-    some = _some(total, total + len(plan.refused))
-    return f"Epsilon {epsilon_text(_price(plan))} in all decides {some}, {_sure(plan)} % sure{own}"
+    return (
+        f"Epsilon {epsilon_text(_price(plan))} in all decides {every} in nine runs of ten, "
+        f"{_sure(plan)} % sure{own}"
+    )
 
 
 def _sure(plan: PlanReport) -> str:

@@ -78,7 +78,7 @@ from pqd.reports.text.distances import (
     level_text,
     names_text,
     reference_text,
-    remedies_sentence,
+    remedies,
     tolerance_text,
     ways_text,
 )  # fmt: skip
@@ -564,7 +564,8 @@ def _cost_lines(report: ProfileReport) -> Iterator[str]:
             yield "All of this was paid for before."
         return
     if report.shortfall:
-        yield f"A run would be refused, and spend nothing. {remedies_sentence(report.shortfall)}"
+        yield "A run would be refused, and spend nothing."
+        yield from remedies(report.shortfall)
         return
     yield f"A run would spend epsilon {epsilon_text(report.cost.epsilon)}; this one spent nothing."
     yield from filter(None, [year_sentence(report.cost.epsilon)])

@@ -221,8 +221,6 @@ def _price_marks(verdict: Verdict, *, mixed: bool) -> Iterator[str]:
         yield "replayed"
     if not verdict.epsilon and not verdict.replayed:
         yield "cost 0"
-    if verdict.looks > 1:
-        yield f"asked {verdict.looks:,} times"
 
 
 def off_by_text(verdict: Verdict) -> str:

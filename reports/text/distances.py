@@ -159,8 +159,8 @@ def shortfall_sentence(shortfall: Shortfall) -> str:
     )
 
 
-def remedies_sentence(shortfall: Shortfall) -> str:
-    """Sentence on what would do: each remedy alone decides all distances that it leaves."""
+def remedies(shortfall: Shortfall) -> Iterator[str]:
+    """Yield lines on what would do: each remedy alone decides all distances that it leaves."""
     options = [
         shortfall.needed_epsilon
         and option(f"--total-epsilon {epsilon_option(shortfall.needed_epsilon)}"),
@@ -170,22 +170,23 @@ def remedies_sentence(shortfall: Shortfall) -> str:
         and f"{option('--columns')} with at most {shortfall.needed_columns} of {shortfall.columns}",
     ]
     stated = [each for each in options if each]
-    do = f"What would do: {', or '.join(stated)}." if stated else "A copy of more rows would do."
+    yield "What would do, each by itself:" if stated else "A copy of more rows would do."
+    yield from (f"- {each}" for each in stated)
     if shortfall.private_rows is None:
-        rows = option("--private-rows N")
-        do += f" If the private table has more rows than the copy, state them: {rows}."
+        yield f"- {option('--private-rows N')}, if the private table has more rows than the copy"
     compare = option(f"pqd compare ... --total-epsilon {epsilon_option(shortfall.total_epsilon)}")
-    return (
-        f"{do} The overall quality alone takes less: {compare}. "
-        f"With {option('--anyway')} the profile is measured all the same."
-    )
+    yield f"The overall quality alone takes less: {compare}."
+    yield f"With {option('--anyway')} the profile is measured all the same."
 
 
-def refusal_sentence(shortfall: Shortfall) -> str:
-    """Message of a run that is refused."""
-    return (
-        f"{shortfall_sentence(shortfall)} A profile takes at least a fifth, so nothing was "
-        f"measured and nothing was spent. {remedies_sentence(shortfall)}"
+def refusal_text(shortfall: Shortfall) -> str:
+    """Message of a run that is refused: what was found, and a list of what would do."""
+    return "\n".join(
+        (
+            shortfall_sentence(shortfall),
+            "A profile takes at least a fifth, so nothing was measured and nothing was spent.",
+            *remedies(shortfall),
+        )
     )
 
 

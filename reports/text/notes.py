@@ -35,7 +35,7 @@ def kinds_of_copy(table: str, kinds: Sequence[tuple[str, str]]) -> str:
     """Note that a synthetic table gave kinds to columns; ``kinds`` are pairs (column, kind)."""
     by_kind: dict[str, list[str]] = {}
     for column, kind in kinds:
-        by_kind.setdefault(kind, []).append(column)
+        by_kind.setdefault(kind, []).append(f'"{column}"' if " " in column else column)
     named = [f"{_first_names(columns)} ({kind})" for kind, columns in by_kind.items()]
     return (
         f"Kinds are those of {table} where none is stated: {', '.join(named)}. Private cells that "

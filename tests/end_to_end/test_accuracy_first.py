@@ -76,6 +76,9 @@ def test_each_query_has_the_epsilon_that_a_plan_without_a_budget_says_it_needs(s
         each.chosen.epsilon_needed for each in needs
     ]
     assert report.alpha == 1 - report.sure
+    assert f"each of {len(report.queries)} queries in nine runs of ten" in " ".join(
+        str(report).split()
+    )
     assert all(each.decidable for each in report)
 
 
@@ -228,7 +231,7 @@ def test_the_command_line(tmp_path: Path, command: Callable[..., Ran]) -> None:
     code, out, _ = command("plan", copy, *facts, "--sure", "95%")
     words = " ".join(out.split())
     assert code == 0
-    assert words.startswith(f"Epsilon {float(total):.6g} in all decides all")
+    assert words.startswith(f"Epsilon {float(total):.6g} in all decides each of 10 queries in nine")
     assert "q7: one person can turn the verdict, so it takes epsilon 2.95" in words
     assert "no better than a coin; q7 selects 4 rows of the copy" in words
     assert f"--sure 95% --at-most {words.split('--at-most ')[1].split()[0]} would" in words

@@ -22,7 +22,7 @@ from pqd.marginals.bound_profile import bind_profile
 from pqd.marginals.profile_parameters import ProfileParameters
 from pqd.marginals.profile_plan import plan_profile, vector_law
 from pqd.reports.models.profile import ProfileReport, Shortfall
-from pqd.reports.text.distances import refusal_sentence
+from pqd.reports.text.distances import refusal_text
 from tests.support.noises import Absent
 
 Command = Callable[..., tuple[int, str, str]]
@@ -79,7 +79,7 @@ def test_a_refusal_costs_nothing_and_says_what_would_do(tmp_path: Path) -> None:
         pqd.profile(SECRET, COPY, ledger=path)
     assert not path.exists()
     message = str(error.value)
-    assert message == refusal_sentence(shortfall())
+    assert message == refusal_text(shortfall())
     assert "0 of 24 distances can be decided at epsilon 1 and a tolerance of 5 %" in message
     assert "total_epsilon" in message
     assert "anyway=True" in message
@@ -114,7 +114,7 @@ def test_stated_private_rows_take_the_place_of_the_copy_s() -> None:
     assert planned(private_rows=24_000).shortfall is None
     few = shortfall(private_rows=320)
     assert (few.copy_rows, few.private_rows) == (300, 320)
-    assert "if the private table has the stated 320 rows" in refusal_sentence(few)
+    assert "if the private table has the stated 320 rows" in refusal_text(few)
 
 
 def test_each_remedy_suffices_by_itself() -> None:

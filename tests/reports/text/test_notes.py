@@ -38,7 +38,7 @@ EXAMPLES = (
         columns=("age", "sex"),
     ),
     note("kind-differs", column="x", kind="text", table="b.csv", as_kind="number", first="a.csv"),
-    note("kinds-of-copy", table="copy.csv", kinds=(("pay", "number"), ("day", "time"))),
+    note("kinds-of-copy", table="copy.csv", kinds=(("pay", "number"), ("last day", "time"))),
     note("coarse-cells", copy="tree", columns=("age", "job")),
     note("risk-of-part", rows=50_000, copy=120_000),
     note("cells-misfit", unfit=3, example="1,5", way="comma", **CELLS),
