@@ -111,6 +111,7 @@ def init(
     if metadata is not None and not usable(metadata).exists():
         outputs.check_place(str(metadata), private, synthetic, file)
     columns = options.ColumnOptions(type_=type_).read()
+    from pqd.deciders.names import pasted
     from pqd.spec.template import spec_template
 
     folder = Path.cwd() if file == "-" else Path(file).resolve().parent
@@ -134,4 +135,8 @@ def init(
         typer.echo(f"{file} is written. Not checked: {'; '.join(template.unchecked)}.")
         if ignoring := _keep_out_of_git(private):
             typer.echo(f"{ignoring} now keeps the ledger, which holds a key, out of git.")
+        typer.echo(
+            f"The budget in {file} limits runs of that file alone; pqd ledger limit "
+            f"{pasted(private)} EPSILON limits every command."
+        )
         typer.echo(f"Next: pqd check {file} --dry-run")

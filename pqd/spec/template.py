@@ -61,7 +61,7 @@ path = {synthetic}
 # copy_epsilon = 1                # if its generator is differentially private: under which epsilon
 
 [budget]
-epsilon = {budget:<24}# the most that may ever be spent on the private table
+epsilon = {budget:<24}# runs of this file stop there; pqd ledger limit stops all
 gate = {gate:<27}# one test of all checks below
 names = {names:<26}# names the worst check; spent only if the gate does not pass
 

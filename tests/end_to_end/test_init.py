@@ -147,6 +147,7 @@ def test_the_command_writes_a_file_and_says_what_is_next(
     assert (code, err) == (0, "")
     assert out.startswith("audit.toml is written. Not checked: ")
     assert out.endswith("Next: pqd check audit.toml --dry-run\n")
+    assert "limits runs of that file alone; pqd ledger limit " in out
     text = Path("audit.toml").read_text(encoding="utf-8")
     assert 'path = "private.parquet"' in text
     assert "odds of it by a factor of 1.6" in " ".join(text.split())
