@@ -117,7 +117,7 @@ def relations_remark(facts: RelationsFacts, columns: Sequence[ProfiledColumn]) -
     return (
         f"{INDEPENDENT.capitalize()} would itself keep only {sampled} of the relations, so a bar "
         f"of {bar_text(facts.bar)} is out of reach here: take {fewer_cells(columns)}, or a larger "
-        f"copy. {option('--dry-run')} shows at no cost what that changes."
+        "copy. pqd plan COPY shows at no cost what that changes."
     )
 
 
