@@ -207,9 +207,9 @@ class CriteriaOptions:
             "a share of all rows ('0.1% of rows'). Needed unless every query has its own.",
         ),
     ] = None
-    alpha: Annotated[str, typer.Option(metavar="P", help="Error probability that you accept.")] = (
-        "0.05"
-    )
+    alpha: Annotated[
+        str, typer.Option(metavar="P", help="Accepted risk of a wrong verdict (0.05 is 5 %).")
+    ] = "0.05"
     tau_of: Annotated[
         list[str] | None,
         typer.Option(

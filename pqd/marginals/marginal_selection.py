@@ -45,9 +45,9 @@ def select_marginals(columns: Sequence[str], ways: int) -> tuple[Names, ...]:
     number = sum(comb(len(columns), size) for size in range(1, min(ways, 2) + 1))
     if number > MOST_MARGINALS:
         raise ParameterError(
-            f"{len(columns)} columns have {number:,} columns and pairs, and at most "
-            f"{MOST_MARGINALS:,} are compared at once; name fewer columns ({option('--columns')}), "
-            f"or compare columns alone ({option('--ways 1')})"
+            f"{len(columns)} columns and their pairs are {number:,} distances; at most "
+            f"{MOST_MARGINALS:,} are allowed in one run. Name fewer columns "
+            f"({option('--columns')}), or compare columns alone ({option('--ways 1')})"
         )
     selected: list[Names] = []
     for size in range(1, min(ways, len(columns)) + 1):

@@ -188,7 +188,7 @@ _CHECK_DEFAULTS = (
         'tau = "5%"',
     ),
     Key("epsilon", PRICE, "Privacy budget of one query.", "epsilon = 0.25"),
-    Key("alpha", ALPHA, "Error probability that you accept.", default=0.05),
+    Key("alpha", ALPHA, "Accepted risk of a wrong verdict (0.05 is 5 %).", default=0.05),
     Key(
         "decider",
         one_of(AUTO, PAPER, *DECIDERS),

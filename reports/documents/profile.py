@@ -510,7 +510,7 @@ def at_once_sentences(report: ProfileReport) -> Iterator[str]:
         p_value = p_value_text(report.p_value_all_within, report.alpha)
         yield f"It is established that every distance is within the tolerance ({p_value})."
     elif len(report.marginals) > 1:
-        yield f"All at once, with probability {level}: {_counts_text(sure)}."
+        yield f"These hold all together, with probability {level}: {_counts_text(sure)}."
 
 
 def _table_sentences(report: ProfileReport) -> Iterator[str]:

@@ -181,7 +181,7 @@ def _total_sentence(cost: Cost, private: str) -> str:
     table = private or "the private table"
     total = _total_text(cost, table if cost.versions > 1 else f"{table} so far")
     none = cost.limit is None and not cost.periods
-    total += "; no limit is set (pqd ledger limit)." if none else "."
+    total += ". No limit is set; pqd ledger limit sets one." if none else "."
     return " ".join([total, *map(_period_sentence, cost.periods)])
 
 

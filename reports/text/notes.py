@@ -38,8 +38,8 @@ def kinds_of_copy(table: str, kinds: Sequence[tuple[str, str]]) -> str:
         by_kind.setdefault(kind, []).append(f'"{column}"' if " " in column else column)
     named = [f"{_first_names(columns)} ({kind})" for kind, columns in by_kind.items()]
     return (
-        f"Kinds are those of {table} where none is stated: {', '.join(named)}. Private cells that "
-        "do not read as their kind are NULL."
+        f"Kinds of columns come from {table}: {', '.join(named)}. Private cells that do not fit "
+        "their kind count as missing."
     )
 
 
@@ -171,7 +171,7 @@ def bounds_stated(bounds: Sequence[tuple[str, str]], *, snapped: bool) -> str:
     """Note that values outside the stated bounds of an attribute count as the nearer bound."""
     between = ", and between two steps as the nearer one" if snapped else ""
     outside = listed([f"{what} outside {ends}" for what, ends in bounds])
-    return f"Values of {outside}, as stated, count as its ends{between}."
+    return f"Values of {outside}, as stated, count as the nearest end{between}."
 
 
 # Pairs of an attribute and all bounds that it has in some query.
@@ -182,7 +182,7 @@ _MOST_SPANS = 3
 
 def _outside() -> str:
     return (
-        "values outside count as its ends, and between two steps as the nearer one. State bounds "
+        "values outside count as the nearest one inside. State bounds "
         f"({option('--bounds')}) if private values may lie outside."
     )
 

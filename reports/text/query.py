@@ -684,7 +684,7 @@ def at_once_sentence(verdicts: Sequence[Verdict]) -> Iterator[str]:
     counts = Counter(verdict.standing for verdict in sure)
     parts = [f"{counts[each]:,} {each}" for each in passes_first(VERDICTS) if counts[each]]
     level = number_text(100 - 100 * alpha, 3)
-    yield f"All at once, with probability {level} %: {', '.join(parts) or 'none'}."
+    yield f"These hold all together, with probability {level} %: {', '.join(parts) or 'none'}."
 
 
 def remarks(verdicts: Sequence[Verdict]) -> Iterator[str]:

@@ -113,7 +113,7 @@ def test_every_report_says_what_all_versions_have_cost(tmp_path: Path, command: 
     arguments = ["audit", str(private), str(tmp_path / "copy.csv"), "-q", "SELECT COUNT(*) FROM D"]
     terms = ["--tau=5", "--epsilon=1"]
     out = command(*arguments, *terms)[1]
-    assert "In all epsilon 1 spent on private.csv so far; no limit is set" in " ".join(out.split())
+    assert "In all epsilon 1 spent on private.csv so far. No limit is set" in " ".join(out.split())
     private.write_text(f"age\n{rows}44\n")
     out = " ".join(command(*arguments, *terms)[1].split())
     told = (

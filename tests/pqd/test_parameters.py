@@ -324,10 +324,10 @@ def test_a_hyphenated_name_needs_no_quotes_among_the_facts() -> None:
 def test_where_bounds_come_from_is_noted() -> None:
     assert any("age" in note and "1..4" in note for note in map(str, audited().notes))
     notes = list(map(str, audited(columns={"age": {"bounds": (0, 9)}}).notes))
-    assert any(note.startswith("Kinds are those of ") for note in notes)
+    assert any(note.startswith("Kinds of columns come from ") for note in notes)
     assert (
-        "Values of age outside 0..9 step 1, as stated, count as its ends, and between two steps as "
-        "the nearer one."
+        "Values of age outside 0..9 step 1, as stated, count as the nearest end, and between two "
+        "steps as the nearer one."
     ) in notes
 
 

@@ -257,7 +257,7 @@ def test_sums_say_whose_bounds_they_have(aggregate: str) -> None:
         assert "AVG is of x within -2..17 step 1: the bounds of the synthetic table, widen" in said
     assert "between two steps as the nearer one" in said
     stated = notes_of(f"SELECT {aggregate} FROM D", x={"bounds": (0, 10)})
-    assert "as stated, count as its ends, and between two steps as the nearer one." in stated
+    assert "as stated, count as the nearest end, and between two steps as the nearer one." in stated
 
 
 @pytest.mark.parametrize("aggregate", ["MEDIAN(x)", "QUANTILE(x, 0.9)", "COUNT(DISTINCT x)"])
@@ -272,7 +272,7 @@ def test_stated_bounds_stand_and_a_tolerance_beyond_them_is_warned_of() -> None:
     report = pqd.audit(BEYOND, COPY, "SELECT MEDIAN(x) FROM D", tau=3, epsilon=1, columns=facts)
     assert report.verdicts[0].outcome == "yes"
     said = " ".join(map(str, report.notes))
-    assert "Values of x outside 0..10 step 1, as stated, count as its ends." in said
+    assert "Values of x outside 0..10 step 1, as stated, count as the nearest end." in said
     assert "q1: the tolerance reaches beyond the stated bounds of x" in said
     inner = pqd.audit(BEYOND, COPY, "SELECT MEDIAN(x) FROM D", tau="0.5", epsilon=1, columns=facts)
     assert "reaches beyond" not in " ".join(map(str, inner.notes))

@@ -42,7 +42,7 @@ def test_ways_are_1_2_or_3(ways: object) -> None:
 
 def test_more_marginals_than_can_be_told_are_refused() -> None:
     names = [f"column {n}" for n in range(100)]
-    with pytest.raises(ParameterError, match="5,050 columns and pairs"):
+    with pytest.raises(ParameterError, match="100 columns and their pairs are 5,050 distances"):
         select_marginals(names, 2)
     assert len(select_marginals(names, 1)) == 100
     assert len(select_marginals(names[:99], 3)) == 99 + 99 * 98 // 2 + MOST_TRIPLES

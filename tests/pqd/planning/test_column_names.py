@@ -100,7 +100,7 @@ def test_a_profile_of_no_shared_column_names_the_header(
 
 
 def kinds_notes(notes: Sequence[Note]) -> list[str]:
-    return [note for note in map(str, notes) if note.startswith("Kinds are those of")]
+    return [note for note in map(str, notes) if note.startswith("Kinds of columns come from")]
 
 
 @pytest.mark.usefixtures("folder")
@@ -108,8 +108,8 @@ def test_kinds_that_were_taken_from_the_copy_are_noted() -> None:
     query = "SELECT COUNT(*) FROM D WHERE age > 21 AND job = 'x' AND square < 5"
     (note,) = kinds_notes(pqd.plan("copy.csv", query, tau=5).notes)
     assert note == (
-        "Kinds are those of copy.csv where none is stated: age, square (number). Private cells "
-        "that do not read as their kind are NULL."
+        "Kinds of columns come from copy.csv: age, square (number). Private cells that do not fit "
+        "their kind count as missing."
     )
     stated = pqd.plan("copy.csv", query, tau=5, columns={"AGE": {"type": "number"}})
     assert ": square (number)." in kinds_notes(stated.notes)[0]
@@ -121,7 +121,7 @@ def test_kinds_that_were_taken_from_the_copy_are_noted() -> None:
 def test_every_rendering_says_which_kinds_were_taken() -> None:
     report = pqd.profile("private.csv", "copy.csv", anyway=True, ledger="here.sqlite")
     for text in (str(report), report.to_html(), report.to_markdown(), report.to_json()):
-        assert "are those of copy.csv where none is stated" in " ".join(text.split())
+        assert "Kinds of columns come from copy.csv" in " ".join(text.split())
 
 
 SPEC = """[private]
@@ -147,7 +147,7 @@ def test_a_check_notes_the_kinds_of_a_copy_once(folder: Path) -> None:
     """Its queries and its distances are read apart."""
     (folder / "audit.toml").write_text(SPEC, encoding="utf-8")
     (note,) = kinds_notes(pqd.check("audit.toml", dry_run=True).notes)
-    assert "copy.csv where none is stated: age (number)." in note
+    assert "come from copy.csv: age (number)." in note
 
 
 def test_of_many_columns_the_first_are_named(folder: Path) -> None:

@@ -126,7 +126,7 @@ def test_what_is_not_shown_is_counted_and_shown_when_asked_for() -> None:
 
 def test_what_holds_at_once_is_said() -> None:
     assert list(at_once_sentences(PLAIN)) == [
-        "All at once, with probability 95 %: 48 within, 35 beyond."
+        "These hold all together, with probability 95 %: 48 within, 35 beyond."
     ]
     good = tuple(distance((f"c{place}",), 0.001, 4, "tv") for place in range(3))
     (sentence,) = at_once_sentences(replace(PLAIN, marginals=good))
@@ -136,7 +136,7 @@ def test_what_holds_at_once_is_said() -> None:
     # One that leans beyond, however weakly, leaves nothing established.
     doubtful = (*good, distance(("d",), 0.0501, 4, "tv"))
     (sentence,) = at_once_sentences(replace(PLAIN, marginals=doubtful))
-    assert sentence.startswith("All at once")
+    assert sentence.startswith("These hold all together")
 
 
 def test_the_next_step_fits_what_was_found() -> None:

@@ -53,10 +53,10 @@ def test_verdicts_hold_at_once_where_their_p_values_do_so_together() -> None:
     settled = replace(YES, id="settled", epsilon=Fraction(0))
     # 2 p is at most 5 % of the first alone; what costs nothing is no chance to be wrong.
     assert list(at_once_sentence([sure, close, settled])) == [
-        "All at once, with probability 95 %: 2 trusted."
+        "These hold all together, with probability 95 %: 2 trusted."
     ]
     assert list(at_once_sentence([close, replace(close, id="other")])) == [
-        "All at once, with probability 95 %: none."
+        "These hold all together, with probability 95 %: none."
     ]
     assert list(at_once_sentence([sure, settled])) == []
     assert list(at_once_sentence([sure, replace(close, alpha=Fraction(1, 100))])) == []
