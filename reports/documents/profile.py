@@ -64,6 +64,7 @@ from pqd.reports.text.distances import (
     INDEPENDENT_SAMPLE,
     INTERVAL,
     RELATIONS,
+    SHORT,
     TERMS,
     TOTAL_VARIATION,
     USEFULNESS,
@@ -385,10 +386,19 @@ def _counts(report: ProfileReport) -> str:
     counts = _plan_counts(report.marginals) if report.dry else _counts_text(report.marginals)
     number = len(report.marginals)
     several = number > len({each.columns for each in report.marginals})
-    of = f"Of {number:,} distances" if several else ""
+    of = f"Of {number:,} distances{_kinds_text(report.marginals)}" if several else ""
     judged = "each judged by itself" if number > 1 and not report.dry else ""
     lead = ", ".join(filter(None, (of, judged)))
     return f"{lead[:1].upper()}{lead[1:]}: {counts}" if lead else counts
+
+
+def _kinds_text(distances: Sequence[DistanceFacts]) -> str:
+    """What the distances are of, such as `` (10 columns, 45 pairs, 5 KS)``; empty if all are TV."""
+    ways = Counter(len(each.columns) for each in distances if each.distance == "tv")
+    others = Counter(SHORT[each.distance] for each in distances if each.distance != "tv")
+    columns = [counted(n, ways_text(k, 1), ways_text(k)) for k, n in sorted(ways.items())]
+    kinds = (*columns, *(f"{number:,} {name}" for name, number in others.items()))
+    return f" ({', '.join(kinds)})" if others else ""
 
 
 def headline(report: ProfileReport) -> tuple[str, str]:
@@ -496,7 +506,7 @@ def _counts_text(distances: Sequence[DistanceFacts]) -> str:
 
 def _counts_sentence(report: ProfileReport) -> str:
     """Sentence on the verdicts of all distances."""
-    number = counted(len(report.marginals), "distance")
+    number = counted(len(report.marginals), "distance") + _kinds_text(report.marginals)
     tau = report_tolerance(report)
     each = ", each judged by itself" if len(report.marginals) > 1 else ""
     return f"Of {number}{each}, at a tolerance of {tau}: {_counts_text(report.marginals)}."

@@ -109,7 +109,7 @@ class Standing(StrEnum):
     UNSURE  = "left undecided", "check", _open("UNDECIDED"), "failed", "", "", "", "failure", 1
     WARNED  = "warned",  "check", _open("WARN"),          "open",   "", "", "warn"
     KNOWN   = "known",   "check", _open("KNOWN"),         "open",   "", "", "known"
-    UNTOLD  = "not told", "check", Badge("untold", "none"), "passed", "", "", "untold", "skipped"
+    UNTOLD  = "not told", "check", Badge("not told", "none"), "passed", "", "", "untold", "skipped"
     PLANNED = "planned", "check", Badge("PLAN", "none"),  "passed", "", "", "pass",  "skipped"
     PASSED  = "passed",  "check", Badge("PASS", "yes"),   "passed", "", "", "pass"
     # fmt: on

@@ -37,8 +37,8 @@ NAMED_STEP = "make the copy better there, or give this check a larger tau"
 GATE_STEP = "give the gate a larger epsilon, or leave out what {0} calls not decidable"
 HOW_TO_READ = (
     "A gate is one test of whether all conditions hold: the least of their margins, with noise. If "
-    "it passes, the p-value is the chance of passing if any of them failed. If it does not, each "
-    "check that it does not name is untold: this run does not say whether it holds."
+    "it passes, the p-value is the chance of passing if any of them failed. If it does not, it "
+    "names one check at most, and the others are not told: this run does not say whether they hold."
 )
 # What a gate asks of a column that looks like an identifier in the copy.
 DISTINCT = "as many different values as in the copy, within 10 %; looks like an identifier there"
@@ -101,9 +101,16 @@ def worst_message(worst: WorstFacts) -> str:
 
 
 def worst_answer(facts: QueryFacts | None, worst: WorstFacts) -> str:
-    """What the margin of the named condition tells of a distance or a COUNT; empty for others."""
+    """What the named condition tells of the private answer, in its unit; empty if nothing.
+
+    The margin of a quantile counts ranks, so it tells no value, but a failure tells that the
+    private quantile is beyond the tolerance.
+    """
     if facts is None:
         return ""
+    if facts.aggregate in {"MEDIAN", "QUANTILE"} and worst.conclusive and not worst.holds:
+        away = f"more than {number_text(facts.tau)} away from the copy's"
+        return f"the private {facts.aggregate.lower()} is {away}"
     if distance := distance_of(facts, (worst.margin, worst.margin_low, worst.margin_high)):
         return distance_words(facts, distance, worst.alpha)
     if facts.aggregate != "COUNT":

@@ -292,6 +292,18 @@ def test_a_group_of_a_check_is_named() -> None:
     assert (jobs.status, jobs.gate) == ("not as expected", "fail")
 
 
+@pytest.mark.parametrize("aggregate", ["MEDIAN(age)", "QUANTILE(age, 0.3)"])
+def test_a_named_quantile_says_how_far_off_it_is_in_the_unit_of_its_column(aggregate: str) -> None:
+    copy = people(4_000, 2)
+    copy["age"] += 20
+    copy.to_parquet("copy.parquet")
+    check = f'[[check]]\nid = "old"\nsql = "SELECT {aggregate} FROM D"\ntau = 5\n'
+    report = exact(spec(check, ROWS, budget="names = 1"))
+    message = next(each.message for each in report.checks if each.id == "old")
+    noun = aggregate.partition("(")[0].lower()
+    assert f"the private {noun} is more than 5 away from the copy's" in message
+
+
 def test_several_copies_are_one_gate() -> None:
     people(4_000, 3, 0.2).to_parquet("bad.parquet")
     more = '[synthetic.bad]\npath = "bad.parquet"\n'

@@ -27,7 +27,7 @@ SUBJECTS = (VERDICTS, DISTANCES, PLANS, CHECKS, CHANCES, OUTLOOKS)
 # "undecided" is a status of a check too, "within" the title of a column, "?" an unknown number.
 OWN = {*Standing, *(each.badge.text for each in Standing)} - {"undecided", "within", "?", "yes"}
 # Words of a check's counts, of a release's page, and of an attack are no standings.
-GATES = {"rate", "broken", "planned", "failed", "passed", "known", "not told", "untold"}
+GATES = {"rate", "broken", "planned", "failed", "passed", "known", "not told"}
 
 
 def constants(path: Path) -> set[str]:
