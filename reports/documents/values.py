@@ -64,11 +64,13 @@ def values_section(report: ProfileReport) -> Iterator[Section]:
 
 def _values_sentences(report: ProfileReport) -> Iterator[str]:
     """Sentence on what noise hides."""
-    number = number_text(max((each.reach for each in report.values), default=0))
+    reach = max((each.reach for each in report.values), default=0)
+    number, rows = number_text(reach), report.rows
     noun = "persons" if report.cost.max_rows == 1 else "rows"
+    every = f" of the {number_text(round(rows.value))}" if rows and rows.value > reach else ""
     yield (
-        f"A value of fewer than about {number} {noun} may be missing in the copy and not show "
-        f"here: more {option('--total-epsilon')} shows rarer ones."
+        f"A value of fewer than about {number}{every} {noun} may be missing in the copy and not "
+        f"show here: more {option('--total-epsilon')} shows rarer ones."
     )
 
 
