@@ -68,6 +68,24 @@ const overlaps = (page) => page.evaluate(() => {
   return found;
 });
 
+// Signs that reach out of their column, and titles of columns that are broken within a word.
+const squeezed = (page) => page.evaluate(() => {
+  const right = (element) => element.getBoundingClientRect().right;
+  const found = [...document.querySelectorAll(".rows > tbody > tr:first-child > td > .badge")]
+    .filter((badge) => right(badge) > right(badge.parentElement))
+    .map((badge) => `${badge.textContent} reaches out of its column`);
+  const words = document.createRange();
+  for (const button of document.querySelectorAll(".rows > thead button")) {
+    const text = button.firstChild;
+    for (const { index, 0: word } of text.data.matchAll(/\S+/g)) {
+      words.setStart(text, index);
+      words.setEnd(text, index + word.length);
+      if (words.getClientRects().length > 1) found.push(`${word} is broken`);
+    }
+  }
+  return found;
+});
+
 const everyRule = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"];
 
 async function rules(page, say, some) {
@@ -87,7 +105,10 @@ async function look() {
         await openAll(page);
         hold(await fits(page), say("wider than the window"));
         for (const label of await overlaps(page)) hold(false, say(`labels overlap: ${label}`));
-        if (words === "wide" && colorScheme === "light") await rules(page, say, everyRule);
+        if (words === "wide" && colorScheme === "light") {
+          for (const what of await squeezed(page)) hold(false, say(what));
+          await rules(page, say, everyRule);
+        }
       // All pages have one style sheet, so its other colours and widths are looked at on one.
       if (words === "phone" && colorScheme === "dark" && kind === "audit") {
         await rules(page, say, ["color-contrast", "target-size"]);

@@ -23,7 +23,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pqd.reports.writers.html import html_text
-from tests.support import ledger_reports, profile_reports, ranking_reports, release_reports
+from tests.support import (
+    ledger_reports,
+    profile_reports,
+    ranking_reports,
+    release_reports,
+    risk_reports,
+)
 from tests.support.audit_reports import (
     AUDIT,
     PLAN,
@@ -71,11 +77,15 @@ REPORTS: dict[str, Callable[[], Report]] = LARGE_REPORTS | {
     "release-large": lambda: release_reports.LARGE,
     "release-empty": lambda: release_reports.EMPTY,
     "profile": lambda: profile_reports.ADULT_PROFILE,
+    "profile-missing": lambda: replace(
+        profile_reports.ADULT_PROFILE, left_out=profile_reports.ADULT_PROFILE.left_out[:1]
+    ),
     "profile-dry": lambda: profile_reports.DRY,
     "profile-wide": lambda: profile_reports.WIDE,
     "profile-odd-names": lambda: profile_reports.ODD,
     "statement": lambda: ledger_reports.STATEMENT,
     "statement-of-nothing": lambda: ledger_reports.STATEMENT_OF_NOTHING,
+    "risk": lambda: risk_reports.RISK,
     "ranking": lambda: ranking_reports.DETAILED,
     "ranking-plain": lambda: ranking_reports.RANKING,
 }
@@ -84,6 +94,8 @@ TWINS = {
     "lang": ('<html lang="en">', "<html>", "wide light", "html-has-lang"),
     "label": (">Show <select", "><select", "wide light", "select-name"),
     "contrast": ("--dim: #57606a", "--dim: #b0b0b0", "wide light", "color-contrast"),
+    "sign": ("th.first { width: 7.5", "th.first { width: 2", "wide light", "NO reaches"),
+    "title": ("th.number { width: 7.6", "th.number { width: 2", "wide light", "is broken"),
     "paper": ("moved.splice(0)", "moved.slice(1)", "on paper", "the screen"),
     "script": ("form.hidden = false", "form.hidden = true", "driven", "no controls"),
     "console": ("filter();\n", "filter(); console.warn(1);\n", "driven", "console says"),

@@ -31,6 +31,10 @@ _FEW = 12
 _GROUPS = "groups"
 # Most characters of a badge that fit into a narrow column.
 _WORD = 9
+# Most characters of a word in the title of a narrow column of numbers.
+_TITLE = 10
+# Most characters of a title that is a letter, or a number, in place of a long name.
+_LETTER = 3
 _CLASSES = {
     "badge": "first",
     "name": "name",
@@ -137,7 +141,7 @@ class Views:
     def _table(self, table: b.Table, *, small: bool) -> dict[str, Any]:
         table = _without_empty_columns(table)
         places = list(_places(table.columns))
-        heads = [(each.title, _class(table, each.place)) for each in places]
+        heads = [(each.title, _class(table, each)) for each in places]
         terms = {each.title: self._terms.get(_term(each.column), "") for each in places}
         names = _names(table)
         shown: dict[str, Any] = {
@@ -312,14 +316,17 @@ def _folds(table: b.Table) -> Iterator[str]:
     return (f"{group.fold}." for group in table.groups if group.fold and group.rows)
 
 
-def _class(table: b.Table, place: int) -> str:
+def _class(table: b.Table, each: _Place) -> str:
     """Class of a column: ``sign`` for a narrow column of badges, ``ends`` for wide intervals."""
-    column = table.columns[place]
+    place, below, column, title = each
     cells = [row.cells[place] for row in table.rows]
     if column.kind == "text" and all(cell.badge and not cell.text for cell in cells):
-        return "sign"
-    if column.kind == "number" and any(" to " in cell.text for cell in cells):
+        return "sign" if len(title) > _LETTER else "sign short"
+    wide = any(len(word) > _TITLE for word in title.split())
+    if column.kind == "number" and (wide or any(" to " in cell.text for cell in cells)):
         return "number ends"
+    if below is not None and any(" to " in row.cells[below].text for row in table.rows):
+        return "number between"
     if column.kind == "badge" and any(len(c.badge.text) > _WORD for c in cells if c.badge):
         return "first long"
     if any(len(cell.links) > 1 for cell in cells):
