@@ -29,7 +29,7 @@ from pqd.commands.spec_checks import BoundChecks, SelectedCheck
 from pqd.commands.verdicts import look_notes, verdicts_of
 from pqd.deciders import ParameterError
 from pqd.deciders.exact import Number, positive
-from pqd.deciders.note import Note
+from pqd.deciders.note import Note, note
 from pqd.deciders.options import for_spec, option
 from pqd.engine.scan_plan import rows_per_person
 from pqd.engine.synthetic_tables import kinds_note
@@ -286,9 +286,19 @@ def _gated(
     costs = [cost_of(quote, accountant, bound.unit) for quote in quotes]
     report = _report(spec, bound, plan, checks, added_costs(costs) if costs else Cost())
     notes = (*report.notes, *gate_notes(facts)) if facts else report.notes
+    if unalarmed := _unalarmed(spec):
+        notes = (*notes, note("alarm-not-judged", copies=unalarmed))
     if dry_run:
         notes = (*notes, *dry_notes(quotes, accountant, bound.private.label))
     return replace(report, gate=facts, dry=dry_run, notes=notes)
+
+
+def _unalarmed(spec: Spec) -> tuple[str, ...]:
+    """Names of the copies without an alarm; none where a copy was made under a stated epsilon."""
+    alarmed = {name for each in spec.checks if each.alarm is not None for name in each.synthetic}
+    return tuple(
+        name for name in spec.synthetic if name not in alarmed and name not in spec.copy_epsilon
+    )
 
 
 def _gate_inputs(

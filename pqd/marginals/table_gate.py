@@ -289,17 +289,32 @@ class TableGate:
 
         None if there is no such mark, or if an independent sample is too little farther than it.
         """
-        if self.is_private_copy:
+        if self.is_private_copy or self.alarm_epsilon((self.epsilon,)) is None:
             return None
-        mark = self._chance.nearest_drawn(self.alpha)
         row_maps, mean = mean_distance(self.bound.marginals)
+        return row_maps, DistanceBelow(mean, self._mark)
+
+    def alarm_epsilon(self, choices: Sequence[Fraction]) -> Fraction | None:
+        """First of several budgets at which an independent sample raises no alarm; None if none.
+
+        A mark of 0 is none.
+        """
+        if not self._mark:
+            return None
+        _, mean = mean_distance(self.bound.marginals)
         weights = np.array([float(weight) for weight, _ in mean.parts])
         distances = (self._chance.independent.means + self._chance.independent.deviations) @ weights
         least = float(distances.mean() - DEVIATIONS * distances.std())
-        spare = spare_rows(self._per_row)
-        if not mark or (least - float(mark)) * self.rows < (1 + float(mark)) * spare:
-            return None
-        return row_maps, DistanceBelow(mean, mark)
+        room, least_room = (least - float(self._mark)) * self.rows, 1 + float(self._mark)
+        persons = rows_per_person(self.bound.unit)
+        return next(
+            (each for each in choices if room >= least_room * spare_rows(each / persons)), None
+        )
+
+    @cached_property
+    def _mark(self) -> Fraction:
+        """Distance that rows drawn from the private table itself seldom undercut."""
+        return self._chance.nearest_drawn(self.alpha)
 
 
 def _relation(columns: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ copy passes with high probability; what it would not pass is left out, with the 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
@@ -48,8 +48,9 @@ _LEVEL = Fraction(1, 20) * Fraction(1, 1000)
 # A median with a tolerance above this share of its range is left out: it would say too little.
 _MOST_OF_RANGE = Fraction(1, 4)
 _USUAL = Fraction(1, 20)
-# Budgets of a gate that are tried where a cheaper gate cannot judge relations.
+# Budgets of a gate that are tried where a cheaper gate cannot judge the alarm or relations.
 _DEARER = tuple(map(Fraction, ("0.5", "1", "2", "4")))
+_UNALARMED = "whether the copy holds private rows, the alarm"
 
 
 class SuggestedCheck(NamedTuple):
@@ -63,13 +64,15 @@ class SuggestedCheck(NamedTuple):
 class Suggestions(NamedTuple):
     """Checks for one gate, and what is left out: the names, by the reason.
 
-    ``unrelated`` says that the table is too small for a check of relations, and what to do; it is
-    empty if they are checked, or if there is no pair of columns.
+    ``unalarmed`` says that the gate cannot check whether the copy holds private rows, and what to
+    do; it is empty if it is checked.  ``unrelated`` says the same of relations; it is also empty if
+    there is no pair of columns.
     """
 
     checks: tuple[SuggestedCheck, ...]
     left_out: tuple[tuple[str, tuple[str, ...]], ...]
     unrelated: str = ""
+    unalarmed: str = ""
 
 
 class Sizes(NamedTuple):
@@ -99,7 +102,7 @@ def suggested_checks(
         rows_epsilon, epsilon = ROWS_SHARE * epsilon, (1 - ROWS_SHARE) * epsilon
         checks += _counted(workload, epsilon)
     left_out: dict[str, list[str]] = {}
-    unrelated = ""
+    unrelated, unalarmed = "", _UNALARMED
     if profile:
         gate = TableGate(
             bound=profile,
@@ -111,12 +114,14 @@ def suggested_checks(
         )
         for each in gate.left_out:
             left_out.setdefault(each.reason, []).append(each.name)
-        if ALARM not in {each.name for each in gate.left_out}:
+        size = f"of {min(sizes.copy, sizes.private):,} {_noun(workload)}"
+        unalarmed = _unalarmed(gate, size)
+        if not unalarmed:
             checks.append(_ALARM)
         if gate.keeps_relations:
             checks.append(_RELATIONS)
         elif len(profile.columns) > 1:
-            unrelated = _unrelated(gate, sizes, "rows" if workload.unit is None else "persons")
+            unrelated = _unrelated(gate, size)
         checks += _marginals(gate.claims, {each.name for each in profile.columns if each.constant})
         checks += _values(gate.claims)
     for bound in _named(workload, "MEDIAN"):
@@ -127,19 +132,51 @@ def suggested_checks(
             else:
                 reason = "chance and noise alone would explain a quarter of the range"
                 left_out.setdefault(reason, []).append(bound.query.id or "")
-    told = tuple((reason, tuple(names)) for reason, names in left_out.items())
-    return Suggestions(tuple(checks), told, unrelated)
+    told = tuple(_told(left_out))
+    return Suggestions(tuple(checks), told, unrelated, unalarmed)
 
 
-def _unrelated(gate: TableGate, sizes: Sizes, noun: str) -> str:
+def _told(left_out: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield names by reason, without the alarm, which has a sentence of its own."""
+    for reason, names in left_out.items():
+        if others := tuple(name for name in names if name != ALARM):
+            yield reason, others
+
+
+def _unalarmed(gate: TableGate, size: str) -> str:
+    """Why the alarm is not checked, and which budget of the gate would do; empty if it is."""
+    if ALARM not in {each.name for each in gate.left_out}:
+        return ""
+    share = _share(gate)
+    epsilon = gate.alarm_epsilon(_dearer(gate, share))
+    if epsilon is None:
+        return f"{_UNALARMED} ({size} chance alone would explain it)"
+    advice = f"pqd init --gate {epsilon_option(epsilon / share)} checks it"
+    return f"{_UNALARMED} ({size} noise would explain it; {advice})"
+
+
+def _unrelated(gate: TableGate, size: str) -> str:
     """Why relations are not checked, and which budget of the gate would do."""
-    dearer = [each for each in _DEARER if each > gate.epsilon]
-    epsilon = gate.relations_epsilon(dearer)
-    size = f"of {min(sizes.copy, sizes.private):,} {noun}"
+    share = _share(gate)
+    epsilon = gate.relations_epsilon(_dearer(gate, share))
     if epsilon is None:
         return f"whether relations of columns are kept ({size} chance alone may explain half)"
-    advice = f"pqd init --gate {epsilon_option(epsilon)} checks them"
+    advice = f"pqd init --gate {epsilon_option(epsilon / share)} checks them"
     return f"whether relations of columns are kept ({size} noise hides half; {advice})"
+
+
+def _share(gate: TableGate) -> Fraction:
+    """Share of a gate's budget that is left if the gate also releases the number of rows."""
+    return Fraction(1) if gate.rows_epsilon is None else 1 - ROWS_SHARE
+
+
+def _dearer(gate: TableGate, share: Fraction) -> list[Fraction]:
+    """Larger budgets of the margin that are tried, each a ``share`` of a budget of the gate."""
+    return [each * share for each in _DEARER if each * share > gate.epsilon]
+
+
+def _noun(workload: BoundWorkload) -> str:
+    return "rows" if workload.unit is None else "persons"
 
 
 def number_queries(profile: BoundProfile | None) -> list[Query]:
@@ -207,7 +244,7 @@ def _counted(workload: BoundWorkload, epsilon: Fraction) -> Iterator[SuggestedCh
 
     Two samples of one population differ by three standard errors, the root of twice the rows each.
     """
-    noun = "rows" if workload.unit is None else "persons"
+    noun = _noun(workload)
     for bound in _named(workload, "COUNT"):
         rows = bound.synthetic[0].mass
         apart = math.ceil(_DEVIATIONS * math.sqrt(2 * rows)) + spare_rows(epsilon)

@@ -331,9 +331,9 @@ def _not_checked(facts: _CopyFacts) -> Iterator[str]:
         yield "\n# Left out, since an honest copy of this size would not surely pass:\n"
         for reason, names in facts.checks.left_out:
             yield _comment(f"{names_and_more(names, _MOST_COLUMNS)}: {reason}")
-    if facts.checks.unrelated:
+    for text in filter(None, [facts.checks.unalarmed, facts.checks.unrelated]):
         yield "\n"
-        yield _comment(f"Not checked: {facts.checks.unrelated}.")
+        yield _comment(f"Not checked: {text}.")
     if facts.left_out:
         yield "\n# Columns and pairs without a check:\n"
         for each in islice(facts.left_out, _MOST_COLUMNS):
@@ -343,15 +343,18 @@ def _not_checked(facts: _CopyFacts) -> Iterator[str]:
 
 def _unchecked(facts: _CopyFacts) -> Iterator[str]:
     """Yield sentences on what the checks do not look at."""
-    if facts.checks.unrelated:
-        yield facts.checks.unrelated
+    yield from filter(None, [facts.checks.unalarmed, facts.checks.unrelated])
     columns = [each.columns[0] for each in facts.left_out if len(each.columns) == 1]
     if columns:
         yield f"columns {names_and_more(columns, _MOST_NAMED)}, which look like identifiers or text"
     number = sum(len(names) for _, names in facts.checks.left_out)
     if number:
         conditions = "1 condition" if number == 1 else f"{number:,} conditions"
-        yield f"{conditions} that an honest copy of this size would not surely pass"
+        every = [name for _, names in facts.checks.left_out for name in names]
+        yield (
+            f"{conditions} that an honest copy of this size would not surely pass "
+            f"({names_and_more(every, _MOST_NAMED)})"
+        )
     yield "rules, keys and limits, which you state (pqd lint holds the copy itself to them)"
 
 

@@ -864,6 +864,17 @@ def gate_left_out(conditions: Sequence[tuple[str, str]]) -> str:
     return f"Not judged: {names_and_more(parts, _MOST_NAMES, '; ')}."
 
 
+@sentence
+def alarm_not_judged(copies: Sequence[str]) -> str:
+    """Note that the gate of a spec has no alarm for these ``copies``."""
+    holds = "holds" if len(copies) == 1 else "hold"
+    return (
+        f"Not judged: alarm (whether {_first_names(copies)} {holds} private rows: no check of "
+        "the spec has an alarm, so the private table itself may pass; pqd init names a gate "
+        "that has one)."
+    )
+
+
 # Findings in a copy (pqd lint).
 
 

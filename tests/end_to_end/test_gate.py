@@ -314,6 +314,33 @@ def test_several_copies_are_one_gate() -> None:
     assert report.gate.worst.name == "pair@bad"
 
 
+ALARM = '[[check]]\nid = "near"\nalarm = "overall"\n'
+
+
+def test_every_run_and_page_says_that_a_gate_has_no_alarm(command: Command) -> None:
+    note = "Not judged: alarm (whether copy holds private rows"
+    for more in (["--dry-run"], []):
+        _, out, _ = command("check", spec(PAIR, ROWS), *more)
+        assert note in " ".join(out.split())
+    report = pqd.check("audit.toml")
+    assert note in report.to_html()
+    assert note in " ".join(report.to_markdown().split())
+    facts = '[synthetic.other]\npath = "copy.parquet"\n[synthetic.private]\n'
+    two = spec(PAIR, more=facts + 'path = "copy.parquet"\ncopy_epsilon = 1\n')
+    assert "whether copy, other hold" in " ".join(str(pqd.check(two, dry_run=True)).split())
+
+
+def test_a_gate_with_an_alarm_or_without_need_of_one_says_nothing_of_it() -> None:
+    assert "Not judged: alarm" not in " ".join(
+        str(pqd.check(spec(PAIR, ALARM), dry_run=True)).split()
+    )
+    made = spec(PAIR)
+    text = Path(made).read_text(encoding="utf-8")
+    stated = text.replace('"copy.parquet"', '"copy.parquet"\ncopy_epsilon = 1')
+    Path(made).write_text(stated, encoding="utf-8")
+    assert "Not judged: alarm" not in " ".join(str(pqd.check(made, dry_run=True)).split())
+
+
 def test_a_plan_spends_nothing_and_says_what_is_too_sharp(command: Command) -> None:
     sharp = ROWS.replace('"rows"', '"sharp"') + "tau = 2\n"
     code, out, _ = command("check", spec(ROWS, sharp), "--dry-run")

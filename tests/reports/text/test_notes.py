@@ -215,6 +215,7 @@ EXAMPLES = (
         "gate-left-out",
         conditions=(("alarm", "chance alone"), ("age: 7", "noise"), ("age: 8", "noise")),
     ),
+    note("alarm-not-judged", copies=("copy",)),
     note("named-error", error=12.5, unit=Fraction(1, 2)),
     note(
         "one-batch",
