@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from pqd.attacks.outcomes import KINDS, MOST_SECRETS, AttackId
 from pqd.deciders.exact import Number, budget_of, probability
@@ -18,7 +17,7 @@ from pqd.planning.query_warnings import budget_warnings
 from pqd.sql.schema import fold_case
 from pqd.sql.tolerance import Tolerance
 from pqd.stated.budgets import total_budget
-from pqd.stated.column_facts import parse_columns
+from pqd.stated.column_facts import StatedColumns, parse_columns
 
 USUAL_EPSILON, USUAL_TAU = Fraction(1), "1%"
 
@@ -69,7 +68,7 @@ class RiskParameters:
         known: Sequence[str] | None = None,
         attacks: Sequence[str] | None = None,
         copy_epsilon: Number | None = None,
-        facts: Mapping[str, Mapping[str, Any]] | None = None,
+        facts: StatedColumns | None = None,
     ) -> RiskParameters:
         """Parameters that a caller states; ParameterError names the mistake and allowed values."""
         tolerance = Tolerance.parse(tau)

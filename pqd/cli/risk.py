@@ -9,12 +9,13 @@ import typer
 from pqd.cli import options
 from pqd.cli.display import DisplayOptions
 from pqd.cli.option_groups import option_group, with_groups
-from pqd.cli.options import ColumnOptions, LedgerOptions, UnitOptions, with_threads
+from pqd.cli.options import ColumnOptions, LedgerOptions, TextOptions, UnitOptions, with_threads
 from pqd.cli.outputs import OutputOptions
 from pqd.errors import ParameterError
 
 if TYPE_CHECKING:
     from pqd.attacks.parameters import RiskParameters
+    from pqd.stated.column_facts import Facts
 
 
 @option_group
@@ -97,8 +98,8 @@ class RiskOptions:
         ),
     ] = None
 
-    def read(self, facts: ColumnOptions) -> RiskParameters:
-        """Parameters of the risk report."""
+    def read(self, facts: Facts) -> RiskParameters:
+        """Parameters of the risk report, with the public facts of columns."""
         from pqd.attacks.parameters import RiskParameters
         from pqd.sql.schema import listed_names
 
@@ -111,7 +112,7 @@ class RiskOptions:
             known=listed_names(self.known or []) or None,
             attacks=listed_names(self.attacks or []) or None,
             copy_epsilon=self.copy_epsilon,
-            facts=facts.read(),
+            facts=facts,
         )
 
 
@@ -122,6 +123,7 @@ def risk(
     synthetic: options.Synthetic,
     stated: RiskOptions,
     columns: ColumnOptions,
+    text: TextOptions,
     unit: UnitOptions,
     ledger: LedgerOptions,
     outputs: OutputOptions,
@@ -149,14 +151,17 @@ def risk(
             "--check needs held-out rows, since there are no verdicts without them; add --held-out "
             "TABLE, or leave --check out"
         )
-    targets = outputs.targets(private, synthetic, stated.held_out, ledger=ledger.ledger)
+    targets = outputs.targets(
+        private, synthetic, stated.held_out, columns.metadata, ledger=ledger.ledger
+    )
     display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
     from pqd.engine.tables import opened_ahead
 
     # Open the table while the modules below are imported.
-    secret = opened_ahead(private)
+    formats = text.read()
+    secret = opened_ahead(private, formats.private)
     people = unit.read()
-    parameters = stated.read(columns)
+    parameters = stated.read(columns.facts(private, [synthetic], unit))
     explains, alone = display.explains, unit.row_is_person
     accountant = ledger.accountant(private, replaying=explains, row_is_person=alone)
     other = None
@@ -174,11 +179,11 @@ def risk(
     with progress() as show:
         report = run_risk(
             secret,
-            synthetic,
+            formats.table(synthetic, "synthetic"),
             parameters,
             noise,
             show,
-            held_out=stated.held_out,
+            held_out=formats.table(stated.held_out, "private"),
             accountant=accountant,
             held_out_accountant=other,
             unit=people,

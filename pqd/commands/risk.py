@@ -32,6 +32,8 @@ from pqd.run.execution import measure, quote_sets
 from pqd.run.means import Means
 from pqd.run.measurement import MeasurementSet
 from pqd.sql.schema import fold_case
+from pqd.stated.metadata_files import MetadataFile, stated_facts
+from pqd.stated.text_formats import StatedFormat, text_formats
 
 if TYPE_CHECKING:
     from pqd.deciders import Noise
@@ -58,12 +60,14 @@ def risk(  # noqa: PLR0913 - the facts of a risk report, all but two by keyword
     attacks: Sequence[str] | None = None,
     copy_epsilon: Number | None = None,
     facts: Mapping[str, Mapping[str, Any]] | None = None,
+    metadata: MetadataFile | None = None,
     unit: str | None = None,
     row_is_person: bool = False,
     ledger: str | Path | None = None,
     dataset: str | None = None,
     held_out_dataset: str | None = None,
     fresh: bool = False,
+    text_format: StatedFormat = None,
 ) -> RiskReport:
     """Success of attacks on the copy: copied rows, membership, linkability, singling out, guesses.
 
@@ -98,11 +102,14 @@ def risk(  # noqa: PLR0913 - the facts of a risk report, all but two by keyword
         bounds what any attack can gain, which the report shows beside.
     facts
         Public facts of columns, as ``columns`` of ``pqd.audit``: ``{"zip": {"type": "text"}}``.
+    metadata
+        As for ``pqd.profile``.
     unit
         A column of the private table and of the held-out table, such as ``"patient"``.  All rows
         with the same value are one person, and each of a person's j rows weighs ``1 / j``.
-    row_is_person, ledger, dataset, fresh
-        As for ``pqd.audit``; ``dataset`` is that of the private table.
+    row_is_person, ledger, dataset, fresh, text_format
+        As for ``pqd.audit``; ``dataset`` is that of the private table, and the held-out table has
+        the format of the private table.
     held_out_dataset
         The name of the data set of which the held-out table is a version, as ``dataset``.
 
@@ -127,7 +134,9 @@ def risk(  # noqa: PLR0913 - the facts of a risk report, all but two by keyword
         known=known,
         attacks=attacks,
         copy_epsilon=copy_epsilon,
-        facts=facts,
+        facts=stated_facts(
+            facts, metadata, private, [synthetic], asks_unit=unit is None and not row_is_person
+        ),
     )
     people = privacy_unit(unit, 1, row_is_person=row_is_person)
 
@@ -136,14 +145,15 @@ def risk(  # noqa: PLR0913 - the facts of a risk report, all but two by keyword
 
     own = means(private, dataset)
     other = None if held_out is None else means(held_out, held_out_dataset)
+    formats = text_formats(text_format)
     with cell_progress() as progress:
         return run_risk(
-            private,
-            synthetic,
+            formats.table(private, "private"),
+            formats.table(synthetic, "synthetic"),
             parameters,
             own.noise(),
             progress,
-            held_out=held_out,
+            held_out=formats.table(held_out, "private"),
             accountant=own.accountant,
             held_out_accountant=None if other is None else other.accountant,
             unit=people,
@@ -243,7 +253,7 @@ def _held_out(given: object, private: Table) -> Table:
         If it is the private table itself, or shares a file or a database table with it.
     """
     table = open_table(given, "private")
-    same = given is private.given and not table.source.places
+    same = table.given is private.given and not table.source.places
     own = set(map(place_key, private.source.places))
     if same or any(place_key(each) in own for each in table.source.places):
         raise ParameterError(

@@ -189,7 +189,13 @@ def _counts(report: RiskReport) -> str:
         names = [each.name for each in report.attacks if each.standing is standing]
         if names:
             parts.append(f"{standing}: {first_names(names)}")
-    return f"At a tolerance of {_points(report)}, {'; '.join(parts)}."
+    text = f"At a tolerance of {_points(report)}, {'; '.join(parts)}."
+    if not any(each.standing is Standing.UNDECIDED for each in report.attacks):
+        return text
+    return (
+        f"{text} More held-out rows, fewer attacks ({option('--attacks copied')}) or more epsilon "
+        "decide what is undecided."
+    )
 
 
 def _points(report: RiskReport) -> str:

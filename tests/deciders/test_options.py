@@ -20,7 +20,7 @@ OF_SHELL = ("pqd/cli/", "pqd/pytest_plugin.py", "pqd/__main__.py")
 # An option alone, or a command that ``option`` takes: a constant that is shown by ``option``.
 PHRASE = re.compile(r"(pqd [a-z]+ \.\.\. )?--[a-z-]+:?( \S*)?")
 # Whole commands that a reader types into a shell, and an option of another program.
-COMMAND = re.compile(r"pqd (ledger|check|lint|audit|release) .*|spark-submit --[a-z]+")
+COMMAND = re.compile(r"pqd (ledger|check|lint|audit|release|init) .*|spark-submit --[a-z]+")
 OPTION = re.compile(r"(?<![\w-])--[a-z]")
 PUBLIC = (pqd.audit, pqd.profile, pqd.plan, pqd.compare, pqd.release, pqd.check, pqd.gate)
 KEYWORDS = {name for each in PUBLIC for name in inspect.signature(each).parameters if "_" in name}

@@ -363,6 +363,37 @@ def test_the_function_of_python_keeps_both_accounts(tmp_path: Path) -> None:
     assert not report.simulated
 
 
+def test_text_formats_and_facts_of_a_file_hold_for_all_three_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tables = {"private": SECRET[:400], "held": HELD_OUT[:400], "copy": LEAKED[:400]}
+    for name, table in tables.items():
+        table.to_csv(f"{name}.csv", index=False)
+        table.to_csv(f"{name}-german.csv", index=False, sep=";", decimal=",")
+    facts = {"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1", "columns": {"town": {"sdtype": "id"}}}
+    Path("facts.json").write_text(json.dumps(facts), encoding="utf-8")
+    seeded = pqd.simulate(pqd.risk, seed=3)
+    german = seeded(
+        "private-german.csv",
+        "copy-german.csv",
+        held_out="held-german.csv",
+        metadata="facts.json",
+        text_format=pqd.TextFormat(decimal=","),
+    )
+    plain = seeded("private.csv", "copy.csv", held_out="held.csv", metadata=facts)
+    assert german.attacks == plain.attacks
+    assert german.columns == plain.columns == ("age", "job", "pay")
+
+    given = ("private-german.csv", "copy-german.csv", "--held-out", "held-german.csv")
+    stopped, _, said = command("risk", *given)
+    assert stopped == 2
+    assert "--decimal ," in said
+    code, out, said = command("risk", *given, "--decimal", ",", "--metadata", "facts.json")
+    assert code == 0, said
+    assert "town is set aside: it is an identifier" in out
+
+
 def test_the_command_tells_wrong_usage(command: Command, files: dict[str, str]) -> None:
     given = ("risk", files["private"], files["copy"])
     code, _, told = command(*given, "--held-out", files["private"])

@@ -63,7 +63,9 @@ def test_metadata_of_sdv(nested: bool) -> None:
         columns={
             "id": StatedColumn(unique=True, identifier=True),
             "mail": StatedColumn(identifier=True),
-            "ward": StatedColumn(kind=Kind.TEXT, values=("a", "b"), of_texts=True),
+            "ward": StatedColumn(
+                kind=Kind.TEXT, values=("a", "b"), of_texts=True, kind_of_values=True
+            ),
             "bed": StatedColumn(kind=Kind.NUMBER),
             "since": StatedColumn(kind=Kind.TIME, dates="%Y-%m-%d"),
             "born": StatedColumn(dates="%d.%m.%Y"),
