@@ -71,7 +71,7 @@ def json_keys(file: BufferedIOBase, longest: int) -> tuple[list[str], int | None
         if found is None:
             return [*keys.values()], number
         for key in found:
-            if "\0" not in key:
+            if "\0" not in key and _encodes(key):
                 keys.setdefault(fold_case(key), key)
     return [*keys.values()], None
 
@@ -131,22 +131,27 @@ def _text(value: Any) -> str | None:  # noqa: ANN401 - a value of JSON
     text = value if value is None or isinstance(value, str) else _written(value)
     if not text or "\0" in text or NO_TEXT in text:
         return None
+    return text if _encodes(text) else None
+
+
+def _encodes(text: str) -> bool:
+    """Whether a text is Unicode, without halves of surrogate pairs."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        return None
-    return text
+        return False
+    return True
 
 
 def _whole(held: dict[str, Any]) -> str:
     """All cells of an object as one text; any order of keys gives the same.
 
-    A key with a NUL is no name of a column.  Of two keys that differ by case the last one counts.
+    A key with a NUL, or one that is no Unicode, is no name of a column.  Of two keys that differ by
+    case the last one counts.
     """
     cells = {fold_case(key): (key, _text(value) or "") for key, value in held.items()}
-    named = sorted(cell for cell in cells.values() if _BETWEEN not in cell[0])
-    whole = _BETWEEN.join(part for cell in named for part in cell)
-    return whole.encode("utf-8", "backslashreplace").decode()
+    named = sorted(cell for cell in cells.values() if _BETWEEN not in cell[0] and _encodes(cell[0]))
+    return _BETWEEN.join(part for cell in named for part in cell)
 
 
 def cells_of(line: str) -> Iterator[tuple[str, str]]:
