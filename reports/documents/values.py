@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pqd.deciders.options import option
 from pqd.reports.blocks import Block, Cell, Column, Group, Lines, Row, Section, Table
 from pqd.reports.documents.shared import lines
 from pqd.reports.models.standings import Standing
@@ -68,10 +67,7 @@ def _values_sentences(report: ProfileReport) -> Iterator[str]:
     number, rows = number_text(reach), report.rows
     noun = "persons" if report.cost.max_rows == 1 else "rows"
     every = f" of the {number_text(round(rows.value))}" if rows and rows.value > reach else ""
-    yield (
-        f"A value of fewer than about {number}{every} {noun} may be missing in the copy and not "
-        f"show here: more {option('--total-epsilon')} shows rarer ones."
-    )
+    yield f"Values of fewer than about {number}{every} {noun} may be lost and not show here."
 
 
 def _row(report: ProfileReport, each: ValuesOfColumn, digits: int) -> Row:
