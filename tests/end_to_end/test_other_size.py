@@ -115,7 +115,7 @@ def test_a_gate_per_row_passes_a_right_copy_of_a_tenth(run: Callable[..., Any]) 
 
 def test_only_queries_that_grow_are_named() -> None:
     (sentence,) = notes(audit(private_rows=4_000))
-    assert ": q1, q3. --scale rows" in sentence
+    assert ': q1, q3. scale="rows"' in sentence
     assert notes(audit("copy.parquet", MEAN, private_rows=4_000)) == []
 
 

@@ -39,7 +39,7 @@ COMMANDS = {
     "profile": ("--total-epsilon", "1", "--anyway"),
     "plan": ("-q", COUNT, "-q", SUM, *CRITERIA),
 }
-COLUMNS = "person int, town text, age smallint, pay numeric(9, 2)"
+COLUMNS = "visit int, town text, age smallint, pay numeric(9, 2)"
 
 
 def rows(shift: int) -> pa.Table:
@@ -47,7 +47,7 @@ def rows(shift: int) -> pa.Table:
     pay = [Decimal(n % 90 * 10 + shift) for n in numbers]
     return pa.table(
         {
-            "person": pa.array([n // 3 for n in numbers], pa.int32()),
+            "visit": pa.array([n // 3 for n in numbers], pa.int32()),
             "town": ["abc"[(n + n * shift // 7) % 3] for n in numbers],
             "age": pa.array([(n * 7 + shift) % 80 for n in numbers], pa.int16()),
             "pay": pa.array(pay, pa.decimal128(9, 2)),
@@ -65,7 +65,7 @@ def sources(
     for shift, name in enumerate(("wages", "wages_copy")):
         table = rows(shift)
         cells = ", ".join(
-            f"({row['person']}, '{row['town']}', {row['age']}, {row['pay']})"
+            f"({row['visit']}, '{row['town']}', {row['age']}, {row['pay']})"
             for row in table.to_pylist()
         )
         statements = (f"CREATE TABLE {name} ({COLUMNS})", f"INSERT INTO {name} VALUES {cells}")

@@ -220,7 +220,8 @@ def run(command: Command, table: Any, most: int, folder: Path, heard: Any = None
     unit = {"unit": "pid", "max_rows": most, "ledger": folder / f"{next(NUMBERS)}.sqlite"}
     with pytest.MonkeyPatch.context() as patch:
         for home in HOMES:
-            patch.setattr(home, "SecureNoise", lambda: tape)
+            name = "SecureNoise" if hasattr(home, "SecureNoise") else "noise_of_run"
+            patch.setattr(home, name, lambda: tape)
         return command(table, unit), tape.drawn
 
 

@@ -255,7 +255,7 @@ def test_sums_say_whose_bounds_they_have(aggregate: str) -> None:
     else:
         # A tolerance of 3 around the copy's mean of 7.25, and twice as much beyond.
         assert "AVG is of x within -2..17 step 1: the bounds of the synthetic table, widen" in said
-    assert "between two steps as the nearer one" in said
+    assert "values outside count as the nearest one inside" in said
     stated = notes_of(f"SELECT {aggregate} FROM D", x={"bounds": (0, 10)})
     assert "as stated, count as the nearest end, and between two steps as the nearer one." in stated
 
