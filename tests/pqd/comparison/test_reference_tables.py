@@ -396,7 +396,7 @@ def test_names_of_references_are_taken(names: tuple[str, str], account: Path) ->
 
 def test_the_privacy_unit_is_refused(account: Path) -> None:
     frame = PRIVATE.assign(person=np.arange(len(PRIVATE)) // 3)
-    with pytest.raises(ParameterError, match="compare without --with-references"):
+    with pytest.raises(ParameterError, match="compare without references"):
         pqd.compare(frame, {"a": FIRST}, SQL, tau=5, epsilon=1, unit="person", references=1)
     assert spent(account) == []
 
