@@ -44,9 +44,9 @@ def simulate(command: Command, *, seed: int) -> Command:
     Parameters
     ----------
     command
-        ``pqd.audit``, ``pqd.profile``, ``pqd.compare``, ``pqd.release``, ``pqd.risk`` or
-        ``pqd.gate`` or
-        ``pqd.check``, whose spec may name a ledger and limits: these are left aside.
+        ``pqd.audit``, ``pqd.profile``, ``pqd.compare``, ``pqd.release``, ``pqd.risk``,
+        ``pqd.gate`` or ``pqd.check``, whose spec may name a ledger and limits: these are left
+        aside.
     seed
         A whole number of at least 0.
 

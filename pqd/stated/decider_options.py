@@ -11,7 +11,7 @@ from pqd.deciders.exact import Number, probability
 from pqd.deciders.options import option
 
 Options = tuple[tuple[str, Fraction], ...]
-# Name in messages: the argument and the option of the command line.
+# Option, as a shell writes it.
 DECIDER_OPTIONS = "--decider-option"
 
 

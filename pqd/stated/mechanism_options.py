@@ -13,7 +13,7 @@ from pqd.deciders.options import option
 # Values by name; a word is a text.
 MechanismOptions = Mapping[str, Fraction | str]
 NO_OPTIONS: MechanismOptions = {}
-# Name in messages: the argument and the option of the command line.
+# Option, as a shell writes it.
 MECHANISM_OPTIONS = "--mechanism-option"
 # The least delta of which the logarithm of a double is exact enough.
 _LEAST_DELTA = Fraction(1, 10**300)

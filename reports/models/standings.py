@@ -75,7 +75,7 @@ class Standing(StrEnum):
     SET_ASIDE   = "set aside",         "column", Badge("set aside"),  "passed"
 
     NOT_TRUSTED = "not trusted",       "query",  _NO,                 "failed", "✗", _OUTSIDE
-    BEYOND      = "beyond",            "distance attack", _NO,               "failed", "✗", _BEYOND
+    BEYOND      = "beyond",            "distance attack", _NO,        "failed", "✗", _BEYOND
     NO_WITHIN   = "no within bounds",  "query",  _open("NO within"),  "open",   "✗", _OUTSIDE
     NO_OR_BEYOND = "no or rows beyond", "query", _open("NO or beyond"), "open", "✗", _OUTSIDE
     LIKELY_NO   = "likely no",         "query",  _open("likely NO"),  "open",   "✗", _LIKELY_OUTSIDE
@@ -85,7 +85,7 @@ class Standing(StrEnum):
     LIKELY_YES  = "likely yes",        "query",  _open("likely yes"), "open",   "✓", _LIKELY_INSIDE
     YES_WITHIN  = "yes within bounds", "query",  _open("yes within"), "open",   "✓", _INSIDE
     TRUSTED     = "trusted",           "query",  _YES,                "passed", "✓", _INSIDE
-    WITHIN      = "within",            "distance attack", _YES,              "passed", "",  _WITHIN
+    WITHIN      = "within",            "distance attack", _YES,       "passed", "",  _WITHIN
 
     BEYOND_CHANCE = "beyond chance", "chance", Badge("beyond", "no"), "failed"
     AT_CHANCE     = "at chance",     "chance", Badge("at", "yes"),    "passed"

@@ -76,8 +76,8 @@ class TextFormat:
         if self.thousands == self.decimal:
             raise ParameterError(
                 f"{self.decimal!r} cannot stand both before decimals and between thousands; "
-                f"write 1234.5 as "
-                f"{option('--decimal .')} and 1.234,5 as {option('--decimal , --thousands .')}"
+                f"write 1234.5 as {option('--decimal .')} and 1.234,5 as "
+                f"{option('--decimal , --thousands .')}"
             )
         for form in self.dates:
             _check_form(form)
