@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from pqd.deciders import Lattice, ParameterError
 from pqd.deciders.exact import exact, positive
-from pqd.deciders.names import nearest_names, suggestion
+from pqd.deciders.names import near_hint, nearest_names, suggestion
 from pqd.deciders.note import Note
 from pqd.deciders.numbers import number_text
 from pqd.errors import QueryError, for_all
@@ -105,9 +105,7 @@ def unknown_column(name: str, columns: Iterable[str], use: str) -> ParameterErro
     if other := differs_by_blanks(name, names):
         hint = f', but "{other}": the names differ only by blanks'
     else:
-        near = ", ".join(f'"{each}"' for each in nearest_names(name, names))
-        verb = "is" if "," not in near else "are"
-        hint = f"; the nearest {verb} {near}" if near else ""
+        hint = near_hint([f'"{each}"' for each in nearest_names(name, names)])
     return ParameterError(f'{use}: there is no column "{name}"{hint}')
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 import duckdb
 import pyarrow as pa
 
-from pqd.deciders.names import nearest_names
+from pqd.deciders.names import near_hint, nearest_names
 from pqd.engine.reading.values import at_least_one
 from pqd.engine.sources.computed_copies import bounded
 from pqd.engine.sources.files import (
@@ -178,9 +178,8 @@ def open_duckdb_table(location: Location, role: Role) -> DuckDBTable:
     if not found:
         # Names of the catalogue, which whoever opens the file may read; a name is no row.
         near = nearest_names(location.table, dict.fromkeys(name for _, name, _ in every))
-        hint = f"the nearest {'is' if len(near) == 1 else 'are'} {', '.join(near)}" if near else ""
-        advice = hint or "check the table's name, or write schema.table"
-        _refuse(what, f"is not in that file; {advice}")
+        advice = near_hint(near) or "; check the table's name, or write schema.table"
+        _refuse(what, f"is not in that file{advice}")
     if len(found) > 1:
         _refuse(what, "is in several schemas of that file; write schema.table")
     label = f"{location.path.name}{OF_TABLE}{location.table}"

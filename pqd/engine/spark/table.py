@@ -11,7 +11,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from pqd.deciders.names import nearest_tables
+from pqd.deciders.names import near_hint, nearest_tables
 from pqd.engine.sources.source import Place, TypedSource, UnreadableError, checked_names
 from pqd.engine.sources.spark_address import Address, parsed_address
 from pqd.engine.spark.failures import UNKNOWN_TABLE, advice_on, refusal_of
@@ -114,10 +114,7 @@ def _at_address(given: str, role: Role) -> SparkTable:
             refusal = _refusal(spark, error)
             near = _nearest(spark, address) if refusal_of(error) == UNKNOWN_TABLE else []
     if refusal:
-        hint = (
-            f"; the nearest {'is' if len(near) == 1 else 'are'} {', '.join(near)}" if near else ""
-        )
-        raise TableError(f"{what} {refusal}{hint}")
+        raise TableError(f"{what} {refusal}{near_hint(near)}")
     own = f"spark://{address.path or address.name}"
     place = Place(table=own, address=own)
     places = (place, *_files(frame))
