@@ -72,6 +72,9 @@ AtMost = Annotated[
         help="With --sure: the most that all queries of the run may cost together.",
     ),
 ]
+Alpha = Annotated[
+    str, typer.Option(metavar="P", help="Accepted risk of a wrong verdict (0.05 is 5 %).")
+]
 PrivateRows = Annotated[
     str | None,
     typer.Option(
@@ -207,9 +210,7 @@ class CriteriaOptions:
             "a share of all rows ('0.1% of rows'). Needed unless every query has its own.",
         ),
     ] = None
-    alpha: Annotated[
-        str, typer.Option(metavar="P", help="Accepted risk of a wrong verdict (0.05 is 5 %).")
-    ] = "0.05"
+    alpha: Alpha = "0.05"
     tau_of: Annotated[
         list[str] | None,
         typer.Option(

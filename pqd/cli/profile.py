@@ -89,9 +89,7 @@ class ProfileOptions:
         str,
         typer.Option(metavar="TAU", help="Tolerance of each distance, a share of the rows."),
     ] = "5%"
-    alpha: Annotated[
-        str, typer.Option(metavar="P", help="Accepted risk of a wrong verdict (0.05 is 5 %).")
-    ] = "0.05"
+    alpha: options.Alpha = "0.05"
     zoom: Annotated[
         str,
         typer.Option(

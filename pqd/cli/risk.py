@@ -54,9 +54,7 @@ class RiskOptions:
             "held-out rows; 1% is one percentage point.",
         ),
     ] = "1%"
-    alpha: Annotated[
-        str, typer.Option(metavar="P", help="Accepted risk of a wrong verdict (0.05 is 5 %).")
-    ] = "0.05"
+    alpha: options.Alpha = "0.05"
     columns: Annotated[
         list[str] | None,
         typer.Option(
